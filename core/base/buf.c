@@ -1,0 +1,197 @@
+/* buf.c -- growing bytes to write into, lent bytes to read from.
+ *
+ * Both sides carry their failure with them (a sticky flag), because a record
+ * has dozens of fields and a check behind each hides the format.  A reader
+ * never leaves its bytes and never believes a length that points outside.
+ */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void mortise_buf_init(struct mortise_buf *b, const struct mortise_mem *mem)
+{
+    *b = (struct mortise_buf){.mem = mem};
+}
+
+void mortise_buf_finish(struct mortise_buf *b)
+{
+    mortise_release(b->mem, b->p, b->cap);
+    mortise_buf_init(b, b->mem);
+}
+
+void mortise_buf_clear(struct mortise_buf *b)
+{
+    b->n = 0;
+    b->failed = false;
+}
+
+/* Room for n more bytes, or `failed`. */
+static bool reserve(struct mortise_buf *b, size_t n)
+{
+    size_t want = b->cap != 0 ? b->cap : 64;
+    char *p;
+
+    if (b->failed)
+        return false;
+    if (n <= b->cap - b->n)
+        return true;
+    if (n > SIZE_MAX / 4 - b->n) {
+        b->failed = true;
+        return false;
+    }
+    while (want - b->n < n)
+        want *= 2;
+    p = mortise_realloc(b->mem, b->p, b->cap, want);
+    if (p == NULL) {
+        b->failed = true;
+        return false;
+    }
+    b->p = p;
+    b->cap = want;
+    return true;
+}
+
+void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n)
+{
+    if (n == 0 || !reserve(b, n))
+        return;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
+
+void mortise_buf_puts(struct mortise_buf *b, const char *s)
+{
+    mortise_buf_put(b, s, strlen(s));
+}
+
+void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (n < 0 || !reserve(b, (size_t)n + 1)) {
+        b->failed = true;
+        return;
+    }
+    va_start(ap, fmt);
+    vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    b->n += (size_t)n;
+}
+
+void mortise_buf_u8(struct mortise_buf *b, uint8_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+
+void mortise_buf_u16(struct mortise_buf *b, uint16_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+
+void mortise_buf_u32(struct mortise_buf *b, uint32_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+
+void mortise_buf_u64(struct mortise_buf *b, uint64_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+
+void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n)
+{
+    if (n > UINT32_MAX) {
+        b->failed = true;
+        return;
+    }
+    mortise_buf_u32(b, (uint32_t)n);
+    mortise_buf_put(b, p, n);
+}
+
+void mortise_buf_str(struct mortise_buf *b, const char *s)
+{
+    mortise_buf_blob(b, s, s != NULL ? strlen(s) : 0);
+}
+
+char *mortise_buf_cstr(struct mortise_buf *b)
+{
+    if (!reserve(b, 1))
+        return NULL;
+    b->p[b->n] = '\0';
+    return b->p;
+}
+
+void mortise_reader_init(struct mortise_reader *r, const void *p, size_t n)
+{
+    r->p = p;
+    r->end = r->p + n;
+    r->bad = false;
+}
+
+const void *mortise_read_raw(struct mortise_reader *r, size_t n)
+{
+    const unsigned char *at = r->p;
+
+    if (r->bad || (size_t)(r->end - r->p) < n) {
+        r->bad = true;
+        return NULL;
+    }
+    r->p += n;
+    return at;
+}
+
+/* A number of n bytes, zero when they are not there. */
+static void number(struct mortise_reader *r, void *out, size_t n)
+{
+    const void *p = mortise_read_raw(r, n);
+
+    if (p != NULL)
+        memcpy(out, p, n);
+}
+
+uint8_t mortise_read_u8(struct mortise_reader *r)
+{
+    uint8_t v = 0;
+
+    number(r, &v, sizeof v);
+    return v;
+}
+
+uint16_t mortise_read_u16(struct mortise_reader *r)
+{
+    uint16_t v = 0;
+
+    number(r, &v, sizeof v);
+    return v;
+}
+
+uint32_t mortise_read_u32(struct mortise_reader *r)
+{
+    uint32_t v = 0;
+
+    number(r, &v, sizeof v);
+    return v;
+}
+
+uint64_t mortise_read_u64(struct mortise_reader *r)
+{
+    uint64_t v = 0;
+
+    number(r, &v, sizeof v);
+    return v;
+}
+
+const char *mortise_read_blob(struct mortise_reader *r, size_t *n)
+{
+    uint32_t len = mortise_read_u32(r);
+    const char *p = mortise_read_raw(r, len);
+
+    *n = p != NULL ? len : 0;
+    return p != NULL ? p : "";
+}

@@ -1,0 +1,58 @@
+/* buf.h -- growing bytes to write into, lent bytes to read from.  Numbers are
+ * little-endian, strings and blobs are length (u32) + bytes. */
+#ifndef MORTISE_BASE_BUF_H
+#define MORTISE_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "records are little-endian and no big-endian build was ever tested"
+#endif
+
+/* A failed append sets `failed` and drops what follows: write a whole record,
+ * then look once. */
+struct mortise_buf {
+    const struct mortise_mem *mem; /* lent */
+    char *p;                       /* n bytes, not NUL-terminated */
+    size_t n, cap;
+    bool failed; /* memory ran out */
+};
+
+void mortise_buf_init(struct mortise_buf *b, const struct mortise_mem *mem);
+void mortise_buf_finish(struct mortise_buf *b);
+void mortise_buf_clear(struct mortise_buf *b); /* keeps the room */
+void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n);
+void mortise_buf_puts(struct mortise_buf *b, const char *s);
+void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
+void mortise_buf_u8(struct mortise_buf *b, uint8_t v);
+void mortise_buf_u16(struct mortise_buf *b, uint16_t v);
+void mortise_buf_u32(struct mortise_buf *b, uint32_t v);
+void mortise_buf_u64(struct mortise_buf *b, uint64_t v);
+void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n);
+void mortise_buf_str(struct mortise_buf *b, const char *s); /* NULL as "" */
+/* The bytes with a NUL behind them (not counted), or NULL if failed. */
+char *mortise_buf_cstr(struct mortise_buf *b);
+
+/* Reading past the end sets `bad` and gives zeroes: read a whole record, then
+ * look once. */
+struct mortise_reader {
+    const unsigned char *p, *end; /* lent */
+    bool bad;
+};
+
+void mortise_reader_init(struct mortise_reader *r, const void *p, size_t n);
+uint8_t mortise_read_u8(struct mortise_reader *r);
+uint16_t mortise_read_u16(struct mortise_reader *r);
+uint32_t mortise_read_u32(struct mortise_reader *r);
+uint64_t mortise_read_u64(struct mortise_reader *r);
+/* n raw bytes, borrowed; NULL when they are not there. */
+const void *mortise_read_raw(struct mortise_reader *r, size_t n);
+/* A blob, borrowed; *n is 0 and the result "" when it is not there. */
+const char *mortise_read_blob(struct mortise_reader *r, size_t *n);
+
+#endif

@@ -1,0 +1,36 @@
+/* clock.c -- the two clocks, and RFC 3339 text in UTC. */
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static uint64_t read_clock(clockid_t id, uint64_t per_s, uint64_t ns_per)
+{
+    struct timespec t;
+
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * per_s + (uint64_t)t.tv_nsec / ns_per;
+}
+
+uint64_t mortise_now_ms(void)
+{
+    return read_clock(CLOCK_REALTIME, 1000, 1000000);
+}
+
+uint64_t mortise_mono_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC, 1000000000, 1);
+}
+
+void mortise_time_text(char out[MORTISE_TIME_TEXT], uint64_t ms)
+{
+    time_t s = (time_t)(ms / 1000 % 253402300800u); /* stops at year 9999 */
+    struct tm tm;
+
+    gmtime_r(&s, &tm);
+    snprintf(out, MORTISE_TIME_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
+             (unsigned)(tm.tm_year + 1900) % 10000u,
+             (unsigned)(tm.tm_mon + 1) % 100u, (unsigned)tm.tm_mday % 100u,
+             (unsigned)tm.tm_hour % 100u, (unsigned)tm.tm_min % 100u,
+             (unsigned)tm.tm_sec % 100u, (unsigned)(ms % 1000));
+}

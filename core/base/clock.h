@@ -1,0 +1,14 @@
+/* clock.h -- the two clocks.  Never called from run/: time comes in with the
+ * event there.  [any] */
+#ifndef MORTISE_BASE_CLOCK_H
+#define MORTISE_BASE_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t mortise_now_ms(void);  /* CLOCK_REALTIME, since 1970 */
+uint64_t mortise_mono_ns(void); /* CLOCK_MONOTONIC */
+
+enum { MORTISE_TIME_TEXT = 25 }; /* "2026-01-02T03:04:05.678Z" with its NUL */
+void mortise_time_text(char out[MORTISE_TIME_TEXT], uint64_t ms);
+
+#endif

@@ -1,0 +1,146 @@
+/* err.c -- saying what went wrong.
+ *
+ * A message lives in the caller's fixed-size struct: reporting that memory ran
+ * out must not need memory, and two threads must never see each other's words.
+ * The code is decided where the failure happens and never changed on the way
+ * up; only the words grow, outermost first ("load a.yaml: line 12: ...").
+ * What does not fit is cut at the end, at a UTF-8 boundary.
+ */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+    "OK",
+    "E_NO_MEMORY",
+    "E_IO",
+    "E_INVALID",
+    "E_NOT_FOUND",
+    "E_CHECK",
+    "E_CONFIG",
+    "E_NEWER_FORMAT",
+    "E_STORE_CORRUPT",
+    "E_STORE_BUSY",
+    "E_NOT_ALLOWED",
+    "E_CONFLICT",
+    "E_EXISTS",
+    "E_UNKNOWN_NODE",
+    "E_DECISION_MISMATCH",
+    "E_DECISION_INVALID",
+    "E_IN_DOUBT",
+    "E_BLOCKED",
+    "E_NO_CHECKPOINTER",
+    "E_NOT_AVAILABLE",
+    "E_DETERMINISM",
+    "E_LIMIT",
+    "E_STATE",
+    "E_NO_SPACE",
+};
+
+const char *mortise_result_name(int result)
+{
+    size_t i = (size_t)(-(long)result);
+
+    if (result > 0 || i >= sizeof names / sizeof names[0])
+        return "E_UNKNOWN";
+    return names[i];
+}
+
+/* Cut a message that was truncated in the middle of a UTF-8 character. */
+static void mend_tail(char *msg, size_t cap)
+{
+    size_t n = strlen(msg), lead = n;
+
+    if (n + 1 < cap)
+        return;
+    while (lead > 0 && ((unsigned char)msg[lead - 1] & 0xC0) == 0x80)
+        lead--;
+    if (lead > 0 && (unsigned char)msg[lead - 1] >= 0xC0)
+        msg[lead - 1] = '\0';
+}
+
+int mortise_vfail(struct mortise_err *err, int code, const char *fmt,
+                  va_list ap)
+{
+    if (err != NULL) {
+        err->code = code;
+        vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+        mend_tail(err->msg, sizeof err->msg);
+    }
+    return code;
+}
+
+int mortise_fail(struct mortise_err *err, int code, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    mortise_vfail(err, code, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+int mortise_doing(struct mortise_err *err, int code, const char *fmt, ...)
+{
+    struct mortise_err old;
+    size_t n;
+    va_list ap;
+
+    if (err == NULL)
+        return code;
+    old = *err;
+    va_start(ap, fmt);
+    vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+    va_end(ap);
+    n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, ": %s", old.msg);
+    mend_tail(err->msg, sizeof err->msg);
+    err->code = code;
+    return code;
+}
+
+int mortise_nomem(struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ENOMEM, "out of memory");
+}
+
+static int code_of(int errnum)
+{
+    switch (errnum) {
+    case ENOMEM:
+        return MORTISE_ENOMEM;
+    case ENOSPC:
+    case EDQUOT:
+        return MORTISE_ENOSPC;
+    case ENOENT:
+    case ENOTDIR:
+        return MORTISE_ENOTFOUND;
+    case EACCES:
+    case EPERM:
+        return MORTISE_EDENIED;
+    default:
+        return MORTISE_EIO;
+    }
+}
+
+int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
+{
+    int code = code_of(errnum);
+    char words[256];
+    va_list ap;
+    size_t n;
+
+    if (err == NULL)
+        return code;
+    va_start(ap, fmt);
+    mortise_vfail(err, code, fmt, ap);
+    va_end(ap);
+    if (strerror_r(errnum, words, sizeof words) != 0)
+        snprintf(words, sizeof words, "error %d", errnum);
+    n = strlen(err->msg);
+    snprintf(err->msg + n, sizeof err->msg - n, ": %s", words);
+    mend_tail(err->msg, sizeof err->msg);
+    return code;
+}

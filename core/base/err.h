@@ -1,0 +1,28 @@
+/* err.h -- saying what went wrong.  [any] */
+#ifndef MORTISE_BASE_ERR_H
+#define MORTISE_BASE_ERR_H
+
+#include <stdarg.h>
+
+#include "mortise.h"
+
+/* Fill `err` (NULL is fine) and return `code`. */
+int mortise_fail(struct mortise_err *err, int code, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+int mortise_vfail(struct mortise_err *err, int code, const char *fmt,
+                  va_list ap) MORTISE_PRINTF(3, 0);
+
+/* On the way up: put "FMT: " before the message, keep its code; returns the
+ * code, so `return mortise_doing(err, rv, "load %s", path)` reads well. */
+int mortise_doing(struct mortise_err *err, int code, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+
+/* MORTISE_ENOMEM with its words. */
+int mortise_nomem(struct mortise_err *err);
+
+/* From errno: "DOING: strerror", ENOMEM, ENOSPC, ENOENT and EACCES mapped,
+ * everything else MORTISE_EIO. */
+int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+
+#endif

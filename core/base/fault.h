@@ -1,0 +1,16 @@
+/* fault.h -- places where a test may crash us.
+ *
+ * FAULT_POINT("store: before write") is nothing in a normal build.  The test
+ * build (-DMORTISE_FAULTS) calls tests/lib/fault.c, which kills the process
+ * at the n-th point when told to.  A name is "module: where". */
+#ifndef MORTISE_BASE_FAULT_H
+#define MORTISE_BASE_FAULT_H
+
+#ifdef MORTISE_FAULTS
+void mortise_fault_point(const char *name);
+#define FAULT_POINT(name) mortise_fault_point(name)
+#else
+#define FAULT_POINT(name) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,32 @@
+/* hash.h -- BLAKE2b (RFC 7693, through libsodium) and hex.  [any] */
+#ifndef MORTISE_BASE_HASH_H
+#define MORTISE_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MORTISE_DIGEST = 32,                        /* BLAKE2b-256, bytes */
+    MORTISE_DIGEST_HEX = 2 * MORTISE_DIGEST + 1 /* with its NUL */
+};
+
+void mortise_digest(uint8_t out[MORTISE_DIGEST], const void *p, size_t n);
+
+/* The digest of several fields, each hashed behind its length (u64) so that
+ * no two lists of fields collide by shifting a boundary. */
+struct mortise_hasher {
+    _Alignas(64) unsigned char state[512]; /* crypto_generichash_state */
+};
+void mortise_hasher_init(struct mortise_hasher *h);
+void mortise_hasher_field(struct mortise_hasher *h, const void *p, size_t n);
+void mortise_hasher_str(struct mortise_hasher *h, const char *s);
+void mortise_hasher_u64(struct mortise_hasher *h, uint64_t v);
+void mortise_hasher_final(struct mortise_hasher *h,
+                          uint8_t out[MORTISE_DIGEST]);
+
+/* Lower case, NUL-terminated: out has room for 2n + 1. */
+void mortise_hex(char *out, const void *p, size_t n);
+/* n bytes from exactly 2n hex digits; -1 when they are not. */
+int mortise_unhex(void *out, size_t n, const char *hex, size_t len);
+
+#endif

@@ -1,0 +1,20 @@
+/* id.h -- UUIDv7 (RFC 9562 section 5.7).  [any] */
+#ifndef MORTISE_BASE_ID_H
+#define MORTISE_BASE_ID_H
+
+#include <stdint.h>
+
+enum { MORTISE_UUID_TEXT = 37 }; /* with its NUL */
+
+struct mortise_uuid {
+    uint8_t b[16];
+};
+
+/* From a time (ms since 1970) and 10 bytes of randomness; pure, so that the
+ * step function may mint ids from its seed. */
+struct mortise_uuid mortise_uuid7(uint64_t ms, const uint8_t random[10]);
+/* From the clock and the system's randomness. */
+struct mortise_uuid mortise_uuid7_now(void);
+void mortise_uuid_text(char out[MORTISE_UUID_TEXT], struct mortise_uuid id);
+
+#endif

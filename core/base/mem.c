@@ -1,0 +1,187 @@
+/* mem.c -- the memory door and arenas.
+ *
+ * Every heap block of the core passes through one function (Lua's realloc
+ * idiom: the caller knows the old size), so that tests can count blocks and
+ * refuse any of them, and an embedder can bring an allocator.  jansson, libuv
+ * and LevelDB allocate by themselves; only tests hook those.
+ *
+ * An arena is a list of blocks, each twice the last up to a bound; a request
+ * larger than half a block gets one of its own.  Nothing in it is freed alone:
+ * a compiled graph, a parsed file or a program lives and dies as a whole.
+ */
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 256 * 1024 };
+
+struct mortise_arena_block {
+    struct mortise_arena_block *next;
+    size_t size, used; /* of data[] */
+    max_align_t data[];
+};
+
+static void *heap_realloc(void *ud, void *ptr, size_t old_size,
+                          size_t new_size)
+{
+    (void)ud;
+    (void)old_size;
+    if (new_size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    return realloc(ptr, new_size);
+}
+
+const struct mortise_mem mortise_heap = {heap_realloc, NULL};
+
+void *mortise_alloc(const struct mortise_mem *mem, size_t size)
+{
+    return mem->realloc(mem->ud, NULL, 0, size != 0 ? size : 1);
+}
+
+void *mortise_zalloc(const struct mortise_mem *mem, size_t size)
+{
+    void *p = mortise_alloc(mem, size);
+
+    if (p != NULL)
+        memset(p, 0, size);
+    return p;
+}
+
+void *mortise_realloc(const struct mortise_mem *mem, void *ptr,
+                      size_t old_size, size_t new_size)
+{
+    return mem->realloc(mem->ud, ptr, old_size, new_size != 0 ? new_size : 1);
+}
+
+void mortise_release(const struct mortise_mem *mem, void *ptr, size_t size)
+{
+    if (ptr != NULL)
+        mem->realloc(mem->ud, ptr, size != 0 ? size : 1, 0);
+}
+
+char *mortise_strndup(const struct mortise_mem *mem, const char *s, size_t n)
+{
+    char *copy = mortise_alloc(mem, n + 1);
+
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *mortise_strdup(const struct mortise_mem *mem, const char *s)
+{
+    return mortise_strndup(mem, s, strlen(s));
+}
+
+void mortise_release_str(const struct mortise_mem *mem, char *s)
+{
+    if (s != NULL)
+        mortise_release(mem, s, strlen(s) + 1);
+}
+
+void *mortise_grow(const struct mortise_mem *mem, void *array, size_t n,
+                   size_t *cap, size_t elem_size)
+{
+    size_t want;
+    void *grown;
+
+    assert(n <= *cap);
+    if (n < *cap)
+        return array;
+    want = *cap != 0 ? 2 * *cap : 8;
+    if (want > SIZE_MAX / elem_size)
+        return NULL;
+    grown = mortise_realloc(mem, array, *cap * elem_size, want * elem_size);
+    if (grown != NULL)
+        *cap = want;
+    return grown;
+}
+
+void mortise_arena_init(struct mortise_arena *a, const struct mortise_mem *mem)
+{
+    a->mem = mem;
+    a->blocks = NULL;
+    a->used = 0;
+}
+
+void mortise_arena_finish(struct mortise_arena *a)
+{
+    struct mortise_arena_block *b = a->blocks, *next;
+
+    for (; b != NULL; b = next) {
+        next = b->next;
+        mortise_release(a->mem, b, sizeof *b + b->size);
+    }
+    a->blocks = NULL;
+    a->used = 0;
+}
+
+/* Put a new block in front, or behind the first one when it is made for one
+ * large request, so that the room left in the first stays in use. */
+static struct mortise_arena_block *add_block(struct mortise_arena *a,
+                                             size_t need)
+{
+    struct mortise_arena_block *first = a->blocks, *b;
+    size_t size = first != NULL ? 2 * first->size : FIRST_BLOCK;
+    int alone;
+
+    if (size > LARGEST_BLOCK)
+        size = LARGEST_BLOCK;
+    alone = need > size / 2;
+    if (alone)
+        size = need;
+    b = mortise_alloc(a->mem, sizeof *b + size);
+    if (b == NULL)
+        return NULL;
+    b->size = size;
+    b->used = 0;
+    if (alone && first != NULL) {
+        b->next = first->next;
+        first->next = b;
+    } else {
+        b->next = first;
+        a->blocks = b;
+    }
+    return b;
+}
+
+void *mortise_arena_alloc(struct mortise_arena *a, size_t size)
+{
+    const size_t unit = sizeof(max_align_t);
+    struct mortise_arena_block *b = a->blocks;
+    size_t need;
+    char *p;
+
+    if (size > SIZE_MAX / 4)
+        return NULL;
+    need = (size + unit - 1) / unit * unit;
+    if (b == NULL || b->size - b->used < need)
+        b = add_block(a, need);
+    if (b == NULL)
+        return NULL;
+    p = (char *)b->data + b->used;
+    b->used += need;
+    a->used += need;
+    memset(p, 0, need);
+    return p;
+}
+
+char *mortise_arena_strndup(struct mortise_arena *a, const char *s, size_t n)
+{
+    char *copy = mortise_arena_alloc(a, n + 1);
+
+    if (copy != NULL)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+char *mortise_arena_strdup(struct mortise_arena *a, const char *s)
+{
+    return mortise_arena_strndup(a, s, strlen(s));
+}

@@ -1,0 +1,66 @@
+/* cel.h -- the Common Expression Language: total, side-effect free, bounded.
+ *
+ * A program is compiled once against names and schemas and evaluated often.
+ * Errors carry an offset into the expression's text; who compiled it knows
+ * where that text stands in a file.  A program is immutable: [any] may
+ * evaluate it. */
+#ifndef MORTISE_CEL_CEL_H
+#define MORTISE_CEL_CEL_H
+
+#include "json/schema.h"
+#include "json/value.h"
+
+/* A name in scope.  schema NULL: dynamic. */
+struct mortise_cel_name {
+    const char *name;
+    const struct mortise_schema *schema;
+};
+
+struct mortise_cel_scope {
+    const struct mortise_cel_name *names;
+    size_t n;
+};
+
+struct mortise_cel_where {
+    size_t offset, length; /* bytes, inside the expression's text */
+};
+
+struct mortise_cel; /* lives in the arena it was compiled into */
+
+/* MORTISE_EINVAL: syntax, unknown name or function, unknown member of a closed
+ * schema, a clash of types that no value could repair.  MORTISE_EUNAVAILABLE: a
+ * part of CEL that this build does not have.  The text is copied. */
+int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
+                        const char *text, size_t n,
+                        const struct mortise_cel_scope *scope,
+                        struct mortise_cel_where *where,
+                        struct mortise_err *err);
+
+/* Values for the names of the scope, in its order; NULL: not set here (using
+ * it is an evaluation error).  Lent for the call. */
+struct mortise_cel_env {
+    const json_t *const *values;
+    uint64_t cost_limit; /* 0: 1,000,000 */
+};
+
+/* The result as JSON, a new reference.  Evaluation errors (no such key,
+ * overflow, division by zero, no such overload, cost) are MORTISE_EINVAL, or
+ * MORTISE_ELIMIT for the cost bound; `where` (may be NULL) gets the place.  A
+ * result that JSON has no form for (bytes, uint beyond int64, NaN) is an error. */
+int mortise_cel_eval(const struct mortise_cel *prog,
+                     const struct mortise_cel_env *env, json_t **out,
+                     struct mortise_cel_where *where, struct mortise_err *err);
+
+/* The same, for conditions: anything but a bool is an error. */
+int mortise_cel_test(const struct mortise_cel *prog,
+                     const struct mortise_cel_env *env, bool *out,
+                     struct mortise_cel_where *where, struct mortise_err *err);
+
+/* Bit i: the program mentions scope->names[i] (for the first 32). */
+uint32_t mortise_cel_uses(const struct mortise_cel *prog);
+
+/* When the program is nothing but a path of member selections and constant
+ * indexes from a name (scratch.a["b"][0]), its text; else NULL. */
+const char *mortise_cel_as_path(const struct mortise_cel *prog);
+
+#endif

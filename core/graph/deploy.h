@@ -1,0 +1,31 @@
+/* deploy.h -- a Deployment file: which plugins, whom to trust, which store. */
+#ifndef MORTISE_GRAPH_DEPLOY_H
+#define MORTISE_GRAPH_DEPLOY_H
+
+#include "yaml/tree.h"
+
+struct mortise_deployment {
+    struct mortise_arena arena;
+    const char *path; /* NULL when there is no file */
+    const char *name;
+    const char *const *plugin_dirs; /* resolved against the file's directory */
+    size_t n_plugin_dirs;           /* 0: the bundled ones alone */
+    const char *trust_dir;          /* NULL: the bundled one alone */
+    const char *store_path;         /* NULL: ./.mortise */
+    const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
+};
+
+/* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.
+ * Findings to diags; *out NULL on an error. */
+int mortise_deployment_read(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags);
+/* What holds without a file. */
+int mortise_deployment_default(struct mortise_deployment **out,
+                               const struct mortise_mem *mem);
+void mortise_deployment_free(struct mortise_deployment *d);
+/* The config of one plugin as JSON, a new reference; {} when there is none. */
+json_t *mortise_deployment_config(const struct mortise_deployment *d,
+                                  const char *plugin);
+
+#endif

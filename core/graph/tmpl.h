@@ -1,0 +1,39 @@
+/* tmpl.h -- JSON values with ${...} in their strings (graph.md 8).  A string
+ * that is one whole ${...} keeps the type of its value; `$${` is `${`. */
+#ifndef MORTISE_GRAPH_TMPL_H
+#define MORTISE_GRAPH_TMPL_H
+
+#include "cel/cel.h"
+#include "yaml/tree.h"
+
+/* An expression and where it stands. */
+struct mortise_expr {
+    const struct mortise_cel *cel;
+    const struct mortise_yaml *at; /* the scalar that holds it */
+    size_t offset;                 /* of the expression in the scalar */
+};
+
+struct mortise_tmpl; /* lives in an arena */
+
+/* Findings go to diags; *out is NULL if there was an error. */
+int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
+                         const struct mortise_yaml *node,
+                         const struct mortise_cel_scope *scope,
+                         struct mortise_diags *diags);
+/* A new reference.  The message of an error starts with path:line:col. */
+int mortise_tmpl_eval(const struct mortise_tmpl *t,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err);
+
+int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
+                         const struct mortise_yaml *scalar,
+                         const struct mortise_cel_scope *scope,
+                         struct mortise_diags *diags);
+int mortise_expr_eval(const struct mortise_expr *e,
+                      const struct mortise_cel_env *env, json_t **out,
+                      struct mortise_err *err);
+int mortise_expr_test(const struct mortise_expr *e,
+                      const struct mortise_cel_env *env, bool *out,
+                      struct mortise_err *err);
+
+#endif

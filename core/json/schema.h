@@ -1,0 +1,59 @@
+/* schema.h -- JSON Schema (draft 2020-12), compiled.  This build knows `type`,
+ * `properties`, `required`, `enum`, `items`, `additionalProperties` and the
+ * boolean schemas; annotations (title, description, default, examples,
+ * $schema, $comment, and x-...) pass; any other keyword is refused when the
+ * schema is compiled, never ignored.  [any] once compiled. */
+#ifndef MORTISE_JSON_SCHEMA_H
+#define MORTISE_JSON_SCHEMA_H
+
+#include "json/value.h"
+
+struct mortise_schema;
+
+/* Into the arena; `json` is kept (a reference until the arena's owner calls
+ * mortise_schema_finish).  On MORTISE_EINVAL the message says what, and `where`
+ * (an RFC 6901 pointer, "" = the schema itself) says which part; on
+ * MORTISE_EUNAVAILABLE a keyword of the full draft is not in this build. */
+int mortise_schema_compile(struct mortise_schema **out,
+                           struct mortise_arena *a, json_t *json,
+                           char *where, size_t where_size,
+                           struct mortise_err *err);
+/* Give up what the arena does not hold.  NULL is fine. */
+void mortise_schema_finish(struct mortise_schema *s);
+
+/* MORTISE_OK, or MORTISE_EINVAL with "at /a/0/b: expected integer, found
+ * string" (first finding, in document order).  Cost is linear. */
+int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
+                         struct mortise_err *err);
+
+/* The value as the schema types it: integers become reals where the schema
+ * says `number` and not `integer` (graph.md section 8).  Gives a new reference,
+ * the same value when nothing changes. */
+json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value);
+
+/* What a checker asks: the schema of a member (NULL: unknown, anything goes)
+ * and whether an unlisted member is impossible. */
+const struct mortise_schema *mortise_schema_member(
+    const struct mortise_schema *s, const char *name);
+const struct mortise_schema *mortise_schema_items(
+    const struct mortise_schema *s);
+bool mortise_schema_is_closed(const struct mortise_schema *s);
+/* The listed member most like `name`, for "did you mean"; NULL if none is. */
+const char *mortise_schema_nearest(const struct mortise_schema *s,
+                                   const char *name);
+/* Bits of the types that a value may have. */
+enum {
+    MORTISE_T_NULL = 1,
+    MORTISE_T_BOOL = 2,
+    MORTISE_T_INT = 4,
+    MORTISE_T_NUMBER = 8, /* reals */
+    MORTISE_T_STRING = 16,
+    MORTISE_T_ARRAY = 32,
+    MORTISE_T_OBJECT = 64,
+    MORTISE_T_ANY = 127
+};
+unsigned mortise_schema_types(const struct mortise_schema *s);
+/* The schema as JSON, borrowed. */
+const json_t *mortise_schema_json(const struct mortise_schema *s);
+
+#endif

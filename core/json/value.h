@@ -1,0 +1,40 @@
+/* value.h -- JSON values: jansson's json_t, read and written our way.
+ *
+ * Values are immutable once shared: change one only when its reference count
+ * is 1 (path.h does).  jansson counts atomically, so readers may be in any
+ * thread.  Parse limits: depth 64 (MORTISE_JSON_DEPTH), integers of 64 bits
+ * signed (wider ones are refused with a position), no NaN, no duplicate keys,
+ * no NUL inside keys.  [any] */
+#ifndef MORTISE_JSON_VALUE_H
+#define MORTISE_JSON_VALUE_H
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+
+enum { MORTISE_JSON_DEPTH = 64 };
+
+/* Any JSON value from n bytes of UTF-8.  Errors: "line L column C: ...",
+ * MORTISE_EINVAL.  *out is a new reference. */
+int mortise_json_parse(json_t **out, const char *text, size_t n,
+                       struct mortise_err *err);
+
+/* Compact, members in their order; appended to b. */
+int mortise_json_write(struct mortise_buf *b, const json_t *v);
+/* The same, as a NUL-terminated string of `mem` (mortise_release_str). */
+char *mortise_json_text(const struct mortise_mem *mem, const json_t *v);
+
+/* Canonical form (after RFC 8785): members sorted by UTF-16 code units,
+ * integers as they are, reals in the shortest form that reads back and always
+ * with a '.' or an exponent, minimal escapes.  Two values are equal exactly
+ * when their canonical forms are; 1 and 1.0 differ.  Appended to b. */
+int mortise_json_canonical(struct mortise_buf *b, const json_t *v);
+int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
+                        const struct mortise_mem *mem);
+
+/* A string value from n bytes, or NULL (out of memory, not UTF-8). */
+json_t *mortise_json_strn(const char *s, size_t n);
+
+#endif

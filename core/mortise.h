@@ -1,0 +1,261 @@
+/* mortise.h -- the embedding API: durable agent graphs in your own program.
+ *
+ * An engine (struct mortise) opens one store, loads graphs, runs them and
+ * applies commands.  This header is also the vocabulary of the whole core
+ * (result codes, the error struct, the memory door), so it includes nothing
+ * of ours and everything of ours may include it.
+ *
+ * Threads    An engine belongs to the thread that opened it; every function
+ *            taking a `struct mortise *` is [loop]: call it from that thread
+ *            alone.  Inside an event callback only mortise_free() may be
+ *            called.  Several engines may live in one process, each with its
+ *            own thread and store.
+ * Loop       The engine does nothing by itself: mortise_poll() turns it.  Its
+ *            own store thread and workers never call you.
+ * Ownership  What you pass in is copied before the call returns.  A `char *`
+ *            result is yours: give it to mortise_free().
+ * Errors     0 or a negative enum mortise_result; the words go into the
+ *            caller's struct mortise_err, or nowhere when that is NULL.
+ * ABI        Structs that you fill start with `size` = sizeof of the struct
+ *            you compiled with, and only ever grow at the end.
+ * Process    The library installs no signal handler, never exits and prints
+ *            only through `log`.
+ */
+#ifndef MORTISE_H
+#define MORTISE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MORTISE_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define MORTISE_API           __attribute__((visibility("default")))
+#define MORTISE_PRINTF(f, va) __attribute__((format(printf, f, va)))
+#else
+#define MORTISE_API
+#define MORTISE_PRINTF(f, va)
+#endif
+
+/* Results.  Few, each something that a caller would act upon. */
+enum mortise_result {
+    MORTISE_OK = 0,
+    MORTISE_ENOMEM = -1,          /* out of memory */
+    MORTISE_EIO = -2,             /* the disk or the system said no */
+    MORTISE_EINVAL = -3,          /* input that breaks its rules */
+    MORTISE_ENOTFOUND = -4,       /* no such run, checkpoint, file */
+    MORTISE_ECHECK = -5,          /* a file has findings; they were reported */
+    MORTISE_ECONFIG = -6,         /* the deployment cannot work as written */
+    MORTISE_ENEWER = -7,          /* made by a newer format than we read */
+    MORTISE_ECORRUPT = -8,        /* the store contradicts itself */
+    MORTISE_EBUSY = -9,           /* another process holds the store */
+    MORTISE_EDENIED = -10,        /* trust, permission or actor refuses */
+    MORTISE_ECONFLICT = -11,      /* somebody else moved the run first */
+    MORTISE_EEXISTS = -12,        /* a run of that id exists */
+    MORTISE_EUNKNOWN_NODE = -13,  /* goto to a node that is not there */
+    MORTISE_EMISMATCH = -14,      /* a decision that fits no pending request */
+    MORTISE_EDECISION = -15,      /* a decision that is none */
+    MORTISE_EINDOUBT = -16,       /* an effect's outcome must be resolved */
+    MORTISE_EBLOCKED = -17,       /* a plugin is missing or changed */
+    MORTISE_ENOCHECKPOINTER = -18, /* no store is configured */
+    MORTISE_EUNAVAILABLE = -19,   /* exists in the design, not in this build */
+    MORTISE_EDETERMINISM = -20,   /* a replay asked for something else */
+    MORTISE_ELIMIT = -21,         /* a declared bound was passed */
+    MORTISE_ESTATE = -22,         /* not in this state of the object */
+    MORTISE_ENOSPC = -23          /* the disk is full */
+};
+
+/* "E_NOT_FOUND" for MORTISE_ENOTFOUND and so on; "E_UNKNOWN" for others.
+ * Static.  [any] */
+MORTISE_API const char *mortise_result_name(int result);
+
+/* Words for a failure; caller-owned and of fixed size, so that running out of
+ * memory can be reported and no thread sees another's message. */
+struct mortise_err {
+    int code;       /* enum mortise_result */
+    char msg[1020]; /* NUL-terminated UTF-8, one or more lines, no final \n */
+};
+
+/* The memory door: Lua's single function.  new_size 0 frees and returns NULL;
+ * ptr NULL allocates.  Must be callable from any thread. */
+struct mortise_mem {
+    void *(*realloc)(void *ud, void *ptr, size_t old_size, size_t new_size);
+    void *ud;
+};
+
+enum mortise_log_level {
+    MORTISE_LOG_ERROR = 1,
+    MORTISE_LOG_WARN = 2,
+    MORTISE_LOG_INFO = 3,
+    MORTISE_LOG_DEBUG = 4
+};
+
+/* [any]: also from workers and the store thread. */
+typedef void mortise_log_fn(void *ud, int level, const char *msg);
+
+/* ---- engine ---------------------------------------------------------- */
+
+struct mortise;       /* an engine: one store, its runs and plugins */
+struct mortise_graph; /* a checked graph, immutable */
+
+struct mortise_options {
+    uint32_t size;
+    uint32_t flags;               /* 0 */
+    const char *deployment;       /* path of a Deployment file; NULL: none */
+    const char *store;            /* overrides store.path; NULL: as deployed */
+    const struct mortise_mem *mem; /* NULL: the C heap */
+    mortise_log_fn *log;          /* NULL: silent */
+    void *log_ud;
+};
+
+/* Open the store (made if missing, mode 0700), listen on its control socket
+ * and read the plugins' manifests.  MORTISE_EBUSY names the pid that holds
+ * the store.  Runs that a crash interrupted stay as they are until a command
+ * resumes them. */
+MORTISE_API int mortise_open(struct mortise **out,
+                             const struct mortise_options *options,
+                             struct mortise_err *err);
+
+/* Stop: cancel and await what is in flight (10 s at most), close the store.
+ * Runs stay resumable.  NULL is fine. */
+MORTISE_API void mortise_close(struct mortise *m);
+
+/* Turn the loop: handle what is ready, wait up to timeout_ms for something if
+ * nothing is (-1: without bound, 0: do not wait).  Returns 1 while runs are
+ * live, 0 when none is, negative when the engine is broken. */
+MORTISE_API int mortise_poll(struct mortise *m, int timeout_ms,
+                             struct mortise_err *err);
+
+/* Free a `char *` that this API returned.  [any] */
+MORTISE_API void mortise_free(struct mortise *m, char *text);
+
+/* ---- graphs and runs ------------------------------------------------- */
+
+/* Read, check and compile one graph file: the very function that `mortise
+ * check` runs.  On MORTISE_ECHECK `*report` (may be NULL) gets the findings as
+ * text in the format of the command line; warnings come with MORTISE_OK. */
+MORTISE_API int mortise_load(struct mortise *m, const char *path,
+                             struct mortise_graph **out, char **report,
+                             struct mortise_err *err);
+/* Runs keep what they need of a graph; NULL is fine. */
+MORTISE_API void mortise_graph_close(struct mortise_graph *g);
+
+struct mortise_start {
+    uint32_t size;
+    uint32_t flags;     /* 0 */
+    const char *tenant; /* NULL: "default" */
+    const char *run;    /* id, [A-Za-z0-9._-]{1,128}; NULL: a new UUIDv7 */
+    const char *input;  /* JSON text; NULL: {} */
+    const char *actor;  /* who starts it, for the record; NULL: this uid */
+};
+
+#define MORTISE_RUN_MAX 129 /* a run id with its NUL */
+
+/* Admit a run.  Returns, and fills run_id, only after its admission is on
+ * disk (R3); the run proceeds as the loop turns. */
+MORTISE_API int mortise_start(struct mortise *m, struct mortise_graph *g,
+                              const struct mortise_start *start,
+                              char run_id[MORTISE_RUN_MAX],
+                              struct mortise_err *err);
+
+/* Commands.  The list is open: later versions add kinds. */
+enum mortise_command_kind {
+    MORTISE_CMD_RESUME = 1,       /* go on from the head as it stands */
+    MORTISE_CMD_UPDATE = 2,       /* json: {scratch?, artifacts?} */
+    MORTISE_CMD_GOTO = 3,         /* node: replaces the whole frontier */
+    MORTISE_CMD_APPROVE_TOOL = 4, /* id, decision approve | reject, reason,
+                                     json: edited args, digest */
+    MORTISE_CMD_ANSWER = 5,       /* id, json: the answer */
+    MORTISE_CMD_RESOLVE = 6,      /* id: step; decision done | retry | fail,
+                                     json: the result for done */
+    MORTISE_CMD_CANCEL = 7        /* reason */
+};
+
+#define MORTISE_CMD_MERGE 1u /* UPDATE through the reducers, not replacing */
+#define MORTISE_CMD_FORCE 2u /* GOTO past interrupt_before */
+
+struct mortise_command {
+    uint32_t size;
+    uint32_t kind;        /* enum mortise_command_kind */
+    uint32_t flags;       /* MORTISE_CMD_... */
+    const char *id;       /* tool_use_id, interrupt id or step id */
+    const char *decision; /* see the kinds */
+    const char *reason;
+    const char *digest;   /* of what is approved; NULL: not compared */
+    const char *json;
+    const char *node;
+};
+
+#define MORTISE_NO_CONTINUE    1u /* record the commands, run nothing */
+#define MORTISE_ACCEPT_PLUGINS 2u /* go on with plugins that changed */
+
+/* Apply commands to a run as one, in the order decisions, update, goto,
+ * continue; all are validated before anything is recorded.  Returns after
+ * their commit is on disk.  tenant NULL: "default"; actor NULL: this uid. */
+MORTISE_API int mortise_command(struct mortise *m, const char *tenant,
+                                const char *run,
+                                const struct mortise_command *commands,
+                                size_t n_commands, uint32_t flags,
+                                const char *actor, struct mortise_err *err);
+
+enum mortise_run_status {
+    MORTISE_RUN_ACCEPTED = 1,
+    MORTISE_RUN_RUNNING = 2,
+    MORTISE_RUN_WAITING = 3, /* for a person or a timer */
+    MORTISE_RUN_PAUSED = 4,
+    MORTISE_RUN_IN_DOUBT = 5,
+    MORTISE_RUN_BLOCKED = 6,
+    MORTISE_RUN_COMPLETED = 7,
+    MORTISE_RUN_FAILED = 8,
+    MORTISE_RUN_CANCELLED = 9
+};
+
+/* "waiting" and so on; static.  [any] */
+MORTISE_API const char *mortise_run_status_name(int status);
+
+/* Turn the loop until nothing of the run is left to do without a person (it
+ * ended, waits, is paused, in doubt or blocked); `*status` says which. */
+MORTISE_API int mortise_wait(struct mortise *m, const char *tenant,
+                             const char *run, int *status,
+                             struct mortise_err *err);
+
+/* ---- reading --------------------------------------------------------- */
+
+/* JSON text each; docs/json.md names the members.  `after` NULL: from the
+ * start; else the cursor that the previous page returned as "next". */
+MORTISE_API int mortise_runs(struct mortise *m, const char *tenant,
+                             const char *after, size_t limit, char **json,
+                             struct mortise_err *err);
+MORTISE_API int mortise_inbox(struct mortise *m, const char *tenant,
+                              const char *after, size_t limit, char **json,
+                              struct mortise_err *err);
+MORTISE_API int mortise_show(struct mortise *m, const char *tenant,
+                             const char *run, char **json,
+                             struct mortise_err *err);
+MORTISE_API int mortise_history(struct mortise *m, const char *tenant,
+                                const char *run, char **json,
+                                struct mortise_err *err);
+
+/* One event, as JSON text (NUL-terminated, `len` without it), lent until you
+ * return.  Return nonzero to end the subscription. */
+typedef int mortise_event_fn(void *ud, const char *json, size_t len);
+
+#define MORTISE_EVENTS_FOLLOW 1u /* go on with live ones */
+
+/* Events of one run with seq > after, oldest first, delivered before the call
+ * returns; with FOLLOW later ones too, from mortise_poll(), each after the
+ * commit that carries it.  *id (may be NULL) names the subscription. */
+MORTISE_API int mortise_events(struct mortise *m, const char *tenant,
+                               const char *run, uint64_t after, uint32_t flags,
+                               mortise_event_fn *fn, void *ud, uint64_t *id,
+                               struct mortise_err *err);
+MORTISE_API void mortise_unsubscribe(struct mortise *m, uint64_t id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

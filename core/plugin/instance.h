@@ -1,0 +1,88 @@
+/* instance.h -- a created plugin, and calls into it.
+ *
+ * A call is named by a number that its owner chose (unique for the instance's
+ * life) and ends exactly once: `done` is called once for each call that
+ * mortise_instance_call() accepted, whatever the plugin does (finishing twice,
+ * returning an error after finish, emitting afterwards: logged, without
+ * effect).  Unless the plugin never lets go: then mortise_instance_abandon()
+ * ends it, and anything later is ignored.
+ *
+ * With MORTISE_WIRE_LOOPBACK compiled in (the wire test build) every call and
+ * everything that comes back passes through the wire encoding of wire.h, so
+ * that nothing grows here that could not cross a process. */
+#ifndef MORTISE_PLUGIN_INSTANCE_H
+#define MORTISE_PLUGIN_INSTANCE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plugin/manifest.h"
+
+struct mortise_instance;
+
+enum mortise_call_kind {
+    MORTISE_CALL_EXECUTE = 1,
+    MORTISE_CALL_RECONCILE = 2,
+    MORTISE_CALL_CHECK = 3 /* guardrail */
+};
+
+struct mortise_call {
+    enum mortise_call_kind kind;
+    uint64_t id; /* not 0 */
+    uint32_t attempt, visit;
+    uint32_t stage;       /* CHECK: MORTISE_STAGE_... of plugin.h */
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+    const char *operation;
+    const char *body; /* JSON text */
+    size_t body_size;
+    const char *run_id, *node_path, *idempotency_key; /* "" where none */
+};
+
+/* All strings lent for the call of `done`. */
+struct mortise_call_done {
+    uint64_t id;
+    int32_t status;         /* mortise_status: 0 ok, < 0 error */
+    bool violation;         /* CHECK */
+    bool has_output;        /* something was emitted as "output" */
+    const char *output;     /* JSON text of what was emitted */
+    size_t output_size;
+    const char *message;    /* error, or the verdict's reason; "" if none */
+    const char *error_class; /* transient, permanent, timeout, cancelled */
+    const char *error_code; /* the plugin's own word from detail.code, or "" */
+};
+
+struct mortise_instance_ops {
+    void *ud;
+    /* A call ended.  [any]; on the calling thread, before
+     * mortise_instance_call() returns, when it ended at once. */
+    void (*done)(void *ud, const struct mortise_call_done *done);
+    /* emit() of kind "event": progress for whoever watches.  [any] */
+    void (*event)(void *ud, uint64_t call, const char *json, size_t n);
+    /* The one door: answer later, exactly once, with
+     * mortise_instance_answer().  [any] */
+    void (*ask)(void *ud, uint64_t call, uint64_t ask, const char *method,
+                const char *body, size_t n);
+    void (*log)(void *ud, int level, const char *plugin, const char *msg);
+};
+
+const struct mortise_manifest *mortise_instance_manifest(
+    const struct mortise_instance *i);
+
+/* Run one call.  [inline] and [async] plugins: on the loop thread; [blocking]
+ * ones: on a worker.  The caller keeps within the manifest's `concurrency`.
+ * Nonzero: refused before the plugin saw it, `done` will not be called. */
+int mortise_instance_call(struct mortise_instance *i,
+                          const struct mortise_call *call,
+                          struct mortise_err *err);
+/* Ask a call to stop; it still ends through `done`.  [any] */
+void mortise_instance_cancel(struct mortise_instance *i, uint64_t call);
+/* End a call that does not let go; true if it was still open.  `done` is not
+ * called for it any more.  [loop] */
+bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call);
+/* Answer an ask.  status as mortise_status.  [loop] */
+void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
+                             uint64_t ask, int32_t status, const char *answer,
+                             size_t n);
+/* Open calls right now.  [any] */
+size_t mortise_instance_open_calls(const struct mortise_instance *i);
+
+#endif

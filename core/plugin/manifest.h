@@ -1,0 +1,69 @@
+/* manifest.h -- NAME.plugin.yaml: what a plugin says of itself (plugins.md 2).
+ *
+ * Parsed only after its bytes were verified, except by `mortise check` and
+ * `plugin inspect`, which run no plugin code.  Lives in one arena. */
+#ifndef MORTISE_PLUGIN_MANIFEST_H
+#define MORTISE_PLUGIN_MANIFEST_H
+
+#include "json/schema.h"
+#include "yaml/tree.h"
+
+enum mortise_threading {
+    MORTISE_THREAD_INLINE = 1,
+    MORTISE_THREAD_ASYNC = 2,
+    MORTISE_THREAD_BLOCKING = 3
+};
+
+struct mortise_manifest_op {
+    const char *name, *description;
+    const char *effect; /* "pure" "read" "write" "external" */
+    bool idempotent, reconcile;
+    uint64_t timeout_ms; /* 0: none */
+    struct mortise_schema *input, *output; /* NULL: anything */
+};
+
+struct mortise_artifact {
+    const char *arch, *file; /* file: a plain name beside the manifest */
+    uint64_t size;
+    uint8_t digest[MORTISE_DIGEST];
+};
+
+struct mortise_provides { /* one interface */
+    bool present;
+    enum mortise_threading threading;
+    uint32_t concurrency; /* 0: unbounded */
+};
+
+struct mortise_manifest {
+    struct mortise_arena arena;
+    const char *path; /* of the file */
+    const char *name, *version, *description, *license;
+    uint64_t seq;
+    uint32_t abi_major, abi_minor;
+    const char *runtime;
+    struct mortise_artifact *artifacts;
+    size_t n_artifacts;
+    struct mortise_provides executor, guardrail;
+    struct mortise_manifest_op *ops; /* of executor */
+    size_t n_ops;
+    const char *const *methods; /* requires.methods */
+    size_t n_methods;
+    const char *const *state_paths; /* permissions.state: for state.get/1 */
+    size_t n_state_paths;
+    bool in_process, process; /* isolation it supports */
+    struct mortise_schema *config_schema; /* NULL: no config */
+    uint8_t digest[MORTISE_DIGEST]; /* of the manifest's bytes: what runs pin */
+    const struct mortise_yaml *tree;
+};
+
+/* Findings to diags; *out NULL on an error.  `need_artifacts` false for a
+ * source manifest that was not signed yet. */
+int mortise_manifest_parse(struct mortise_manifest **out,
+                           const struct mortise_mem *mem, const char *path,
+                           const char *text, size_t n, bool need_artifacts,
+                           struct mortise_diags *diags);
+void mortise_manifest_free(struct mortise_manifest *m);
+const struct mortise_manifest_op *mortise_manifest_op(
+    const struct mortise_manifest *m, const char *name);
+
+#endif

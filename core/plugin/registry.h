@@ -1,0 +1,70 @@
+/* registry.h -- the plugins of a deployment: found, verified, loaded, created.
+ *
+ * Finding reads manifests and executes nothing.  mortise_plugins_start() is the
+ * only way to an instance, and so the only way to dlopen (plugins.md 4).
+ * [loop] throughout. */
+#ifndef MORTISE_PLUGIN_REGISTRY_H
+#define MORTISE_PLUGIN_REGISTRY_H
+
+#include "plugin/instance.h"
+
+struct mortise_plugins;
+
+struct mortise_plugins_config {
+    const struct mortise_mem *mem;
+    const char *const *dirs; /* searched in order */
+    size_t n_dirs;
+    const char *const *trust_dirs; /* all count */
+    size_t n_trust_dirs;
+    /* A directory of ours where a mark stands while create() runs: a mark
+     * found at open means that create() took a process down, and the plugin is
+     * quarantined until it changes or unquarantine.  NULL: none. */
+    const char *quarantine_dir;
+    /* The highest seq seen per plugin (rollback protection); NULL: not kept. */
+    int (*seq_get)(void *ud, const char *plugin, uint64_t *seq,
+                   struct mortise_err *err);
+    int (*seq_put)(void *ud, const char *plugin, uint64_t seq,
+                   struct mortise_err *err);
+    void *seq_ud;
+    struct mortise_instance_ops ops; /* for every instance */
+};
+
+/* One manifest found on the path, usable or not. */
+struct mortise_found {
+    const char *name, *version, *path;
+    const struct mortise_manifest *manifest; /* NULL when it does not parse */
+    const char *problem; /* why it cannot be used: a sentence; NULL if it can
+                            (as far as reading tells) */
+    bool started;
+};
+
+int mortise_plugins_open(struct mortise_plugins **out,
+                         const struct mortise_plugins_config *config,
+                         struct mortise_err *err);
+/* Quiesces (10 s each at most), destroys; never unloads code.  One that does
+ * not quiesce is leaked. */
+void mortise_plugins_close(struct mortise_plugins *p);
+
+size_t mortise_plugins_count(const struct mortise_plugins *p);
+const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
+                                               size_t i);
+/* The manifest that a name stands for (first directory, highest version), or
+ * NULL and why, with "did you mean". */
+const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
+                                                    const char *name,
+                                                    struct mortise_err *why);
+/* Verify, load and create, once per name; later calls give the same instance.
+ * `config` is validated against the manifest's schema first. */
+int mortise_plugins_start(struct mortise_plugins *p, const char *name,
+                          json_t *config, struct mortise_instance **out,
+                          struct mortise_err *err);
+/* Everything that start does up to the dlopen, for `plugin verify`. */
+int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
+                           struct mortise_err *err);
+/* Let nothing start this plugin any more in this process, and remember why. */
+void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
+                                const char *why);
+int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
+                                 struct mortise_err *err);
+
+#endif

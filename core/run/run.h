@@ -1,0 +1,207 @@
+/* run.h -- THE STEP FUNCTION: one run as a value that events change.
+ *
+ * Pure: no clock, file, thread or randomness inside.  Time comes with each
+ * event, ids and jitter come from the seed in the admission.  What must happen
+ * in the world comes out as actions; whoever carries them out feeds the
+ * outcome back as events.
+ *
+ * A run lives in memory (this struct) and on disk (its checkpoints).  The
+ * checkpoints' entries (journal.h) are the run: every change of the struct is
+ * the effect of an entry, and replaying them with mortise_run_apply() gives
+ * the same struct.
+ *
+ * A step that fails with MORTISE_ENOMEM or MORTISE_ECORRUPT leaves a run that is
+ * good for nothing but mortise_run_free(): load it again from its last commit.
+ * Every other error leaves it unchanged.
+ *
+ * One thread at a time; [loop] in the engine. */
+#ifndef MORTISE_RUN_RUN_H
+#define MORTISE_RUN_RUN_H
+
+#include "graph/graph.h"
+
+struct mortise_run;
+
+/* The digest of a plugin that a run started with (R4). */
+struct mortise_pin {
+    const char *plugin;
+    uint8_t digest[MORTISE_DIGEST];
+};
+
+struct mortise_admission {
+    const char *tenant, *run;
+    json_t *input; /* borrowed; checked against the graph's schema here */
+    const char *actor;
+    uint8_t seed[MORTISE_DIGEST]; /* random */
+    const struct mortise_pin *pins;
+    size_t n_pins;
+};
+
+/* ---- events ---------------------------------------------------------- */
+
+enum mortise_input_kind {
+    /* The admission (with MORTISE_ACT_COMMIT number 1) starts by itself; this
+     * is for a run that was loaded: go on from the head.  Not recorded. */
+    MORTISE_IN_RECOVER = 1,
+    MORTISE_IN_RESULT,       /* a call ended */
+    MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go: it never will */
+    MORTISE_IN_TIMER,        /* a timer that was armed is due */
+    MORTISE_IN_SYNCED,       /* commits up to `seq` are on disk */
+    MORTISE_IN_COMMAND
+};
+
+struct mortise_result_in {
+    uint64_t call;
+    int32_t status;     /* 0 ok, < 0 error */
+    bool violation;     /* of a guardrail check */
+    json_t *output;     /* borrowed; NULL: none */
+    const char *message; /* error or reason; "" */
+    const char *error_code; /* what `retry_on` and people see; "" = "failed" */
+    const char *error_class; /* transient | permanent | timeout | cancelled */
+};
+
+struct mortise_input {
+    enum mortise_input_kind kind;
+    uint64_t now_ms; /* CLOCK_REALTIME of the event */
+    union {
+        struct mortise_result_in result;
+        uint64_t call;  /* UNRESPONSIVE */
+        uint64_t timer; /* TIMER */
+        uint64_t seq;   /* SYNCED */
+        struct {
+            const struct mortise_command *list;
+            size_t n;
+            uint32_t flags; /* MORTISE_NO_CONTINUE */
+            const char *actor;
+        } command;
+    } u;
+};
+
+/* ---- actions --------------------------------------------------------- */
+
+enum mortise_action_kind {
+    /* Write this; feed SYNCED back.  At most one a step, always the first. */
+    MORTISE_ACT_COMMIT = 1,
+    /* Start a call of a plugin.  Whatever had to be on disk before it is. */
+    MORTISE_ACT_CALL,
+    /* Ask a call to stop; a RESULT still comes, or UNRESPONSIVE. */
+    MORTISE_ACT_CANCEL,
+    MORTISE_ACT_ARM,    /* a timer; one not disarmed fires once */
+    MORTISE_ACT_DISARM, /* a timer that may have fired already */
+    /* Tell the watchers; only ever emitted once its commit is on disk. */
+    MORTISE_ACT_PUBLISH
+};
+
+/* A commit in run/'s words; the engine hands it to store/. */
+struct mortise_run_open {
+    char id[MORTISE_DIGEST_HEX];
+    uint64_t deadline_ms; /* 0: none */
+    json_t *payload;      /* owned by the action; NULL when it is a close */
+};
+
+struct mortise_run_commit {
+    uint64_t seq; /* of the new checkpoint; expected head seq is seq - 1 */
+    struct mortise_uuid id, parent;
+    uint64_t now_ms, first_event;
+    uint32_t n_events, step;
+    int phase; /* enum mortise_phase of store.h */
+    void *entries;
+    size_t size;
+    int status; /* enum mortise_run_status, after it */
+    const char *reason; /* static */
+    uint32_t n_pending;
+    struct mortise_run_open *opens, *closes;
+    size_t n_opens, n_closes;
+};
+
+enum mortise_run_call_kind {
+    MORTISE_RUN_EXECUTE = 1,
+    MORTISE_RUN_RECONCILE,
+    MORTISE_RUN_CHECK
+};
+
+struct mortise_run_call {
+    uint64_t id; /* unique in this struct's life; not durable */
+    enum mortise_run_call_kind kind;
+    const struct mortise_node *node;
+    const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
+    json_t *body;                   /* owned by the action */
+    json_t *view; /* owned: {input, scratch, artifacts} for state.get */
+    uint32_t attempt, visit;
+    char path[128];                       /* "1.0/node#1" */
+    char key[MORTISE_DIGEST_HEX];         /* idempotency key; "" for CHECK */
+    uint64_t timeout_ms;                  /* 0: none; the run arms it itself */
+};
+
+struct mortise_action {
+    enum mortise_action_kind kind;
+    union {
+        struct mortise_run_commit commit;
+        struct mortise_run_call call;
+        uint64_t cancel; /* call id */
+        struct {
+            uint64_t id, at_ms;
+        } timer;         /* ARM, DISARM */
+        json_t *publish; /* owned */
+    } u;
+};
+
+struct mortise_actions {
+    const struct mortise_mem *mem;
+    struct mortise_action *list;
+    size_t n, cap;
+};
+
+void mortise_actions_init(struct mortise_actions *a,
+                          const struct mortise_mem *mem);
+void mortise_actions_clear(struct mortise_actions *a); /* keeps the room */
+void mortise_actions_finish(struct mortise_actions *a);
+
+/* ---- a run ------------------------------------------------------------ */
+
+/* Admit: a new run and its first actions (the admission's commit, and what may
+ * start on it).  MORTISE_EINVAL when the input breaks its schema.  Takes a
+ * reference of the graph. */
+int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
+                      struct mortise_graph *g,
+                      const struct mortise_admission *adm, uint64_t now_ms,
+                      struct mortise_actions *actions,
+                      struct mortise_err *err);
+
+/* A run to be replayed: then one mortise_run_apply() for each checkpoint, in
+ * order; then steps.  `sink` (may be NULL) sees each durable event that the
+ * replay expands; it gets a borrowed value and may end the replay by nonzero. */
+typedef int mortise_run_sink(void *ud, json_t *event);
+int mortise_run_replay(struct mortise_run **out,
+                       const struct mortise_mem *mem, struct mortise_graph *g,
+                       const char *tenant, const char *run,
+                       mortise_run_sink *sink, void *ud,
+                       struct mortise_err *err);
+int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
+                      struct mortise_uuid id, const void *entries, size_t size,
+                      struct mortise_err *err);
+
+/* One event in, actions out (appended).  See the top for errors. */
+int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,
+                     struct mortise_actions *actions, struct mortise_err *err);
+
+void mortise_run_free(struct mortise_run *r); /* NULL is fine */
+
+/* ---- looking at it ---------------------------------------------------- */
+
+int mortise_run_status(const struct mortise_run *r);
+const char *mortise_run_reason(const struct mortise_run *r); /* static */
+uint64_t mortise_run_seq(const struct mortise_run *r);
+bool mortise_run_is_finished(const struct mortise_run *r);
+/* Nothing is in flight: no call, no timer, no unsynced commit. */
+bool mortise_run_is_idle(const struct mortise_run *r);
+struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
+const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
+                                           size_t *n);
+/* docs/json.md: {run, tenant, graph, status, reason, state, nodes, pending,
+ * error ...}; a new reference, NULL when memory ran out. */
+json_t *mortise_run_show(const struct mortise_run *r);
+/* What one checkpoint's entries say, for `history`: an array of objects. */
+json_t *mortise_run_describe(const void *entries, size_t size);
+
+#endif

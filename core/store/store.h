@@ -1,0 +1,153 @@
+/* store.h -- what the engine needs of a store, in runs rather than keys.
+ *
+ * The store knows runs, heads, checkpoints, pending requests, deadlines and
+ * graphs; what a checkpoint's entries mean is run/'s business.  LevelDB stands
+ * behind it today (leveldb.c); nothing here says so.
+ *
+ * Threads    open, close, reopen [loop].  Reads [any], beside writes.
+ *            mortise_store_write() by one thread at a time (writer.h owns it).
+ * After a failed write the handle is dead (R6b): every call gives
+ * MORTISE_ESTATE until mortise_store_reopen(). */
+#ifndef MORTISE_STORE_STORE_H
+#define MORTISE_STORE_STORE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/id.h"
+
+struct mortise_store;
+
+enum mortise_phase { /* of a checkpoint; runtime.md 3 */
+    MORTISE_PHASE_ADMIT = 1,
+    MORTISE_PHASE_BEFORE = 2, /* an intent: an effect is about to happen */
+    MORTISE_PHASE_AFTER = 3,  /* something finished */
+    MORTISE_PHASE_INTERRUPT = 4,
+    MORTISE_PHASE_ERROR = 5,
+    MORTISE_PHASE_COMMAND = 6, /* a person's decision, update, goto ... */
+    MORTISE_PHASE_END = 7
+};
+
+/* One immutable record (R8).  seq counts from 1 in its run and is the order;
+ * the clock is not. */
+struct mortise_checkpoint {
+    struct mortise_uuid id, parent; /* parent all zero for seq 1 */
+    uint64_t seq;
+    uint64_t time_ms;
+    uint64_t first_event; /* seq of the first durable event it carries */
+    uint32_t n_events;
+    uint32_t branch; /* 0 */
+    uint32_t step;   /* executions finished so far */
+    enum mortise_phase phase;
+    uint8_t graph[MORTISE_DIGEST];
+    const void *entries; /* lent */
+    size_t size;
+};
+
+/* Where a run stands; rewritten by each of its commits. */
+struct mortise_head {
+    uint64_t seq; /* of the newest checkpoint */
+    struct mortise_uuid checkpoint;
+    uint64_t epoch; /* of the engine that wrote it */
+    uint64_t created_ms, updated_ms;
+    uint32_t branch, status; /* enum mortise_run_status */
+    uint32_t n_pending;      /* open requests */
+    uint8_t graph[MORTISE_DIGEST];
+    const char *reason;     /* "approval", "" ...; lent */
+    const char *graph_name; /* lent */
+};
+
+/* A question that waits for somebody: opened and closed by commits. */
+struct mortise_pending {
+    const char *id;          /* unique in its run */
+    uint64_t deadline_ms;    /* 0: none */
+    const char *payload;     /* JSON; what inbox shows */
+    size_t payload_size;
+};
+
+struct mortise_commit {
+    const char *tenant, *run;
+    uint64_t expected_seq; /* the head's seq before; 0: the run is new */
+    struct mortise_checkpoint checkpoint; /* seq = expected_seq + 1 */
+    struct mortise_head head;
+    const struct mortise_pending *opens;
+    size_t n_opens;
+    const struct mortise_pending *closes; /* id and deadline_ms count */
+    size_t n_closes;
+    /* With a new run: its graph, stored once per digest.  NULL otherwise. */
+    const char *graph_path;
+    const char *graph_source;
+    size_t graph_size;
+    /* Result of this commit, set by mortise_store_write(): MORTISE_OK,
+     * MORTISE_ECONFLICT (the head moved), MORTISE_EEXISTS (the id is taken). */
+    int result;
+};
+
+/* `path`: a directory, made (0700) if missing.  MORTISE_EBUSY names the pid that
+ * holds it; MORTISE_ENEWER leaves it untouched; MORTISE_ECORRUPT for a hole in
+ * the commit numbers or what the checksums refuse. */
+int mortise_store_open(struct mortise_store **out, const char *path,
+                       const struct mortise_mem *mem,
+                       struct mortise_err *err);
+void mortise_store_close(struct mortise_store *s);
+/* After a failed write: close, open, verify.  Whether the failed batch is
+ * there is known only by reading the heads again. */
+int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err);
+const char *mortise_store_path(const struct mortise_store *s);
+/* Grows by one each time the store is opened, durably before the first commit
+ * of that opening. */
+uint64_t mortise_store_epoch(const struct mortise_store *s);
+
+/* Write all as one batch and sync it (R5, R6).  A commit that conflicts is left
+ * out with its `result` set, the others are written.  An error means: dead
+ * handle, outcome unknown. */
+int mortise_store_write(struct mortise_store *s,
+                        struct mortise_commit *const *commits, size_t n,
+                        struct mortise_err *err);
+
+/* Reads.  Callbacks get lent data; nonzero from them ends the walk early and
+ * is no error. */
+typedef int mortise_head_fn(void *ud, const char *tenant, const char *run,
+                            const struct mortise_head *head);
+typedef int mortise_checkpoint_fn(void *ud,
+                                  const struct mortise_checkpoint *cp);
+typedef int mortise_pending_fn(void *ud, const char *tenant, const char *run,
+                               const struct mortise_pending *p);
+
+/* MORTISE_ENOTFOUND, or fn called once. */
+int mortise_store_head(struct mortise_store *s, const char *tenant,
+                       const char *run, mortise_head_fn *fn, void *ud,
+                       struct mortise_err *err);
+/* Checkpoints of a run with seq >= from, in order. */
+int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
+                              const char *run, uint64_t from,
+                              mortise_checkpoint_fn *fn, void *ud,
+                              struct mortise_err *err);
+/* Runs of a tenant with id > after (NULL: all), in order of id. */
+int mortise_store_runs(struct mortise_store *s, const char *tenant,
+                       const char *after, mortise_head_fn *fn, void *ud,
+                       struct mortise_err *err);
+/* Pending requests of a tenant, by (run, id), beyond the cursor (after_run,
+ * after_id) when that is not NULL. */
+int mortise_store_inbox(struct mortise_store *s, const char *tenant,
+                        const char *after_run, const char *after_id,
+                        mortise_pending_fn *fn, void *ud,
+                        struct mortise_err *err);
+/* Requests of all tenants whose deadline is <= until, soonest first. */
+int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
+                      mortise_pending_fn *fn, void *ud,
+                      struct mortise_err *err);
+/* The graph of a digest: its path and source, appended with a NUL each. */
+int mortise_store_graph(struct mortise_store *s,
+                        const uint8_t digest[MORTISE_DIGEST],
+                        struct mortise_buf *path, struct mortise_buf *source,
+                        struct mortise_err *err);
+
+/* Small durable counters that only grow ("plugin:NAME" -> highest seq seen).
+ * get gives 0 for one never put. */
+int mortise_store_mark_get(struct mortise_store *s, const char *name,
+                           uint64_t *value, struct mortise_err *err);
+int mortise_store_mark_put(struct mortise_store *s, const char *name,
+                           uint64_t value, struct mortise_err *err);
+
+#endif

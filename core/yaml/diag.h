@@ -1,0 +1,69 @@
+/* diag.h -- findings about files: collected, sorted, printed (graph.md 2).
+ *
+ *     refund.graph.yaml:18:15: error[E0301]: edge to unknown node 'aprove'
+ *        18 |       - to: aprove
+ *           |             ^^^^^^
+ *     help: did you mean 'approve' (defined at 31:3)?
+ */
+#ifndef MORTISE_YAML_DIAG_H
+#define MORTISE_YAML_DIAG_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+struct mortise_yaml_file;
+
+/* Where something stood.  Lines and columns count from 1, columns in bytes;
+ * the end is exclusive.  file NULL: nowhere. */
+struct mortise_span {
+    const struct mortise_yaml_file *file; /* lives as long as its tree */
+    uint32_t line, col, end_line, end_col;
+};
+
+enum mortise_severity { MORTISE_ERROR = 1, MORTISE_WARNING = 2 };
+
+struct mortise_diag {
+    enum mortise_severity severity;
+    const char *code; /* "E0301", static */
+    struct mortise_span span;
+    char *message, *help; /* help may be NULL */
+};
+
+/* Collects by [one thread]; text lives in the list's own arena. */
+struct mortise_diags {
+    struct mortise_arena arena;
+    struct mortise_diag *list;
+    size_t n, cap, n_errors;
+    bool failed; /* memory ran out: findings are missing */
+};
+
+void mortise_diags_init(struct mortise_diags *d,
+                        const struct mortise_mem *mem);
+void mortise_diags_finish(struct mortise_diags *d);
+
+/* Returns the finding, for mortise_diag_help(); NULL if memory ran out.  The
+ * severity follows from the code's letter: E... or W... */
+struct mortise_diag *mortise_diag_add(struct mortise_diags *d,
+                                      const char *code,
+                                      struct mortise_span span,
+                                      const char *fmt, ...)
+    MORTISE_PRINTF(4, 5);
+void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
+                       const char *fmt, ...) MORTISE_PRINTF(3, 4);
+
+/* Sort by file, position, code; then append all to b. */
+void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
+/* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]} */
+void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
+/* "path:line:col", for errors at run time. */
+void mortise_span_text(struct mortise_span span, struct mortise_buf *b);
+
+/* The candidate most like `word` within an edit distance that grows with its
+ * length, or NULL: for "did you mean". */
+const char *mortise_nearest(const char *word, const char *const *candidates,
+                            size_t n);
+
+#endif

@@ -1,0 +1,83 @@
+/* tree.h -- YAML files as trees that remember where everything stood.
+ *
+ * libyaml's events, read with the rules of graph.md section 1: YAML 1.2 core
+ * typing (`no`, `on`, `1:30` are strings), UTF-8, one document, 16 MiB, depth
+ * 64, bounded aliases (expanded; 100,000 nodes), no merge keys, no tags,
+ * duplicate keys refused.  A tree is immutable; it and its file live in one
+ * arena.  [any] */
+#ifndef MORTISE_YAML_TREE_H
+#define MORTISE_YAML_TREE_H
+
+#include "base/mem.h"
+#include "json/value.h"
+#include "yaml/diag.h"
+
+enum mortise_yaml_kind {
+    MORTISE_YAML_NULL,
+    MORTISE_YAML_BOOL,
+    MORTISE_YAML_INT,
+    MORTISE_YAML_REAL,
+    MORTISE_YAML_STRING,
+    MORTISE_YAML_SEQ,
+    MORTISE_YAML_MAP
+};
+
+struct mortise_yaml_file {
+    const char *path; /* as given, for messages */
+    const char *text; /* the bytes, NUL-terminated */
+    size_t size;
+    const uint32_t *line_at; /* offset of each line's first byte */
+    size_t n_lines;
+};
+
+struct mortise_yaml {
+    enum mortise_yaml_kind kind;
+    struct mortise_span span;
+    const char *str; /* the scalar's text, for every scalar kind */
+    size_t len;
+    bool verbatim; /* the scalar stands in the file byte for byte (plain or
+                      quoted on one line without escapes), so an offset into
+                      str is a column: span start + quote + offset */
+    union {
+        bool b;
+        int64_t i;
+        double d;
+    } u;
+    /* MAP: key[i] (always a string scalar) -> item[i], in file order;
+     * SEQ: item[i] */
+    struct mortise_yaml **keys, **items;
+    size_t n;
+};
+
+/* Parse; findings (E01xx) go to `diags`, and *out is NULL if there was an
+ * error.  The text is copied into the arena. */
+int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
+                       const char *path, const char *text, size_t n,
+                       struct mortise_diags *diags);
+/* The same from a file on disk; a file that cannot be read is a finding. */
+int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
+                      const char *path, struct mortise_diags *diags);
+
+/* The value of a key, or NULL. */
+const struct mortise_yaml *mortise_yaml_get(const struct mortise_yaml *map,
+                                            const char *key);
+const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
+                                            const char *key);
+/* By RFC 6901 pointer; the deepest node on the way when it leads nowhere. */
+const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
+                                           const char *pointer);
+/* As JSON, a new reference; `x-` keys are left out when `sans_x`. */
+json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
+/* "a mapping", "a string" ... for messages. */
+const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
+/* The span of bytes [offset, offset+length) of a scalar: exact where it stands
+ * verbatim, else the whole scalar's. */
+struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
+                                        size_t offset, size_t length);
+
+/* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes.  -1 when
+ * it is neither (a bare number is not). */
+int mortise_yaml_duration(const struct mortise_yaml *scalar, uint64_t *ms);
+int mortise_yaml_size(const struct mortise_yaml *scalar, uint64_t *bytes);
+
+#endif

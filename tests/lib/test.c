@@ -1,0 +1,175 @@
+#include "test.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Guards what follows: workers allocate too. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t blocks;
+static int fail_at = -1;
+static bool failed;
+
+static int fds_before, threads_before;
+
+int test_run(Suite *s)
+{
+    SRunner *sr = srunner_create(s);
+    int n;
+
+    srunner_run_all(sr, CK_ENV);
+    n = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return n == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* May this allocation happen? */
+static bool admit(size_t old_size, size_t new_size)
+{
+    bool ok = true;
+
+    pthread_mutex_lock(&lock);
+    if (new_size > old_size && fail_at >= 0 && fail_at-- == 0) {
+        fail_at = 0;
+        failed = true;
+        ok = false;
+    }
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+static void count(int by)
+{
+    pthread_mutex_lock(&lock);
+    blocks += (size_t)by;
+    pthread_mutex_unlock(&lock);
+}
+
+static void *counting(void *ud, void *ptr, size_t old_size, size_t new_size)
+{
+    void *p;
+
+    (void)ud;
+    if (new_size == 0) {
+        if (ptr != NULL) {
+            memset(ptr, 0xDD, old_size); /* a wrong old_size shows under ASan */
+            count(-1);
+        }
+        free(ptr);
+        return NULL;
+    }
+    if (!admit(old_size, new_size))
+        return NULL;
+    p = realloc(ptr, new_size);
+    if (p != NULL && ptr == NULL)
+        count(1);
+    return p;
+}
+
+const struct mortise_mem test_mem = {counting, NULL};
+
+void test_mem_fail_at(int n)
+{
+    pthread_mutex_lock(&lock);
+    fail_at = n;
+    failed = false;
+    pthread_mutex_unlock(&lock);
+}
+
+bool test_mem_failed(void)
+{
+    return failed;
+}
+
+size_t test_mem_blocks(void)
+{
+    return blocks;
+}
+
+static int entries(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int n = 0;
+
+    ck_assert_ptr_nonnull(d);
+    while (readdir(d) != NULL)
+        n++;
+    closedir(d);
+    return n;
+}
+
+void test_begin(void)
+{
+    test_mem_fail_at(-1);
+    fds_before = entries("/proc/self/fd");
+    threads_before = entries("/proc/self/task");
+}
+
+void test_nothing_left(void)
+{
+    test_mem_fail_at(-1);
+    ck_assert_uint_eq(blocks, 0);
+    ck_assert_int_eq(entries("/proc/self/fd"), fds_before);
+    ck_assert_int_eq(entries("/proc/self/task"), threads_before);
+}
+
+const char *test_mkdir(void)
+{
+    static char dir[4096];
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(dir, sizeof dir, "%s/mortise-test-XXXXXX",
+             tmp != NULL ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    return dir;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag,
+                      struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+void test_rmdir(const char *dir)
+{
+    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void test_write(const char *path, const void *p, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+
+    ck_assert_msg(f != NULL, "cannot write %s", path);
+    ck_assert_uint_eq(fwrite(p, 1, n, f), n);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+char *test_read(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    char *p = NULL;
+    size_t size = 0, got;
+    char block[65536];
+
+    ck_assert_msg(f != NULL, "cannot read %s", path);
+    while ((got = fread(block, 1, sizeof block, f)) > 0) {
+        p = realloc(p, size + got + 1);
+        memcpy(p + size, block, got);
+        size += got;
+    }
+    fclose(f);
+    if (p == NULL)
+        p = calloc(1, 1);
+    p[size] = '\0';
+    if (n != NULL)
+        *n = size;
+    return p;
+}

@@ -1,0 +1,224 @@
+/* test_base.c -- errors, memory, buffers, hashes, ids, clocks. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/id.h"
+#include "base/mem.h"
+#include "lib/test.h"
+
+/* The code stays what it was where the failure happened; the words grow. */
+START_TEST(doing_prefixes_and_keeps_the_code)
+{
+    struct mortise_err err;
+    int rv = mortise_fail(&err, MORTISE_EIO, "disk %d", 7);
+
+    rv = mortise_doing(&err, rv, "load %s", "a.yaml");
+    ck_assert_int_eq(rv, MORTISE_EIO);
+    ck_assert_int_eq(err.code, MORTISE_EIO);
+    ck_assert_str_eq(err.msg, "load a.yaml: disk 7");
+}
+END_TEST
+
+/* A message that is too long ends at the boundary of a character. */
+START_TEST(a_long_message_stays_utf8)
+{
+    struct mortise_err err;
+    char *long_one = malloc(4001);
+
+    for (int i = 0; i < 2000; i++)
+        memcpy(long_one + 2 * i, "\xC3\xA9", 2);
+    long_one[4000] = '\0';
+    mortise_fail(&err, MORTISE_EINVAL, "x%s", long_one);
+    ck_assert_uint_lt(strlen(err.msg), sizeof err.msg);
+    ck_assert_uint_eq((strlen(err.msg) - 1) % 2, 0);
+    free(long_one);
+}
+END_TEST
+
+START_TEST(every_result_has_a_name)
+{
+    for (int r = MORTISE_ENOSPC; r < 0; r++)
+        ck_assert_ptr_ne(strstr(mortise_result_name(r), "E_"), NULL);
+    ck_assert_str_eq(mortise_result_name(MORTISE_OK), "OK");
+    ck_assert_str_eq(mortise_result_name(MORTISE_ENOSPC), "E_NO_SPACE");
+    ck_assert_str_eq(mortise_result_name(MORTISE_EEXISTS), "E_EXISTS");
+    ck_assert_str_eq(mortise_result_name(1), "E_UNKNOWN");
+    ck_assert_str_eq(mortise_result_name(-1000), "E_UNKNOWN");
+}
+END_TEST
+
+/* What the writer wrote the reader reads; past the end it gives zeroes, says
+ * so, and believes no length that points outside. */
+START_TEST(records_round_trip_and_never_overrun)
+{
+    struct mortise_buf b;
+    struct mortise_reader r;
+    size_t n;
+
+    mortise_buf_init(&b, &mortise_heap);
+    mortise_buf_u8(&b, 1);
+    mortise_buf_u16(&b, 0x0203);
+    mortise_buf_u32(&b, 0x04050607);
+    mortise_buf_u64(&b, 0x08090a0b0c0d0e0fULL);
+    mortise_buf_str(&b, "mortise");
+    ck_assert(!b.failed);
+    ck_assert_uint_eq((unsigned char)b.p[1], 3); /* little-endian */
+
+    mortise_reader_init(&r, b.p, b.n);
+    ck_assert_uint_eq(mortise_read_u8(&r), 1);
+    ck_assert_uint_eq(mortise_read_u16(&r), 0x0203);
+    ck_assert_uint_eq(mortise_read_u32(&r), 0x04050607);
+    ck_assert_uint_eq(mortise_read_u64(&r), 0x08090a0b0c0d0e0fULL);
+    ck_assert_mem_eq(mortise_read_blob(&r, &n), "mortise", 7);
+    ck_assert_uint_eq(n, 7);
+    ck_assert(!r.bad);
+    ck_assert_uint_eq(mortise_read_u8(&r), 0);
+    ck_assert(r.bad);
+
+    for (size_t cut = 0; cut < b.n; cut++) {
+        mortise_reader_init(&r, b.p, cut);
+        mortise_read_raw(&r, 15);
+        mortise_read_blob(&r, &n);
+        ck_assert(r.bad);
+        ck_assert_uint_eq(n, 0);
+    }
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* Refuses the nth allocation and all after it. */
+static void *stingy(void *ud, void *ptr, size_t old_size, size_t new_size)
+{
+    int *left = ud;
+
+    if (new_size > old_size && (*left)-- <= 0)
+        return NULL;
+    return mortise_heap.realloc(NULL, ptr, old_size, new_size);
+}
+
+/* A buffer that could not grow says so once, at the end, and leaks nothing. */
+START_TEST(a_buffer_survives_oom)
+{
+    int left = 1;
+    struct mortise_mem mem = {stingy, &left};
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &mem);
+    for (int i = 0; i < 1000; i++)
+        mortise_buf_u64(&b, 1);
+    ck_assert(b.failed);
+    ck_assert_ptr_null(mortise_buf_cstr(&b));
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* Arena memory is zeroed, aligned and does not overlap, large or small. */
+START_TEST(an_arena_hands_out_clean_memory)
+{
+    struct mortise_arena a;
+    unsigned char *p[600];
+
+    mortise_arena_init(&a, &mortise_heap);
+    for (int i = 0; i < 600; i++) {
+        size_t n = i % 50 == 0 ? 100000 : (size_t)i;
+
+        p[i] = mortise_arena_alloc(&a, n);
+        ck_assert_uint_eq((uintptr_t)p[i] % _Alignof(max_align_t), 0);
+        for (size_t k = 0; k < n; k++)
+            ck_assert_int_eq(p[i][k], 0);
+        memset(p[i], i & 0xFF, n);
+    }
+    for (int i = 0; i < 600; i++)
+        for (size_t k = 0; k < (i % 50 == 0 ? 100000u : (unsigned)i); k++)
+            ck_assert_int_eq(p[i][k], i & 0xFF);
+    mortise_arena_finish(&a);
+}
+END_TEST
+
+/* Fields do not run into each other: ("ab","c") is not ("a","bc"). */
+START_TEST(a_digest_of_fields_keeps_them_apart)
+{
+    uint8_t one[MORTISE_DIGEST], two[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, "ab");
+    mortise_hasher_str(&h, "c");
+    mortise_hasher_final(&h, one);
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, "a");
+    mortise_hasher_str(&h, "bc");
+    mortise_hasher_final(&h, two);
+    ck_assert_mem_ne(one, two, sizeof one);
+}
+END_TEST
+
+/* The test vector of RFC 7693's family: BLAKE2b-256 of nothing. */
+START_TEST(digest_is_blake2b_256)
+{
+    uint8_t d[MORTISE_DIGEST];
+    char hex[MORTISE_DIGEST_HEX];
+
+    mortise_digest(d, "", 0);
+    mortise_hex(hex, d, sizeof d);
+    ck_assert_str_eq(hex, "0e5751c026e543b2e8ab2eb06099daa1"
+                          "d1e5df47778f7787faab45cdf12fe3a8");
+    ck_assert_int_eq(mortise_unhex(d, sizeof d, hex, strlen(hex)), 0);
+    ck_assert_int_eq(mortise_unhex(d, sizeof d, hex, 63), -1);
+    hex[0] = 'g';
+    ck_assert_int_eq(mortise_unhex(d, sizeof d, hex, 64), -1);
+}
+END_TEST
+
+/* Version and variant bits, the time in front, in text as in RFC 9562. */
+START_TEST(uuids_are_version_7)
+{
+    static const uint8_t random[10] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                       0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+    char text[MORTISE_UUID_TEXT];
+
+    mortise_uuid_text(text, mortise_uuid7(0x0123456789AB, random));
+    ck_assert_str_eq(text, "01234567-89ab-7fff-bfff-ffffffffffff");
+}
+END_TEST
+
+START_TEST(times_are_rfc3339)
+{
+    char text[MORTISE_TIME_TEXT];
+
+    mortise_time_text(text, 1700000000123);
+    ck_assert_str_eq(text, "2023-11-14T22:13:20.123Z");
+    mortise_time_text(text, 0);
+    ck_assert_str_eq(text, "1970-01-01T00:00:00.000Z");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("base");
+    TCase *tc = tcase_create("base");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, doing_prefixes_and_keeps_the_code);
+    tcase_add_test(tc, a_long_message_stays_utf8);
+    tcase_add_test(tc, every_result_has_a_name);
+    tcase_add_test(tc, records_round_trip_and_never_overrun);
+    tcase_add_test(tc, a_buffer_survives_oom);
+    tcase_add_test(tc, an_arena_hands_out_clean_memory);
+    tcase_add_test(tc, a_digest_of_fields_keeps_them_apart);
+    tcase_add_test(tc, digest_is_blake2b_256);
+    tcase_add_test(tc, uuids_are_version_7);
+    tcase_add_test(tc, times_are_rfc3339);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# deps.sh -- name and install the Debian packages that Mortise is built from,
+# then print the compiler flags they need as makefile variables.
+#
+#     tools/deps.sh "PKG-CONFIG NAMES"      NO_DEPS=1: only say what is missing
+#
+# Messages go to stderr; stdout is build/deps.mk.
+set -eu
+
+# What to look for -> the Debian package that brings it.
+missing=
+want() { # want PACKAGE TEST...
+    pkg=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing="$missing $pkg"
+}
+have_header() {
+    printf '#include <%s>\n' "$1" | cc -E -x c - >/dev/null 2>&1
+}
+have_pc() {
+    pkg-config --exists "$1"
+}
+
+want gcc           sh -c 'command -v cc'
+want g++           sh -c 'command -v c++'
+want libc6-dev     have_header stdio.h
+want pkg-config    sh -c 'command -v pkg-config'
+want libyaml-dev   have_pc yaml-0.1
+want libsodium-dev have_pc libsodium
+want libuv1-dev    have_pc libuv
+want libjansson-dev have_pc jansson
+want libpcre2-dev  have_pc libpcre2-8
+want libleveldb-dev have_header leveldb/c.h
+want check         have_pc check
+want minisign      sh -c 'command -v minisign'
+
+if [ -n "$missing" ]; then
+    echo "mortise: missing Debian packages:$missing" >&2
+    if [ -n "${NO_DEPS:-}" ]; then
+        echo "mortise: NO_DEPS is set, so install them yourself:" \
+             "apt-get install$missing" >&2
+        exit 1
+    fi
+    sudo=
+    if [ "$(id -u)" != 0 ]; then
+        sudo=sudo
+        command -v sudo >/dev/null || {
+            echo "mortise: not root and no sudo; as root:" \
+                 "apt-get install$missing" >&2
+            exit 1
+        }
+    fi
+    echo "mortise: installing them with apt-get" >&2
+    $sudo apt-get update -qq >&2
+    # shellcheck disable=SC2086
+    $sudo env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends $missing >&2
+fi
+
+# shellcheck disable=SC2086
+echo "DEP_CFLAGS := $(pkg-config --cflags $1)"
+# shellcheck disable=SC2086
+echo "DEP_LIBS := $(pkg-config --libs $1) -lleveldb -ldl -lm -pthread"
+echo "CHECK_LIBS := $(pkg-config --libs check)"
