@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/nearest.h" /* for "did you mean" */
 
 struct mortise_yaml_file;
 
@@ -60,10 +61,5 @@ void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
 /* "path:line:col", for errors at run time. */
 void mortise_span_text(struct mortise_span span, struct mortise_buf *b);
-
-/* The candidate most like `word` within an edit distance that grows with its
- * length, or NULL: for "did you mean". */
-const char *mortise_nearest(const char *word, const char *const *candidates,
-                            size_t n);
 
 #endif

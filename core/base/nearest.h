@@ -1,0 +1,13 @@
+/* nearest.h -- "did you mean".  [any] */
+#ifndef MORTISE_BASE_NEAREST_H
+#define MORTISE_BASE_NEAREST_H
+
+#include <stddef.h>
+
+/* The candidate most like `word` within an edit distance that grows with its
+ * length (a third, at least 1), the first of equals, or NULL.  NULL candidates
+ * are passed over. */
+const char *mortise_nearest(const char *word, const char *const *candidates,
+                            size_t n);
+
+#endif

@@ -1,0 +1,56 @@
+/* test_nearest.c -- "did you mean". */
+#include <check.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "lib/test.h"
+
+static const char *const names[] = {"approve", NULL, "charge", "reply", "a"};
+
+static const char *nearest(const char *word)
+{
+    return mortise_nearest(word, names, sizeof names / sizeof names[0]);
+}
+
+/* A missing, a doubled, a wrong and two swapped letters are slips. */
+START_TEST(a_slip_finds_its_word)
+{
+    ck_assert_str_eq(nearest("aprove"), "approve");
+    ck_assert_str_eq(nearest("approvve"), "approve");
+    ck_assert_str_eq(nearest("charqe"), "charge");
+    ck_assert_str_eq(nearest("rpely"), "reply");
+    ck_assert_str_eq(nearest("reply"), "reply");
+}
+END_TEST
+
+/* Another word is not a slip, however short, and neither is a page of text. */
+START_TEST(another_word_finds_nothing)
+{
+    char page[4096];
+
+    memset(page, 'a', sizeof page - 1);
+    page[sizeof page - 1] = '\0';
+    ck_assert_ptr_null(nearest("refund"));
+    ck_assert_ptr_null(nearest("b"));
+    ck_assert_ptr_null(nearest(""));
+    ck_assert_ptr_null(nearest(page));
+    ck_assert_ptr_null(mortise_nearest("reply", NULL, 0));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("nearest");
+    TCase *tc = tcase_create("nearest");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, a_slip_finds_its_word);
+    tcase_add_test(tc, another_word_finds_nothing);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
