@@ -1,0 +1,265 @@
+/* mortise/plugin.h -- what a Mortise plugin is: the ABI, version 1.
+ *
+ * A plugin is a shared object that exports one symbol, plain const data named
+ * mortise_module_v1, and imports none of ours.  The engine reads that data,
+ * creates each plugin with a table of its own functions, and calls the
+ * interfaces that the plugin's manifest declares.  The same .so runs in the
+ * engine or in a child process and cannot tell which.
+ *
+ * Threads    Each function says where it runs.
+ *              [ctl]    never two at once for one instance
+ *              [call]   as many at once as the manifest's `concurrency` says
+ *              [inline] on the engine's thread: short, never blocks
+ *              [any]    anywhere, also concurrently
+ *            A manifest's `threading` decides where [call] runs: `inline` and
+ *            `async` on the engine's thread (never block; async calls may stay
+ *            pending), `blocking` on a thread of a pool.
+ * Ownership  What you are handed is lent until you return; for a call that you
+ *            leave pending, the request and all it points to until you finish
+ *            it.  What you produce you emit() into the host, which copies it.
+ *            Nobody frees the other side's memory.
+ * Errors     A negative mortise_status plus words: host->fail() before an error
+ *            return, or the message of host->finish().  Statuses are for
+ *            programs, words for people.  A status that the host does not know
+ *            means "failed".
+ * ABI        Structs only grow at the end; `size` comes first and says how much
+ *            the maker knew: look at it before any field that is newer than
+ *            abi 1.0.  A changed meaning gets a new interface id.  LP64 only.
+ *            No enum, bool, bit-field, long, va_list, FILE*, time_t, errno or
+ *            locale crosses; no exception or longjmp either.
+ * Text       UTF-8.  Bodies, outputs, details and configs are JSON.
+ *
+ * Until 1.0 of Mortise is released this header may still change.
+ */
+#ifndef MORTISE_PLUGIN_H
+#define MORTISE_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define MORTISE_STATIC_ASSERT(x, why) static_assert(x, why)
+#else
+#define MORTISE_STATIC_ASSERT(x, why) _Static_assert(x, why)
+#endif
+
+#define MORTISE_ABI_MAJOR 1
+#define MORTISE_ABI_MINOR 0
+
+/* n bytes at p; not NUL-terminated; p may be NULL when n is 0. */
+typedef struct mortise_str {
+    const char *p;
+    uint64_t n;
+} mortise_str;
+
+typedef int32_t mortise_status; /* 0 ok, 1 pending, < 0 error */
+typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
+                                   for the instance's life */
+
+#define MORTISE_S_OK          0  /* done; what was emitted is the result */
+#define MORTISE_S_PENDING     1  /* finish() will be called, exactly once */
+#define MORTISE_S_FAILED      -1 /* see the words */
+#define MORTISE_S_INVALID     -2 /* the request breaks its rules */
+#define MORTISE_S_CANCELLED   -3 /* let go because the host asked */
+#define MORTISE_S_DENIED      -4 /* policy or permission says no */
+#define MORTISE_S_NOTFOUND    -5
+#define MORTISE_S_NOMEM       -6
+#define MORTISE_S_IO          -7
+#define MORTISE_S_UNSUPPORTED -8 /* no such method, operation or kind */
+#define MORTISE_S_STALE       -9 /* that call is not open (any more) */
+
+#define MORTISE_LEVEL_ERROR 1
+#define MORTISE_LEVEL_WARN  2
+#define MORTISE_LEVEL_INFO  3
+#define MORTISE_LEVEL_DEBUG 4
+
+typedef struct mortise_host mortise_host; /* the host, as one instance sees it */
+typedef struct mortise_inst mortise_inst; /* yours; the host never looks in */
+
+/* The answer to an ask.  [call], never from inside ask() itself.  `answer` is
+ * JSON when status is MORTISE_S_OK, else words; lent until you return. */
+typedef void mortise_answer_fn(void *ud, mortise_status status,
+                               mortise_str answer);
+
+/* What the host gives: all [any], none ever NULL up to `size`. */
+typedef struct mortise_host_api {
+    uint32_t size;
+    uint16_t abi_major, abi_minor;
+
+    void (*log)(mortise_host *, int32_t level, mortise_str msg);
+
+    /* Stream into the host.  Kinds:
+     *   "output"  a piece of the result; all pieces together are one JSON value
+     *   "event"   one JSON object: progress for whoever watches; never stored
+     * A kind that the host does not know gives MORTISE_S_UNSUPPORTED, a call
+     * that is not open MORTISE_S_STALE. */
+    mortise_status (*emit)(mortise_host *, mortise_call, mortise_str kind,
+                           mortise_str chunk);
+
+    /* End a pending call, exactly once, from any thread; `detail` as in fail().
+     * A second time gives MORTISE_S_STALE and changes nothing. */
+    mortise_status (*finish)(mortise_host *, mortise_call, mortise_status,
+                             mortise_str msg, mortise_str detail);
+
+    /* Words for an error that the function is about to return.  `detail` is
+     * empty or a JSON object: "class": "transient" | "permanent" (when absent)
+     * | "timeout" | "cancelled" decides about retries; "code": a stable word of
+     * your own ([a-z0-9_.]+), what a graph's `retry_on` may name. */
+    void (*fail)(mortise_host *, mortise_call, mortise_str msg,
+                 mortise_str detail);
+
+    /* 1 when the call should stop.  No system call: ask often. */
+    int32_t (*cancelled)(mortise_host *, mortise_call);
+
+    uint64_t (*now_ns)(mortise_host *); /* CLOCK_MONOTONIC */
+
+    /* The one door out: a method id and a JSON body.  Returns MORTISE_S_PENDING
+     * and calls on_answer later, exactly once, also when the call is
+     * cancelled (MORTISE_S_CANCELLED); any other status: refused, on_answer
+     * will not be called.  mortise/ask.h wraps each method. */
+    mortise_status (*ask)(mortise_host *, mortise_call, mortise_str method,
+                          mortise_str body, mortise_answer_fn *on_answer,
+                          void *ud);
+
+    /* The same, waiting; only from [call] of a `blocking` interface
+     * (elsewhere MORTISE_S_UNSUPPORTED).  *answer stays valid until the next
+     * ask_wait of this call, or its end. */
+    mortise_status (*ask_wait)(mortise_host *, mortise_call,
+                               mortise_str method, mortise_str body,
+                               mortise_str *answer);
+} mortise_host_api;
+
+/* Host to plugin. */
+typedef struct mortise_request {
+    uint32_t size;
+    uint32_t flags; /* 0 */
+    mortise_call call;
+    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+    uint32_t attempt;     /* from 1 */
+    uint32_t visit;       /* from 1 */
+    mortise_str operation; /* as the manifest names it */
+    mortise_str body;      /* the node's args, JSON, valid for its schema */
+    mortise_str run_id, node_path;
+    mortise_str idempotency_key; /* the same on every attempt; empty: none */
+    mortise_str trace_parent;    /* W3C traceparent; empty: none */
+} mortise_request;
+
+/* ---- interfaces ------------------------------------------------------- */
+
+#define MORTISE_EXECUTOR_1 "mortise.executor/1"
+
+typedef struct mortise_executor {
+    uint32_t size;
+    uint32_t flags; /* 0 */
+
+    /* Do the work.  Emit "output", return MORTISE_S_OK; or fail() and return an
+     * error; or (async, blocking) return MORTISE_S_PENDING and finish() later.
+     * [call & created] */
+    mortise_status (*execute)(mortise_inst *, const mortise_request *);
+
+    /* Did the call with this request and idempotency key happen?  Emit
+     * {"happened": true, "result": ...} or {"happened": false}.  NULL when no
+     * operation of the manifest says `reconcile: true`.  [call & created] */
+    mortise_status (*reconcile)(mortise_inst *, const mortise_request *);
+} mortise_executor;
+
+#define MORTISE_GUARDRAIL_1 "mortise.guardrail/1"
+
+#define MORTISE_STAGE_INPUT  1 /* what goes into a node */
+#define MORTISE_STAGE_OUTPUT 2 /* what came out of one */
+#define MORTISE_STAGE_EDGE   3 /* what passes along an edge */
+#define MORTISE_STAGE_NODE   4 /* the target of a guardrail node */
+
+typedef struct mortise_verdict {
+    uint32_t size;
+    int32_t violation;  /* 0 pass, 1 violation */
+    mortise_str reason; /* for people; lent until check() returns */
+} mortise_verdict;
+
+typedef struct mortise_guardrail {
+    uint32_t size;
+    uint32_t flags; /* 0 */
+
+    /* Judge request->body; request->operation is empty.  If you can offer a
+     * harmless replacement of the whole body, emit it as "output"; the graph
+     * decides whether it is used.  An error, a crash or a timeout counts as a
+     * violation.  Never pending.  [call & created] */
+    mortise_status (*check)(mortise_inst *, uint32_t stage,
+                            const mortise_request *, mortise_verdict *);
+} mortise_guardrail;
+
+/* ---- plugin and module ------------------------------------------------- */
+
+typedef struct mortise_plugin {
+    uint32_t size;
+    uint32_t flags; /* 0 */
+    const char *id;      /* metadata.name of the manifest; NUL-terminated */
+    const char *version; /* metadata.version */
+
+    /* Make an instance.  `config` is JSON, valid for the manifest's
+     * config_schema; `api` and `host` stay valid until destroy() returns.  On
+     * an error api->fail(host, 0, ...) says why.  [ctl] */
+    mortise_status (*create)(mortise_host *, const mortise_host_api *,
+                             mortise_str config, mortise_inst **out);
+
+    /* The struct of an interface id, or NULL.  [any & created] */
+    const void *(*get_interface)(mortise_inst *, const char *id);
+
+    /* Stop a call soon: finish it, or return from it, with
+     * MORTISE_S_CANCELLED (or with its result if that is there already).  May
+     * come for a call that has just ended.  [any & created] */
+    void (*cancel)(mortise_inst *, mortise_call);
+
+    /* No new call will come.  Let every thread and callback of yours end before
+     * deadline_ns (CLOCK_MONOTONIC); MORTISE_S_OK when nothing of yours runs any
+     * more, else you are leaked rather than destroyed.  [ctl & created] */
+    mortise_status (*quiesce)(mortise_inst *, uint64_t deadline_ns);
+
+    void (*destroy)(mortise_inst *); /* [ctl & quiesced] */
+} mortise_plugin;
+
+typedef struct mortise_module {
+    uint32_t size;
+    uint16_t abi_major, abi_minor;
+    uint32_t flags; /* 0 */
+    uint32_t plugin_count;
+    const mortise_plugin *const *plugins;
+    mortise_status (*init)(void); /* once after loading, or NULL.  [ctl] */
+    void (*fini)(void);           /* once at the end, or NULL.  [ctl] */
+} mortise_module;
+
+#if defined(__GNUC__)
+#define MORTISE_EXPORT __attribute__((visibility("default")))
+#else
+#define MORTISE_EXPORT
+#endif
+
+#ifdef __cplusplus
+#define MORTISE_MODULE extern "C" MORTISE_EXPORT const mortise_module
+#else
+#define MORTISE_MODULE MORTISE_EXPORT const mortise_module
+#endif
+
+/* What you define: MORTISE_MODULE mortise_module_v1 = {sizeof(...), ...}; */
+extern MORTISE_EXPORT const mortise_module mortise_module_v1;
+
+/* The layout is the contract. */
+MORTISE_STATIC_ASSERT(sizeof(void *) == 8, "LP64");
+MORTISE_STATIC_ASSERT(sizeof(mortise_str) == 16, "mortise_str");
+MORTISE_STATIC_ASSERT(sizeof(mortise_host_api) == 72, "mortise_host_api");
+MORTISE_STATIC_ASSERT(offsetof(mortise_host_api, log) == 8, "log");
+MORTISE_STATIC_ASSERT(offsetof(mortise_host_api, ask_wait) == 64, "ask_wait");
+MORTISE_STATIC_ASSERT(offsetof(mortise_request, call) == 8, "call");
+MORTISE_STATIC_ASSERT(offsetof(mortise_request, operation) == 32, "operation");
+MORTISE_STATIC_ASSERT(sizeof(mortise_request) == 128, "mortise_request");
+MORTISE_STATIC_ASSERT(sizeof(mortise_executor) == 24, "mortise_executor");
+MORTISE_STATIC_ASSERT(sizeof(mortise_verdict) == 24, "mortise_verdict");
+MORTISE_STATIC_ASSERT(sizeof(mortise_guardrail) == 16, "mortise_guardrail");
+MORTISE_STATIC_ASSERT(sizeof(mortise_plugin) == 64, "mortise_plugin");
+MORTISE_STATIC_ASSERT(sizeof(mortise_module) == 40, "mortise_module");
+
+#ifdef __cplusplus
+}
+#endif
+#endif
