@@ -14,16 +14,25 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-enum { MORTISE_JSON_DEPTH = 64 };
+enum {
+    MORTISE_JSON_DEPTH = 64,      /* of what comes from outside */
+    MORTISE_JSON_DEPTH_OURS = 256 /* of documents that hold such values */
+};
 
 /* Any JSON value from n bytes of UTF-8.  Errors: "line L column C: ...",
  * MORTISE_EINVAL.  *out is a new reference. */
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err);
 
-/* Compact, members in their order; appended to b. */
+/* The same for what mortise_json_write() wrote: MORTISE_JSON_DEPTH_OURS. */
+int mortise_json_read(json_t **out, const char *text, size_t n,
+                      struct mortise_err *err);
+
+/* Compact, members in their order; appended to b.  MORTISE_ENOMEM, or
+ * MORTISE_ELIMIT for a value deeper than MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_write(struct mortise_buf *b, const json_t *v);
-/* The same, as a NUL-terminated string of `mem` (mortise_release_str). */
+/* The same, as a NUL-terminated string of `mem` (mortise_release_str);
+ * NULL for either failure. */
 char *mortise_json_text(const struct mortise_mem *mem, const json_t *v);
 
 /* Canonical form (after RFC 8785): members sorted by UTF-16 code units,
@@ -36,5 +45,12 @@ int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
 
 /* A string value from n bytes, or NULL (out of memory, not UTF-8). */
 json_t *mortise_json_strn(const char *s, size_t n);
+
+/* jansson iterates over and counts what is not const only.  For those two: a
+ * value that somebody else may see is never changed. */
+static inline json_t *mortise_json_unconst(const json_t *v)
+{
+    return (json_t *)(uintptr_t)v;
+}
 
 #endif

@@ -1,0 +1,110 @@
+/* real.c -- doubles as text, whatever the process's locale.
+ *
+ * The library lives in programs that may have called setlocale(), and then
+ * printf and strtod speak of "1,5".  We ask printf itself which sign that is
+ * (localeconv() is not safe from every thread) and translate.
+ *
+ * The shortest form: 15 significant digits always survive the way through a
+ * double and 17 always bring it back, so one of 15, 16, 17 is the answer,
+ * and %g drops the zeros behind.  Subnormal numbers carry fewer digits, so
+ * there we start from one.
+ */
+#include "base/real.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 1000 };
+
+/* Put '.' for the locale's decimal point, of however many bytes. */
+static size_t neutral(char *text)
+{
+    char *to = text;
+
+    for (const char *p = text; *p != '\0'; p++) {
+        if (strchr("0123456789+-einfa", *p) != NULL)
+            *to++ = *p;
+        else if (to == text || to[-1] != '.')
+            *to++ = '.';
+    }
+    *to = '\0';
+    return (size_t)(to - text);
+}
+
+static size_t special(char *out, double v)
+{
+    strcpy(out, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+    return strlen(out);
+}
+
+size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v)
+{
+    int digits = fabs(v) < DBL_MIN ? 1 : 15;
+
+    if (!isfinite(v))
+        return special(out, v);
+    do
+        snprintf(out, MORTISE_REAL_TEXT, "%.*g", digits, v);
+    while (digits++ < 17 && strtod(out, NULL) != v);
+    return neutral(out);
+}
+
+static const char *skip_digits(const char *p, const char *end)
+{
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+/* Where the decimal point stands (or would), or NULL if it is no number. */
+static const char *find_point(const char *s, const char *end)
+{
+    const char *p = s, *digits, *point;
+    size_t n;
+
+    if (p < end && (*p == '+' || *p == '-'))
+        p++;
+    digits = p;
+    point = p = skip_digits(p, end);
+    n = (size_t)(p - digits);
+    if (p < end && *p == '.') {
+        p = skip_digits(p + 1, end);
+        n += (size_t)(p - point - 1);
+    }
+    if (n == 0)
+        return NULL;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '+' || *p == '-'))
+            p++;
+        if (skip_digits(p, end) == p)
+            return NULL;
+        p = skip_digits(p, end);
+    }
+    return p == end ? point : NULL;
+}
+
+int mortise_real_parse(double *out, const char *s, size_t n)
+{
+    char text[LONGEST + 16], point[16];
+    const char *at = n <= LONGEST ? find_point(s, s + n) : NULL;
+    size_t before;
+
+    if (at == NULL)
+        return -1;
+    before = (size_t)(at - s);
+    memcpy(text, s, n);
+    text[n] = '\0';
+    if (before < n && s[before] == '.') {
+        snprintf(point, sizeof point, "%.1f", 0.5); /* "0", point, "5" */
+        point[strlen(point) - 1] = '\0';
+        snprintf(text + before, sizeof text - before, "%s%.*s", point + 1,
+                 (int)(n - before - 1), at + 1);
+    }
+    *out = strtod(text, NULL);
+    return 0;
+}

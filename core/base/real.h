@@ -1,0 +1,18 @@
+/* real.h -- doubles as text, whatever the process's locale.  [any] */
+#ifndef MORTISE_BASE_REAL_H
+#define MORTISE_BASE_REAL_H
+
+#include <stddef.h>
+
+enum { MORTISE_REAL_TEXT = 40 }; /* room enough, with the NUL */
+
+/* The shortest decimal that reads back as v: "1.5", "100", "1e+20", "-0",
+ * "inf", "-inf", "nan".  Returns its length. */
+size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v);
+
+/* All n bytes as [+-]digits[.digits][(e|E)[+-]digits], digits on one side of
+ * the point at least.  Too large gives an infinity.  -1 when it is no number;
+ * other spellings (inf, hex) and more than 1000 bytes are none. */
+int mortise_real_parse(double *out, const char *s, size_t n);
+
+#endif

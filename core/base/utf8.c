@@ -1,0 +1,74 @@
+/* utf8.c -- UTF-8, strictly (RFC 3629).
+ *
+ * What is read here was written by strangers, so nothing is repaired: bytes
+ * are a code point or they are not.
+ */
+#include "base/utf8.h"
+
+size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp)
+{
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char lead = (unsigned char)*p;
+    size_t n = lead < 0x80   ? 1
+               : lead < 0xC2 ? 0
+               : lead < 0xE0 ? 2
+               : lead < 0xF0 ? 3
+               : lead < 0xF5 ? 4
+                             : 0;
+    uint32_t v = n == 1 ? lead : lead & (0x7Fu >> n);
+
+    if (n == 0 || (size_t)(end - p) < n)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+
+        if ((c & 0xC0) != 0x80)
+            return 0;
+        v = v << 6 | (c & 0x3Fu);
+    }
+    if (v < least[n] || v > 0x10FFFF || (v >= 0xD800 && v <= 0xDFFF))
+        return 0;
+    *cp = v;
+    return n;
+}
+
+size_t mortise_utf8_encode(char out[4], uint32_t cp)
+{
+    size_t n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+
+    if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF))
+        return 0;
+    if (n == 1) {
+        out[0] = (char)cp;
+        return 1;
+    }
+    for (size_t i = n - 1; i > 0; i--) {
+        out[i] = (char)(0x80 | (cp & 0x3F));
+        cp >>= 6;
+    }
+    out[0] = (char)((0xF00u >> n & 0xF0) | cp);
+    return n;
+}
+
+bool mortise_utf8_valid(const char *s, size_t n)
+{
+    const char *end = s + n;
+    uint32_t cp;
+    size_t step;
+
+    for (; s < end; s += step) {
+        step = mortise_utf8_decode(s, end, &cp);
+        if (step == 0)
+            return false;
+    }
+    return true;
+}
+
+size_t mortise_utf8_count(const char *s, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return count;
+}

@@ -1,0 +1,18 @@
+/* utf8.h -- UTF-8, strictly (RFC 3629).  [any] */
+#ifndef MORTISE_BASE_UTF8_H
+#define MORTISE_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The code point at p (p < end) into *cp; returns its bytes, or 0 when there
+ * is none: overlong, surrogate, beyond U+10FFFF, cut short. */
+size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp);
+/* Writes 1 to 4 bytes; 0 when cp is no scalar value. */
+size_t mortise_utf8_encode(char out[4], uint32_t cp);
+bool mortise_utf8_valid(const char *s, size_t n);
+/* Code points in valid UTF-8. */
+size_t mortise_utf8_count(const char *s, size_t n);
+
+#endif

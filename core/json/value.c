@@ -1,0 +1,359 @@
+/* value.c -- JSON values: jansson's json_t, read and written our way.
+ *
+ * jansson parses; we hold it to our rules and write by ourselves, because
+ * identities are digests of what is written.  The promises:
+ *
+ *   (1) What parses is bounded: MORTISE_JSON_DEPTH deep, so that no later
+ *       walk over it can run out of stack.  jansson would take 2048.
+ *   (2) What is written reads back as the same value, reals and integers kept
+ *       apart.  A value too deep to be read back is not written.
+ *   (3) The canonical form depends on the value alone: not on the order of
+ *       members, the locale or the way it was made.
+ *
+ * A document of ours that holds values from outside is deeper than they are:
+ * therefore the larger bound MORTISE_JSON_DEPTH_OURS for mortise_json_read()
+ * and for writing.
+ */
+#include "json/value.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+
+/* ---- reading --------------------------------------------------------- */
+
+/* The end of a string that starts at p, or `end`. */
+static const char *skip_string(const char *p, const char *end)
+{
+    for (p++; p < end && *p != '"'; p++)
+        if (*p == '\\' && p + 1 < end)
+            p++;
+    return p;
+}
+
+/* Where the text nests deeper than `depth`, or NULL.  On text that is no JSON
+ * the answer may be wrong either way; then jansson finds the fault, within
+ * its own bound. */
+static const char *too_deep(const char *text, size_t n, size_t depth)
+{
+    const char *end = text + n;
+    size_t open = 0;
+
+    for (const char *p = text; p < end; p++) {
+        if (*p == '"')
+            p = skip_string(p, end);
+        else if (*p == '[' || *p == '{') {
+            if (++open > depth)
+                return p;
+        } else if ((*p == ']' || *p == '}') && open > 0)
+            open--;
+    }
+    return NULL;
+}
+
+static int fail_depth(const char *text, const char *at, size_t depth,
+                      struct mortise_err *err)
+{
+    size_t line = 1, col = 1;
+
+    for (const char *p = text; p < at; p++) {
+        col = *p == '\n' ? 1 : col + 1;
+        line += *p == '\n';
+    }
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "line %zu column %zu: nested deeper than %zu", line,
+                        col, depth);
+}
+
+static int parse(json_t **out, const char *text, size_t n, size_t depth,
+                 struct mortise_err *err)
+{
+    const char *deep = too_deep(text, n, depth);
+    json_error_t why;
+
+    *out = NULL;
+    if (deep != NULL)
+        return fail_depth(text, deep, depth, err);
+    why.text[0] = '\0';
+    *out = json_loadb(text, n,
+                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
+                      &why);
+    if (*out != NULL)
+        return MORTISE_OK;
+    if (why.text[0] == '\0' ||
+        json_error_code(&why) == json_error_out_of_memory)
+        return mortise_nomem(err);
+    return mortise_fail(err, MORTISE_EINVAL, "line %d column %d: %s", why.line,
+                        why.column, why.text);
+}
+
+int mortise_json_parse(json_t **out, const char *text, size_t n,
+                       struct mortise_err *err)
+{
+    return parse(out, text, n, MORTISE_JSON_DEPTH, err);
+}
+
+int mortise_json_read(json_t **out, const char *text, size_t n,
+                      struct mortise_err *err)
+{
+    return parse(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
+}
+
+/* ---- writing --------------------------------------------------------- */
+
+struct writer {
+    struct mortise_buf *b;
+    bool sorted; /* members by UTF-16 code units */
+};
+
+struct member {
+    const char *key;
+    size_t len;
+    const json_t *value;
+};
+
+static int write_value(struct writer *w, const json_t *v, size_t depth);
+
+static void write_escape(struct mortise_buf *b, unsigned char c)
+{
+    static const char short_forms[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    char two[2] = {'\\', 0};
+
+    for (const char *p = short_forms; *p != '\0'; p += 2) {
+        if ((unsigned char)*p == c) {
+            two[1] = p[1];
+            mortise_buf_put(b, two, 2);
+            return;
+        }
+    }
+    mortise_buf_printf(b, "\\u%04x", c);
+}
+
+static void write_string(struct mortise_buf *b, const char *s, size_t n)
+{
+    size_t from = 0;
+
+    mortise_buf_put(b, "\"", 1);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        mortise_buf_put(b, s + from, i - from);
+        write_escape(b, c);
+        from = i + 1;
+    }
+    mortise_buf_put(b, s + from, n - from);
+    mortise_buf_put(b, "\"", 1);
+}
+
+static void write_integer(struct mortise_buf *b, json_int_t v)
+{
+    char text[24], *p = text + sizeof text;
+    uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+
+    do
+        *--p = (char)('0' + rest % 10);
+    while ((rest /= 10) != 0);
+    if (v < 0)
+        *--p = '-';
+    mortise_buf_put(b, p, (size_t)(text + sizeof text - p));
+}
+
+/* jansson holds no NaN and no infinity. */
+static void write_real(struct mortise_buf *b, double v)
+{
+    char text[MORTISE_REAL_TEXT];
+    size_t n = mortise_real_text(text, v);
+
+    mortise_buf_put(b, text, n);
+    if (strpbrk(text, ".e") == NULL)
+        mortise_buf_put(b, ".0", 2); /* or it would read back an integer */
+}
+
+/* UTF-8 sorts as UTF-16 does, except that 4-byte characters (surrogates
+ * there, D800-DFFF) come before U+E000..U+FFFF (lead bytes EE and EF).  The
+ * first bytes that differ stand at the same place of a character, so to rank
+ * the lead bytes anew is enough. */
+static int utf16_rank(unsigned char c)
+{
+    return c == 0xEE || c == 0xEF ? c + 0x10 : c;
+}
+
+static int by_utf16(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    size_t n = x->len < y->len ? x->len : y->len;
+
+    for (size_t i = 0; i < n; i++) {
+        int d = utf16_rank((unsigned char)x->key[i]) -
+                utf16_rank((unsigned char)y->key[i]);
+
+        if (d != 0)
+            return d;
+    }
+    return (x->len > y->len) - (x->len < y->len);
+}
+
+static int write_member(struct writer *w, const struct member *m, bool first,
+                        size_t depth)
+{
+    if (!first)
+        mortise_buf_put(w->b, ",", 1);
+    write_string(w->b, m->key, m->len);
+    mortise_buf_put(w->b, ":", 1);
+    return write_value(w, m->value, depth);
+}
+
+static int write_in_order(struct writer *w, json_t *object, size_t depth)
+{
+    void *it = json_object_iter(object), *first = it;
+    int rv = MORTISE_OK;
+
+    for (; it != NULL && rv == MORTISE_OK;
+         it = json_object_iter_next(object, it)) {
+        struct member m = {json_object_iter_key(it),
+                           json_object_iter_key_len(it),
+                           json_object_iter_value(it)};
+
+        rv = write_member(w, &m, it == first, depth);
+    }
+    return rv;
+}
+
+static int write_sorted(struct writer *w, json_t *object, size_t depth)
+{
+    enum { FEW = 16 };
+    struct member few[FEW], *list = few;
+    size_t n = json_object_size(object), k = 0;
+    int rv = MORTISE_OK;
+
+    if (n > FEW)
+        list = mortise_alloc(w->b->mem, n * sizeof *list);
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (void *it = json_object_iter(object); it != NULL;
+         it = json_object_iter_next(object, it))
+        list[k++] = (struct member){json_object_iter_key(it),
+                                    json_object_iter_key_len(it),
+                                    json_object_iter_value(it)};
+    assert(k == n); /* nobody else may change a value that we were lent */
+    qsort(list, n, sizeof *list, by_utf16);
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++)
+        rv = write_member(w, &list[i], i == 0, depth);
+    if (list != few)
+        mortise_release(w->b->mem, list, n * sizeof *list);
+    return rv;
+}
+
+static int write_object(struct writer *w, const json_t *v, size_t depth)
+{
+    json_t *object = mortise_json_unconst(v);
+    int rv;
+
+    mortise_buf_put(w->b, "{", 1);
+    rv = w->sorted ? write_sorted(w, object, depth)
+                   : write_in_order(w, object, depth);
+    mortise_buf_put(w->b, "}", 1);
+    return rv;
+}
+
+static int write_array(struct writer *w, const json_t *v, size_t depth)
+{
+    size_t n = json_array_size(v);
+    int rv = MORTISE_OK;
+
+    mortise_buf_put(w->b, "[", 1);
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
+        if (i > 0)
+            mortise_buf_put(w->b, ",", 1);
+        rv = write_value(w, json_array_get(v, i), depth);
+    }
+    mortise_buf_put(w->b, "]", 1);
+    return rv;
+}
+
+/* `depth` containers may still be opened. */
+static int write_value(struct writer *w, const json_t *v, size_t depth)
+{
+    switch (json_typeof(v)) {
+    case JSON_OBJECT:
+        return depth > 0 ? write_object(w, v, depth - 1) : MORTISE_ELIMIT;
+    case JSON_ARRAY:
+        return depth > 0 ? write_array(w, v, depth - 1) : MORTISE_ELIMIT;
+    case JSON_STRING:
+        write_string(w->b, json_string_value(v), json_string_length(v));
+        break;
+    case JSON_INTEGER:
+        write_integer(w->b, json_integer_value(v));
+        break;
+    case JSON_REAL:
+        write_real(w->b, json_real_value(v));
+        break;
+    case JSON_TRUE:
+        mortise_buf_put(w->b, "true", 4);
+        break;
+    case JSON_FALSE:
+        mortise_buf_put(w->b, "false", 5);
+        break;
+    case JSON_NULL:
+        mortise_buf_put(w->b, "null", 4);
+        break;
+    }
+    return MORTISE_OK;
+}
+
+static int write_all(struct mortise_buf *b, const json_t *v, bool sorted)
+{
+    struct writer w = {b, sorted};
+    int rv = write_value(&w, v, MORTISE_JSON_DEPTH_OURS);
+
+    if (rv == MORTISE_ENOMEM)
+        b->failed = true;
+    return b->failed ? MORTISE_ENOMEM : rv;
+}
+
+int mortise_json_write(struct mortise_buf *b, const json_t *v)
+{
+    return write_all(b, v, false);
+}
+
+char *mortise_json_text(const struct mortise_mem *mem, const json_t *v)
+{
+    struct mortise_buf b;
+    char *text = NULL;
+
+    mortise_buf_init(&b, mem);
+    if (mortise_json_write(&b, v) == MORTISE_OK)
+        text = mortise_strndup(mem, b.p, b.n);
+    mortise_buf_finish(&b);
+    return text;
+}
+
+int mortise_json_canonical(struct mortise_buf *b, const json_t *v)
+{
+    return write_all(b, v, true);
+}
+
+int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
+                        const struct mortise_mem *mem)
+{
+    struct mortise_buf b;
+    int rv;
+
+    mortise_buf_init(&b, mem);
+    rv = mortise_json_canonical(&b, v);
+    if (rv == MORTISE_OK)
+        mortise_digest(out, b.p, b.n);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+json_t *mortise_json_strn(const char *s, size_t n)
+{
+    return json_stringn(s, n);
+}
