@@ -18,6 +18,7 @@
 #ifndef MORTISE_RUN_RUN_H
 #define MORTISE_RUN_RUN_H
 
+#include "base/id.h"
 #include "graph/graph.h"
 
 struct mortise_run;
@@ -40,8 +41,9 @@ struct mortise_admission {
 /* ---- events ---------------------------------------------------------- */
 
 enum mortise_input_kind {
-    /* The admission (with MORTISE_ACT_COMMIT number 1) starts by itself; this
-     * is for a run that was loaded: go on from the head.  Not recorded. */
+    /* A run that was replayed does nothing by itself until this, or a command
+     * without MORTISE_NO_CONTINUE: go on from the head, arm what is pending.
+     * Not recorded.  (An admitted run is going from the start.) */
     MORTISE_IN_RECOVER = 1,
     MORTISE_IN_RESULT,       /* a call ended */
     MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go: it never will */
@@ -88,8 +90,14 @@ enum mortise_action_kind {
     MORTISE_ACT_CANCEL,
     MORTISE_ACT_ARM,    /* a timer; one not disarmed fires once */
     MORTISE_ACT_DISARM, /* a timer that may have fired already */
-    /* Tell the watchers; only ever emitted once its commit is on disk. */
-    MORTISE_ACT_PUBLISH
+    /* Tell the watchers (see mortise_run_watch).  Durable events, those with a
+     * "seq", are only ever emitted once their commit is on disk. */
+    MORTISE_ACT_PUBLISH,
+    /* The command under way is on disk, or turned out to be impossible once
+     * what was in flight had stopped (then nothing was recorded): answer who
+     * gave it.  Exactly one for each COMMAND step that returned MORTISE_OK,
+     * possibly many steps later. */
+    MORTISE_ACT_APPLIED
 };
 
 /* A commit in run/'s words; the engine hands it to store/. */
@@ -126,7 +134,6 @@ struct mortise_run_call {
     const struct mortise_node *node;
     const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
     json_t *body;                   /* owned by the action */
-    json_t *view; /* owned: {input, scratch, artifacts} for state.get */
     uint32_t attempt, visit;
     char path[128];                       /* "1.0/node#1" */
     char key[MORTISE_DIGEST_HEX];         /* idempotency key; "" for CHECK */
@@ -143,6 +150,10 @@ struct mortise_action {
             uint64_t id, at_ms;
         } timer;         /* ARM, DISARM */
         json_t *publish; /* owned */
+        struct {
+            int result; /* MORTISE_OK or why not */
+            struct mortise_err err;
+        } applied;
     } u;
 };
 
@@ -187,13 +198,25 @@ int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,
 
 void mortise_run_free(struct mortise_run *r); /* NULL is fine */
 
+/* Events cost something to make, so they are made only while somebody watches.
+ * Returns the number of durable events so far: what PUBLISH brings from now on
+ * has a greater seq; the ones up to it are had by replaying the stored
+ * checkpoints (once every commit of now is synced: mortise_run_seq()). */
+uint64_t mortise_run_watch(struct mortise_run *r, bool on);
+
+/* What the execution behind a call sees: {input, scratch, artifacts}, a new
+ * reference; NULL when the call is not open or memory ran out.  Release it
+ * before the next step: what nobody else holds is changed in place. */
+json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
+
 /* ---- looking at it ---------------------------------------------------- */
 
 int mortise_run_status(const struct mortise_run *r);
 const char *mortise_run_reason(const struct mortise_run *r); /* static */
 uint64_t mortise_run_seq(const struct mortise_run *r);
 bool mortise_run_is_finished(const struct mortise_run *r);
-/* Nothing is in flight: no call, no timer, no unsynced commit. */
+/* Nothing is in flight (no call, no unsynced commit, no command under way) and
+ * nothing will happen without a command or a deadline. */
 bool mortise_run_is_idle(const struct mortise_run *r);
 struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
 const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
