@@ -9,10 +9,18 @@
 
 #include "base/real.h"
 #include "base/utf8.h"
+#include "json/path.h"
 #include "json/value.h"
+#include "lib/json.h"
 #include "lib/test.h"
 
 static struct mortise_err err;
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+}
 
 static json_t *parsed(const char *text)
 {
@@ -202,6 +210,27 @@ START_TEST(many_members_are_sorted_too)
 }
 END_TEST
 
+/* Parsing copes with jansson's allocations failing; the essay says why the
+ * answer may be a syntax error. */
+START_TEST(parse_survives_oom)
+{
+    static const char text[] = "{\"a\":[1,2.5,\"x\",{\"b\":null}],\"c\":\"y\"}";
+    json_t *v;
+    int n = 0, rv;
+
+    do {
+        test_mem_fail_at(n++);
+        rv = mortise_json_parse(&v, text, strlen(text), &err);
+        ck_assert_int_eq(rv != MORTISE_OK, test_mem_failed());
+        ck_assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM ||
+                  rv == MORTISE_EINVAL);
+        ck_assert_int_eq(v == NULL, test_mem_failed());
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 5);
+    json_decref(v);
+}
+END_TEST
+
 /* Digesting copes with its first, second, ... allocation failing. */
 START_TEST(digest_survives_oom)
 {
@@ -333,7 +362,7 @@ static TCase *values(void)
 {
     TCase *tc = tcase_create("value");
 
-    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_checked_fixture(tc, begin, test_nothing_left);
     tcase_add_test(tc, only_json_parses);
     tcase_add_test(tc, strings_keep_their_nul);
     tcase_add_test(tc, depth_is_bounded);
@@ -341,6 +370,7 @@ static TCase *values(void)
     tcase_add_test(tc, writing_keeps_the_order);
     tcase_add_test(tc, canonical_form_depends_on_the_value_alone);
     tcase_add_test(tc, many_members_are_sorted_too);
+    tcase_add_test(tc, parse_survives_oom);
     tcase_add_test(tc, digest_survives_oom);
     tcase_add_test(tc, reals_read_back);
     tcase_add_test(tc, only_decimals_are_reals);
@@ -349,11 +379,286 @@ static TCase *values(void)
     return tc;
 }
 
+/* ---- paths ----------------------------------------------------------- */
+
+static struct mortise_arena arena;
+
+static void begin_with_arena(void)
+{
+    begin();
+    mortise_arena_init(&arena, &test_mem);
+}
+
+static void finish_arena(void)
+{
+    mortise_arena_finish(&arena);
+    test_nothing_left();
+}
+
+static struct mortise_path path_of(const char *text)
+{
+    struct mortise_path path;
+
+    ck_assert_msg(mortise_path_parse(&path, &arena, text, strlen(text), &err) ==
+                      MORTISE_OK,
+                  "%s: %s", text, err.msg);
+    return path;
+}
+
+static void no_path(const char *text, size_t n, const char *words)
+{
+    struct mortise_path path;
+
+    ck_assert_msg(mortise_path_parse(&path, &arena, text, n, &err) ==
+                      MORTISE_EINVAL,
+                  "%s", text);
+    ck_assert_str_eq(err.msg, words);
+}
+
+/* A path is spelled in one way, and that spelling is the path again. */
+START_TEST(paths_have_one_spelling)
+{
+    struct mortise_path a = path_of("a[\"b\"].c-d[0][\"x y\"][\"\\\"\\\\z\"]"
+                                    "[\"\"][\"\xC3\xA9\"]");
+    struct mortise_path b = path_of(a.text);
+
+    ck_assert_str_eq(a.text, "a.b.c-d[0][\"x y\"][\"\\\"\\\\z\"][\"\"]"
+                             "[\"\xC3\xA9\"]");
+    ck_assert_str_eq(b.text, a.text);
+    ck_assert(mortise_path_equal(&a, &b));
+    ck_assert_uint_eq(a.n, 8);
+    ck_assert_str_eq(a.steps[5].key, "\"\\z");
+}
+END_TEST
+
+START_TEST(what_is_no_path_says_where)
+{
+    char many[4 * MORTISE_PATH_STEPS + 4] = "a";
+
+    no_path("", 0, "column 1: expected a name");
+    no_path("a.", 2, "column 3: expected a name");
+    no_path("a..b", 4, "column 3: expected a name");
+    no_path("0a", 2, "column 1: expected a name");
+    no_path("a b", 3, "column 2: expected '.' or '['");
+    no_path("a[", 2, "column 3: expected an index or a key in double quotes");
+    no_path("a[01]", 5, "column 5: an index has no leading zeros");
+    no_path("a[1", 3, "column 4: expected ']'");
+    no_path("a[-1]", 5,
+            "column 3: expected an index or a key in double quotes");
+    no_path("a[99999999999999999999]", 23, "column 12: the index is too large");
+    no_path("a[\"b", 4, "column 5: the key has no closing quote");
+    no_path("a[\"b\\", 5, "column 6: the key has no closing quote");
+    no_path("a[\"b\\n\"]", 8, "column 6: only \\\" and \\\\ are escapes here");
+    no_path("a[\"\0\"]", 6, "column 4: a key cannot hold a NUL");
+    no_path("a[\"\xFF\"]", 6, "column 5: the key is not UTF-8");
+    no_path("a\0b", 3, "column 2: expected '.' or '['");
+    for (int i = 0; i < MORTISE_PATH_STEPS; i++)
+        strcat(many, "[0]");
+    no_path(many, strlen(many), "column 193: the path has too many steps");
+}
+END_TEST
+
+START_TEST(paths_lead_to_values)
+{
+    json_t *v = parsed("{\"a\":{\"b\":[1,{\"c d\":7}]}}");
+    struct mortise_path to = path_of("a.b[1][\"c d\"]"),
+                        past = path_of("a.b[2]"), wrong = path_of("a[0]"),
+                        deep = path_of("a.b[0].x");
+
+    ck_assert_int_eq(json_integer_value(mortise_path_get(v, &to)), 7);
+    ck_assert_ptr_null(mortise_path_get(v, &past));
+    ck_assert_ptr_null(mortise_path_get(v, &wrong));
+    ck_assert_ptr_null(mortise_path_get(v, &deep));
+    json_decref(v);
+}
+END_TEST
+
+START_TEST(a_path_covers_what_lies_below)
+{
+    struct mortise_path a = path_of("a.b"), ab = path_of("a[\"b\"][0]"),
+                        other = path_of("a.b[1]"), key = path_of("a.b[\"0\"]");
+
+    ck_assert(mortise_path_covers(&a, &ab));
+    ck_assert(mortise_path_covers(&a, &a));
+    ck_assert(!mortise_path_covers(&ab, &a));
+    ck_assert(!mortise_path_covers(&ab, &other));
+    ck_assert(!mortise_path_equal(&ab, &key));
+    ck_assert(!mortise_path_equal(&a, &ab));
+}
+END_TEST
+
+static int set(json_t **root, const char *path, const char *value)
+{
+    struct mortise_path p = path_of(path);
+
+    return mortise_path_set(root, &p, parsed(value), &err);
+}
+
+static void set_gives(const char *root, const char *path, const char *value,
+                      const char *want)
+{
+    json_t *v = parsed(root);
+
+    ck_assert_msg(set(&v, path, value) == MORTISE_OK, "%s", err.msg);
+    ck_assert_str_eq(written(v, mortise_json_write), want);
+    json_decref(v);
+}
+
+static void set_fails(const char *root, const char *path, const char *words)
+{
+    json_t *v = parsed(root);
+
+    ck_assert_int_eq(set(&v, path, "[1]"), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, words);
+    ck_assert_str_eq(written(v, mortise_json_write), root);
+    json_decref(v);
+}
+
+/* Members and missing objects are made, elements replaced or appended; a
+ * failure leaves the root as it was. */
+START_TEST(setting_makes_what_is_missing)
+{
+    set_gives("{}", "a.b.c", "1", "{\"a\":{\"b\":{\"c\":1}}}");
+    set_gives("{\"a\":{\"x\":1}}", "a.x", "2", "{\"a\":{\"x\":2}}");
+    set_gives("{\"a\":[1,2]}", "a[1]", "3", "{\"a\":[1,3]}");
+    set_gives("{\"a\":[1]}", "a[1].b", "3", "{\"a\":[1,{\"b\":3}]}");
+    set_fails("{\"a\":[1]}", "a[2]",
+              "a[2]: [2] is beyond the array's 1 elements");
+    set_fails("{\"a\":null}", "a.b", "a.b: 'b' needs an object, found null");
+    set_fails("{\"a\":{}}", "a.b[0]",
+              "a.b[0]: [0] needs an array, found nothing");
+    set_fails("{\"a\":{}}", "a[0]",
+              "a[0]: [0] needs an array, found an object");
+    set_fails("[]", "a", "a: 'a' needs an object, found an array");
+}
+END_TEST
+
+/* What only we hold is changed where it stands. */
+START_TEST(setting_in_place_copies_nothing)
+{
+    json_t *v = parsed("{\"a\":{\"b\":[{\"c\":1}]},\"z\":{}}"), *root = v;
+    struct mortise_path p = path_of("a.b[0]");
+    json_t *inner = mortise_path_get(v, &p);
+
+    ck_assert_int_eq(set(&v, "a.b[0].c", "2"), MORTISE_OK);
+    ck_assert_ptr_eq(v, root);
+    ck_assert_ptr_eq(mortise_path_get(v, &p), inner);
+    json_decref(v);
+}
+END_TEST
+
+/* Whoever else holds the root, or a part of it, sees nothing; what is not on
+ * the path is shared, not copied. */
+START_TEST(other_holders_see_nothing)
+{
+    static const char text[] = "{\"a\":{\"b\":{\"c\":1},\"k\":{}},\"z\":{}}";
+    static const char *const held[] = {"a", "a.b"};
+    json_t *old = parsed(text), *v = json_incref(old);
+
+    ck_assert_int_eq(set(&v, "a.b.c", "2"), MORTISE_OK);
+    ck_assert_str_eq(written(old, mortise_json_write), text);
+    ck_assert_ptr_eq(json_object_get(v, "z"), json_object_get(old, "z"));
+    ck_assert_str_eq(written(v, mortise_json_write),
+                     "{\"a\":{\"b\":{\"c\":2},\"k\":{}},\"z\":{}}");
+    json_decref(old);
+    for (int i = 0; i < 2; i++) {
+        struct mortise_path p = path_of(held[i]);
+        json_t *part = json_incref(mortise_path_get(v, &p));
+        json_t *copy = json_deep_copy(part);
+
+        ck_assert_int_eq(set(&v, "a.b.c", i == 0 ? "3" : "4"), MORTISE_OK);
+        ck_assert(json_equal(part, copy));
+        ck_assert(!json_equal(part, mortise_path_get(v, &p)));
+        json_decref(part);
+        json_decref(copy);
+    }
+    json_decref(v);
+}
+END_TEST
+
+/* A value may hold the very root that it is put into: no cycle comes of it. */
+START_TEST(a_root_can_be_put_into_itself)
+{
+    json_t *v = parsed("{\"a\":{\"b\":1}}");
+    struct mortise_path p = path_of("a.b");
+
+    ck_assert_int_eq(mortise_path_set(&v, &p, json_incref(v), &err),
+                     MORTISE_OK);
+    ck_assert_str_eq(written(v, mortise_json_write),
+                     "{\"a\":{\"b\":{\"a\":{\"b\":1}}}}");
+    json_decref(v);
+}
+END_TEST
+
+/* Parsing a path copes with every allocation failing. */
+START_TEST(path_parse_survives_oom)
+{
+    struct mortise_path p;
+    int n = 0, rv;
+
+    do {
+        struct mortise_arena a;
+
+        test_mem_fail_at(n++);
+        mortise_arena_init(&a, &test_mem);
+        rv = mortise_path_parse(&p, &a, "abc.def[0][\"g h\"]", 17, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        mortise_arena_finish(&a);
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 2);
+}
+END_TEST
+
+/* Setting copes with every allocation failing: the root is as it was. */
+START_TEST(path_set_survives_oom)
+{
+    struct mortise_path p = path_of("a.b[0].new.c");
+    json_t *v = parsed("{\"a\":{\"b\":[{\"c\":1}]}}"), *copy;
+    json_t *held = json_incref(json_object_get(v, "a"));
+    int n = 0, rv;
+
+    copy = json_deep_copy(v);
+    do {
+        json_t *value = json_array();
+
+        test_mem_fail_at(n++);
+        rv = mortise_path_set(&v, &p, value, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        test_mem_fail_at(-1);
+        if (rv != MORTISE_OK)
+            ck_assert(json_equal(v, copy));
+    } while (rv != MORTISE_OK);
+    ck_assert_int_gt(n, 3);
+    json_decref(copy);
+    json_decref(held);
+    json_decref(v);
+}
+END_TEST
+
+static TCase *paths(void)
+{
+    TCase *tc = tcase_create("path");
+
+    tcase_add_checked_fixture(tc, begin_with_arena, finish_arena);
+    tcase_add_test(tc, paths_have_one_spelling);
+    tcase_add_test(tc, what_is_no_path_says_where);
+    tcase_add_test(tc, paths_lead_to_values);
+    tcase_add_test(tc, a_path_covers_what_lies_below);
+    tcase_add_test(tc, setting_makes_what_is_missing);
+    tcase_add_test(tc, setting_in_place_copies_nothing);
+    tcase_add_test(tc, other_holders_see_nothing);
+    tcase_add_test(tc, a_root_can_be_put_into_itself);
+    tcase_add_test(tc, path_parse_survives_oom);
+    tcase_add_test(tc, path_set_survives_oom);
+    return tc;
+}
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("json");
 
     suite_add_tcase(s, values());
+    suite_add_tcase(s, paths());
     return s;
 }
 

@@ -1,11 +1,15 @@
 /* path.h -- dot-paths into a JSON value, and writing with sharing.
  *
  * Syntax: member ("." member | "[" index "]" | "[" "\"" key "\"" "]")*, e.g.
- * artifacts["red-team"].notes[0].  A member is [A-Za-z_][A-Za-z0-9_-]*. [any] */
+ * artifacts["red-team"].notes[0].  A member is [A-Za-z_][A-Za-z0-9_-]*; in a
+ * key, \" and \\ stand for a quote and a backslash.  At most
+ * MORTISE_PATH_STEPS steps. [any] */
 #ifndef MORTISE_JSON_PATH_H
 #define MORTISE_JSON_PATH_H
 
 #include "json/value.h"
+
+enum { MORTISE_PATH_STEPS = 64 };
 
 struct mortise_path_step {
     const char *key; /* NUL-terminated, or NULL for an index */
@@ -30,7 +34,8 @@ json_t *mortise_path_get(const json_t *root, const struct mortise_path *path);
  * place, shared ones are copied along the path first: other holders of the
  * old root see nothing.  Missing objects are made; an index must exist or be
  * the length (append).  Cost: the widths of the objects copied, nothing else.
- * A step into a value that is no container of that kind is MORTISE_EINVAL. */
+ * A step into a value that is no container of that kind is MORTISE_EINVAL.
+ * After a failure *root is as it was. */
 int mortise_path_set(json_t **root, const struct mortise_path *path,
                      json_t *value, struct mortise_err *err);
 

@@ -13,6 +13,10 @@
  * A document of ours that holds values from outside is deeper than they are:
  * therefore the larger bound MORTISE_JSON_DEPTH_OURS for mortise_json_read()
  * and for writing.
+ *
+ * One thing we cannot promise: jansson's lexer reports some failed allocations
+ * as a syntax error ("invalid token"), so MORTISE_EINVAL may mean that memory
+ * ran out.  Nothing leaks and nothing is accepted then.
  */
 #include "json/value.h"
 
