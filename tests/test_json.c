@@ -10,6 +10,7 @@
 #include "base/real.h"
 #include "base/utf8.h"
 #include "json/path.h"
+#include "json/schema.h"
 #include "json/value.h"
 #include "lib/json.h"
 #include "lib/test.h"
@@ -653,12 +654,325 @@ static TCase *paths(void)
     return tc;
 }
 
+/* ---- schemas --------------------------------------------------------- */
+
+/* A schema with its JSON's reference given up: it must hold its own. */
+static struct mortise_schema *schema_of(const char *text)
+{
+    struct mortise_schema *s;
+    char where[64];
+    json_t *json = parsed(text);
+
+    ck_assert_msg(mortise_schema_compile(&s, &arena, json, where, sizeof where,
+                                         &err) == MORTISE_OK,
+                  "%s: %s", where, err.msg);
+    json_decref(json);
+    return s;
+}
+
+static void no_schema(const char *text, int code, const char *at,
+                      const char *words)
+{
+    struct mortise_schema *s;
+    char where[64];
+    json_t *json = parsed(text);
+
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err),
+        code);
+    ck_assert_ptr_null(s);
+    ck_assert_str_eq(where, at);
+    ck_assert_str_eq(err.msg, words);
+    json_decref(json);
+}
+
+static void fits(const char *schema, const char *value)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = parsed(value);
+
+    ck_assert_msg(mortise_schema_check(s, v, &err) == MORTISE_OK, "%s: %s",
+                  value, err.msg);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+
+static void breaks(const char *schema, const char *value, const char *words)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = parsed(value);
+
+    ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, words);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+
+/* No keyword passes unread: not ours and not the draft's. */
+START_TEST(schemas_ignore_nothing)
+{
+    no_schema("{\"propertis\":{}}", MORTISE_EINVAL, "/propertis",
+              "unknown keyword 'propertis', did you mean 'properties'?");
+    no_schema("{\"frobnicate\":1}", MORTISE_EINVAL, "/frobnicate",
+              "unknown keyword 'frobnicate'");
+    no_schema("{\"properties\":{\"a/b~\":{\"minimum\":1}}}",
+              MORTISE_EUNAVAILABLE, "/properties/a~1b~0/minimum",
+              "the JSON Schema keyword 'minimum' is not available in this "
+              "build");
+    no_schema("{\"items\":{\"$ref\":\"#\"}}", MORTISE_EUNAVAILABLE,
+              "/items/$ref",
+              "the JSON Schema keyword '$ref' is not available in this build");
+    no_schema("{\"type\":\"strng\"}", MORTISE_EINVAL, "/type",
+              "no type 'strng', did you mean 'string'?");
+    no_schema("{\"type\":[]}", MORTISE_EINVAL, "/type", "'type' lists no type");
+    no_schema("{\"type\":[\"null\",\"null\"]}", MORTISE_EINVAL, "/type",
+              "'type' lists a type twice");
+    no_schema("{\"type\":1}", MORTISE_EINVAL, "/type",
+              "'type' names a type, or lists several");
+    no_schema("{\"enum\":[]}", MORTISE_EINVAL, "/enum",
+              "'enum' is a list of values");
+    no_schema("{\"required\":[1]}", MORTISE_EINVAL, "/required",
+              "'required' is a list of names");
+    no_schema("{\"required\":\"a\"}", MORTISE_EINVAL, "/required",
+              "'required' is a list of names");
+    no_schema("{\"properties\":[]}", MORTISE_EINVAL, "/properties",
+              "'properties' maps names to schemas");
+    no_schema("{\"title\":1}", MORTISE_EINVAL, "/title", "expected a string");
+    no_schema("{\"examples\":1}", MORTISE_EINVAL, "/examples",
+              "'examples' is a list");
+    no_schema("{\"additionalProperties\":7}", MORTISE_EINVAL,
+              "/additionalProperties", "a schema is an object, true or false");
+    no_schema("{\"$schema\":\"http://json-schema.org/draft-07/schema#\"}",
+              MORTISE_EUNAVAILABLE, "/$schema",
+              "the dialect http://json-schema.org/draft-07/schema# is not "
+              "available: schemas are written in "
+              "https://json-schema.org/draft/2020-12/schema");
+    no_schema("null", MORTISE_EINVAL, "",
+              "a schema is an object, true or false");
+    fits("{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+         "\"title\":\"t\",\"description\":\"d\",\"$comment\":\"c\","
+         "\"default\":1,\"examples\":[],\"x-ours\":{\"minimum\":1}}",
+         "{\"any\":\"thing\"}");
+}
+END_TEST
+
+/* A schema made by a program may nest as it likes: an answer, not a crash. */
+START_TEST(schemas_are_not_nested_without_end)
+{
+    json_t *json = json_true(), *outer;
+    struct mortise_schema *s;
+    char where[8];
+
+    for (int i = 0; i < 100; i++) {
+        outer = json_object();
+        json_object_set_new(outer, "items", json);
+        json = outer;
+    }
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err),
+        MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, "the schema is nested too deeply");
+    ck_assert_str_eq(where, "/items/");
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(types_are_checked)
+{
+    fits("true", "1");
+    breaks("false", "1", "no value is allowed here");
+    breaks("{\"type\":\"integer\"}", "\"x\"", "expected integer, found string");
+    fits("{\"type\":\"integer\"}", "1.0");
+    breaks("{\"type\":\"integer\"}", "1.5", "expected integer, found number");
+    breaks("{\"type\":\"integer\"}", "1e300", "expected integer, found number");
+    fits("{\"type\":\"number\"}", "1");
+    fits("{\"type\":[\"null\",\"object\"]}", "{}");
+    breaks("{\"type\":[\"null\",\"object\"]}", "[]",
+           "expected null or object, found array");
+    breaks("{\"type\":\"boolean\"}", "null", "expected boolean, found null");
+}
+END_TEST
+
+/* The first finding, in the value's order, with the way to it. */
+START_TEST(findings_say_where)
+{
+    static const char schema[] =
+        "{\"type\":\"object\",\"required\":[\"a\"],"
+        "\"additionalProperties\":false,\"properties\":{"
+        "\"a\":{\"items\":{\"type\":\"object\",\"properties\":{"
+        "\"b/c\":{\"type\":\"integer\"}}}},"
+        "\"z\":{\"type\":\"null\"},"
+        "\"label\":{\"enum\":[\"refund\",\"other\",1,{\"k\":[1.0]}]}}}";
+
+    fits(schema, "{\"a\":[{\"b/c\":1,\"free\":true}]}");
+    breaks(schema, "{\"z\":1,\"a\":[{},{\"b/c\":\"x\"}]}",
+           "at /z: expected null, found integer");
+    breaks(schema, "{\"a\":[{},{\"b/c\":\"x\"}],\"z\":1}",
+           "at /a/1/b~1c: expected integer, found string");
+    breaks(schema, "{}", "the member 'a' is missing");
+    breaks(schema, "{\"a\":[],\"labl\":1}",
+           "unknown member 'labl', did you mean 'label'?");
+    breaks(schema, "{\"a\":[],\"quite else\":1}",
+           "unknown member 'quite else'");
+    breaks(schema, "{\"a\":[],\"label\":\"x\"}",
+           "at /label: expected one of \"refund\", \"other\", 1, "
+           "{\"k\":[1.0]}");
+    fits(schema, "{\"a\":[],\"label\":1.0}");
+    fits(schema, "{\"a\":[],\"label\":{\"k\":[1]}}");
+    breaks(schema, "{\"a\":[],\"label\":{\"k\":[1,1]}}",
+           "at /label: expected one of \"refund\", \"other\", 1, "
+           "{\"k\":[1.0]}");
+}
+END_TEST
+
+/* additionalProperties with a schema holds for what is not listed, alone. */
+START_TEST(additional_members_have_their_schema)
+{
+    static const char schema[] =
+        "{\"additionalProperties\":{\"type\":\"null\"},"
+        "\"properties\":{\"a\":{}}}";
+
+    fits(schema, "{\"a\":1,\"b\":null}");
+    fits(schema, "[1]");
+    breaks(schema, "{\"b\":1}", "at /b: expected null, found integer");
+}
+END_TEST
+
+static void normal_is(const char *schema, const char *value, const char *want)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = parsed(value), *n = mortise_schema_normal(s, v);
+
+    ck_assert_str_eq(written(n, mortise_json_write), want);
+    ck_assert_str_eq(written(v, mortise_json_write), value);
+    if (strcmp(value, want) == 0)
+        ck_assert_ptr_eq(n, v);
+    json_decref(n);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+
+/* What a schema calls a number is a real; nothing else is touched, and what
+ * does not change is not copied. */
+START_TEST(normal_values_are_typed)
+{
+    normal_is("{\"type\":\"number\"}", "1", "1.0");
+    normal_is("{\"type\":\"integer\"}", "1.0", "1");
+    normal_is("{\"type\":[\"integer\",\"number\"]}", "1", "1");
+    normal_is("{\"type\":[\"integer\",\"number\"]}", "1.0", "1.0");
+    normal_is("{}", "[1,1.0]", "[1,1.0]");
+    normal_is("{\"enum\":[1,2]}", "1.0", "1");
+    normal_is("{\"type\":\"number\",\"enum\":[1,2]}", "1", "1.0");
+    normal_is("{\"items\":{\"type\":\"number\"}}", "[1.5,1,2]",
+              "[1.5,1.0,2.0]");
+    normal_is("{\"items\":{\"type\":\"number\"}}", "[1.5]", "[1.5]");
+    normal_is("{\"properties\":{\"b\":{\"type\":\"number\"}},"
+              "\"additionalProperties\":{\"type\":\"integer\"}}",
+              "{\"a\":1.0,\"b\":1,\"c\":[1],\"d\":2}",
+              "{\"a\":1,\"b\":1.0,\"c\":[1],\"d\":2}");
+}
+END_TEST
+
+START_TEST(normal_survives_oom)
+{
+    struct mortise_schema *s =
+        schema_of("{\"properties\":{\"a\":{\"items\":{\"type\":\"number\"}},"
+                  "\"b\":{\"type\":\"number\"}}}");
+    json_t *v = parsed("{\"a\":[1,2],\"b\":1}"), *n;
+    int k = 0;
+
+    do {
+        test_mem_fail_at(k++);
+        n = mortise_schema_normal(s, v);
+        ck_assert_int_eq(n == NULL, test_mem_failed());
+        json_decref(n);
+    } while (test_mem_failed());
+    test_mem_fail_at(-1);
+    ck_assert_int_gt(k, 3);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+END_TEST
+
+START_TEST(a_checker_can_ask)
+{
+    struct mortise_schema *s = schema_of(
+        "{\"type\":\"object\",\"properties\":{\"label\":{\"enum\":[\"a\",null]}"
+        ","
+        "\"amount\":{\"type\":\"number\"},\"list\":{\"items\":{\"type\":"
+        "\"string\"}}},\"additionalProperties\":false}");
+    const struct mortise_schema *label = mortise_schema_member(s, "label"),
+                                *list = mortise_schema_member(s, "list");
+
+    ck_assert_uint_eq(mortise_schema_types(s), MORTISE_T_OBJECT);
+    ck_assert_uint_eq(mortise_schema_types(label),
+                      MORTISE_T_STRING | MORTISE_T_NULL);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "amount")),
+                      MORTISE_T_NUMBER);
+    ck_assert_uint_eq(mortise_schema_types(list), MORTISE_T_ANY);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_items(list)),
+                      MORTISE_T_STRING);
+    ck_assert_ptr_null(mortise_schema_member(list, "x"));
+    ck_assert_ptr_null(mortise_schema_items(s));
+    ck_assert(mortise_schema_is_closed(s));
+    ck_assert(!mortise_schema_is_closed(list));
+    ck_assert_str_eq(mortise_schema_nearest(s, "amuont"), "amount");
+    ck_assert_ptr_null(mortise_schema_nearest(s, "zzz"));
+    ck_assert(json_is_object(mortise_schema_json(s)));
+    mortise_schema_finish(s);
+    mortise_schema_finish(NULL);
+}
+END_TEST
+
+/* Compiling copes with every allocation failing, and then keeps nothing. */
+START_TEST(schema_compile_survives_oom)
+{
+    json_t *json =
+        parsed("{\"properties\":{\"a\":{\"items\":{\"enum\":[1]}}}}");
+    struct mortise_schema *s;
+    char where[32];
+    int n = 0, rv;
+
+    do {
+        struct mortise_arena a;
+
+        test_mem_fail_at(n++);
+        mortise_arena_init(&a, &test_mem);
+        rv = mortise_schema_compile(&s, &a, json, where, sizeof where, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(s == NULL, test_mem_failed());
+        mortise_schema_finish(s);
+        mortise_arena_finish(&a);
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 1);
+    json_decref(json);
+}
+END_TEST
+
+static TCase *schemas(void)
+{
+    TCase *tc = tcase_create("schema");
+
+    tcase_add_checked_fixture(tc, begin_with_arena, finish_arena);
+    tcase_add_test(tc, schemas_ignore_nothing);
+    tcase_add_test(tc, schemas_are_not_nested_without_end);
+    tcase_add_test(tc, types_are_checked);
+    tcase_add_test(tc, findings_say_where);
+    tcase_add_test(tc, additional_members_have_their_schema);
+    tcase_add_test(tc, normal_values_are_typed);
+    tcase_add_test(tc, normal_survives_oom);
+    tcase_add_test(tc, a_checker_can_ask);
+    tcase_add_test(tc, schema_compile_survives_oom);
+    return tc;
+}
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("json");
 
     suite_add_tcase(s, values());
     suite_add_tcase(s, paths());
+    suite_add_tcase(s, schemas());
     return s;
 }
 

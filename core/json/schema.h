@@ -26,9 +26,10 @@ void mortise_schema_finish(struct mortise_schema *s);
 int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
                          struct mortise_err *err);
 
-/* The value as the schema types it: integers become reals where the schema
- * says `number` and not `integer` (graph.md section 8).  Gives a new reference,
- * the same value when nothing changes. */
+/* The value as the schema types it (graph.md section 8): integers become reals
+ * where the schema says `number` and not `integer`, and 1.0 becomes 1 where it
+ * says `integer` and not `number`.  Gives a new reference, the same value when
+ * nothing changes; NULL when memory ran out. */
 json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value);
 
 /* What a checker asks: the schema of a member (NULL: unknown, anything goes)
@@ -41,7 +42,8 @@ bool mortise_schema_is_closed(const struct mortise_schema *s);
 /* The listed member most like `name`, for "did you mean"; NULL if none is. */
 const char *mortise_schema_nearest(const struct mortise_schema *s,
                                    const char *name);
-/* Bits of the types that a value may have. */
+/* Bits of the types that a value may have, once it is normal: a member that
+ * is a `number` has MORTISE_T_NUMBER alone. */
 enum {
     MORTISE_T_NULL = 1,
     MORTISE_T_BOOL = 2,
