@@ -1,0 +1,578 @@
+/* minisign.c -- keys and signatures in minisign's own formats, over libsodium.
+ *
+ * The formats, byte for byte (base64 is the standard alphabet, padded):
+ *
+ *   public key   "untrusted comment: ...\n" base64(42 bytes) "\n"
+ *                "Ed" | key id 8 | public key 32
+ *   secret key   "untrusted comment: ...\n" base64(158 bytes) "\n"
+ *                "Ed" | "Sc" or 00 00 | "B2" | salt 32 | ops u64 | mem u64 |
+ *                104 bytes: key id 8 | seed and public key 64 | checksum 32
+ *                With "Sc" the 104 bytes are XORed with scrypt(password) and
+ *                the checksum is BLAKE2b-256("Ed" | key id | key); without, it
+ *                is zero, as stock minisign leaves it.
+ *   signature    "untrusted comment: ...\n"
+ *                base64("ED" | key id 8 | signature 64) "\n"
+ *                "trusted comment: ...\n"
+ *                base64(global signature 64) "\n"
+ *                The signature is over BLAKE2b-512 of the file, the global one
+ *                over the signature and the trusted comment.
+ *
+ * What we promise:
+ *
+ *   (1) Only "ED".  A legacy "Ed" signs the file itself, so relabelling an "ED"
+ *       signature as "Ed" makes it verify over the 64-byte hash; refusing the
+ *       label closes that door.
+ *   (2) Nothing is believed before both signatures hold, the trusted comment
+ *       included.
+ *   (3) A file is exactly its lines: other lengths, a missing line, anything
+ *       behind the last one are refused.
+ *   (4) Secrets lie in wiped memory only, in files of mode 0600 made anew.
+ */
+#include "plugin/minisign.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plugin/files.h"
+
+enum {
+    FILE_MAX = 16 * 1024,
+    PUBLIC_RAW = 2 + MORTISE_KEYID + 32,
+    SECRET_RAW = 158,
+    SECRET_HEAD = 54, /* before what is encrypted */
+    SECRET_BODY = 104,
+    SIG_RAW = 2 + MORTISE_KEYID + 64,
+    CHECKSUM = 32,
+    COMMENT_LINE_MAX = 1024 /* of an untrusted comment, which nobody reads */
+};
+
+static const char UNTRUSTED[] = "untrusted comment: ";
+static const char TRUSTED[] = "trusted comment: ";
+
+/* Where the fields of a secret key stand. */
+enum { AT_KDF = 2, AT_CHK = 4, AT_SALT = 6, AT_OPS = 38, AT_MEM = 46 };
+
+/* ---- lines and base64 --------------------------------------------------- */
+
+/* The next line, without its end, which may be \n or \r\n or the text's. */
+static bool next_line(struct mortise_reader *r, const char **line, size_t *n)
+{
+    const char *p = (const char *)r->p;
+    size_t left = (size_t)(r->end - r->p), len;
+    const char *nl = left != 0 ? memchr(p, '\n', left) : NULL;
+
+    if (left == 0)
+        return false;
+    len = nl != NULL ? (size_t)(nl - p) : left;
+    r->p += nl != NULL ? len + 1 : len;
+    if (len > 0 && p[len - 1] == '\r')
+        len--;
+    *line = p;
+    *n = len;
+    return true;
+}
+
+static bool starts_with(const char *line, size_t n, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return n >= len && memcmp(line, prefix, len) == 0;
+}
+
+/* Exactly `want` bytes of base64 on one line. */
+static bool decode(uint8_t *out, size_t want, const char *line, size_t n)
+{
+    size_t got = 0;
+
+    return sodium_base642bin(out, want, line, n, NULL, &got, NULL,
+                             sodium_base64_VARIANT_ORIGINAL) == 0 &&
+           got == want;
+}
+
+static bool decode_line(struct mortise_reader *r, uint8_t *out, size_t want)
+{
+    const char *line;
+    size_t n;
+
+    return next_line(r, &line, &n) && decode(out, want, line, n);
+}
+
+static bool comment_line(struct mortise_reader *r)
+{
+    const char *line;
+    size_t n;
+
+    return next_line(r, &line, &n) && n <= COMMENT_LINE_MAX &&
+           starts_with(line, n, UNTRUSTED);
+}
+
+/* ---- keys in memory -------------------------------------------------------
+ */
+
+int mortise_seckey_new(struct mortise_seckey *sk, struct mortise_err *err)
+{
+    uint8_t pk[32];
+
+    if (sodium_init() < 0)
+        return mortise_fail(err, MORTISE_EIO, "libsodium does not start");
+    randombytes_buf(sk->id, sizeof sk->id);
+    crypto_sign_ed25519_keypair(pk, sk->key);
+    return MORTISE_OK;
+}
+
+void mortise_seckey_wipe(struct mortise_seckey *sk)
+{
+    sodium_memzero(sk, sizeof *sk);
+}
+
+void mortise_seckey_public(const struct mortise_seckey *sk,
+                           struct mortise_pubkey *out)
+{
+    memcpy(out->id, sk->id, sizeof out->id);
+    memcpy(out->key, sk->key + 32, sizeof out->key);
+}
+
+void mortise_pubkey_text(char out[MORTISE_PUBKEY_TEXT],
+                         const struct mortise_pubkey *pk)
+{
+    uint8_t raw[PUBLIC_RAW] = {'E', 'd'};
+
+    memcpy(raw + 2, pk->id, sizeof pk->id);
+    memcpy(raw + 2 + MORTISE_KEYID, pk->key, sizeof pk->key);
+    sodium_bin2base64(out, MORTISE_PUBKEY_TEXT, raw, sizeof raw,
+                      sodium_base64_VARIANT_ORIGINAL);
+}
+
+/* minisign prints the id as a little-endian number. */
+void mortise_keyid_text(char out[MORTISE_KEYID_TEXT],
+                        const uint8_t id[MORTISE_KEYID])
+{
+    for (int i = 0; i < MORTISE_KEYID; i++)
+        snprintf(out + 2 * i, 3, "%02X", id[MORTISE_KEYID - 1 - i]);
+}
+
+bool mortise_pubkey_equal(const struct mortise_pubkey *a,
+                          const struct mortise_pubkey *b)
+{
+    return memcmp(a->id, b->id, sizeof a->id) == 0 &&
+           memcmp(a->key, b->key, sizeof a->key) == 0;
+}
+
+/* ---- public keys ----------------------------------------------------------
+ */
+
+int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
+                         struct mortise_err *err)
+{
+    uint8_t raw[PUBLIC_RAW];
+    struct mortise_reader r;
+    bool ok = true;
+
+    mortise_reader_init(&r, text, n);
+    if (starts_with(text, n, UNTRUSTED))
+        ok = comment_line(&r);
+    if (!ok || !decode_line(&r, raw, sizeof raw) || r.p != r.end)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "not a minisign public key (\"RW\" and 54 more "
+                            "characters of base64)");
+    if (memcmp(raw, "Ed", 2) != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a public key of another algorithm than Ed25519");
+    memcpy(pk->id, raw + 2, sizeof pk->id);
+    memcpy(pk->key, raw + 2 + MORTISE_KEYID, sizeof pk->key);
+    return MORTISE_OK;
+}
+
+int mortise_pubkey_read(struct mortise_pubkey *pk, const char *path,
+                        struct mortise_err *err)
+{
+    struct mortise_buf b;
+    int rv;
+
+    mortise_buf_init(&b, &mortise_heap);
+    rv = mortise_file_read(&b, path, FILE_MAX, err);
+    if (rv == MORTISE_OK) {
+        rv = mortise_pubkey_parse(pk, b.p != NULL ? b.p : "", b.n, err);
+        if (rv != MORTISE_OK)
+            rv = mortise_doing(err, rv, "public key %s", path);
+    }
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+int mortise_pubkey_write(const char *path, const struct mortise_pubkey *pk,
+                         struct mortise_err *err)
+{
+    char id[MORTISE_KEYID_TEXT], key[MORTISE_PUBKEY_TEXT], text[160];
+    int n;
+
+    mortise_keyid_text(id, pk->id);
+    mortise_pubkey_text(key, pk);
+    n = snprintf(text, sizeof text, "%sminisign public key %s\n%s\n", UNTRUSTED,
+                 id, key);
+    return mortise_file_write(path, text, (size_t)n, 0644, MORTISE_FILE_NEW,
+                              err);
+}
+
+/* ---- secret keys ----------------------------------------------------------
+ */
+
+static void put_u64(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+static uint64_t get_u64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* XOR the body with what scrypt makes of the password, which encrypts and
+ * decrypts.  The parameters stand in the head. */
+static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
+                      struct mortise_err *err)
+{
+    uint64_t ops = get_u64(raw + AT_OPS), mem = get_u64(raw + AT_MEM);
+    uint8_t stream[SECRET_BODY];
+
+    if (ops > crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_SENSITIVE ||
+        mem > crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_SENSITIVE)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "its scrypt parameters ask for more than 1 GiB");
+    if (crypto_pwhash_scryptsalsa208sha256(stream, sizeof stream, password,
+                                           strlen(password), raw + AT_SALT, ops,
+                                           (size_t)mem) != 0)
+        return mortise_fail(err, MORTISE_ENOMEM,
+                            "deriving the key from the password takes %llu MiB "
+                            "of memory, which are not there",
+                            (unsigned long long)(mem >> 20));
+    for (size_t i = 0; i < sizeof stream; i++)
+        raw[SECRET_HEAD + i] ^= stream[i];
+    sodium_memzero(stream, sizeof stream);
+    return MORTISE_OK;
+}
+
+static void checksum(uint8_t out[CHECKSUM], const struct mortise_seckey *sk)
+{
+    crypto_generichash_state st;
+
+    crypto_generichash_init(&st, NULL, 0, CHECKSUM);
+    crypto_generichash_update(&st, (const uint8_t *)"Ed", 2);
+    crypto_generichash_update(&st, sk->id, sizeof sk->id);
+    crypto_generichash_update(&st, sk->key, sizeof sk->key);
+    crypto_generichash_final(&st, out, CHECKSUM);
+    sodium_memzero(&st, sizeof st);
+}
+
+static int pack(uint8_t raw[SECRET_RAW], const struct mortise_seckey *sk,
+                const char *password, struct mortise_err *err)
+{
+    uint8_t *body = raw + SECRET_HEAD;
+
+    memset(raw, 0, SECRET_RAW);
+    memcpy(raw, "Ed", 2);
+    memcpy(raw + AT_CHK, "B2", 2);
+    memcpy(body, sk->id, MORTISE_KEYID);
+    memcpy(body + MORTISE_KEYID, sk->key, sizeof sk->key);
+    if (password == NULL)
+        return MORTISE_OK;
+    memcpy(raw + AT_KDF, "Sc", 2);
+    randombytes_buf(raw + AT_SALT, 32);
+    put_u64(raw + AT_OPS,
+            crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_INTERACTIVE);
+    put_u64(raw + AT_MEM,
+            crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_INTERACTIVE);
+    checksum(body + MORTISE_KEYID + 64, sk);
+    return crypt_body(raw, password, err);
+}
+
+int mortise_seckey_write(const char *path, const struct mortise_seckey *sk,
+                         const char *password, struct mortise_err *err)
+{
+    uint8_t raw[SECRET_RAW];
+    char text[320];
+    size_t n;
+    int rv = pack(raw, sk, password, err);
+
+    if (rv == MORTISE_OK) {
+        n = (size_t)snprintf(text, sizeof text,
+                             "%sminisign encrypted secret key\n", UNTRUSTED);
+        sodium_bin2base64(text + n, sizeof text - n - 1, raw, sizeof raw,
+                          sodium_base64_VARIANT_ORIGINAL);
+        strcat(text + n, "\n");
+        rv = mortise_file_write(path, text, strlen(text), 0600,
+                                MORTISE_FILE_NEW, err);
+        sodium_memzero(text, sizeof text);
+    }
+    sodium_memzero(raw, sizeof raw);
+    return rv;
+}
+
+static int parse_secret(uint8_t raw[SECRET_RAW], const char *text, size_t n,
+                        struct mortise_err *err)
+{
+    static const uint8_t none[2] = {0, 0};
+    struct mortise_reader r;
+
+    mortise_reader_init(&r, text, n);
+    if (!comment_line(&r) || !decode_line(&r, raw, SECRET_RAW) || r.p != r.end)
+        return mortise_fail(err, MORTISE_EINVAL, "not a minisign secret key");
+    if (memcmp(raw, "Ed", 2) != 0 || memcmp(raw + AT_CHK, "B2", 2) != 0 ||
+        (memcmp(raw + AT_KDF, "Sc", 2) != 0 &&
+         memcmp(raw + AT_KDF, none, 2) != 0))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a secret key of another algorithm than Ed25519, "
+                            "scrypt and BLAKE2b");
+    return MORTISE_OK;
+}
+
+/* The file into fixed memory, not through a growing buffer or stdio, which
+ * would leave copies of the secret behind. */
+static int read_secret(char text[FILE_MAX], size_t *n, const char *path,
+                       struct mortise_err *err)
+{
+    uint64_t size;
+    ssize_t got;
+    int fd, rv = mortise_file_open(&fd, &size, path, FILE_MAX, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    for (*n = 0; *n < FILE_MAX; *n += (size_t)got) {
+        got = read(fd, text + *n, FILE_MAX - *n);
+        if (got < 0 && errno == EINTR)
+            got = 0;
+        else if (got < 0)
+            rv = mortise_syserr(err, errno, "read %s", path);
+        if (got <= 0)
+            break;
+    }
+    close(fd);
+    return rv;
+}
+
+static int load_secret(uint8_t raw[SECRET_RAW], const char *path,
+                       struct mortise_err *err)
+{
+    char text[FILE_MAX];
+    size_t n = 0;
+    int rv = read_secret(text, &n, path, err);
+
+    if (rv == MORTISE_OK) {
+        rv = parse_secret(raw, text, n, err);
+        if (rv != MORTISE_OK)
+            rv = mortise_doing(err, rv, "secret key %s", path);
+    }
+    sodium_memzero(text, sizeof text);
+    return rv;
+}
+
+static bool is_encrypted(const uint8_t raw[SECRET_RAW])
+{
+    return memcmp(raw + AT_KDF, "Sc", 2) == 0;
+}
+
+int mortise_seckey_is_encrypted(bool *out, const char *path,
+                                struct mortise_err *err)
+{
+    uint8_t raw[SECRET_RAW];
+    int rv = load_secret(raw, path, err);
+
+    if (rv == MORTISE_OK)
+        *out = is_encrypted(raw);
+    sodium_memzero(raw, sizeof raw);
+    return rv;
+}
+
+/* The stored public half must follow from the seed, or signatures would give
+ * the secret away. */
+static bool is_whole(const struct mortise_seckey *sk)
+{
+    uint8_t pk[32], again[64];
+    bool ok;
+
+    crypto_sign_ed25519_seed_keypair(pk, again, sk->key);
+    ok = sodium_memcmp(again, sk->key, sizeof again) == 0;
+    sodium_memzero(again, sizeof again);
+    return ok;
+}
+
+static int unpack(struct mortise_seckey *sk, uint8_t raw[SECRET_RAW],
+                  const char *password, struct mortise_err *err)
+{
+    const uint8_t *body = raw + SECRET_HEAD;
+    uint8_t sum[CHECKSUM];
+    int rv;
+
+    if (is_encrypted(raw)) {
+        if (password == NULL)
+            return mortise_fail(err, MORTISE_EDENIED,
+                                "is encrypted; give its password");
+        rv = crypt_body(raw, password, err);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    memcpy(sk->id, body, sizeof sk->id);
+    memcpy(sk->key, body + MORTISE_KEYID, sizeof sk->key);
+    checksum(sum, sk);
+    if (is_encrypted(raw) &&
+        sodium_memcmp(sum, body + MORTISE_KEYID + 64, CHECKSUM) != 0)
+        return mortise_fail(err, MORTISE_EDENIED, "wrong password");
+    if (!is_whole(sk))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "damaged: its two halves do not belong together");
+    return MORTISE_OK;
+}
+
+int mortise_seckey_read(struct mortise_seckey *sk, const char *path,
+                        const char *password, struct mortise_err *err)
+{
+    uint8_t raw[SECRET_RAW];
+    int rv = load_secret(raw, path, err);
+
+    if (rv == MORTISE_OK) {
+        rv = unpack(sk, raw, password, err);
+        if (rv != MORTISE_OK) {
+            mortise_seckey_wipe(sk);
+            rv = mortise_doing(err, rv, "secret key %s", path);
+        }
+    }
+    sodium_memzero(raw, sizeof raw);
+    return rv;
+}
+
+/* ---- signatures -----------------------------------------------------------
+ */
+
+static void prehash(uint8_t out[64], const void *p, size_t n)
+{
+    crypto_generichash(out, 64, p, n, NULL, 0);
+}
+
+static bool is_one_line(const char *s)
+{
+    for (; *s != '\0'; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7F)
+            return false;
+    return true;
+}
+
+static void put_base64(struct mortise_buf *b, const uint8_t *p, size_t n)
+{
+    char text[sodium_base64_ENCODED_LEN(SIG_RAW,
+                                        sodium_base64_VARIANT_ORIGINAL)];
+
+    assert(n <= SIG_RAW); /* the longest of what a signature file holds */
+    sodium_bin2base64(text, sizeof text, p, n, sodium_base64_VARIANT_ORIGINAL);
+    mortise_buf_puts(b, text);
+    mortise_buf_puts(b, "\n");
+}
+
+int mortise_minisign_sign(struct mortise_buf *out,
+                          const struct mortise_seckey *sk, const void *p,
+                          size_t n, const char *trusted_comment,
+                          struct mortise_err *err)
+{
+    uint8_t raw[SIG_RAW] = {'E', 'D'}, hash[64], global[64];
+    uint8_t both[64 + MORTISE_COMMENT_MAX];
+    size_t len = strlen(trusted_comment);
+
+    if (len > MORTISE_COMMENT_MAX || !is_one_line(trusted_comment))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a trusted comment is one line of at most %d bytes",
+                            (int)MORTISE_COMMENT_MAX);
+    memcpy(raw + 2, sk->id, sizeof sk->id);
+    prehash(hash, p, n);
+    crypto_sign_ed25519_detached(raw + 2 + MORTISE_KEYID, NULL, hash,
+                                 sizeof hash, sk->key);
+    memcpy(both, raw + 2 + MORTISE_KEYID, 64);
+    memcpy(both + 64, trusted_comment, len);
+    crypto_sign_ed25519_detached(global, NULL, both, 64 + len, sk->key);
+
+    mortise_buf_printf(out, "%ssignature from a Mortise plugin key\n",
+                       UNTRUSTED);
+    put_base64(out, raw, sizeof raw);
+    mortise_buf_printf(out, "%s%s\n", TRUSTED, trusted_comment);
+    put_base64(out, global, sizeof global);
+    return out->failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
+static int is_none(struct mortise_err *err, const char *why)
+{
+    return mortise_fail(err, MORTISE_EINVAL, "not a minisign signature: %s",
+                        why);
+}
+
+static int trusted_line(struct mortise_minisig *out, struct mortise_reader *r,
+                        struct mortise_err *err)
+{
+    const char *line;
+    size_t n, skip = strlen(TRUSTED);
+
+    if (!next_line(r, &line, &n) || !starts_with(line, n, TRUSTED))
+        return is_none(err, "it has no trusted comment");
+    if (n - skip > MORTISE_COMMENT_MAX)
+        return is_none(err, "its trusted comment is too long");
+    out->comment = line + skip;
+    out->comment_size = n - skip;
+    return MORTISE_OK;
+}
+
+int mortise_minisign_parse(struct mortise_minisig *out, const char *text,
+                           size_t n, struct mortise_err *err)
+{
+    uint8_t raw[SIG_RAW];
+    struct mortise_reader r;
+    int rv;
+
+    mortise_reader_init(&r, text, n);
+    if (!comment_line(&r))
+        return is_none(err, "it has no untrusted comment");
+    if (!decode_line(&r, raw, sizeof raw))
+        return is_none(err, "its second line is not 74 bytes in base64");
+    if (memcmp(raw, "Ed", 2) == 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a signature of the legacy form Ed, which can be "
+                            "forged from the newer one: sign again without -l");
+    if (memcmp(raw, "ED", 2) != 0)
+        return is_none(err, "it names another algorithm than ED");
+    rv = trusted_line(out, &r, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!decode_line(&r, out->global, sizeof out->global))
+        return is_none(err, "its last line is not 64 bytes in base64");
+    if (r.p != r.end)
+        return is_none(err, "something follows its last line");
+    memcpy(out->id, raw + 2, sizeof out->id);
+    memcpy(out->sig, raw + 2 + MORTISE_KEYID, sizeof out->sig);
+    return MORTISE_OK;
+}
+
+int mortise_minisign_verify(const struct mortise_minisig *sig,
+                            const struct mortise_pubkey *pk, const void *p,
+                            size_t n, struct mortise_err *err)
+{
+    uint8_t hash[64], both[64 + MORTISE_COMMENT_MAX];
+
+    assert(sig->comment_size <= MORTISE_COMMENT_MAX); /* parse() saw to it */
+    if (memcmp(sig->id, pk->id, sizeof pk->id) != 0)
+        return mortise_fail(err, MORTISE_EDENIED, "signed with another key");
+    prehash(hash, p, n);
+    if (crypto_sign_ed25519_verify_detached(sig->sig, hash, sizeof hash,
+                                            pk->key) != 0)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "the signature does not fit these bytes");
+    memcpy(both, sig->sig, 64);
+    memcpy(both + 64, sig->comment, sig->comment_size);
+    if (crypto_sign_ed25519_verify_detached(
+            sig->global, both, 64 + sig->comment_size, pk->key) != 0)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "the trusted comment was changed");
+    return MORTISE_OK;
+}
