@@ -26,11 +26,16 @@ struct mortise_span {
 
 enum mortise_severity { MORTISE_ERROR = 1, MORTISE_WARNING = 2 };
 
+/* A finding keeps what it prints, so that it outlives the file: most files
+ * with findings are given up before anybody reads them. */
 struct mortise_diag {
     enum mortise_severity severity;
-    const char *code; /* "E0301", static */
-    struct mortise_span span;
-    char *message, *help; /* help may be NULL */
+    const char *code;         /* "E0301", static */
+    struct mortise_span span; /* its `file` is NULL: use `path` */
+    char *message, *help;     /* help may be NULL */
+    const char *path;         /* NULL: nowhere */
+    const char *source;       /* the line, clipped when long; NULL: none */
+    uint32_t lead, width;     /* characters of it before and above the caret */
 };
 
 /* Collects by [one thread]; text lives in the list's own arena. */
@@ -41,21 +46,21 @@ struct mortise_diags {
     bool failed; /* memory ran out: findings are missing */
 };
 
-void mortise_diags_init(struct mortise_diags *d,
-                        const struct mortise_mem *mem);
+void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);
 void mortise_diags_finish(struct mortise_diags *d);
 
-/* Returns the finding, for mortise_diag_help(); NULL if memory ran out.  The
- * severity follows from the code's letter: E... or W... */
-struct mortise_diag *mortise_diag_add(struct mortise_diags *d,
-                                      const char *code,
-                                      struct mortise_span span,
-                                      const char *fmt, ...)
-    MORTISE_PRINTF(4, 5);
+/* Returns the finding, for mortise_diag_help(), until the next one is added;
+ * NULL if memory ran out.  The severity follows from the code's letter: E... or
+ * W... (codes.h has them all).  Control characters in the words are escaped,
+ * and words longer than a screen are cut. */
+struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
+                                      struct mortise_span span, const char *fmt,
+                                      ...) MORTISE_PRINTF(4, 5);
+/* `diag` NULL is fine. */
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
-/* Sort by file, position, code; then append all to b. */
+/* Sort by file, position, code and drop repetitions; then append all to b. */
 void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
 /* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]} */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);

@@ -47,10 +47,11 @@ struct mortise_yaml {
      * SEQ: item[i] */
     struct mortise_yaml **keys, **items;
     size_t n;
+    const uint32_t *order; /* MAP: the keys' positions, sorted by key */
 };
 
-/* Parse; findings (E01xx) go to `diags`, and *out is NULL if there was an
- * error.  The text is copied into the arena. */
+/* Parse; findings (E01xx) go to `diags`: then *out is NULL and the result
+ * MORTISE_ECHECK.  The text is copied into the arena. */
 int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
                        const char *path, const char *text, size_t n,
                        struct mortise_diags *diags);
@@ -58,7 +59,9 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);
 
-/* The value of a key, or NULL. */
+/* The position of a key in a map, or SIZE_MAX (also when `map` is none). */
+size_t mortise_yaml_find(const struct mortise_yaml *map, const char *key);
+/* The value of a key, and the key itself, or NULL. */
 const struct mortise_yaml *mortise_yaml_get(const struct mortise_yaml *map,
                                             const char *key);
 const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
@@ -66,16 +69,20 @@ const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
 /* By RFC 6901 pointer; the deepest node on the way when it leads nowhere. */
 const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
                                            const char *pointer);
-/* As JSON, a new reference; `x-` keys are left out when `sans_x`. */
+/* Is this a key that nobody reads (x-...)? */
+bool mortise_yaml_is_x(const char *key);
+/* As JSON, a new reference, NULL when memory ran out; `x-` keys are left out
+ * when `sans_x`. */
 json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
 /* "a mapping", "a string" ... for messages. */
 const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
 /* The span of bytes [offset, offset+length) of a scalar: exact where it stands
- * verbatim, else the whole scalar's. */
+ * verbatim or in a literal block (|), else the whole scalar's. */
 struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
                                         size_t offset, size_t length);
 
-/* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes.  -1 when
+/* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes; up to
+ * 2^52.  -1 when
  * it is neither (a bare number is not). */
 int mortise_yaml_duration(const struct mortise_yaml *scalar, uint64_t *ms);
 int mortise_yaml_size(const struct mortise_yaml *scalar, uint64_t *bytes);

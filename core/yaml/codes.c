@@ -1,0 +1,164 @@
+/* codes.c -- every code that a finding may carry, with its explanation.
+ *
+ * One table, so that documentation, tests and the program cannot disagree.
+ * A code may be reported with different words; the explanation holds for all
+ * of them. */
+#include "yaml/codes.h"
+
+#include <string.h>
+
+const struct mortise_code mortise_codes[] = {
+    {"E0101", "a file cannot be read",
+     "The file does not exist, is a directory, or may not be read by this "
+     "user."},
+    {"E0102", "a file is too large", "A file may have 16 MiB."},
+    {"E0103", "a file is empty",
+     "The file holds nothing but space and comments."},
+    {"E0104", "a character that cannot stand in a file",
+     "Files are UTF-8 without control characters (tab and line ends aside), "
+     "NUL bytes and the line breaks U+0085, U+2028 and U+2029.  Inside double "
+     "quotes every character can be written as \\uXXXX."},
+    {"E0105", "a byte order mark",
+     "Save the file as UTF-8 without byte order mark."},
+    {"E0106", "broken YAML",
+     "The text does not follow YAML's grammar.  Often a value needs quotes, "
+     "or a line is indented by too little or too much."},
+    {"E0107", "a tab as indentation", "YAML indents with spaces."},
+    {"E0108", "a key stands twice in one mapping",
+     "Which of the two would count is nobody's to guess.  Remove one."},
+    {"E0109", "a key that is no string",
+     "Keys are strings: 1, true, null and lists are none.  Quote the key."},
+    {"E0110", "a merge key",
+     "Merge keys (<<) are not part of YAML 1.2.  Use an alias for each value, "
+     "or write the keys out."},
+    {"E0111", "a tag or directive",
+     "Tags (!name, !!str) and directives other than %YAML 1.2 are refused: "
+     "the type of a value follows from how it is written."},
+    {"E0112", "more than one document", "A file holds one document."},
+    {"E0113", "nested too deep", "Values may nest 64 deep."},
+    {"E0114", "aliases out of bounds",
+     "Aliases may add 100,000 nodes in all, a file may have 1,000 anchors, "
+     "and what an alias stands for counts for the depth of 64."},
+    {"E0115", "an alias without anchor",
+     "An alias (*name) stands for what an anchor (&name) before it named, and "
+     "not for something that it is part of."},
+    {"E0116", "a number out of range",
+     "Integers have 64 bits and a sign, and numbers are finite.  Quote it if "
+     "it is meant as a string."},
+
+    {"E0201", "an unknown key",
+     "The language has no such key here.  Keys that begin with x- are yours "
+     "and are ignored."},
+    {"E0202", "a key that is not in this build",
+     "The key belongs to the language, but this build cannot do what it "
+     "says, and ignoring it would be worse."},
+    {"E0203", "a value of the wrong kind",
+     "The key takes another kind of value.  Durations and sizes carry a unit "
+     "(30s, 64KiB), and what looks like a number but is meant as a string "
+     "needs quotes."},
+    {"E0204", "a key of another type of node",
+     "The key belongs to the language, but not to nodes of this type."},
+    {"E0205", "a value that is not in this build",
+     "The value belongs to the language, but this build cannot do what it "
+     "says, and ignoring it would be worse."},
+    {"E0206", "a missing key", "Something here must be said and is not."},
+    {"E0207", "an unknown word", "The key takes one of a few words."},
+    {"E0208", "a value out of bounds",
+     "The value has the right kind and is too small, too large or empty."},
+    {"E0209", "a broken JSON Schema",
+     "Schemas follow JSON Schema, draft 2020-12."},
+    {"E0210", "another kind of file",
+     "The first lines say what a file is: apiVersion: mortise/v1 and kind."},
+    {"E0211", "a name that is none",
+     "Ids of nodes and names of artifacts are a letter or _ and up to 63 "
+     "letters, digits, _ and -."},
+    {"E0212", "keys that do not go together",
+     "Of these keys one needs the other, or only one may stand."},
+    {"E0213", "a path that cannot be written",
+     "Nodes write below scratch and artifacts: scratch.label, "
+     "artifacts.report.title, scratch[\"odd name\"]."},
+    {"E0214", "a path that stands twice",
+     "Two spellings of one path, or one path in two lines."},
+
+    {"E0301", "an unknown node", "No node has this id."},
+    {"E0302", "START or END in the wrong place",
+     "START and END are reserved: nothing leads to START, nothing leaves END, "
+     "and no node has these ids."},
+    {"E0303", "a graph without start",
+     "Say where runs begin: start: ID, or edges from START."},
+    {"E0304", "a circle of depends_on",
+     "Nodes that wait for each other never start."},
+    {"E0305", "a loop", "Loops are not available in this build."},
+    {"E0306", "a node that nothing reaches",
+     "No way leads from START to the node, so it could never run."},
+    {"E0307", "an edge that contradicts itself",
+     "A conditional edge says when, a static edge does not."},
+    {"E0308", "a router without a way out for every case",
+     "A router takes the first of its routes that holds; default says where "
+     "to go when none does."},
+    {"E0309", "an edge that leaves a router on the side",
+     "A router chooses one way; edges that are always taken contradict it."},
+    {"E0310", "a reroute without target, or a target without reroute",
+     "on_violation: reroute and reroute_target belong together."},
+    {"E0311", "too many nodes, or none",
+     "A graph has at least one node and at most limits.nodes."},
+    {"E0312", "an id that stands twice in a list", "Each id is said once."},
+
+    {"E0401", "an expression that cannot work",
+     "The expression is not CEL, or uses a name, member or function that is "
+     "not there, or compares what cannot be compared."},
+    {"E0402", "a template that is never closed",
+     "${ opens an expression and } ends it.  A literal ${ is written $${."},
+    {"E0403", "a constant of the wrong kind",
+     "A condition is true or false, and a router's condition gives an id of "
+     "its targets; this expression always gives something else."},
+    {"E0404", "a part of CEL that is not in this build",
+     "The expression is right, but this build cannot evaluate it."},
+    {"E0405", "a template in a key",
+     "Keys are taken as they stand; only values may hold ${...}."},
+
+    {"E0501", "an operation that is not there",
+     "No manifest on plugins.path offers this operation."},
+    {"E0502", "a guardrail that is not there",
+     "A guardrail that is named must be installed: a run would have to "
+     "choose between unprotected and stuck."},
+    {"E0503", "arguments that the operation refuses",
+     "The arguments break the operation's input_schema."},
+    {"E0504", "an effect class weaker than the operation's",
+     "What an operation does is the plugin's to say; a graph may only be "
+     "stricter."},
+    {"E0505", "a tool that is no operation",
+     "A tool is PLUGIN/OPERATION, such as file/write."},
+    {"E0506", "reconcile without reconcile",
+     "on_in_doubt: reconcile asks the plugin whether the effect happened; "
+     "this operation cannot tell."},
+
+    {"E0601", "an unset environment variable",
+     "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
+     "default."},
+    {"E0602", "a file of ${file:...} that cannot be read",
+     "The path is relative to the deployment file; the content is UTF-8 of at "
+     "most 1 MiB."},
+    {"E0603", "a broken ${...}",
+     "In a deployment ${...} is ${env:NAME}, ${env:NAME:-default} or "
+     "${file:PATH}.  A literal ${ is written $${."},
+
+    {"W0801", "two nodes write the same path",
+     "Neither of the two runs after the other, so which value stays would be "
+     "chance; a run in which both write fails.  Give the path a reducer, last "
+     "included, under state.reducers."},
+    {"W0802", "a reducer that nothing uses",
+     "No node writes this path with outputs or output_as."},
+    {"W0803", "an edge that stands twice",
+     "The same edge was declared before; it counts once."},
+};
+
+const size_t mortise_n_codes = sizeof mortise_codes / sizeof mortise_codes[0];
+
+const struct mortise_code *mortise_code(const char *code)
+{
+    for (size_t i = 0; i < mortise_n_codes; i++)
+        if (strcmp(mortise_codes[i].code, code) == 0)
+            return &mortise_codes[i];
+    return NULL;
+}

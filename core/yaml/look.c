@@ -1,0 +1,239 @@
+/* look.c -- looking at a tree: members, pointers, JSON, places inside scalars.
+ *
+ * Nothing here fails but by running out of memory: a tree was checked when it
+ * was read, so all that it holds has a form in JSON.
+ */
+#include "yaml/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t mortise_yaml_find(const struct mortise_yaml *map, const char *key)
+{
+    size_t low = 0, high;
+
+    if (map == NULL || map->kind != MORTISE_YAML_MAP)
+        return SIZE_MAX;
+    for (high = map->n; low < high;) {
+        size_t mid = low + (high - low) / 2;
+        int c = strcmp(map->keys[map->order[mid]]->str, key);
+
+        if (c == 0)
+            return map->order[mid];
+        if (c < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return SIZE_MAX;
+}
+
+const struct mortise_yaml *mortise_yaml_get(const struct mortise_yaml *map,
+                                            const char *key)
+{
+    size_t i = mortise_yaml_find(map, key);
+
+    return i != SIZE_MAX ? map->items[i] : NULL;
+}
+
+const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
+                                            const char *key)
+{
+    size_t i = mortise_yaml_find(map, key);
+
+    return i != SIZE_MAX ? map->keys[i] : NULL;
+}
+
+/* ---- pointers -------------------------------------------------------- */
+
+/* Does the pointer's token [p, end) spell this key?  "~1" is "/" there and
+ * "~0" is "~". */
+static bool spells(const char *p, const char *end, const char *key)
+{
+    for (; p < end && *key != '\0'; p++, key++) {
+        char c = *p;
+
+        if (c == '~' && p + 1 < end)
+            c = *++p == '1' ? '/' : '~';
+        if (c != *key)
+            return false;
+    }
+    return p == end && *key == '\0';
+}
+
+static const struct mortise_yaml *step(const struct mortise_yaml *node,
+                                       const char *p, const char *end)
+{
+    unsigned long i;
+    char *stop;
+
+    if (node->kind == MORTISE_YAML_MAP) {
+        for (size_t k = 0; k < node->n; k++)
+            if (spells(p, end, node->keys[k]->str))
+                return node->items[k];
+        return NULL;
+    }
+    if (node->kind != MORTISE_YAML_SEQ || p == end || *p < '0' || *p > '9')
+        return NULL;
+    i = strtoul(p, &stop, 10);
+    return stop == end && i < node->n ? node->items[i] : NULL;
+}
+
+const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
+                                           const char *pointer)
+{
+    const struct mortise_yaml *node = root, *next = root;
+
+    while (*pointer == '/' && next != NULL) {
+        size_t n = strcspn(++pointer, "/");
+
+        next = step(node, pointer, pointer + n);
+        if (next != NULL)
+            node = next;
+        pointer += n;
+    }
+    return node;
+}
+
+/* ---- JSON ------------------------------------------------------------ */
+
+bool mortise_yaml_is_x(const char *key)
+{
+    return key[0] == 'x' && key[1] == '-';
+}
+
+/* Takes the reference to `value`, which may be NULL. */
+static json_t *append(json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value) == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *member(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+static json_t *list_json(const struct mortise_yaml *node, bool sans_x)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < node->n && list != NULL; i++)
+        list = append(list, mortise_yaml_json(node->items[i], sans_x));
+    return list;
+}
+
+static json_t *map_json(const struct mortise_yaml *node, bool sans_x)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < node->n && object != NULL; i++) {
+        const char *key = node->keys[i]->str;
+
+        if (!sans_x || !mortise_yaml_is_x(key))
+            object =
+                member(object, key, mortise_yaml_json(node->items[i], sans_x));
+    }
+    return object;
+}
+
+json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x)
+{
+    switch (node->kind) {
+    case MORTISE_YAML_NULL:
+        return json_null();
+    case MORTISE_YAML_BOOL:
+        return json_boolean(node->u.b);
+    case MORTISE_YAML_INT:
+        return json_integer(node->u.i);
+    case MORTISE_YAML_REAL:
+        return json_real(node->u.d);
+    case MORTISE_YAML_STRING:
+        return mortise_json_strn(node->str, node->len);
+    case MORTISE_YAML_SEQ:
+        return list_json(node, sans_x);
+    case MORTISE_YAML_MAP:
+        return map_json(node, sans_x);
+    }
+    return NULL;
+}
+
+const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind)
+{
+    static const char *const names[] = {
+        [MORTISE_YAML_NULL] = "null",       [MORTISE_YAML_BOOL] = "a boolean",
+        [MORTISE_YAML_INT] = "an integer",  [MORTISE_YAML_REAL] = "a number",
+        [MORTISE_YAML_STRING] = "a string", [MORTISE_YAML_SEQ] = "a list",
+        [MORTISE_YAML_MAP] = "a mapping",
+    };
+
+    return names[kind];
+}
+
+/* ---- places inside a scalar ------------------------------------------ */
+
+static size_t start_offset(const struct mortise_span *span)
+{
+    return span->file->line_at[span->line - 1] + span->col - 1;
+}
+
+/* Bytes of a line of the file, its end not counted. */
+static size_t line_length(const struct mortise_yaml_file *f, size_t line)
+{
+    const char *p = f->text + f->line_at[line];
+
+    return strcspn(p, "\r\n");
+}
+
+/* In a literal block each line of the value is a line of the file, from the
+ * one below the `|` on, behind an indentation that is what it has more. */
+static void in_literal(const struct mortise_yaml *scalar, size_t offset,
+                       size_t length, struct mortise_span *span)
+{
+    const struct mortise_yaml_file *f = span->file;
+    const char *line = scalar->str, *at = scalar->str + offset, *p;
+    size_t row = span->line, shown, n;
+
+    for (p = line; p < at; p++) {
+        if (*p == '\n') {
+            line = p + 1;
+            row++;
+        }
+    }
+    n = strcspn(line, "\n");
+    shown = (size_t)(at - line);
+    if (row >= f->n_lines || line_length(f, row) < n ||
+        strncmp(f->text + f->line_at[row] + line_length(f, row) - n, line, n) !=
+            0)
+        return;
+    if (length > n - shown)
+        length = n - shown;
+    span->line = span->end_line = (uint32_t)row + 1;
+    span->col = (uint32_t)(line_length(f, row) - n + shown) + 1;
+    span->end_col = span->col + (uint32_t)length;
+}
+
+struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
+                                        size_t offset, size_t length)
+{
+    struct mortise_span span = scalar->span;
+    size_t quote;
+
+    if (span.file == NULL || scalar->str == NULL || offset > scalar->len)
+        return span;
+    if (length > scalar->len - offset)
+        length = scalar->len - offset;
+    if (scalar->verbatim) {
+        quote = (span.end_col - span.col - scalar->len) / 2;
+        span.col += (uint32_t)(quote + offset);
+        span.end_col = span.col + (uint32_t)length;
+    } else if (span.file->text[start_offset(&span)] == '|') {
+        in_literal(scalar, offset, length, &span);
+    }
+    return span;
+}

@@ -1,0 +1,833 @@
+/* tree.c -- YAML files as trees that remember where everything stood.
+ *
+ * libyaml knows the grammar (of YAML 1.1); this file decides what of it a file
+ * of ours may use, and turns its marks into places.
+ *
+ *   (1) The text is looked over before libyaml sees it: UTF-8 without byte
+ *       order mark, no control characters, none of the three line breaks that
+ *       YAML 1.1 has and 1.2 has not (NEL, LS, PS).  So libyaml and we agree
+ *       on what a line is, also in files with CRLF.
+ *   (2) libyaml counts characters, people's editors and our spans bytes:
+ *       offset_of() is the only place that translates.
+ *   (3) What is refused (tags, merge keys, duplicate keys, keys that are no
+ *       strings, further documents) is a finding each, and reading goes on;
+ *       only broken syntax, depth and the bounds on aliases end it.
+ *   (4) Nothing is quadratic or unbounded in the file: recursion ends at
+ *       MAX_DEPTH, aliases may add MAX_ALIASED nodes in all, and duplicate
+ *       keys are found by sorting.  An alias inside its own anchor does not
+ *       resolve, because an anchor is known once its node is complete.
+ *   (5) An alias shares the node of its anchor.  Trees are immutable, so
+ *       nobody can tell but by the span, which is the anchor's.
+ */
+#include "yaml/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+#include "base/utf8.h"
+#include "yaml/scalar.h"
+
+enum {
+    MAX_SIZE = 16 << 20,  /* bytes of a file */
+    MAX_DEPTH = 64,       /* of nodes */
+    MAX_ALIASED = 100000, /* nodes that aliases add in all */
+    MAX_ANCHORS = 1000,   /* they are searched one by one */
+    STRIDE = 256          /* characters from one known offset to the next */
+};
+
+struct anchor {
+    const char *name;
+    struct mortise_yaml *node;
+    size_t nodes;   /* in its subtree */
+    unsigned depth; /* of it; a scalar has 1 */
+};
+
+struct source {
+    struct mortise_arena *arena;
+    struct mortise_diags *diags;
+    struct mortise_yaml_file *file;
+    uint32_t *strides; /* offset of every STRIDE-th character; NULL: ASCII */
+    yaml_parser_t parser;
+    struct anchor *anchors;
+    size_t n_anchors;
+    struct mortise_yaml **stack; /* children of the collections being read */
+    size_t n, cap;
+    size_t nodes;     /* read so far, aliased ones counted as often as used */
+    size_t aliased;   /* of which by aliases */
+    unsigned deepest; /* of the node that was just read; see read_node() */
+    bool nomem;
+};
+
+/* ---- places ---------------------------------------------------------- */
+
+static size_t offset_of(const struct source *s, size_t index)
+{
+    const char *text = s->file->text;
+    size_t at, left;
+
+    if (s->strides == NULL)
+        return index < s->file->size ? index : s->file->size;
+    at = s->strides[index / STRIDE];
+    for (left = index % STRIDE; left > 0 && at < s->file->size; left--)
+        do
+            at++;
+        while (((unsigned char)text[at] & 0xC0) == 0x80);
+    return at;
+}
+
+/* The line that holds an offset, from 0. */
+static size_t line_of(const struct mortise_yaml_file *f, size_t offset)
+{
+    size_t low = 0, high = f->n_lines;
+
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+
+        if (f->line_at[mid] <= offset)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static struct mortise_span span_of(const struct mortise_yaml_file *f,
+                                   size_t from, size_t to)
+{
+    size_t first = line_of(f, from), last = line_of(f, to);
+
+    return (struct mortise_span){
+        .file = f,
+        .line = (uint32_t)first + 1,
+        .col = (uint32_t)(from - f->line_at[first]) + 1,
+        .end_line = (uint32_t)last + 1,
+        .end_col = (uint32_t)(to - f->line_at[last]) + 1,
+    };
+}
+
+static struct mortise_span event_span(const struct source *s,
+                                      const yaml_event_t *ev)
+{
+    return span_of(s->file, offset_of(s, ev->start_mark.index),
+                   offset_of(s, ev->end_mark.index));
+}
+
+/* ---- looking over the text (1) --------------------------------------- */
+
+static bool is_line_end(const char *p)
+{
+    return *p == '\n' || (*p == '\r' && p[1] != '\n');
+}
+
+static int find_lines(struct mortise_arena *a, struct mortise_yaml_file *f)
+{
+    size_t n = 1;
+    uint32_t *at;
+
+    for (size_t i = 0; i < f->size; i++)
+        n += is_line_end(f->text + i);
+    at = mortise_arena_alloc(a, n * sizeof *at);
+    if (at == NULL)
+        return MORTISE_ENOMEM;
+    f->line_at = at;
+    f->n_lines = n;
+    for (size_t i = 0; i < f->size; i++)
+        if (is_line_end(f->text + i))
+            *++at = (uint32_t)i + 1;
+    return MORTISE_OK;
+}
+
+/* Why a character may not stand in a file of ours; NULL: it may. */
+static const char *refusal(uint32_t c)
+{
+    if (c == 0xFEFF)
+        return "a byte order mark";
+    if (c == 0x85 || c == 0x2028 || c == 0x2029)
+        return "a Unicode line break";
+    if (c == 0)
+        return "a NUL byte";
+    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') ||
+        (c >= 0x7F && c < 0xA0) || c == 0xFFFE || c == 0xFFFF)
+        return "a control character";
+    return NULL;
+}
+
+static int refuse_char(struct source *s, size_t at, size_t len, uint32_t c)
+{
+    struct mortise_span span = span_of(s->file, at, at + (len != 0 ? len : 1));
+    struct mortise_diag *d;
+
+    if (len == 0) {
+        d = mortise_diag_add(s->diags, "E0104", span, "this is not UTF-8");
+        mortise_diag_help(s->diags, d, "save the file as UTF-8");
+    } else if (c == 0xFEFF && at == 0) {
+        d = mortise_diag_add(s->diags, "E0105", span,
+                             "the file starts with a byte order mark");
+        mortise_diag_help(s->diags, d, "save it as UTF-8 without BOM");
+    } else {
+        d = mortise_diag_add(s->diags, "E0104", span,
+                             "%s (U+%04X) cannot stand in a file", refusal(c),
+                             (unsigned)c);
+        mortise_diag_help(s->diags, d,
+                          "inside double quotes write it as \\u%04x",
+                          (unsigned)c);
+    }
+    return MORTISE_ECHECK;
+}
+
+/* Check every character, and note where each STRIDE-th begins if they are not
+ * all bytes. */
+static int check_text(struct source *s)
+{
+    const char *text = s->file->text, *end = text + s->file->size;
+    size_t chars = mortise_utf8_count(text, s->file->size), index = 0;
+    uint32_t c = 0;
+
+    if (chars != s->file->size) {
+        s->strides = mortise_arena_alloc(
+            s->arena, (s->file->size / STRIDE + 2) * sizeof *s->strides);
+        if (s->strides == NULL)
+            return MORTISE_ENOMEM;
+    }
+    for (const char *p = text; p < end; index++) {
+        size_t len = mortise_utf8_decode(p, end, &c);
+
+        if (len == 0 || refusal(c) != NULL)
+            return refuse_char(s, (size_t)(p - text), len, c);
+        if (s->strides != NULL && index % STRIDE == 0)
+            s->strides[index / STRIDE] = (uint32_t)(p - text);
+        p += len;
+    }
+    if (s->strides != NULL && index % STRIDE == 0)
+        s->strides[index / STRIDE] = (uint32_t)s->file->size;
+    return MORTISE_OK;
+}
+
+/* ---- libyaml's events ------------------------------------------------ */
+
+static void syntax_help(struct source *s, struct mortise_diag *d,
+                        const char *problem)
+{
+    if (strstr(problem, "mapping values are not allowed") != NULL)
+        mortise_diag_help(s->diags, d,
+                          "a value that contains ': ' needs quotes");
+    else if (strstr(problem, "cannot start any token") != NULL)
+        mortise_diag_help(s->diags, d,
+                          "a value that starts with this character needs "
+                          "quotes");
+}
+
+static void report_syntax(struct source *s)
+{
+    const yaml_parser_t *p = &s->parser;
+    size_t at = offset_of(s, p->problem_mark.index);
+    struct mortise_span span = span_of(s->file, at, at), began;
+    struct mortise_diag *d;
+
+    if (s->file->text[at] == '\t') {
+        d = mortise_diag_add(s->diags, "E0107", span,
+                             "a tab cannot indent in YAML");
+        mortise_diag_help(s->diags, d, "use spaces");
+        return;
+    }
+    if (p->context == NULL) {
+        d = mortise_diag_add(s->diags, "E0106", span, "%s", p->problem);
+    } else {
+        at = offset_of(s, p->context_mark.index);
+        began = span_of(s->file, at, at);
+        d = mortise_diag_add(s->diags, "E0106", span,
+                             "%s %s that begins at "
+                             "%u:%u",
+                             p->problem, p->context, began.line, began.col);
+    }
+    syntax_help(s, d, p->problem);
+}
+
+/* The next event, to be deleted by the caller; false when there is none. */
+static bool next(struct source *s, yaml_event_t *ev)
+{
+    if (yaml_parser_parse(&s->parser, ev) == 1)
+        return true;
+    if (s->parser.error == YAML_MEMORY_ERROR)
+        s->nomem = true;
+    else
+        report_syntax(s);
+    return false;
+}
+
+/* ---- nodes ----------------------------------------------------------- */
+
+static struct mortise_yaml *nomem(struct source *s)
+{
+    s->nomem = true;
+    return NULL;
+}
+
+static void check_tag(struct source *s, const yaml_event_t *ev,
+                      const yaml_char_t *tag)
+{
+    struct mortise_diag *d;
+
+    if (tag == NULL)
+        return;
+    d = mortise_diag_add(s->diags, "E0111", event_span(s, ev),
+                         "tags are not allowed: '%s'", (const char *)tag);
+    mortise_diag_help(s->diags, d,
+                      "the type follows from the value; quote a string");
+}
+
+/* Does the scalar's text end `back` bytes before `end`, byte for byte? */
+static bool stands_at(const struct source *s, const struct mortise_yaml *node,
+                      size_t end, size_t back)
+{
+    return end >= node->len + back &&
+           memcmp(s->file->text + end - back - node->len, node->str,
+                  node->len) == 0;
+}
+
+/* The span, narrowed to the scalar itself where that stands verbatim (before
+ * it there may be an anchor). */
+static void place_scalar(struct source *s, struct mortise_yaml *node,
+                         const yaml_event_t *ev)
+{
+    size_t from = offset_of(s, ev->start_mark.index);
+    size_t to = offset_of(s, ev->end_mark.index);
+    yaml_scalar_style_t style = ev->data.scalar.style;
+    bool quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
+                  style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+
+    if (quoted || style == YAML_PLAIN_SCALAR_STYLE)
+        node->verbatim = stands_at(s, node, to, quoted);
+    if (node->verbatim)
+        from = to - node->len - 2 * (size_t)quoted;
+    node->span = span_of(s->file, from, to);
+}
+
+static struct mortise_yaml *new_node(struct source *s,
+                                     enum mortise_yaml_kind kind)
+{
+    struct mortise_yaml *node = mortise_arena_alloc(s->arena, sizeof *node);
+
+    if (node == NULL)
+        return nomem(s);
+    node->kind = kind;
+    s->nodes++;
+    return node;
+}
+
+static struct mortise_yaml *scalar(struct source *s, const yaml_event_t *ev)
+{
+    struct mortise_yaml *node = new_node(s, MORTISE_YAML_STRING);
+    const char *problem = NULL;
+
+    if (node == NULL)
+        return NULL;
+    node->len = ev->data.scalar.length;
+    node->str = mortise_arena_strndup(
+        s->arena, (const char *)ev->data.scalar.value, node->len);
+    if (node->str == NULL)
+        return nomem(s);
+    place_scalar(s, node, ev);
+    check_tag(s, ev, ev->data.scalar.tag);
+    if (ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+        problem = mortise_yaml_type(node);
+    if (problem != NULL) {
+        struct mortise_diag *d = mortise_diag_add(
+            s->diags, "E0116", node->span, "the number %s is out of range: %s",
+            node->str, problem);
+
+        mortise_diag_help(s->diags, d, "quote it if it is a string");
+    }
+    return node;
+}
+
+static struct mortise_yaml *alias(struct source *s, const yaml_event_t *ev,
+                                  unsigned depth)
+{
+    const char *name = (const char *)ev->data.alias.anchor;
+    const struct anchor *a = NULL;
+
+    for (size_t i = s->n_anchors; i > 0 && a == NULL; i--)
+        if (strcmp(s->anchors[i - 1].name, name) == 0)
+            a = &s->anchors[i - 1];
+    if (a == NULL) {
+        mortise_diag_add(s->diags, "E0115", event_span(s, ev),
+                         "no anchor '&%s' before this", name);
+        return new_node(s, MORTISE_YAML_NULL);
+    }
+    s->aliased += a->nodes;
+    s->nodes += a->nodes;
+    s->deepest = a->depth;
+    if (s->aliased > MAX_ALIASED || depth + a->depth - 1 > MAX_DEPTH) {
+        mortise_diag_add(s->diags, "E0114", event_span(s, ev),
+                         "aliases expand to too much (%d nodes in all, %d "
+                         "deep)",
+                         MAX_ALIASED, MAX_DEPTH);
+        return NULL;
+    }
+    return a->node;
+}
+
+static bool remember(struct source *s, const yaml_event_t *ev,
+                     const yaml_char_t *name, struct mortise_yaml *node,
+                     size_t nodes)
+{
+    struct anchor *a;
+
+    if (name == NULL)
+        return true;
+    if (s->n_anchors == MAX_ANCHORS) {
+        mortise_diag_add(s->diags, "E0114", event_span(s, ev),
+                         "more than %d anchors", MAX_ANCHORS);
+        return false;
+    }
+    a = &s->anchors[s->n_anchors++];
+    a->name = mortise_arena_strdup(s->arena, (const char *)name);
+    a->node = node;
+    a->nodes = nodes;
+    a->depth = s->deepest;
+    s->nomem |= a->name == NULL;
+    return !s->nomem;
+}
+
+static bool push(struct source *s, struct mortise_yaml *node)
+{
+    struct mortise_yaml **stack =
+        mortise_grow(s->arena->mem, s->stack, s->n, &s->cap, sizeof *stack);
+
+    if (stack == NULL) {
+        nomem(s);
+        return false;
+    }
+    s->stack = stack;
+    stack[s->n++] = node;
+    return true;
+}
+
+static struct mortise_yaml *read_node(struct source *s, yaml_event_t *ev,
+                                      unsigned depth);
+
+/* Push what stands up to the end of the collection; false: give up. */
+static bool read_children(struct source *s, yaml_event_type_t end,
+                          struct mortise_yaml *node, unsigned depth)
+{
+    unsigned deepest = 0;
+    yaml_event_t ev;
+
+    for (;;) {
+        struct mortise_yaml *child;
+
+        if (!next(s, &ev))
+            return false;
+        if (ev.type == end)
+            break;
+        child = read_node(s, &ev, depth + 1); /* deletes ev */
+        if (child == NULL || !push(s, child))
+            return false;
+        if (s->deepest > deepest)
+            deepest = s->deepest;
+    }
+    s->deepest = deepest + 1;
+    if (ev.start_mark.index != ev.end_mark.index) { /* a bracket */
+        struct mortise_span span = event_span(s, &ev);
+
+        node->span.end_line = span.end_line;
+        node->span.end_col = span.end_col;
+    }
+    yaml_event_delete(&ev);
+    return true;
+}
+
+/* A block ends where its last part does, not where the next token begins. */
+static void end_at_last(struct mortise_yaml *node,
+                        const struct mortise_yaml *last)
+{
+    const struct mortise_span *end = &last->span;
+
+    if (node->span.end_line > end->end_line ||
+        (node->span.end_line == end->end_line &&
+         node->span.end_col >= end->end_col))
+        return;
+    node->span.end_line = end->end_line;
+    node->span.end_col = end->end_col;
+}
+
+static struct mortise_yaml *sequence(struct source *s, const yaml_event_t *ev,
+                                     unsigned depth)
+{
+    struct mortise_yaml *node = new_node(s, MORTISE_YAML_SEQ);
+    size_t base = s->n;
+
+    if (node == NULL)
+        return NULL;
+    node->span = event_span(s, ev);
+    check_tag(s, ev, ev->data.sequence_start.tag);
+    if (!read_children(s, YAML_SEQUENCE_END_EVENT, node, depth))
+        return NULL;
+    node->n = s->n - base;
+    node->items = mortise_arena_alloc(s->arena, node->n * sizeof *node->items);
+    if (node->items == NULL)
+        return nomem(s);
+    for (size_t i = 0; i < node->n; i++)
+        node->items[i] = s->stack[base + i];
+    if (node->n > 0)
+        end_at_last(node, node->items[node->n - 1]);
+    s->n = base;
+    return node;
+}
+
+/* ---- mappings -------------------------------------------------------- */
+
+/* Keys become strings; what is none is reported. */
+static void check_key(struct source *s, struct mortise_yaml *key)
+{
+    struct mortise_diag *d;
+
+    if (key->kind == MORTISE_YAML_STRING) {
+        if (strlen(key->str) != key->len)
+            mortise_diag_add(s->diags, "E0109", key->span,
+                             "a key cannot contain a NUL");
+        if (strcmp(key->str, "<<") == 0 &&
+            key->span.end_col - 2 == key->span.col)
+            mortise_diag_add(s->diags, "E0110", key->span,
+                             "merge keys (<<) are not allowed");
+        return;
+    }
+    d = mortise_diag_add(s->diags, "E0109", key->span,
+                         "a key must be a string, and this is %s",
+                         mortise_yaml_kind_name(key->kind));
+    if (key->str == NULL)
+        key->str = "";
+    else
+        mortise_diag_help(s->diags, d, "quote it: \"%s\"", key->str);
+    key->kind = MORTISE_YAML_STRING;
+}
+
+static void report_duplicate(struct source *s, const struct mortise_yaml *a,
+                             const struct mortise_yaml *b)
+{
+    mortise_diag_add(s->diags, "E0108", b->span,
+                     "key '%s' stands here twice (first at %u:%u)", b->str,
+                     a->span.line, a->span.col);
+}
+
+static int by_key(const void *pa, const void *pb, void *map)
+{
+    struct mortise_yaml **keys = ((const struct mortise_yaml *)map)->keys;
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+    int c = strcmp(keys[a]->str, keys[b]->str);
+
+    return c != 0 ? c : (a > b) - (a < b);
+}
+
+/* Sort the keys for lookups and see who stands there twice. */
+static bool index_keys(struct source *s, struct mortise_yaml *map)
+{
+    uint32_t *order = mortise_arena_alloc(s->arena, map->n * sizeof *order);
+
+    if (order == NULL) {
+        nomem(s);
+        return false;
+    }
+    for (size_t i = 0; i < map->n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, map->n, sizeof *order, by_key, map);
+    for (size_t i = 1; i < map->n; i++) {
+        const struct mortise_yaml *a = map->keys[order[i - 1]],
+                                  *b = map->keys[order[i]];
+
+        if (strcmp(a->str, b->str) == 0)
+            report_duplicate(s, a, b);
+    }
+    map->order = order;
+    return true;
+}
+
+/* Split what read_children() pushed into keys and items. */
+static bool deal_out(struct source *s, struct mortise_yaml *map, size_t base)
+{
+    map->n = (s->n - base) / 2;
+    map->keys = mortise_arena_alloc(s->arena, map->n * sizeof *map->keys);
+    map->items = mortise_arena_alloc(s->arena, map->n * sizeof *map->items);
+    if (map->keys == NULL || map->items == NULL) {
+        nomem(s);
+        return false;
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        map->keys[i] = s->stack[base + 2 * i];
+        map->items[i] = s->stack[base + 2 * i + 1];
+        check_key(s, map->keys[i]);
+    }
+    s->n = base;
+    return true;
+}
+
+static struct mortise_yaml *mapping(struct source *s, const yaml_event_t *ev,
+                                    unsigned depth)
+{
+    struct mortise_yaml *map = new_node(s, MORTISE_YAML_MAP);
+    size_t base = s->n;
+
+    if (map == NULL)
+        return NULL;
+    map->span = event_span(s, ev);
+    check_tag(s, ev, ev->data.mapping_start.tag);
+    if (!read_children(s, YAML_MAPPING_END_EVENT, map, depth) ||
+        !deal_out(s, map, base) || !index_keys(s, map))
+        return NULL;
+    if (map->n > 0)
+        end_at_last(map, map->items[map->n - 1]);
+    return map;
+}
+
+static const yaml_char_t *anchor_of(const yaml_event_t *ev)
+{
+    switch (ev->type) {
+    case YAML_SCALAR_EVENT:
+        return ev->data.scalar.anchor;
+    case YAML_SEQUENCE_START_EVENT:
+        return ev->data.sequence_start.anchor;
+    case YAML_MAPPING_START_EVENT:
+        return ev->data.mapping_start.anchor;
+    default:
+        return NULL;
+    }
+}
+
+static struct mortise_yaml *by_type(struct source *s, const yaml_event_t *ev,
+                                    unsigned depth)
+{
+    s->deepest = 1;
+    if (depth > MAX_DEPTH) {
+        mortise_diag_add(s->diags, "E0113", event_span(s, ev),
+                         "nested deeper than %d", MAX_DEPTH);
+        return NULL;
+    }
+    switch (ev->type) {
+    case YAML_ALIAS_EVENT:
+        return alias(s, ev, depth);
+    case YAML_SEQUENCE_START_EVENT:
+        return sequence(s, ev, depth);
+    case YAML_MAPPING_START_EVENT:
+        return mapping(s, ev, depth);
+    default:
+        return scalar(s, ev);
+    }
+}
+
+/* The node that starts with *ev, which is deleted; s->deepest is its depth
+ * then.  NULL: give up. */
+static struct mortise_yaml *read_node(struct source *s, yaml_event_t *ev,
+                                      unsigned depth)
+{
+    size_t before = s->nodes;
+    struct mortise_yaml *node = by_type(s, ev, depth);
+
+    if (node != NULL &&
+        !remember(s, ev, anchor_of(ev), node, s->nodes - before))
+        node = NULL;
+    yaml_event_delete(ev);
+    return node;
+}
+
+/* ---- documents ------------------------------------------------------- */
+
+static void check_directives(struct source *s, const yaml_event_t *ev)
+{
+    const yaml_version_directive_t *v =
+        ev->data.document_start.version_directive;
+
+    if (ev->data.document_start.tag_directives.start !=
+        ev->data.document_start.tag_directives.end)
+        mortise_diag_add(s->diags, "E0111", event_span(s, ev),
+                         "tags are not allowed, %%TAG neither");
+    if (v != NULL && (v->major != 1 || v->minor != 2))
+        mortise_diag_add(s->diags, "E0111", event_span(s, ev),
+                         "this is read as YAML 1.2, not %d.%d", v->major,
+                         v->minor);
+}
+
+static void report_empty(struct source *s)
+{
+    mortise_diag_add(s->diags, "E0103", span_of(s->file, 0, 0),
+                     "the file is empty");
+}
+
+/* Past the first document: nothing but the end may follow. */
+static void check_end(struct source *s)
+{
+    yaml_event_t ev;
+
+    while (next(s, &ev)) {
+        yaml_event_type_t type = ev.type;
+
+        if (type == YAML_DOCUMENT_START_EVENT)
+            mortise_diag_add(s->diags, "E0112", event_span(s, &ev),
+                             "a second document; a file holds one");
+        yaml_event_delete(&ev);
+        if (type != YAML_DOCUMENT_END_EVENT)
+            return;
+    }
+}
+
+static struct mortise_yaml *document(struct source *s)
+{
+    struct mortise_yaml *root;
+    yaml_event_t ev;
+
+    do {
+        if (!next(s, &ev))
+            return NULL;
+        if (ev.type == YAML_DOCUMENT_START_EVENT)
+            check_directives(s, &ev);
+        if (ev.type == YAML_STREAM_END_EVENT) {
+            yaml_event_delete(&ev);
+            report_empty(s);
+            return NULL;
+        }
+        if (ev.type != YAML_STREAM_START_EVENT &&
+            ev.type != YAML_DOCUMENT_START_EVENT)
+            break;
+        yaml_event_delete(&ev);
+    } while (true);
+    root = read_node(s, &ev, 1);
+    if (root != NULL && root->kind == MORTISE_YAML_NULL)
+        report_empty(s);
+    if (root != NULL)
+        check_end(s);
+    return root;
+}
+
+static struct mortise_yaml *run_parser(struct source *s)
+{
+    struct mortise_yaml *root;
+
+    if (yaml_parser_initialize(&s->parser) == 0)
+        return nomem(s);
+    yaml_parser_set_input_string(
+        &s->parser, (const unsigned char *)s->file->text, s->file->size);
+    yaml_parser_set_encoding(&s->parser, YAML_UTF8_ENCODING);
+    root = document(s);
+    yaml_parser_delete(&s->parser);
+    return root;
+}
+
+static int parse(struct mortise_yaml **out, struct source *s)
+{
+    int rv = check_text(s);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->anchors = mortise_alloc(s->arena->mem, MAX_ANCHORS * sizeof *s->anchors);
+    if (s->anchors == NULL)
+        return MORTISE_ENOMEM;
+    *out = run_parser(s);
+    mortise_release(s->arena->mem, s->anchors,
+                    MAX_ANCHORS * sizeof *s->anchors);
+    mortise_release(s->arena->mem, s->stack, s->cap * sizeof *s->stack);
+    return s->nomem ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+/* ---- entry points ---------------------------------------------------- */
+
+static struct mortise_yaml_file *
+new_file(struct mortise_arena *a, const char *path, const char *text, size_t n)
+{
+    static const uint32_t one_line[] = {0};
+    struct mortise_yaml_file *f = mortise_arena_alloc(a, sizeof *f);
+
+    if (f == NULL)
+        return NULL;
+    f->path = mortise_arena_strdup(a, path);
+    f->text = mortise_arena_strndup(a, text, n);
+    f->size = n;
+    f->line_at = one_line;
+    f->n_lines = 1;
+    return f->path != NULL && f->text != NULL ? f : NULL;
+}
+
+int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
+                       const char *path, const char *text, size_t n,
+                       struct mortise_diags *diags)
+{
+    struct source s = {.arena = a, .diags = diags};
+    size_t errors = diags->n_errors;
+    int rv;
+
+    *out = NULL;
+    s.file =
+        new_file(a, path, n <= MAX_SIZE ? text : "", n <= MAX_SIZE ? n : 0);
+    if (s.file == NULL || find_lines(a, s.file) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    if (n > MAX_SIZE) {
+        mortise_diag_add(diags, "E0102", span_of(s.file, 0, 0),
+                         "the file is larger than %d MiB", MAX_SIZE >> 20);
+        return MORTISE_ECHECK;
+    }
+    rv = parse(out, &s);
+    if (rv == MORTISE_OK && (diags->n_errors > errors || *out == NULL))
+        rv = MORTISE_ECHECK;
+    if (rv != MORTISE_OK)
+        *out = NULL;
+    return rv;
+}
+
+/* Read up to one byte more than is allowed; errno's value, or 0. */
+static int read_all(int fd, struct mortise_buf *b)
+{
+    char block[65536];
+    struct stat st;
+    ssize_t n;
+
+    if (fstat(fd, &st) != 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    while (b->n <= MAX_SIZE && (n = read(fd, block, sizeof block)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0)
+            mortise_buf_put(b, block, (size_t)n);
+    }
+    return b->failed ? ENOMEM : 0;
+}
+
+static int slurp(const char *path, struct mortise_buf *b)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), errnum;
+
+    if (fd < 0)
+        return errno;
+    errnum = read_all(fd, b);
+    close(fd);
+    return errnum;
+}
+
+int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
+                      const char *path, struct mortise_diags *diags)
+{
+    struct mortise_yaml_file *f;
+    struct mortise_err err;
+    struct mortise_buf b;
+    int errnum, rv;
+
+    *out = NULL;
+    mortise_buf_init(&b, a->mem);
+    errnum = slurp(path, &b);
+    if (errnum == 0) {
+        rv = mortise_yaml_parse(out, a, path, b.n > 0 ? b.p : "", b.n, diags);
+    } else if (errnum == ENOMEM || (f = new_file(a, path, "", 0)) == NULL) {
+        rv = MORTISE_ENOMEM;
+    } else {
+        mortise_syserr(&err, errnum, "cannot read the file");
+        mortise_diag_add(diags, "E0101", span_of(f, 0, 0), "%s", err.msg);
+        rv = MORTISE_ECHECK;
+    }
+    mortise_buf_finish(&b);
+    return rv;
+}
