@@ -19,6 +19,7 @@
 #define MORTISE_RUN_RUN_H
 
 #include "base/id.h"
+#include "base/phase.h"
 #include "graph/graph.h"
 
 struct mortise_run;
@@ -112,7 +113,7 @@ struct mortise_run_commit {
     struct mortise_uuid id, parent;
     uint64_t now_ms, first_event;
     uint32_t n_events, step;
-    int phase; /* enum mortise_phase of store.h */
+    enum mortise_phase phase;
     void *entries;
     size_t size;
     int status; /* enum mortise_run_status, after it */

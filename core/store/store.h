@@ -15,18 +15,9 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/id.h"
+#include "base/phase.h"
 
 struct mortise_store;
-
-enum mortise_phase { /* of a checkpoint; runtime.md 3 */
-    MORTISE_PHASE_ADMIT = 1,
-    MORTISE_PHASE_BEFORE = 2, /* an intent: an effect is about to happen */
-    MORTISE_PHASE_AFTER = 3,  /* something finished */
-    MORTISE_PHASE_INTERRUPT = 4,
-    MORTISE_PHASE_ERROR = 5,
-    MORTISE_PHASE_COMMAND = 6, /* a person's decision, update, goto ... */
-    MORTISE_PHASE_END = 7
-};
 
 /* One immutable record (R8).  seq counts from 1 in its run and is the order;
  * the clock is not. */
