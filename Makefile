@@ -3,6 +3,7 @@
 #   make            build/mortise, the bundled plugins (signed) and their key
 #   make demo       the triage graph: run, kill -9, approve, resume
 #   make check      everything that must hold, as CI runs it
+#   make unit       the test programs alone; ONLY="yaml cli" some of them
 #   make asan       the test suite under AddressSanitizer and UBSan
 #   make tsan       ... under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
@@ -48,21 +49,26 @@ $(B)/deps.mk: tools/deps.sh
 	@NO_DEPS=$(NO_DEPS) sh tools/deps.sh "$(PKGS)" >$@.tmp
 	@mv $@.tmp $@
 
-CORE_SRC   := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c))
-CORE_OBJ   := $(CORE_SRC:%.c=$(B)/%.o)
-CLI_OBJ    := $(patsubst %.c,$(B)/%.o,$(wildcard core/cli/*.c))
-LIB_OBJ    := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
-TESTS      := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c))
-PLUGIN_DIR := $(wildcard plugins/*/*)
-PLUGINS    := $(foreach d,$(PLUGIN_DIR),$(B)/plugins/$(notdir $(d)).so)
+CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c))
+CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
+CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
+                                      $(wildcard core/cli/*.c)))
+LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
+HEADERS  := $(wildcard sdk/mortise/*.h)
 
+# Builds with -DMORTISE_FAULTS have places where a harness kills the process.
+FAULT_OBJ := $(if $(findstring MORTISE_FAULTS,$(VARIANT)),\
+                  $(B)/tests/lib/fault.o)
+
+comma := ,
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check demo bench asan tsan valgrind mutants headers format lint \
-        install clean deps
+.PHONY: all check unit demo bench asan tsan valgrind mutants headers format \
+        lint install clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 deps: $(B)/deps.mk
 
@@ -78,9 +84,138 @@ $(B)/libmortise.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# The command line without its main(), for tests of its parts.
+$(B)/libcli.a: $(CLI_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
+
+$(B)/tests/test_cli: $(B)/libcli.a
 $(B)/tests/%: $(B)/tests/%.o $(LIB_OBJ) $(B)/libmortise.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) $(CHECK_LIBS)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
+	    $(filter %/libcli.a,$^) $(B)/libmortise.a $(DEP_LIBS) $(CHECK_LIBS)
+
+# ---- bundled plugins ---------------------------------------------------
+#
+# plugins/KIND/NAME/ holds NAME.c, NAME.plugin.yaml and, if it needs libraries,
+# a file `libs` with their linker flags.  A plugin sees sdk/ and nothing else.
+# The finished binary signs them, with a key made once for this tree: what it
+# will trust is decided by build/trust.d alone, as anywhere else.
+
+PLUGIN_MANIFESTS := $(wildcard plugins/*/*/*.plugin.yaml)
+PLUGIN_DIRS  := $(patsubst %/,%,$(dir $(PLUGIN_MANIFESTS)))
+PLUGIN_NAMES := $(notdir $(PLUGIN_DIRS))
+PLUGINS      := $(PLUGIN_NAMES:%=$(B)/plugins/%.plugin.yaml.minisig)
+# Never instrumented: the sanitizers' libraries are not on any allowlist.
+PLUGIN_CFLAGS ?= $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS))
+PLUGIN_FLAGS  := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
+                 $(WARN) -Isdk -shared -Wl,-z,relro,-z,now,-z,noexecstack \
+                 -Wl,-z,defs
+KEY := $(B)/keys/bundled
+
+define plugin_rules
+$(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs) $(HEADERS)
+	$$(call say,SO,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ $$(filter %.c,$$^) \
+	    $$(shell cat $(1)/libs 2>/dev/null)
+
+$(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
+    $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
+    | $(B)/mortise
+	$$(call say,SIGN,$$@)
+	$$(Q)$(B)/mortise plugin sign $$< --key $(KEY).key \
+	    --out $(B)/plugins >/dev/null
+endef
+$(foreach d,$(PLUGIN_DIRS),$(eval $(call plugin_rules,$(d))))
+
+$(KEY).key: | $(B)/mortise
+	$(call say,KEY,$@)
+	@mkdir -p $(@D)
+	$(Q)$(B)/mortise key new $(KEY) -W >/dev/null
+
+$(B)/trust.d/bundled.yaml: $(KEY).key $(PLUGIN_MANIFESTS)
+	$(call say,TRUST,$@)
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)$(B)/mortise key trust $(KEY).pub --trust $(@D) --name bundled \
+	    --plugins "$(PLUGIN_NAMES)" --in-process >/dev/null
+
+all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml
+
+# ---- checking -----------------------------------------------------------
+
+ONLY ?=
+TESTS := $(if $(ONLY),$(ONLY:%=$(B)/tests/test_%),\
+           $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c)))
+# Those whose calls of plugins must survive the wire encoding, too.
+ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
+              tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
+              tests/test_cli.c))
+# Those that are about other processes, or about time: not for valgrind.
+ALONE := cli docs kill
+
+AGAIN := $(MAKE) --no-print-directory
+
+unit: all $(TESTS)
+	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
+
+check: unit headers
+	$(call say,AGAIN,"every call through the wire encoding")
+	$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
+	    ONLY="$(ACROSS)" unit
+
+SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
+    -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
+
+asan:
+	$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) unit
+
+tsan:
+	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) unit
+
+valgrind: all $(TESTS)
+	$(Q)MORTISE_BUILD=$(B) CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
+	    --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
+	    $(filter-out $(ALONE:%=$(B)/tests/test_%),$(TESTS))
+
+headers: $(B)/deps.mk
+	$(call say,CHECK,"each SDK header alone: C11 and C++11")
+	$(Q)for h in $(HEADERS); do \
+	    $(CC) -std=c11 $(WARN) -Werror -Isdk -fsyntax-only -x c $$h && \
+	    $(CXX) -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+	        -Werror -Isdk -fsyntax-only -x c++ $$h || exit 1; \
+	done
+
+BENCH := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench/*.c))
+bench: all $(BENCH)
+	$(Q)for b in $(BENCH); do MORTISE_BUILD=$(B) $$b || exit 1; done
+
+demo: all
+	$(Q)MORTISE_BUILD=$(B) sh tools/demo.sh
+
+lint:
+	clang-tidy --quiet $(CORE_SRC) $(wildcard core/cli/*.c plugins/*/*/*.c) \
+	    -- $(OURS) $(DEP_CFLAGS)
+	cppcheck --quiet --enable=warning,portability --inline-suppr \
+	    --error-exitcode=1 -Icore -Isdk core plugins
+
+# ---- installing ---------------------------------------------------------
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/mortise \
+	    $(DESTDIR)$(PREFIX)/lib/mortise/plugins \
+	    $(DESTDIR)$(PREFIX)/lib/mortise/trust.d
+	install -m 755 $(B)/mortise $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/mortise
+	install -m 644 $(PLUGINS) $(PLUGINS:.minisig=) \
+	    $(PLUGIN_NAMES:%=$(B)/plugins/%.so) \
+	    $(DESTDIR)$(PREFIX)/lib/mortise/plugins
+	install -m 644 $(B)/trust.d/bundled.yaml \
+	    $(DESTDIR)$(PREFIX)/lib/mortise/trust.d
 
 clean:
 	rm -rf build
