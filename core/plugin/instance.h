@@ -5,7 +5,9 @@
  * mortise_instance_call() accepted, whatever the plugin does (finishing twice,
  * returning an error after finish, emitting afterwards: logged, without
  * effect).  Unless the plugin never lets go: then mortise_instance_abandon()
- * ends it, and anything later is ignored.
+ * ends it, and anything later is ignored.  `done` never comes while the
+ * plugin's own function for that call is still on a stack: whoever gets it may
+ * call the plugin again at once.
  *
  * With MORTISE_WIRE_LOOPBACK compiled in (the wire test build) every call and
  * everything that comes back passes through the wire encoding of wire.h, so
@@ -18,6 +20,7 @@
 #include "plugin/manifest.h"
 
 struct mortise_instance;
+struct mortise_plugin; /* of <mortise/plugin.h> */
 
 enum mortise_call_kind {
     MORTISE_CALL_EXECUTE = 1,
@@ -29,25 +32,25 @@ struct mortise_call {
     enum mortise_call_kind kind;
     uint64_t id; /* not 0 */
     uint32_t attempt, visit;
-    uint32_t stage;       /* CHECK: MORTISE_STAGE_... of plugin.h */
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
-    const char *operation;
-    const char *body; /* JSON text */
+    uint32_t stage;        /* CHECK: MORTISE_STAGE_... of plugin.h */
+    uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
+    const char *operation; /* CHECK: "" */
+    const char *body;      /* JSON text */
     size_t body_size;
     const char *run_id, *node_path, *idempotency_key; /* "" where none */
-};
+}; /* all lent until mortise_instance_call() returns */
 
 /* All strings lent for the call of `done`. */
 struct mortise_call_done {
     uint64_t id;
-    int32_t status;         /* mortise_status: 0 ok, < 0 error */
-    bool violation;         /* CHECK */
-    bool has_output;        /* something was emitted as "output" */
-    const char *output;     /* JSON text of what was emitted */
+    int32_t status;     /* mortise_status: 0 ok, < 0 error */
+    bool violation;     /* CHECK */
+    bool has_output;    /* something was emitted as "output" */
+    const char *output; /* JSON text of what was emitted */
     size_t output_size;
-    const char *message;    /* error, or the verdict's reason; "" if none */
+    const char *message;     /* error, or the verdict's reason; "" if none */
     const char *error_class; /* transient, permanent, timeout, cancelled */
-    const char *error_code; /* the plugin's own word from detail.code, or "" */
+    const char *error_code;  /* the plugin's own word from detail.code, or "" */
 };
 
 struct mortise_instance_ops {
@@ -57,15 +60,16 @@ struct mortise_instance_ops {
     void (*done)(void *ud, const struct mortise_call_done *done);
     /* emit() of kind "event": progress for whoever watches.  [any] */
     void (*event)(void *ud, uint64_t call, const char *json, size_t n);
-    /* The one door: answer later, exactly once, with
-     * mortise_instance_answer().  [any] */
+    /* The one door: answer later, never from in here, with
+     * mortise_instance_answer(), each ask exactly once, also when its call has
+     * ended meanwhile.  `method` is one of the manifest's.  [any] */
     void (*ask)(void *ud, uint64_t call, uint64_t ask, const char *method,
                 const char *body, size_t n);
     void (*log)(void *ud, int level, const char *plugin, const char *msg);
 };
 
-const struct mortise_manifest *mortise_instance_manifest(
-    const struct mortise_instance *i);
+const struct mortise_manifest *
+mortise_instance_manifest(const struct mortise_instance *i);
 
 /* Run one call.  [inline] and [async] plugins: on the loop thread; [blocking]
  * ones: on a worker.  The caller keeps within the manifest's `concurrency`.
@@ -73,8 +77,11 @@ const struct mortise_manifest *mortise_instance_manifest(
 int mortise_instance_call(struct mortise_instance *i,
                           const struct mortise_call *call,
                           struct mortise_err *err);
-/* Ask a call to stop; it still ends through `done`.  [any] */
-void mortise_instance_cancel(struct mortise_instance *i, uint64_t call);
+/* Ask a call to stop; it still ends through `done`.  Its pending asks are
+ * answered with MORTISE_S_CANCELLED at once, an async plugin's on this thread.
+ * False: no such call is open; a worker may be just about to make it, then ask
+ * again.  [any]; [loop] for an async plugin */
+bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call);
 /* End a call that does not let go; true if it was still open.  `done` is not
  * called for it any more.  [loop] */
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call);
@@ -84,5 +91,28 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
                              size_t n);
 /* Open calls right now.  [any] */
 size_t mortise_instance_open_calls(const struct mortise_instance *i);
+
+enum {
+    MORTISE_OUTPUT_MAX = 16
+                         << 20,  /* bytes that one call may emit as "output" */
+    MORTISE_EVENT_MAX = 64 << 10 /* bytes of one "event" */
+};
+
+/* ---- for registry.c, which alone makes instances ----------------------- */
+
+/* create() and the interfaces that the manifest promises.  The manifest is lent
+ * for the instance's life; *leaked: for good, as a failed one does not let go.
+ * [loop] */
+int mortise_instance_open(struct mortise_instance **out,
+                          const struct mortise_mem *mem,
+                          const struct mortise_plugin *plugin,
+                          const struct mortise_manifest *manifest,
+                          const struct mortise_instance_ops *ops,
+                          const char *config, size_t n, bool *leaked,
+                          struct mortise_err *err);
+/* Cancel what is open, quiesce, destroy.  False: something of the plugin still
+ * runs after timeout_ms, so the instance, and all that it was lent, must stay
+ * as it is for good.  [loop] */
+bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms);
 
 #endif

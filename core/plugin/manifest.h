@@ -18,7 +18,7 @@ struct mortise_manifest_op {
     const char *name, *description;
     const char *effect; /* "pure" "read" "write" "external" */
     bool idempotent, reconcile;
-    uint64_t timeout_ms; /* 0: none */
+    uint64_t timeout_ms;                   /* 0: none */
     struct mortise_schema *input, *output; /* NULL: anything */
 };
 
@@ -50,7 +50,7 @@ struct mortise_manifest {
     size_t n_methods;
     const char *const *state_paths; /* permissions.state: for state.get/1 */
     size_t n_state_paths;
-    bool in_process, process; /* isolation it supports */
+    bool in_process, process;             /* isolation it supports */
     struct mortise_schema *config_schema; /* NULL: no config */
     uint8_t digest[MORTISE_DIGEST]; /* of the manifest's bytes: what runs pin */
     const struct mortise_yaml *tree;
@@ -63,7 +63,7 @@ int mortise_manifest_parse(struct mortise_manifest **out,
                            const char *text, size_t n, bool need_artifacts,
                            struct mortise_diags *diags);
 void mortise_manifest_free(struct mortise_manifest *m);
-const struct mortise_manifest_op *mortise_manifest_op(
-    const struct mortise_manifest *m, const char *name);
+const struct mortise_manifest_op *
+mortise_manifest_op(const struct mortise_manifest *m, const char *name);
 
 #endif

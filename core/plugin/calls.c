@@ -1,0 +1,239 @@
+/* calls.c -- the open calls of one instance.
+ *
+ * A handle is what the plugin holds: 40 bits of generation, 24 bits of slot.
+ *
+ *   (1) Slots live in chunks that never move and are never freed while the
+ *       instance lives, so any number that a plugin makes up is either no slot
+ *       or a slot that may be looked at.
+ *   (2) A slot's generation grows with each use: a handle is unique for the
+ *       instance's life, and a stale one never matches.
+ *   (3) cancelled(), which plugins ask often, takes no lock: two loads and a
+ *       comparison.
+ *   (4) The owner's ids are in a table of chains; a lookup costs one step
+ *       whatever the number of calls.
+ *
+ * Chunk k has FIRST << k slots, so twenty pointers are room for all the handle
+ * can name.  Locks: the table's is never held while a slot's is taken.
+ */
+#include "plugin/calls.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { FIRST = 16, INDEX_BITS = 24, BUCKETS = 16, KEEP = 64 * 1024 };
+
+_Static_assert(((uint64_t)FIRST << MORTISE_CHUNKS) - FIRST <= (uint64_t)1
+                                                                  << INDEX_BITS,
+               "every slot has an index");
+
+static size_t chunk_size(size_t k)
+{
+    return (size_t)FIRST << k;
+}
+
+/* The slot of a number, or NULL when no chunk has it. */
+static struct mortise_cell *slot_at(struct mortise_calls *c, uint64_t index)
+{
+    uint64_t at = index + FIRST;
+    size_t k = (size_t)(63 - __builtin_clzll(at)) - 4; /* FIRST is 1 << 4 */
+    struct mortise_cell *chunk;
+
+    if (k >= MORTISE_CHUNKS)
+        return NULL;
+    chunk = atomic_load_explicit(&c->chunks[k], memory_order_acquire);
+    return chunk != NULL ? &chunk[at - chunk_size(k)] : NULL;
+}
+
+int mortise_calls_init(struct mortise_calls *c, const struct mortise_mem *mem)
+{
+    memset(c, 0, sizeof *c);
+    c->mem = mem;
+    c->buckets = mortise_zalloc(mem, BUCKETS * sizeof(struct mortise_cell *));
+    if (c->buckets == NULL)
+        return MORTISE_ENOMEM;
+    c->n_buckets = BUCKETS;
+    pthread_mutex_init(&c->lock, NULL);
+    return MORTISE_OK;
+}
+
+static void finish_slot(struct mortise_cell *s, void *ud)
+{
+    const struct mortise_calls *c = ud;
+    struct mortise_ask *next;
+
+    for (struct mortise_ask *a = s->asks; a != NULL; a = next) {
+        next = a->next;
+        mortise_release(c->mem, a, sizeof *a);
+    }
+    mortise_buf_finish(&s->output);
+    mortise_buf_finish(&s->answer);
+    mortise_wire_release(&s->held);
+    pthread_cond_destroy(&s->answered);
+    pthread_mutex_destroy(&s->lock);
+}
+
+void mortise_calls_finish(struct mortise_calls *c)
+{
+    mortise_calls_each(c, finish_slot, c);
+    for (size_t k = 0; k < c->n_chunks; k++)
+        mortise_release(c->mem, atomic_load(&c->chunks[k]),
+                        chunk_size(k) * sizeof(struct mortise_cell));
+    mortise_release(c->mem, c->buckets,
+                    c->n_buckets * sizeof(struct mortise_cell *));
+    pthread_mutex_destroy(&c->lock);
+}
+
+static void init_slot(struct mortise_calls *c, struct mortise_cell *s,
+                      size_t index)
+{
+    s->index = (uint32_t)index;
+    s->held.mem = c->mem;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->answered, NULL);
+    mortise_buf_init(&s->output, c->mem);
+    mortise_buf_init(&s->answer, c->mem);
+    s->next = c->free;
+    c->free = s;
+}
+
+/* A chunk more; published when its slots are whole, as slot_at() has no lock.
+ * False when memory ran out. */
+static bool add_chunk(struct mortise_calls *c)
+{
+    size_t n = chunk_size(c->n_chunks);
+    struct mortise_cell *chunk;
+
+    if (c->n_chunks == MORTISE_CHUNKS)
+        return false;
+    chunk = mortise_zalloc(c->mem, n * sizeof *chunk);
+    if (chunk == NULL)
+        return false;
+    for (size_t i = n; i-- > 0;)
+        init_slot(c, &chunk[i], n - FIRST + i);
+    atomic_store_explicit(&c->chunks[c->n_chunks++], chunk,
+                          memory_order_release);
+    return true;
+}
+
+/* Ids often count up, and so fill the buckets evenly. */
+static struct mortise_cell **bucket(struct mortise_calls *c, uint64_t id)
+{
+    return &c->buckets[id % c->n_buckets];
+}
+
+/* Twice the buckets; without memory for them the chains grow instead. */
+static void spread(struct mortise_calls *c)
+{
+    struct mortise_cell **old = c->buckets, *next;
+    size_t n = c->n_buckets;
+
+    c->buckets = mortise_zalloc(c->mem, 2 * n * sizeof *old);
+    if (c->buckets == NULL) {
+        c->buckets = old;
+        return;
+    }
+    c->n_buckets = 2 * n;
+    for (size_t i = 0; i < n; i++)
+        for (struct mortise_cell *s = old[i]; s != NULL; s = next) {
+            struct mortise_cell **b = bucket(c, s->key_id);
+
+            next = s->next;
+            s->next = *b;
+            *b = s;
+        }
+    mortise_release(c->mem, old, n * sizeof *old);
+}
+
+struct mortise_cell *mortise_calls_take(struct mortise_calls *c, uint64_t id,
+                                        uint64_t *handle)
+{
+    struct mortise_cell *s = NULL, **b;
+
+    pthread_mutex_lock(&c->lock);
+    if (c->free != NULL || add_chunk(c)) {
+        s = c->free;
+        c->free = s->next;
+        if (++c->n_used > 2 * c->n_buckets)
+            spread(c);
+        b = bucket(c, id);
+        s->next = *b;
+        *b = s;
+        s->key_id = id;
+        s->key_handle = ((s->key_handle >> INDEX_BITS) + 1) << INDEX_BITS;
+        s->key_handle |= s->index;
+        *handle = s->key_handle;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+void mortise_calls_give(struct mortise_calls *c, struct mortise_cell *s)
+{
+    struct mortise_cell **at;
+
+    /* The next call will want room too, but not all that the largest had. */
+    mortise_buf_clear(&s->output);
+    mortise_buf_clear(&s->answer);
+    if (s->output.cap > KEEP)
+        mortise_buf_finish(&s->output);
+    if (s->answer.cap > KEEP)
+        mortise_buf_finish(&s->answer);
+    pthread_mutex_lock(&c->lock);
+    for (at = bucket(c, s->key_id); *at != s; at = &(*at)->next)
+        assert(*at != NULL); /* take() put it there */
+    *at = s->next;
+    s->next = c->free;
+    c->free = s;
+    c->n_used--;
+    pthread_mutex_unlock(&c->lock);
+}
+
+struct mortise_cell *mortise_calls_by_handle(struct mortise_calls *c,
+                                             uint64_t handle)
+{
+    const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
+    struct mortise_cell *s = handle != 0 ? slot_at(c, handle & mask) : NULL;
+
+    if (s == NULL)
+        return NULL;
+    pthread_mutex_lock(&s->lock);
+    if (s->handle == handle)
+        return s;
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+struct mortise_cell *mortise_calls_by_id(struct mortise_calls *c, uint64_t id)
+{
+    struct mortise_cell *s;
+    uint64_t handle;
+
+    pthread_mutex_lock(&c->lock);
+    s = *bucket(c, id);
+    while (s != NULL && s->key_id != id)
+        s = s->next;
+    handle = s != NULL ? s->key_handle : 0;
+    pthread_mutex_unlock(&c->lock);
+    return mortise_calls_by_handle(c, handle);
+}
+
+bool mortise_calls_stopped(struct mortise_calls *c, uint64_t handle)
+{
+    const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
+    struct mortise_cell *s = handle != 0 ? slot_at(c, handle & mask) : NULL;
+
+    return s == NULL ||
+           atomic_load_explicit(&s->live, memory_order_relaxed) != handle;
+}
+
+void mortise_calls_each(struct mortise_calls *c,
+                        void (*fn)(struct mortise_cell *s, void *ud), void *ud)
+{
+    struct mortise_cell *chunk;
+
+    for (size_t k = 0; k < MORTISE_CHUNKS; k++) {
+        chunk = atomic_load_explicit(&c->chunks[k], memory_order_acquire);
+        for (size_t i = 0; chunk != NULL && i < chunk_size(k); i++)
+            fn(&chunk[i], ud);
+    }
+}

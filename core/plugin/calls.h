@@ -1,0 +1,115 @@
+/* calls.h -- the open calls of one instance: slots found by the plugin's handle
+ * without a lock, and by the owner's id.  Internal to instance.c and host.c. */
+#ifndef MORTISE_PLUGIN_CALLS_H
+#define MORTISE_PLUGIN_CALLS_H
+
+#include <mortise/plugin.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "plugin/instance.h"
+#include "plugin/wire.h"
+
+enum {
+    MORTISE_WORDS_MAX = 1024, /* of a message, with its NUL */
+    MORTISE_CODE_MAX = 65     /* of an error code, with its NUL */
+};
+
+/* Why something failed. */
+struct mortise_words {
+    char message[MORTISE_WORDS_MAX];
+    const char *class; /* static; NULL: not said */
+    char code[MORTISE_CODE_MAX];
+};
+
+/* An ask that waits for its answer. */
+struct mortise_ask {
+    struct mortise_ask *next;
+    uint64_t id;
+    mortise_answer_fn *fn;
+    void *ud;
+};
+
+/* A slot is used for one call after the other and never freed before its table,
+ * so a stale handle finds a slot whose lock may be taken and whose `handle` is
+ * another one by now. */
+struct mortise_cell {
+    /* The handle while its call is open and not cancelled, else 0. */
+    _Atomic uint64_t live;
+
+    /* The table's, under its lock. */
+    struct mortise_cell *next; /* in the free list or in a bucket */
+    uint64_t key_id, key_handle;
+    uint32_t index;
+
+    pthread_mutex_t lock;    /* guards everything below */
+    pthread_cond_t answered; /* `waiting` became 0 */
+    uint64_t handle;         /* 0: free */
+    uint64_t id;
+    enum mortise_call_kind kind;
+    enum mortise_threading threading;
+    pthread_t thread; /* where `inside` is */
+    /* Why the slot cannot be used again yet: one for the call itself (until the
+     * plugin returned or finished and `done` was told), one an ask. */
+    unsigned pins;
+    bool open;      /* `done` is owed */
+    bool inside;    /* the plugin's function has not returned */
+    bool finished;  /* the outcome below is settled */
+    bool cancelled; /* the plugin was told */
+    bool overflow;  /* more output than it may emit */
+    bool lost;      /* memory ran out for something it said */
+    bool violation;
+    mortise_status status;
+    struct mortise_words words;
+    struct mortise_buf output;
+    bool has_output;
+
+    /* What the plugin was lent, until it returned or finished. */
+    mortise_request request;
+    struct mortise_wire_held held;
+
+    struct mortise_ask *asks;
+    uint64_t waiting; /* the ask that ask_wait() waits for; 0: none */
+    mortise_status answer_status;
+    struct mortise_buf answer;
+};
+
+enum { MORTISE_CHUNKS = 20 };
+
+struct mortise_calls {
+    const struct mortise_mem *mem;
+    _Atomic size_t open; /* calls whose `done` is owed */
+    _Atomic(struct mortise_cell *) chunks[MORTISE_CHUNKS];
+
+    pthread_mutex_t lock; /* guards what follows, and links and keys of slots */
+    size_t n_chunks;
+    struct mortise_cell *free;
+    struct mortise_cell **buckets;
+    size_t n_buckets, n_used;
+};
+
+int mortise_calls_init(struct mortise_calls *c, const struct mortise_mem *mem);
+/* All slots are gone, whatever their state. */
+void mortise_calls_finish(struct mortise_calls *c);
+
+/* A free slot for a call, and its handle; NULL when memory ran out.  [any] */
+struct mortise_cell *mortise_calls_take(struct mortise_calls *c, uint64_t id,
+                                        uint64_t *handle);
+/* Back again.  Nobody may hold its lock.  [any] */
+void mortise_calls_give(struct mortise_calls *c, struct mortise_cell *s);
+
+/* Both return the slot locked, or NULL when it holds no such call.  [any] */
+struct mortise_cell *mortise_calls_by_handle(struct mortise_calls *c,
+                                             uint64_t handle);
+struct mortise_cell *mortise_calls_by_id(struct mortise_calls *c, uint64_t id);
+
+/* Should the call stop?  Also when it has ended.  No lock.  [any] */
+bool mortise_calls_stopped(struct mortise_calls *c, uint64_t handle);
+
+/* Call fn for every slot, unlocked. */
+void mortise_calls_each(struct mortise_calls *c,
+                        void (*fn)(struct mortise_cell *s, void *ud), void *ud);
+
+#endif

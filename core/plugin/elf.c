@@ -1,0 +1,546 @@
+/* elf.c -- what a shared object would do to us, read before any of it runs.
+ *
+ * dlopen runs constructors, maps what the program headers say, and pulls in
+ * libraries whose code nobody verified.  So the bytes are judged first, and
+ * judged as the dynamic linker will see them: through the program headers and
+ * the dynamic section, never the section headers, which it ignores and a liar
+ * may fill at will.
+ *
+ * What we promise:
+ *
+ *   (1) No byte outside the file is read, whatever it says: every offset is
+ *       checked against its segment, every table against its end, every loop
+ *       is bounded by the size of the file.
+ *   (2) An address means one place: segments ascend and share no page, so what
+ *       is inspected is what will be mapped.
+ *   (3) Refused: another machine, no dynamic section, exported symbols other
+ *       than mortise_module_v1, imports of mortise_*, RPATH and RUNPATH,
+ *       libraries outside the list below, text relocations, memory that is
+ *       writable and executable, an executable stack (glibc before 2.41 makes
+ *       the whole process's stack so), audit and filter objects.
+ *
+ * Each refusal is one sentence that ends with what to do.
+ */
+#include "plugin/elf.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static const char ENTRY[] = "mortise_module_v1";
+
+/* Their constructors run unverified by us: the C and C++ runtime, and what the
+ * bundled plugins need. */
+static const char *const allowed[] = {
+    "libc.so.6",
+    "libm.so.6",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "librt.so.1",
+    "ld-linux-x86-64.so.2",
+    "ld-linux-aarch64.so.1",
+    "libgcc_s.so.1",
+    "libstdc++.so.6",
+    "libpcre2-8.so.0",
+};
+
+enum {
+    PAGE = 4096,
+    SEGMENTS_MAX = 64,
+    DYN_MAX = 512,          /* entries; real ones have about thirty */
+    NAME_MAX_BYTES = 16384, /* or hostile names cost the square of the file */
+    ENTRY_SIZE = 40         /* sizeof(mortise_module) of abi 1.0 */
+};
+
+/* A tag of the dynamic section, as far as we look. */
+struct dynamic {
+    uint64_t symtab, strtab, strsz, hash, gnu_hash, syment;
+    uint64_t flags, flags_1;
+    bool rpath, runpath, textrel, audit, filter;
+};
+
+struct object {
+    const unsigned char *p; /* lent */
+    size_t n;
+    Elf64_Phdr load[SEGMENTS_MAX]; /* PT_LOAD, ascending */
+    size_t n_load;
+    Elf64_Phdr dynamic; /* p_type PT_NULL: none seen */
+    uint32_t stack;     /* p_flags of PT_GNU_STACK */
+    bool has_stack;
+    struct dynamic dyn;
+    struct mortise_err *err;
+};
+
+static int refuse(struct object *o, const char *what)
+{
+    return mortise_fail(o->err, MORTISE_EDENIED, "%s", what);
+}
+
+static int broken(struct object *o, const char *what)
+{
+    return mortise_fail(o->err, MORTISE_EINVAL,
+                        "not a shared object that can be loaded: %s", what);
+}
+
+/* ---- reading --------------------------------------------------------------
+ */
+
+/* n bytes at a file offset into out. */
+static bool at_offset(const struct object *o, uint64_t off, void *out, size_t n)
+{
+    if (off > o->n || o->n - off < n)
+        return false;
+    memcpy(out, o->p + off, n);
+    return true;
+}
+
+/* The bytes at an address and how many are there, by the file; NULL: none. */
+static const unsigned char *at_address(const struct object *o, uint64_t addr,
+                                       size_t *left)
+{
+    for (size_t i = 0; i < o->n_load; i++) {
+        const Elf64_Phdr *s = &o->load[i];
+
+        if (addr < s->p_vaddr || addr - s->p_vaddr >= s->p_filesz)
+            continue;
+        addr -= s->p_vaddr;
+        *left = (size_t)(s->p_filesz - addr);
+        return o->p + s->p_offset + addr;
+    }
+    return NULL;
+}
+
+static bool read_at(const struct object *o, uint64_t addr, void *out, size_t n)
+{
+    size_t left;
+    const unsigned char *p = at_address(o, addr, &left);
+
+    if (p == NULL || left < n)
+        return false;
+    memcpy(out, p, n);
+    return true;
+}
+
+/* A string of the string table, or NULL when it does not end there. */
+static const char *string_at(const struct object *o, uint64_t off)
+{
+    size_t left;
+    const unsigned char *p;
+
+    if (off >= o->dyn.strsz || o->dyn.strtab > UINT64_MAX - off)
+        return NULL;
+    p = at_address(o, o->dyn.strtab + off, &left);
+    if (p == NULL)
+        return NULL;
+    if (left > o->dyn.strsz - off)
+        left = (size_t)(o->dyn.strsz - off);
+    if (left > NAME_MAX_BYTES)
+        left = NAME_MAX_BYTES;
+    return memchr(p, '\0', left) != NULL ? (const char *)p : NULL;
+}
+
+/* ---- header and segments --------------------------------------------------
+ */
+
+static const char *arch_of(uint16_t machine)
+{
+    return machine == EM_X86_64    ? "x86_64-linux-gnu"
+           : machine == EM_AARCH64 ? "aarch64-linux-gnu"
+                                   : NULL;
+}
+
+const char *mortise_elf_host(void)
+{
+#if defined(__x86_64__)
+    return arch_of(EM_X86_64);
+#elif defined(__aarch64__)
+    return arch_of(EM_AARCH64);
+#else
+#error "plugins have a name for no other machine yet"
+#endif
+}
+
+static int read_header(struct object *o, Elf64_Ehdr *eh)
+{
+    if (!at_offset(o, 0, eh, sizeof *eh) ||
+        memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0)
+        return broken(o, "it is no ELF file");
+    if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
+        eh->e_ident[EI_DATA] != ELFDATA2LSB ||
+        eh->e_ident[EI_VERSION] != EV_CURRENT || eh->e_version != EV_CURRENT)
+        return broken(o, "it is no 64-bit little-endian ELF file");
+    if (eh->e_ident[EI_OSABI] != ELFOSABI_SYSV &&
+        eh->e_ident[EI_OSABI] != ELFOSABI_LINUX)
+        return broken(o, "it is for another system than Linux");
+    if (eh->e_type != ET_DYN)
+        return broken(o, "it is not of type DYN; link it with -shared");
+    return MORTISE_OK;
+}
+
+/* One more PT_LOAD: inside the file, behind the last, on pages of its own. */
+static int add_load(struct object *o, const Elf64_Phdr *ph)
+{
+    const Elf64_Phdr *last = o->n_load != 0 ? &o->load[o->n_load - 1] : NULL;
+
+    if (ph->p_filesz > ph->p_memsz || ph->p_offset > o->n ||
+        o->n - ph->p_offset < ph->p_filesz)
+        return broken(o, "a segment lies outside the file");
+    if (ph->p_vaddr > UINT64_MAX / 2 || ph->p_memsz > UINT64_MAX / 4 ||
+        ph->p_vaddr % PAGE != ph->p_offset % PAGE)
+        return broken(o, "a segment has an impossible address");
+    if (last != NULL &&
+        (last->p_vaddr + last->p_memsz + PAGE - 1) / PAGE > ph->p_vaddr / PAGE)
+        return broken(o, "its segments overlap");
+    if ((ph->p_flags & PF_W) != 0 && (ph->p_flags & PF_X) != 0)
+        return refuse(o, "has memory that is writable and executable; link it "
+                         "without -N and without writable code sections");
+    o->load[o->n_load++] = *ph;
+    return MORTISE_OK;
+}
+
+static int add_segment(struct object *o, const Elf64_Phdr *ph)
+{
+    switch (ph->p_type) {
+    case PT_LOAD:
+        return add_load(o, ph);
+    case PT_DYNAMIC:
+        if (o->dynamic.p_type == PT_DYNAMIC)
+            return broken(o, "it has two dynamic sections");
+        o->dynamic = *ph;
+        return MORTISE_OK;
+    case PT_GNU_STACK:
+        o->has_stack = true;
+        o->stack |= ph->p_flags;
+        return MORTISE_OK;
+    default:
+        return MORTISE_OK;
+    }
+}
+
+static int read_segments(struct object *o, const Elf64_Ehdr *eh)
+{
+    if (eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phnum == 0 ||
+        eh->e_phnum > SEGMENTS_MAX)
+        return broken(o, "its program headers are missing or too many");
+    for (uint64_t i = 0; i < eh->e_phnum; i++) {
+        Elf64_Phdr ph;
+        int rv;
+
+        if (eh->e_phoff > o->n ||
+            !at_offset(o, eh->e_phoff + i * sizeof ph, &ph, sizeof ph))
+            return broken(o, "its program headers lie outside the file");
+        rv = add_segment(o, &ph);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    if (o->n_load == 0 || o->dynamic.p_type != PT_DYNAMIC)
+        return broken(o, "it has no dynamic section; link it with -shared");
+    if (!o->has_stack || (o->stack & PF_X) != 0)
+        return refuse(o, "asks for an executable stack; link it with -z "
+                         "noexecstack (assembler files need a "
+                         ".note.GNU-stack section)");
+    return MORTISE_OK;
+}
+
+/* ---- the dynamic section --------------------------------------------------
+ */
+
+static void note_tag(struct dynamic *d, const Elf64_Dyn *e)
+{
+    uint64_t v = e->d_un.d_val;
+
+    switch (e->d_tag) {
+    case DT_SYMTAB:
+        d->symtab = v;
+        break;
+    case DT_SYMENT:
+        d->syment = v;
+        break;
+    case DT_STRTAB:
+        d->strtab = v;
+        break;
+    case DT_STRSZ:
+        d->strsz = v;
+        break;
+    case DT_HASH:
+        d->hash = v;
+        break;
+    case DT_GNU_HASH:
+        d->gnu_hash = v;
+        break;
+    case DT_FLAGS:
+        d->flags |= v;
+        break;
+    case DT_FLAGS_1:
+        d->flags_1 |= v;
+        break;
+    case DT_RPATH:
+        d->rpath = true;
+        break;
+    case DT_RUNPATH:
+        d->runpath = true;
+        break;
+    case DT_TEXTREL:
+        d->textrel = true;
+        break;
+    case DT_AUDIT:
+    case DT_DEPAUDIT:
+        d->audit = true;
+        break;
+    case DT_FILTER:
+    case DT_AUXILIARY:
+        d->filter = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Call fn for each entry up to DT_NULL. */
+static int each_tag(struct object *o,
+                    int (*fn)(struct object *, const Elf64_Dyn *))
+{
+    for (uint64_t i = 0; i < DYN_MAX; i++) {
+        Elf64_Dyn e;
+        int rv;
+
+        if (!read_at(o, o->dynamic.p_vaddr + i * sizeof e, &e, sizeof e))
+            return broken(o, "its dynamic section does not end");
+        if (e.d_tag == DT_NULL)
+            return MORTISE_OK;
+        rv = fn(o, &e);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return broken(o, "its dynamic section is too long");
+}
+
+static int collect(struct object *o, const Elf64_Dyn *e)
+{
+    note_tag(&o->dyn, e);
+    return MORTISE_OK;
+}
+
+static int check_tags(struct object *o)
+{
+    const struct dynamic *d = &o->dyn;
+
+    if (d->symtab == 0 || d->strtab == 0 || d->syment != sizeof(Elf64_Sym) ||
+        (d->hash == 0 && d->gnu_hash == 0))
+        return broken(o, "it has no table of dynamic symbols");
+    if (d->rpath || d->runpath)
+        return refuse(o, "has an RPATH or RUNPATH, which would let it bring "
+                         "unsigned libraries; link it without -rpath");
+    if (d->textrel || (d->flags & DF_TEXTREL) != 0)
+        return refuse(o, "has text relocations; compile all of it with -fPIC");
+    if (d->audit)
+        return refuse(o, "names an audit library (DT_AUDIT); link it without "
+                         "--audit and --depaudit");
+    if (d->filter)
+        return refuse(o, "is a filter object (DT_FILTER); link it without "
+                         "--filter and --auxiliary");
+    if ((d->flags_1 & DF_1_PIE) != 0)
+        return broken(o, "it is a program; link it with -shared, not -pie");
+    return MORTISE_OK;
+}
+
+static bool is_allowed(const char *lib)
+{
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++)
+        if (strcmp(lib, allowed[i]) == 0)
+            return true;
+    return false;
+}
+
+static int check_needed(struct object *o, const Elf64_Dyn *e)
+{
+    const char *lib;
+
+    if (e->d_tag != DT_NEEDED)
+        return MORTISE_OK;
+    lib = string_at(o, e->d_un.d_val);
+    if (lib == NULL)
+        return broken(o, "the name of a needed library lies outside it");
+    if (!is_allowed(lib))
+        return mortise_fail(o->err, MORTISE_EDENIED,
+                            "needs %.100s, which is not on the list of "
+                            "libraries that plugins may load; link that code "
+                            "statically",
+                            lib);
+    return MORTISE_OK;
+}
+
+/* ---- symbols --------------------------------------------------------------
+ */
+
+/* The last symbol of the GNU hash table's chain that starts at `sym`. */
+static bool chain_end(const struct object *o, uint64_t chains, uint32_t offset,
+                      uint32_t *sym)
+{
+    uint32_t word;
+
+    do {
+        if (!read_at(o, chains + (uint64_t)(*sym - offset) * 4, &word, 4))
+            return false;
+    } while ((word & 1) == 0 && ++*sym != 0);
+    return (word & 1) != 0;
+}
+
+/* How many symbols there are, by the GNU hash table: behind the chain of the
+ * highest bucket, as its symbols are sorted by bucket. */
+static bool count_gnu(const struct object *o, uint64_t *count)
+{
+    uint32_t head[4], bucket, last = 0; /* buckets, offset, bloom, shift */
+    uint64_t at;
+
+    if (!read_at(o, o->dyn.gnu_hash, head, sizeof head))
+        return false;
+    at = o->dyn.gnu_hash + sizeof head + (uint64_t)head[2] * 8;
+    for (uint64_t i = 0; i < head[0]; i++) {
+        if (!read_at(o, at + i * 4, &bucket, 4))
+            return false;
+        if (bucket > last)
+            last = bucket;
+    }
+    *count = head[1];
+    if (last == 0)
+        return true;
+    if (last < head[1] ||
+        !chain_end(o, at + (uint64_t)head[0] * 4, head[1], &last))
+        return false;
+    *count = (uint64_t)last + 1;
+    return true;
+}
+
+/* The dynamic linker prefers the GNU table; with both, neither may hide
+ * symbols from us. */
+static int count_symbols(struct object *o, uint64_t *count)
+{
+    uint32_t head[2]; /* buckets, chains: as many as symbols */
+    uint64_t n = 0;
+
+    *count = 0;
+    if (o->dyn.gnu_hash != 0 && !count_gnu(o, count))
+        return broken(o, "its symbol hash table is damaged");
+    if (o->dyn.hash != 0) {
+        if (!read_at(o, o->dyn.hash, head, sizeof head))
+            return broken(o, "its symbol hash table is damaged");
+        n = head[1];
+    }
+    if (n > *count)
+        *count = n;
+    return MORTISE_OK;
+}
+
+static bool is_exported(const Elf64_Sym *s)
+{
+    unsigned vis = ELF64_ST_VISIBILITY(s->st_other);
+
+    return s->st_shndx != SHN_UNDEF && ELF64_ST_BIND(s->st_info) != STB_LOCAL &&
+           vis != STV_HIDDEN && vis != STV_INTERNAL;
+}
+
+static int check_entry(struct object *o, const Elf64_Sym *s)
+{
+    size_t left;
+
+    if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT)
+        return refuse(o, "exports mortise_module_v1 as code; it must be data, "
+                         "of type mortise_module");
+    if (s->st_size < ENTRY_SIZE || at_address(o, s->st_value, &left) == NULL ||
+        left < ENTRY_SIZE)
+        return refuse(o, "exports a mortise_module_v1 that is too small; it "
+                         "must be const data of type mortise_module");
+    return MORTISE_OK;
+}
+
+/* One symbol: `*found` counts our entry. */
+static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
+{
+    const char *name = string_at(o, s->st_name);
+    bool ours;
+
+    if (name == NULL)
+        return broken(o, "the name of a symbol lies outside it");
+    ours = strcmp(name, ENTRY) == 0;
+    if (s->st_shndx == SHN_UNDEF && strncmp(name, "mortise_", 8) == 0)
+        return mortise_fail(o->err, MORTISE_EDENIED,
+                            "imports %.100s; a plugin imports nothing of the "
+                            "host, it gets a table of functions in create()",
+                            name);
+    if (!is_exported(s))
+        return MORTISE_OK;
+    if (!ours)
+        return mortise_fail(o->err, MORTISE_EDENIED,
+                            "exports %.100s; only mortise_module_v1 may be "
+                            "visible: compile with -fvisibility=hidden, or "
+                            "link with a version script",
+                            name);
+    ++*found;
+    return check_entry(o, s);
+}
+
+static int check_symbols(struct object *o)
+{
+    uint64_t count;
+    int found = 0, rv = count_symbols(o, &count);
+
+    for (uint64_t i = 1; rv == MORTISE_OK && i < count; i++) {
+        Elf64_Sym s;
+
+        if (!read_at(o, o->dyn.symtab + i * sizeof s, &s, sizeof s))
+            return broken(o, "its symbols lie outside it");
+        rv = check_symbol(o, &s, &found);
+    }
+    if (rv == MORTISE_OK && found != 1)
+        rv = refuse(o, "does not export mortise_module_v1; define it with "
+                       "MORTISE_MODULE of <mortise/plugin.h>");
+    return rv;
+}
+
+/* ---- the doors ------------------------------------------------------------
+ */
+
+int mortise_elf_arch(const char **arch, const void *p, size_t n,
+                     struct mortise_err *err)
+{
+    struct object o = {.p = p, .n = n, .err = err};
+    Elf64_Ehdr eh;
+    int rv = read_header(&o, &eh);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *arch = arch_of(eh.e_machine);
+    if (*arch == NULL)
+        return broken(&o, "it is for another machine than x86-64 and arm64");
+    return MORTISE_OK;
+}
+
+static int inspect(struct object *o)
+{
+    Elf64_Ehdr eh;
+    int rv = read_header(o, &eh);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (arch_of(eh.e_machine) == NULL ||
+        strcmp(arch_of(eh.e_machine), mortise_elf_host()) != 0)
+        return mortise_fail(o->err, MORTISE_EDENIED,
+                            "is for another machine; this one is %s: build it "
+                            "for that",
+                            mortise_elf_host());
+    if ((rv = read_segments(o, &eh)) != MORTISE_OK ||
+        (rv = each_tag(o, collect)) != MORTISE_OK ||
+        (rv = check_tags(o)) != MORTISE_OK ||
+        (rv = each_tag(o, check_needed)) != MORTISE_OK)
+        return rv;
+    return check_symbols(o);
+}
+
+int mortise_elf_check(const void *p, size_t n, struct mortise_err *err)
+{
+    struct object o = {.p = p, .n = n, .err = err};
+
+    return inspect(&o);
+}

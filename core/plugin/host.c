@@ -1,0 +1,737 @@
+/* host.c -- what a plugin may call: the other half of instance.c.
+ *
+ * Everything here is [any]: the plugin's threads call it, at any time, with any
+ * handle.  Each call becomes a message of wire.h and is served from that, so
+ * what works here works across a process too; the loopback build sends every
+ * message through its bytes.
+ *
+ * Numbered like the promises of instance.c, which say what may be relied on:
+ *
+ *   (1) A handle that names no open call has no effect: MORTISE_S_STALE, said
+ *       in the log once per instance.
+ *   (2) Nothing that a plugin says is believed to be text: words are cut to a
+ *       kilobyte and cleaned before anybody sees them; bodies are bounded.
+ *   (3) No lock is held while an op of the engine or a callback of the plugin
+ *       runs.
+ *   (4) If memory runs out for something a plugin said, the call does not end
+ *       well: a result that lacks a piece is no result.
+ */
+#include "plugin/host.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "json/value.h"
+
+enum { DETAIL_MAX = 16 * 1024, METHOD_MAX = 128 };
+
+/* What is said once per instance. */
+enum {
+    SAID_STALE_EMIT = 1,
+    SAID_STALE_FINISH = 2,
+    SAID_EARLY_FINISH = 4,
+    SAID_DETAIL = 8
+};
+
+/* ---- words ----------------------------------------------------------------
+ */
+
+void mortise_host_text(char *out, size_t size, mortise_str s)
+{
+    const char *p = s.p, *end = p + (p != NULL ? s.n : 0);
+    size_t n = 0;
+
+    while (p < end && n + 5 < size) {
+        uint32_t cp;
+        size_t step = mortise_utf8_decode(p, end, &cp);
+
+        if (step == 0 || cp == 0x7F || (cp < 0x20 && cp != '\n' && cp != '\t'))
+            out[n++] = '?';
+        else
+            for (size_t i = 0; i < step; i++)
+                out[n++] = p[i];
+        p += step != 0 ? step : 1;
+    }
+    out[n] = '\0';
+}
+
+/* At most max bytes of it; none at nowhere. */
+static mortise_str cut(mortise_str s, uint64_t max)
+{
+    uint64_t n = s.p != NULL ? s.n : 0;
+
+    return (mortise_str){s.p, n < max ? n : max};
+}
+
+void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
+                      ...)
+{
+    char text[MORTISE_WORDS_MAX];
+    va_list ap;
+
+    if (i->ops.log == NULL)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    i->ops.log(i->ops.ud, level, i->manifest->name, text);
+}
+
+/* Log that the plugin broke a rule, the first time it does. */
+static void scold(struct mortise_instance *i, unsigned what, const char *words)
+{
+    if ((atomic_fetch_or(&i->scolded, what) & what) == 0)
+        mortise_host_log(i, MORTISE_LOG_WARN, "%s", words);
+}
+
+static const char *class_of(const char *word)
+{
+    static const char *const classes[] = {"transient", "permanent", "timeout",
+                                          "cancelled"};
+
+    for (size_t k = 0; word != NULL && k < 4; k++)
+        if (strcmp(word, classes[k]) == 0)
+            return classes[k];
+    return NULL;
+}
+
+static bool is_code(const char *word)
+{
+    size_t n = word != NULL ? strlen(word) : 0;
+
+    return n > 0 && n < MORTISE_CODE_MAX &&
+           strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n;
+}
+
+/* Class and code from the detail of an error.  False when it has them wrong. */
+static bool read_detail(struct mortise_words *w, mortise_str detail)
+{
+    const char *class, *code;
+    json_t *v;
+    bool ok;
+
+    if (detail.n == 0)
+        return true;
+    if (detail.n > DETAIL_MAX ||
+        mortise_json_parse(&v, detail.p, (size_t)detail.n, NULL) != MORTISE_OK)
+        return false;
+    class = json_string_value(json_object_get(v, "class"));
+    code = json_string_value(json_object_get(v, "code"));
+    w->class = class_of(class);
+    if (is_code(code))
+        memcpy(w->code, code, strlen(code) + 1);
+    ok = json_is_object(v) && (class == NULL || w->class != NULL) &&
+         (code == NULL || w->code[0] != '\0');
+    json_decref(v);
+    return ok;
+}
+
+static void make_words(struct mortise_instance *i, struct mortise_words *w,
+                       const struct mortise_wire *msg)
+{
+    *w = (struct mortise_words){0};
+    mortise_host_text(w->message, sizeof w->message, msg->message);
+    if (!read_detail(w, msg->detail))
+        scold(i, SAID_DETAIL,
+              "the detail of an error is no JSON object with a class "
+              "(transient, permanent, timeout, cancelled) and a code "
+              "([a-z0-9_.]+): taken as permanent");
+}
+
+/* ---- the end of a call ----------------------------------------------------
+ */
+
+static bool is_status(mortise_status status)
+{
+    return status <= 0 && status >= MORTISE_S_STALE;
+}
+
+void mortise_host_settle(struct mortise_cell *s, mortise_status status,
+                         const struct mortise_words *words)
+{
+    s->finished = true;
+    s->status = is_status(status) ? status : MORTISE_S_FAILED;
+    if (words != NULL && words->message[0] != '\0')
+        memcpy(s->words.message, words->message, sizeof s->words.message);
+    if (words != NULL && words->class != NULL)
+        s->words.class = words->class;
+    if (words != NULL && words->code[0] != '\0')
+        memcpy(s->words.code, words->code, sizeof s->words.code);
+    if (s->status < 0 && s->words.message[0] == '\0')
+        snprintf(s->words.message, sizeof s->words.message,
+                 "failed with status %d and without a word", (int)status);
+}
+
+/* An outcome of our own making, in place of the plugin's. */
+static void overrule(struct mortise_cell *s, mortise_status status,
+                     const char *class, const char *message)
+{
+    s->status = status;
+    s->words = (struct mortise_words){.class = class};
+    snprintf(s->words.message, sizeof s->words.message, "%s", message);
+}
+
+/* A result that lacks a piece is no result. */
+static void judge_output(struct mortise_cell *s)
+{
+    if (s->overflow)
+        overrule(s, MORTISE_S_FAILED, "permanent",
+                 "emitted more than 16 MiB of output");
+    else if (s->lost || (s->has_output && mortise_buf_cstr(&s->output) == NULL))
+        overrule(s, MORTISE_S_NOMEM, "transient",
+                 "memory ran out for what the plugin emitted");
+}
+
+/* Nobody else writes the outcome of a call that is finished and not open. */
+static void tell(struct mortise_instance *i, struct mortise_cell *s)
+{
+    bool failed = s->status < 0;
+    const char *class = s->words.class;
+    struct mortise_call_done done = {
+        .id = s->id,
+        .status = s->status,
+        .violation = s->violation && !failed,
+        .has_output = s->has_output && s->output.p != NULL,
+        .message = failed || s->violation ? s->words.message : "",
+        .error_class = "",
+        .error_code = failed ? s->words.code : "",
+    };
+
+    done.output = done.has_output ? s->output.p : "";
+    done.output_size = done.has_output ? s->output.n : 0;
+    if (failed && class == NULL)
+        class = s->status == MORTISE_S_CANCELLED ? "cancelled" : "permanent";
+    if (failed)
+        done.error_class = class;
+    i->ops.done(i->ops.ud, &done);
+}
+
+void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s)
+{
+    judge_output(s);
+    s->open = false;
+    atomic_store(&s->live, 0);
+    atomic_fetch_sub(&i->calls.open, 1);
+    pthread_mutex_unlock(&s->lock);
+    tell(i, s);
+    pthread_mutex_lock(&s->lock);
+    mortise_host_unpin(i, s, 1);
+}
+
+void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
+                        unsigned n)
+{
+    bool last = (s->pins -= n) == 0;
+
+    if (last)
+        s->handle = 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!last)
+        return;
+    mortise_wire_release(&s->held); /* nobody reaches the slot any more */
+    mortise_calls_give(&i->calls, s);
+}
+
+/* ---- log, emit, finish, fail ----------------------------------------------
+ */
+
+static mortise_status take_log(struct mortise_instance *i,
+                               const struct mortise_wire *msg)
+{
+    char text[MORTISE_WORDS_MAX];
+    int level = msg->level < MORTISE_LEVEL_ERROR   ? MORTISE_LEVEL_ERROR
+                : msg->level > MORTISE_LEVEL_DEBUG ? MORTISE_LEVEL_DEBUG
+                                                   : msg->level;
+
+    mortise_host_text(text, sizeof text, msg->message);
+    mortise_host_log(i, level, "%s", text);
+    return MORTISE_S_OK;
+}
+
+static bool is_word(mortise_str s, const char *word)
+{
+    return s.n == strlen(word) && memcmp(s.p, word, (size_t)s.n) == 0;
+}
+
+/* Slot locked, and left so. */
+static mortise_status add_output(struct mortise_cell *s, mortise_str chunk)
+{
+    if (chunk.n > MORTISE_OUTPUT_MAX - s->output.n) {
+        s->overflow = true;
+        return MORTISE_S_INVALID;
+    }
+    s->has_output = true;
+    mortise_buf_put(&s->output, chunk.p, (size_t)chunk.n);
+    if (s->output.failed)
+        s->lost = true;
+    return s->lost ? MORTISE_S_NOMEM : MORTISE_S_OK;
+}
+
+static mortise_status take_event(struct mortise_instance *i, uint64_t id,
+                                 mortise_str chunk)
+{
+    if (chunk.n > MORTISE_EVENT_MAX)
+        return MORTISE_S_INVALID;
+    if (i->ops.event != NULL)
+        i->ops.event(i->ops.ud, id, chunk.p != NULL ? chunk.p : "",
+                     (size_t)chunk.n);
+    return MORTISE_S_OK;
+}
+
+static mortise_status take_emit(struct mortise_instance *i,
+                                const struct mortise_wire *msg)
+{
+    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, msg->call);
+    mortise_status status;
+    uint64_t id;
+
+    if (s == NULL || !s->open || s->finished) {
+        if (s != NULL)
+            pthread_mutex_unlock(&s->lock);
+        scold(i, SAID_STALE_EMIT, "emits into a call that has ended: ignored");
+        return MORTISE_S_STALE;
+    }
+    id = s->id;
+    if (is_word(msg->name, "output")) {
+        status = add_output(s, msg->body);
+        pthread_mutex_unlock(&s->lock);
+        return status;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (is_word(msg->name, "event"))
+        return take_event(i, id, msg->body);
+    return MORTISE_S_UNSUPPORTED;
+}
+
+static bool may_pend(const struct mortise_cell *s)
+{
+    return s->kind != MORTISE_CALL_CHECK &&
+           s->threading != MORTISE_THREAD_INLINE;
+}
+
+/* A finish() that has no effect.  Takes the slot locked, or NULL. */
+static mortise_status stale_finish(struct mortise_instance *i,
+                                   struct mortise_cell *s)
+{
+    /* One that was abandoned while pending gives its request back now. */
+    bool back = s != NULL && !s->open && !s->finished && !s->inside;
+
+    if (s != NULL)
+        s->finished = true;
+    if (back)
+        mortise_host_unpin(i, s, 1);
+    else if (s != NULL)
+        pthread_mutex_unlock(&s->lock);
+    scold(i, SAID_STALE_FINISH,
+          "finishes a call that has ended already: ignored");
+    return MORTISE_S_STALE;
+}
+
+static mortise_status take_finish(struct mortise_instance *i,
+                                  const struct mortise_wire *msg)
+{
+    struct mortise_cell *s;
+    struct mortise_words words;
+
+    make_words(i, &words, msg);
+    s = mortise_calls_by_handle(&i->calls, msg->call);
+    if (s == NULL || !s->open || s->finished)
+        return stale_finish(i, s);
+    if (!may_pend(s) || msg->status > 0) {
+        pthread_mutex_unlock(&s->lock);
+        scold(i, SAID_EARLY_FINISH,
+              "finish() of an inline call or a check, or with a status that "
+              "ends nothing: ignored");
+        return MORTISE_S_INVALID;
+    }
+    mortise_host_settle(s, msg->status, &words);
+    if (s->inside)
+        pthread_mutex_unlock(&s->lock); /* delivered when it returns */
+    else
+        mortise_host_deliver(i, s);
+    return MORTISE_S_OK;
+}
+
+static mortise_status take_fail(struct mortise_instance *i,
+                                const struct mortise_wire *msg)
+{
+    struct mortise_cell *s;
+    struct mortise_words words;
+
+    make_words(i, &words, msg);
+    if (msg->call == 0) {
+        pthread_mutex_lock(&i->lock);
+        i->words = words;
+        pthread_mutex_unlock(&i->lock);
+        return MORTISE_S_OK;
+    }
+    s = mortise_calls_by_handle(&i->calls, msg->call);
+    if (s == NULL)
+        return MORTISE_S_STALE;
+    if (s->open && !s->finished)
+        s->words = words;
+    pthread_mutex_unlock(&s->lock);
+    return MORTISE_S_OK;
+}
+
+/* ---- asking ---------------------------------------------------------------
+ */
+
+/* The manifest's own string for a method, or NULL when it does not ask for
+ * it. */
+static const char *granted(struct mortise_instance *i, mortise_str method)
+{
+    char name[METHOD_MAX];
+
+    for (size_t k = 0; k < i->manifest->n_methods; k++)
+        if (is_word(method, i->manifest->methods[k]))
+            return i->manifest->methods[k];
+    mortise_host_text(name, sizeof name, method);
+    mortise_host_log(i, MORTISE_LOG_WARN,
+                     "asks for %s, which requires.methods of its manifest does "
+                     "not list: denied",
+                     name);
+    return NULL;
+}
+
+/* The open, uncancelled call of an ask, locked; NULL and why not. */
+static struct mortise_cell *asking(struct mortise_instance *i,
+                                   mortise_call call, mortise_status *why)
+{
+    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, call);
+
+    if (s == NULL) {
+        *why = MORTISE_S_STALE;
+        return NULL;
+    }
+    *why = !s->open || s->finished ? MORTISE_S_STALE
+           : s->cancelled          ? MORTISE_S_CANCELLED
+                                   : MORTISE_S_OK;
+    if (*why == MORTISE_S_OK)
+        return s;
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* Note an ask; *why says how it went.  Gives the owner's id of the call. */
+static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
+                         uint64_t ask, mortise_answer_fn *fn, void *ud,
+                         mortise_status *why)
+{
+    struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
+    struct mortise_cell *s = asking(i, call, why);
+    uint64_t id = 0;
+
+    if (s != NULL && a == NULL)
+        *why = MORTISE_S_NOMEM;
+    else if (s != NULL &&
+             (!may_pend(s) || s->threading != MORTISE_THREAD_ASYNC))
+        *why = MORTISE_S_UNSUPPORTED;
+    if (*why == MORTISE_S_OK) {
+        *a = (struct mortise_ask){s->asks, ask, fn, ud};
+        s->asks = a;
+        s->pins++;
+        id = s->id;
+        a = NULL;
+    }
+    if (s != NULL)
+        pthread_mutex_unlock(&s->lock);
+    mortise_release(i->mem, a, sizeof *a);
+    return id;
+}
+
+/* Note that the calling thread will wait; the same otherwise. */
+static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
+                          uint64_t ask, mortise_status *why)
+{
+    struct mortise_cell *s = asking(i, call, why);
+    uint64_t id = 0;
+
+    if (s == NULL)
+        return 0;
+    if (s->threading != MORTISE_THREAD_BLOCKING || !s->inside ||
+        !pthread_equal(s->thread, pthread_self()))
+        *why = MORTISE_S_UNSUPPORTED;
+    else {
+        s->waiting = ask;
+        id = s->id;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return id;
+}
+
+/* Hand the ask to the engine, through the wire. */
+static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
+                              uint64_t ask, const char *method,
+                              mortise_str body)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_ASK,
+                               .call = id,
+                               .ask = ask,
+                               .name = {method, strlen(method)},
+                               .body = cut(body, UINT64_MAX)};
+    struct mortise_wire_held held;
+
+    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK)
+        return MORTISE_S_NOMEM;
+    i->ops.ask(i->ops.ud, id, msg.ask, method,
+               msg.body.p != NULL ? msg.body.p : "", (size_t)msg.body.n);
+    mortise_wire_release(&held);
+    return MORTISE_S_OK;
+}
+
+/* An ask that could not be handed on: as if it had never been. */
+static void forget_ask(struct mortise_instance *i, mortise_call call,
+                       uint64_t ask)
+{
+    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, call);
+    struct mortise_ask **at, *a;
+
+    if (s == NULL)
+        return;
+    if (s->waiting == ask)
+        s->waiting = 0;
+    for (at = &s->asks; *at != NULL && (*at)->id != ask; at = &(*at)->next)
+        ;
+    a = *at;
+    if (a == NULL) {
+        pthread_mutex_unlock(&s->lock);
+        return;
+    }
+    *at = a->next;
+    mortise_host_unpin(i, s, 1);
+    mortise_release(i->mem, a, sizeof *a);
+}
+
+static mortise_status host_ask(mortise_host *h, mortise_call call,
+                               mortise_str method, mortise_str body,
+                               mortise_answer_fn *on_answer, void *ud)
+{
+    struct mortise_instance *i = h->instance;
+    uint64_t ask = atomic_fetch_add(&i->last_ask, 1) + 1, id;
+    const char *name = granted(i, method);
+    mortise_status status = MORTISE_S_OK;
+
+    if (name == NULL)
+        return MORTISE_S_DENIED;
+    if (on_answer == NULL || body.n > MORTISE_OUTPUT_MAX)
+        return MORTISE_S_INVALID;
+    if (i->ops.ask == NULL)
+        return MORTISE_S_UNSUPPORTED;
+    id = note_ask(i, call, ask, on_answer, ud, &status);
+    if (status != MORTISE_S_OK)
+        return status;
+    status = pass_on(i, id, ask, name, body);
+    if (status == MORTISE_S_OK)
+        return MORTISE_S_PENDING;
+    forget_ask(i, call, ask);
+    return status;
+}
+
+/* Until the answer is there, or the call was cancelled or abandoned. */
+static mortise_status await(struct mortise_instance *i, mortise_call call,
+                            uint64_t ask, mortise_str *answer)
+{
+    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, call);
+    mortise_status status;
+
+    if (s == NULL)
+        return MORTISE_S_STALE; /* not while it is inside; for the reader */
+    while (s->waiting == ask)
+        pthread_cond_wait(&s->answered, &s->lock);
+    status = s->answer_status;
+    *answer = mortise_str_of(s->answer.p, s->answer.n);
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+static mortise_status host_ask_wait(mortise_host *h, mortise_call call,
+                                    mortise_str method, mortise_str body,
+                                    mortise_str *answer)
+{
+    struct mortise_instance *i = h->instance;
+    uint64_t ask = atomic_fetch_add(&i->last_ask, 1) + 1, id;
+    const char *name = granted(i, method);
+    mortise_status status = MORTISE_S_OK;
+
+    *answer = (mortise_str){"", 0};
+    if (name == NULL)
+        return MORTISE_S_DENIED;
+    if (body.n > MORTISE_OUTPUT_MAX)
+        return MORTISE_S_INVALID;
+    if (i->ops.ask == NULL)
+        return MORTISE_S_UNSUPPORTED;
+    id = note_wait(i, call, ask, &status);
+    if (status != MORTISE_S_OK)
+        return status;
+    status = pass_on(i, id, ask, name, body);
+    if (status == MORTISE_S_OK)
+        return await(i, call, ask, answer);
+    forget_ask(i, call, ask);
+    return status;
+}
+
+void mortise_host_answer_all(struct mortise_instance *i, struct mortise_cell *s)
+{
+    static const mortise_str why = {"cancelled", 9};
+    struct mortise_ask *list = s->asks, *a;
+    unsigned n = 0;
+
+    s->asks = NULL;
+    if (s->waiting != 0) {
+        s->waiting = 0;
+        s->answer_status = MORTISE_S_CANCELLED;
+        mortise_buf_clear(&s->answer);
+        pthread_cond_signal(&s->answered);
+    }
+    pthread_mutex_unlock(&s->lock);
+    while (list != NULL) {
+        a = list;
+        list = a->next;
+        a->fn(a->ud, MORTISE_S_CANCELLED, why);
+        mortise_release(i->mem, a, sizeof *a);
+        n++;
+    }
+    if (n == 0)
+        return;
+    pthread_mutex_lock(&s->lock);
+    mortise_host_unpin(i, s, n);
+}
+
+/* ---- the table ------------------------------------------------------------
+ */
+
+int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+#ifdef MORTISE_WIRE_LOOPBACK
+    return mortise_wire_cross(msg, held, mem, err);
+#else
+    (void)msg;
+    (void)err;
+    *held = (struct mortise_wire_held){.mem = mem};
+    return MORTISE_OK;
+#endif
+}
+
+static mortise_status serve(struct mortise_instance *i,
+                            const struct mortise_wire *msg)
+{
+    switch (msg->type) {
+    case MORTISE_WIRE_LOG:
+        return take_log(i, msg);
+    case MORTISE_WIRE_EMIT:
+        return take_emit(i, msg);
+    case MORTISE_WIRE_FINISH:
+        return take_finish(i, msg);
+    case MORTISE_WIRE_FAIL:
+        return take_fail(i, msg);
+    default:
+        return MORTISE_S_UNSUPPORTED;
+    }
+}
+
+/* A message that could not be carried (4). */
+static mortise_status lose(struct mortise_instance *i,
+                           const struct mortise_wire *msg)
+{
+    struct mortise_wire bare = {
+        .type = msg->type, .call = msg->call, .status = MORTISE_S_NOMEM};
+    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, msg->call);
+
+    if (s != NULL) {
+        s->lost = s->lost || msg->type != MORTISE_WIRE_FAIL;
+        pthread_mutex_unlock(&s->lock);
+    }
+    if (msg->type == MORTISE_WIRE_FINISH)
+        return serve(i, &bare);
+    return MORTISE_S_NOMEM;
+}
+
+static mortise_status from_plugin(mortise_host *h, struct mortise_wire *msg)
+{
+    struct mortise_wire_held held = {0};
+    mortise_status status;
+
+    /* A body too large for the wire is too large for everything; it is refused
+     * by its length, unread. */
+    if (msg->body.n <= MORTISE_WIRE_BODY_MAX &&
+        mortise_host_carry(msg, &held, h->instance->mem, NULL) != MORTISE_OK)
+        return lose(h->instance, msg);
+    status = serve(h->instance, msg);
+    if (held.mem != NULL)
+        mortise_wire_release(&held);
+    return status;
+}
+
+static void host_log(mortise_host *h, int32_t level, mortise_str text)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_LOG,
+                               .level = level,
+                               .message = cut(text, MORTISE_WORDS_MAX)};
+
+    from_plugin(h, &msg);
+}
+
+static mortise_status host_emit(mortise_host *h, mortise_call call,
+                                mortise_str kind, mortise_str chunk)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_EMIT,
+                               .call = call,
+                               .name = cut(kind, METHOD_MAX),
+                               .body = cut(chunk, UINT64_MAX)};
+
+    return from_plugin(h, &msg);
+}
+
+static mortise_status host_finish(mortise_host *h, mortise_call call,
+                                  mortise_status status, mortise_str text,
+                                  mortise_str detail)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_FINISH,
+                               .call = call,
+                               .status = status,
+                               .message = cut(text, MORTISE_WORDS_MAX),
+                               .detail = cut(detail, DETAIL_MAX + 1)};
+
+    return from_plugin(h, &msg);
+}
+
+static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
+                      mortise_str detail)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_FAIL,
+                               .call = call,
+                               .message = cut(text, MORTISE_WORDS_MAX),
+                               .detail = cut(detail, DETAIL_MAX + 1)};
+
+    from_plugin(h, &msg);
+}
+
+static int32_t host_cancelled(mortise_host *h, mortise_call call)
+{
+    return mortise_calls_stopped(&h->instance->calls, call);
+}
+
+static uint64_t host_now_ns(mortise_host *h)
+{
+    (void)h;
+    return mortise_mono_ns();
+}
+
+const mortise_host_api mortise_host_functions = {
+    .size = sizeof(mortise_host_api),
+    .abi_major = MORTISE_ABI_MAJOR,
+    .abi_minor = MORTISE_ABI_MINOR,
+    .log = host_log,
+    .emit = host_emit,
+    .finish = host_finish,
+    .fail = host_fail,
+    .cancelled = host_cancelled,
+    .now_ns = host_now_ns,
+    .ask = host_ask,
+    .ask_wait = host_ask_wait,
+};

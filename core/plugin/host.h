@@ -1,0 +1,61 @@
+/* host.h -- the inside of an instance, shared by instance.c (calls into the
+ * plugin) and host.c (what the plugin calls). */
+#ifndef MORTISE_PLUGIN_HOST_H
+#define MORTISE_PLUGIN_HOST_H
+
+#include "plugin/calls.h"
+
+/* The opaque thing that a plugin is handed. */
+struct mortise_host {
+    struct mortise_instance *instance;
+};
+
+struct mortise_instance {
+    struct mortise_host host;
+    const struct mortise_mem *mem;
+    const struct mortise_plugin *plugin;
+    const struct mortise_manifest *manifest;
+    struct mortise_instance_ops ops;
+    mortise_inst *inst;
+    const mortise_executor *executor;   /* NULL: not provided */
+    const mortise_guardrail *guardrail; /* NULL: not provided */
+    struct mortise_calls calls;
+    _Atomic uint64_t last_ask;
+    _Atomic unsigned scolded; /* bits: said once, not again */
+    atomic_bool closing;
+    pthread_mutex_t lock;       /* guards words */
+    struct mortise_words words; /* for create() */
+};
+
+/* What create() gets. */
+extern const mortise_host_api mortise_host_functions;
+
+/* In the loopback build: msg through bytes and back; else nothing. */
+int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,
+                       const struct mortise_mem *mem, struct mortise_err *err);
+
+/* printf into the log, in the plugin's name. */
+void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
+                      ...) MORTISE_PRINTF(3, 4);
+
+/* Settle the outcome of a call that has none yet.  Slot locked. */
+void mortise_host_settle(struct mortise_cell *s, mortise_status status,
+                         const struct mortise_words *words);
+/* Tell `done`.  Takes over the slot's lock and the call's pin. */
+void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s);
+/* Take n pins off; the slot is unlocked, and free behind the last. */
+void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
+                        unsigned n);
+/* Answer everything that a call has asked: it was cancelled or has ended.
+ * Takes the slot locked, unlocks it. */
+void mortise_host_answer_all(struct mortise_instance *i,
+                             struct mortise_cell *s);
+/* What a plugin said, made fit for people and logs. */
+void mortise_host_text(char *out, size_t size, mortise_str s);
+
+static inline mortise_str mortise_str_of(const char *s, size_t n)
+{
+    return (mortise_str){s, n};
+}
+
+#endif

@@ -1,0 +1,727 @@
+/* instance.c -- a created plugin, and calls into it.
+ *
+ * A plugin is code of strangers that we call and that calls us back from any
+ * thread.  What stands between its mistakes and a run:
+ *
+ *   (1) Each accepted call ends exactly once: `done` is told once, or the call
+ *       was abandoned and is never told.  Finishing twice, late, or after an
+ *       error return changes nothing.
+ *   (2) `done` comes when the call is settled *and* the plugin's function for
+ *       it is off the stack, so its owner may call the plugin again from there
+ *       without meeting a lock that the plugin holds.
+ *   (3) What a pending call was lent stays until it finishes, even when it was
+ *       abandoned meanwhile; copies are made only for calls that may pend.
+ *   (4) Pending is for async and blocking executors.  From an inline one, or
+ *       from a guardrail, it is an error.
+ *   (5) A plugin that does not quiesce, hangs in quiesce(), or claims to be
+ *       quiet while a function of its is on a stack, is leaked: freeing what it
+ *       still uses would be worse.
+ *
+ * Slots (calls.h) carry a call's state; the slot's lock is never held while the
+ * plugin or the engine runs.  A call's life: open and inside -> [finished] ->
+ * returned -> delivered, or open and inside -> returned pending -> finished and
+ * delivered; abandon() cuts in anywhere before the delivery.
+ */
+#include "plugin/host.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+_Static_assert(MORTISE_LOG_ERROR == MORTISE_LEVEL_ERROR &&
+                   MORTISE_LOG_DEBUG == MORTISE_LEVEL_DEBUG,
+               "levels cross as they are");
+
+const struct mortise_manifest *
+mortise_instance_manifest(const struct mortise_instance *i)
+{
+    return i->manifest;
+}
+
+size_t mortise_instance_open_calls(const struct mortise_instance *i)
+{
+    return atomic_load(&i->calls.open);
+}
+
+/* ---- into the plugin ------------------------------------------------------
+ */
+
+static const struct mortise_provides *provides(const struct mortise_instance *i,
+                                               enum mortise_call_kind kind)
+{
+    return kind == MORTISE_CALL_CHECK ? &i->manifest->guardrail
+                                      : &i->manifest->executor;
+}
+
+/* Why a call cannot be made at all. */
+static int admit(const struct mortise_instance *i,
+                 const struct mortise_call *call, struct mortise_err *err)
+{
+    const char *name = i->manifest->name;
+
+    assert(call->id != 0);
+    if (i->closing)
+        return mortise_fail(err, MORTISE_ESTATE, "plugin %s is closing", name);
+    if (!provides(i, call->kind)->present)
+        return mortise_fail(err, MORTISE_EINVAL, "plugin %s is no %s", name,
+                            call->kind == MORTISE_CALL_CHECK ? "guardrail"
+                                                             : "executor");
+    if (call->kind != MORTISE_CALL_CHECK &&
+        mortise_manifest_op(i->manifest, call->operation) == NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "plugin %s has no operation %s", name,
+                            call->operation);
+    if (call->kind == MORTISE_CALL_RECONCILE &&
+        (i->executor->reconcile == NULL ||
+         !mortise_manifest_op(i->manifest, call->operation)->reconcile))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "plugin %s cannot reconcile %s", name,
+                            call->operation);
+    return MORTISE_OK;
+}
+
+static mortise_str zstr(const char *s)
+{
+    return mortise_str_of(s, strlen(s));
+}
+
+static struct mortise_wire message(const struct mortise_call *call,
+                                   uint64_t handle)
+{
+    static const enum mortise_wire_type types[] = {
+        [MORTISE_CALL_EXECUTE] = MORTISE_WIRE_EXECUTE,
+        [MORTISE_CALL_RECONCILE] = MORTISE_WIRE_RECONCILE,
+        [MORTISE_CALL_CHECK] = MORTISE_WIRE_CHECK,
+    };
+
+    return (struct mortise_wire){
+        .type = types[call->kind],
+        .call = handle,
+        .deadline_ns = call->deadline_ns,
+        .attempt = call->attempt,
+        .visit = call->visit,
+        .stage = call->kind == MORTISE_CALL_CHECK ? call->stage : 0,
+        .name = zstr(call->operation),
+        .run_id = zstr(call->run_id),
+        .node_path = zstr(call->node_path),
+        .idempotency_key = zstr(call->idempotency_key),
+        .trace_parent = {"", 0},
+        .body = {call->body, call->body_size},
+    };
+}
+
+/* Copy one string behind the last and point to the copy. */
+static void keep_str(mortise_str *s, char **to)
+{
+    if (s->n != 0)
+        memcpy(*to, s->p, (size_t)s->n);
+    s->p = *to;
+    *to += s->n;
+}
+
+/* The strings of msg in one block of ours, held like a decoded message. */
+static int copy_message(struct mortise_wire *m, struct mortise_wire_held *held,
+                        const struct mortise_mem *mem)
+{
+    mortise_str *all[] = {&m->name, &m->run_id, &m->node_path,
+                          &m->idempotency_key, &m->body};
+    char *to;
+
+    *held = (struct mortise_wire_held){.mem = mem};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        held->n += (size_t)all[k]->n;
+    held->p = to = mortise_alloc(mem, held->n);
+    if (to == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        keep_str(all[k], &to);
+    return MORTISE_OK;
+}
+
+/* What the plugin is lent must outlive a pending call; what it is lent until it
+ * returns may be the caller's own. */
+static int hold(struct mortise_instance *i, struct mortise_wire *msg,
+                struct mortise_wire_held *held, bool may_pend,
+                struct mortise_err *err)
+{
+#ifndef MORTISE_WIRE_LOOPBACK
+    if (may_pend)
+        return copy_message(msg, held, i->mem) == MORTISE_OK
+                   ? MORTISE_OK
+                   : mortise_nomem(err);
+#else
+    (void)may_pend;
+    (void)copy_message;
+#endif
+    return mortise_host_carry(msg, held, i->mem, err);
+}
+
+/* A slot for the call, open and with the plugin inside; unlocked. */
+static struct mortise_cell *begin(struct mortise_instance *i,
+                                  const struct mortise_call *call,
+                                  uint64_t *handle)
+{
+    struct mortise_cell *s = mortise_calls_take(&i->calls, call->id, handle);
+
+    if (s == NULL)
+        return NULL;
+    pthread_mutex_lock(&s->lock);
+    s->handle = *handle;
+    s->id = call->id;
+    s->kind = call->kind;
+    s->threading = provides(i, call->kind)->threading;
+    s->thread = pthread_self();
+    s->pins = 1;
+    s->open = s->inside = true;
+    s->finished = s->cancelled = s->overflow = s->lost = s->violation = false;
+    s->has_output = false;
+    s->words.message[0] = s->words.code[0] = '\0';
+    s->words.class = NULL;
+    s->waiting = 0;
+    atomic_store(&s->live, *handle);
+    atomic_fetch_add(&i->calls.open, 1);
+    pthread_mutex_unlock(&s->lock);
+    return s;
+}
+
+static void fill_request(mortise_request *r, const struct mortise_wire *m)
+{
+    *r = (mortise_request){
+        .size = sizeof *r,
+        .call = m->call,
+        .deadline_ns = m->deadline_ns,
+        .attempt = m->attempt,
+        .visit = m->visit,
+        .operation = m->name,
+        .body = m->body,
+        .run_id = m->run_id,
+        .node_path = m->node_path,
+        .idempotency_key = m->idempotency_key,
+        .trace_parent = m->trace_parent,
+    };
+}
+
+/* The plugin's function; what it returned, as a message. */
+static struct mortise_wire enter(struct mortise_instance *i,
+                                 const struct mortise_wire *msg,
+                                 const mortise_request *request)
+{
+    struct mortise_wire ret = {.type = MORTISE_WIRE_RETURN, .call = msg->call};
+    mortise_verdict verdict = {.size = sizeof verdict};
+
+    switch (msg->type) {
+    case MORTISE_WIRE_EXECUTE:
+        ret.status = i->executor->execute(i->inst, request);
+        break;
+    case MORTISE_WIRE_RECONCILE:
+        ret.status = i->executor->reconcile(i->inst, request);
+        break;
+    default:
+        ret.status =
+            i->guardrail->check(i->inst, msg->stage, request, &verdict);
+        ret.violation = verdict.violation != 0;
+        ret.message = verdict.reason;
+        if (ret.message.n > MORTISE_WORDS_MAX)
+            ret.message.n = MORTISE_WORDS_MAX;
+        break;
+    }
+    return ret;
+}
+
+static void settle_oddity(struct mortise_cell *s, const char *what)
+{
+    struct mortise_words words = {.class = "permanent"};
+
+    snprintf(words.message, sizeof words.message, "%s", what);
+    s->words = (struct mortise_words){0};
+    mortise_host_settle(s, MORTISE_S_FAILED, &words);
+}
+
+/* The outcome that a return value alone decides.  Slot locked. */
+static void settle_return(struct mortise_cell *s,
+                          const struct mortise_wire *ret)
+{
+    if (ret->status == MORTISE_S_PENDING)
+        settle_oddity(s, s->kind == MORTISE_CALL_CHECK
+                             ? "check() returned pending; a guardrail must "
+                               "decide before it returns"
+                             : "execute() returned pending, but the manifest "
+                               "says threading: inline");
+    else if (ret->status > 0)
+        settle_oddity(s, "returned a status that does not exist");
+    else
+        mortise_host_settle(s, ret->status, NULL);
+    if (s->status == MORTISE_S_OK && ret->violation != 0) {
+        s->violation = true;
+        mortise_host_text(s->words.message, sizeof s->words.message,
+                          ret->message);
+    }
+}
+
+/* The plugin's function is off the stack. */
+static void returned(struct mortise_instance *i, struct mortise_cell *s,
+                     const struct mortise_wire *ret)
+{
+    bool pending = ret->status == MORTISE_S_PENDING &&
+                   s->kind != MORTISE_CALL_CHECK &&
+                   s->threading != MORTISE_THREAD_INLINE;
+    bool twice;
+
+    pthread_mutex_lock(&s->lock);
+    s->inside = false;
+    twice = s->finished && s->open && !pending;
+    if (pending && !s->finished) {
+        pthread_mutex_unlock(&s->lock); /* its pin stays until it finishes */
+        return;
+    }
+    if (!s->open) { /* abandoned meanwhile */
+        mortise_host_unpin(i, s, 1);
+        return;
+    }
+    if (!s->finished)
+        settle_return(s, ret);
+    mortise_host_deliver(i, s);
+    if (twice)
+        mortise_host_log(i, MORTISE_LOG_WARN,
+                         "returned %d for a call that it had finished: ignored",
+                         (int)ret->status);
+}
+
+int mortise_instance_call(struct mortise_instance *i,
+                          const struct mortise_call *call,
+                          struct mortise_err *err)
+{
+    struct mortise_wire msg, ret;
+    struct mortise_wire_held held;
+    struct mortise_cell *s;
+    bool may_pend;
+    uint64_t handle;
+    int rv = admit(i, call, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    may_pend = call->kind != MORTISE_CALL_CHECK &&
+               i->manifest->executor.threading != MORTISE_THREAD_INLINE;
+    msg = message(call, 0);
+    rv = hold(i, &msg, &held, may_pend, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    s = begin(i, call, &handle);
+    if (s == NULL) {
+        mortise_wire_release(&held);
+        return mortise_nomem(err);
+    }
+    msg.call = handle;
+    s->held = held; /* nobody else looks before the call has ended */
+    fill_request(&s->request, &msg);
+    ret = enter(i, &msg, &s->request);
+    if (mortise_host_carry(&ret, &held, i->mem, NULL) != MORTISE_OK)
+        ret = (struct mortise_wire){.status = MORTISE_S_NOMEM};
+    returned(i, s, &ret);
+    mortise_wire_release(&held);
+    return MORTISE_OK;
+}
+
+/* ---- cancel, abandon, answer ----------------------------------------------
+ */
+
+bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
+{
+    struct mortise_cell *s = mortise_calls_by_id(&i->calls, call);
+    struct mortise_wire msg = {.type = MORTISE_WIRE_CANCEL};
+    struct mortise_wire_held held;
+    bool tell;
+
+    if (s == NULL)
+        return false;
+    if (!s->open) {
+        pthread_mutex_unlock(&s->lock);
+        return false;
+    }
+    tell = !s->cancelled && !s->finished;
+    s->cancelled = true;
+    atomic_store(&s->live, 0);
+    msg.call = s->handle;
+    mortise_host_answer_all(i, s);
+    if (tell && mortise_host_carry(&msg, &held, i->mem, NULL) == MORTISE_OK) {
+        i->plugin->cancel(i->inst, msg.call);
+        mortise_wire_release(&held);
+    }
+    return true;
+}
+
+bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call)
+{
+    struct mortise_cell *s = mortise_calls_by_id(&i->calls, call);
+    bool was_open = s != NULL && s->open;
+
+    if (was_open) {
+        s->open = false;
+        atomic_store(&s->live, 0);
+        atomic_fetch_sub(&i->calls.open, 1);
+        mortise_host_answer_all(i, s);
+    } else if (s != NULL) {
+        pthread_mutex_unlock(&s->lock);
+    }
+    return was_open;
+}
+
+/* Take an ask out of its call's list.  Slot locked. */
+static struct mortise_ask *unlink_ask(struct mortise_cell *s, uint64_t ask)
+{
+    struct mortise_ask **at = &s->asks, *a;
+
+    while (*at != NULL && (*at)->id != ask)
+        at = &(*at)->next;
+    a = *at;
+    if (a != NULL)
+        *at = a->next;
+    return a;
+}
+
+/* Wake the worker that waits for this answer.  Takes the slot locked. */
+static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
+{
+    mortise_buf_clear(&s->answer);
+    mortise_buf_put(&s->answer, msg->body.p, (size_t)msg->body.n);
+    s->answer_status =
+        s->answer.failed ? MORTISE_S_NOMEM : (mortise_status)msg->status;
+    s->waiting = 0;
+    pthread_cond_signal(&s->answered);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void deliver_answer(struct mortise_instance *i, uint64_t call,
+                           const struct mortise_wire *msg)
+{
+    struct mortise_cell *s = mortise_calls_by_id(&i->calls, call);
+    struct mortise_ask *a;
+    bool ended;
+
+    if (s == NULL)
+        return;
+    if (s->waiting == msg->ask) {
+        wake(s, msg);
+        return;
+    }
+    a = unlink_ask(s, msg->ask);
+    ended = !s->open || s->finished;
+    pthread_mutex_unlock(&s->lock);
+    if (a == NULL)
+        return; /* answered when its call was cancelled */
+    a->fn(a->ud, ended ? MORTISE_S_CANCELLED : msg->status,
+          ended ? zstr("the call has ended") : msg->body);
+    mortise_release(i->mem, a, sizeof *a);
+    pthread_mutex_lock(&s->lock);
+    mortise_host_unpin(i, s, 1);
+}
+
+void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
+                             uint64_t ask, int32_t status, const char *answer,
+                             size_t n)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_ANSWER,
+                               .ask = ask,
+                               .status = status,
+                               .body = {answer, n}};
+    struct mortise_wire_held held;
+
+    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
+        /* It must not wait for good. */
+        msg.status = MORTISE_S_NOMEM;
+        msg.body = zstr("memory ran out for the answer");
+        deliver_answer(i, call, &msg);
+        return;
+    }
+    deliver_answer(i, call, &msg);
+    mortise_wire_release(&held);
+}
+
+/* ---- create ---------------------------------------------------------------
+ */
+
+static int no_interface(const struct mortise_instance *i, const char *what,
+                        struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "plugin %s: its manifest provides %s and the module "
+                        "does not; build and sign them together",
+                        i->manifest->name, what);
+}
+
+static int find_executor(struct mortise_instance *i, struct mortise_err *err)
+{
+    const struct mortise_manifest *m = i->manifest;
+    const mortise_executor *x =
+        i->plugin->get_interface(i->inst, MORTISE_EXECUTOR_1);
+
+    if (x == NULL || x->size < sizeof *x || x->execute == NULL)
+        return no_interface(i, MORTISE_EXECUTOR_1, err);
+    for (size_t k = 0; k < m->n_ops; k++)
+        if (m->ops[k].reconcile && x->reconcile == NULL)
+            return no_interface(i, "reconcile for an operation", err);
+    i->executor = x;
+    return MORTISE_OK;
+}
+
+static int find_guardrail(struct mortise_instance *i, struct mortise_err *err)
+{
+    const mortise_guardrail *g =
+        i->plugin->get_interface(i->inst, MORTISE_GUARDRAIL_1);
+
+    if (g == NULL || g->size < sizeof *g || g->check == NULL)
+        return no_interface(i, MORTISE_GUARDRAIL_1, err);
+    i->guardrail = g;
+    return MORTISE_OK;
+}
+
+static int find_interfaces(struct mortise_instance *i, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (i->manifest->executor.present)
+        rv = find_executor(i, err);
+    if (rv == MORTISE_OK && i->manifest->guardrail.present)
+        rv = find_guardrail(i, err);
+    return rv;
+}
+
+static int create(struct mortise_instance *i, const char *config, size_t n,
+                  struct mortise_err *err)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_CREATE,
+                               .body = {config, n}};
+    struct mortise_wire_held held;
+    mortise_status status;
+    int rv = mortise_host_carry(&msg, &held, i->mem, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    status = i->plugin->create(&i->host, &mortise_host_functions, msg.body,
+                               &i->inst);
+    mortise_wire_release(&held);
+    if (status == MORTISE_S_OK && i->inst != NULL)
+        return MORTISE_OK;
+    if (status == MORTISE_S_OK)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "plugin %s: create() says OK and made nothing",
+                            i->manifest->name);
+    i->inst = NULL;
+    return mortise_fail(
+        err, status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
+        "plugin %s could not be created: %s", i->manifest->name,
+        i->words.message[0] != '\0' ? i->words.message : "it does not say why");
+}
+
+static void release(struct mortise_instance *i)
+{
+    mortise_calls_finish(&i->calls);
+    pthread_mutex_destroy(&i->lock);
+    mortise_release(i->mem, i, sizeof *i);
+}
+
+int mortise_instance_open(struct mortise_instance **out,
+                          const struct mortise_mem *mem,
+                          const struct mortise_plugin *plugin,
+                          const struct mortise_manifest *manifest,
+                          const struct mortise_instance_ops *ops,
+                          const char *config, size_t n, bool *leaked,
+                          struct mortise_err *err)
+{
+    struct mortise_instance *i = mortise_zalloc(mem, sizeof *i);
+    int rv;
+
+    *out = NULL;
+    *leaked = false;
+    if (i == NULL)
+        return mortise_nomem(err);
+    i->host.instance = i;
+    i->mem = mem;
+    i->plugin = plugin;
+    i->manifest = manifest;
+    i->ops = *ops;
+    if (mortise_calls_init(&i->calls, mem) != MORTISE_OK) {
+        mortise_release(mem, i, sizeof *i);
+        return mortise_nomem(err);
+    }
+    pthread_mutex_init(&i->lock, NULL);
+    rv = create(i, config, n, err);
+    if (rv != MORTISE_OK) {
+        release(i);
+        return rv;
+    }
+    rv = find_interfaces(i, err);
+    if (rv != MORTISE_OK) {
+        *leaked = !mortise_instance_close(i, 1000);
+        return rv;
+    }
+    *out = i;
+    return MORTISE_OK;
+}
+
+/* ---- quiesce and destroy --------------------------------------------------
+ */
+
+/* quiesce() on a thread of its own: one that never returns must not take the
+ * engine along.  Whoever comes last frees this. */
+struct farewell {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t over;
+    bool returned, deserted;
+    mortise_status status;
+    struct mortise_instance *instance;
+    uint64_t deadline_ns;
+};
+
+static void free_farewell(struct farewell *f)
+{
+    pthread_cond_destroy(&f->over);
+    pthread_mutex_destroy(&f->lock);
+    mortise_release(&mortise_heap, f, sizeof *f);
+}
+
+static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
+{
+    struct mortise_wire msg = {.type = MORTISE_WIRE_QUIESCE,
+                               .deadline_ns = deadline_ns};
+    struct mortise_wire_held held;
+    mortise_status status;
+
+    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK)
+        return MORTISE_S_NOMEM;
+    status = i->plugin->quiesce(i->inst, msg.deadline_ns);
+    mortise_wire_release(&held);
+    return status;
+}
+
+static void *say_farewell(void *ud)
+{
+    struct farewell *f = ud;
+    mortise_status status = quiesce(f->instance, f->deadline_ns);
+    bool deserted;
+
+    pthread_mutex_lock(&f->lock);
+    f->returned = true;
+    f->status = status;
+    deserted = f->deserted;
+    pthread_cond_signal(&f->over);
+    pthread_mutex_unlock(&f->lock);
+    if (deserted)
+        free_farewell(f);
+    return NULL;
+}
+
+/* Wait for the thread until the deadline; false: it still runs. */
+static bool await_farewell(struct farewell *f)
+{
+    struct timespec until = {
+        .tv_sec = (time_t)(f->deadline_ns / 1000000000),
+        .tv_nsec = (long)(f->deadline_ns % 1000000000),
+    };
+    bool returned;
+    int rv = 0;
+
+    pthread_mutex_lock(&f->lock);
+    while (!f->returned && rv != ETIMEDOUT)
+        rv = pthread_cond_timedwait(&f->over, &f->lock, &until);
+    returned = f->returned;
+    f->deserted = !returned;
+    pthread_mutex_unlock(&f->lock);
+    return returned;
+}
+
+static struct farewell *new_farewell(struct mortise_instance *i,
+                                     uint64_t deadline_ns)
+{
+    struct farewell *f = mortise_zalloc(&mortise_heap, sizeof *f);
+    pthread_condattr_t attr;
+
+    if (f == NULL)
+        return NULL;
+    f->instance = i;
+    f->deadline_ns = deadline_ns;
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&f->over, &attr);
+    pthread_condattr_destroy(&attr);
+    return f;
+}
+
+/* Is it quiet, by its own word, in time? */
+static bool quiesces(struct mortise_instance *i, uint64_t deadline_ns)
+{
+    struct farewell *f = new_farewell(i, deadline_ns);
+    mortise_status status;
+    pthread_t thread;
+
+    if (f == NULL)
+        return false;
+    if (pthread_create(&thread, NULL, say_farewell, f) != 0) {
+        free_farewell(f);
+        return false;
+    }
+    if (!await_farewell(f)) {
+        pthread_detach(thread);
+        return false;
+    }
+    pthread_join(thread, NULL);
+    status = f->status;
+    free_farewell(f);
+    return status == MORTISE_S_OK;
+}
+
+static void stop_call(struct mortise_cell *s, void *ud)
+{
+    struct mortise_instance *i = ud;
+    bool open;
+    uint64_t id;
+
+    pthread_mutex_lock(&s->lock);
+    open = s->handle != 0 && s->open;
+    id = s->id;
+    if (s->handle != 0 && !open)
+        mortise_host_answer_all(i, s); /* asks of a call that has ended */
+    else
+        pthread_mutex_unlock(&s->lock);
+    if (open)
+        mortise_instance_cancel(i, id);
+}
+
+static void note_inside(struct mortise_cell *s, void *ud)
+{
+    bool *any = ud;
+
+    pthread_mutex_lock(&s->lock);
+    *any = *any || (s->handle != 0 && s->inside);
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
+{
+    bool inside = false;
+
+    i->closing = true;
+    mortise_calls_each(&i->calls, stop_call, i);
+    if (!quiesces(i, mortise_mono_ns() + timeout_ms * 1000000)) {
+        mortise_host_log(i, MORTISE_LOG_ERROR,
+                         "did not quiesce within %llu ms: its memory and "
+                         "threads are left as they are",
+                         (unsigned long long)timeout_ms);
+        return false;
+    }
+    mortise_calls_each(&i->calls, note_inside, &inside);
+    if (inside) {
+        mortise_host_log(i, MORTISE_LOG_ERROR,
+                         "says that it is quiet while a call is still inside "
+                         "it: its memory is left as it is");
+        return false;
+    }
+    i->plugin->destroy(i->inst);
+    release(i);
+    return true;
+}

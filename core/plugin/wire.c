@@ -1,0 +1,341 @@
+/* wire.c -- calls as bytes.
+ *
+ * The format, little-endian:
+ *
+ *   u8 version (1) | u8 type | u16 flags | u64 call | fields | body
+ *
+ * `fields` are those that the type has, in the order of enum field below;
+ * numbers as they are, strings as u32 length and bytes.  The body, for types
+ * that have one, comes last: u64 length and bytes, or with the flag IN_MEMFD
+ * only the length, and the bytes are all that a sealed memfd holds.
+ *
+ * What we promise:
+ *
+ *   (1) A decoder never leaves its packet, and accepts exactly what an encoder
+ *       writes: a cut message, bytes behind it, an unknown type, flag or
+ *       version are refused.
+ *   (2) Bytes in a memfd cannot change while they are read: it is sealed
+ *       against writing, growing and shrinking, or it is refused.  A peer that
+ *       could shrink it would kill us with SIGBUS.
+ *   (3) What is decoded is what was encoded, for every type and field.
+ */
+#include "plugin/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/files.h"
+
+enum { IN_MEMFD = 1 };
+
+enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK };
+
+#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+/* Fields that some types have, in the order in which they travel. */
+enum field {
+    F_ASK = 1 << 0,
+    F_DEADLINE = 1 << 1,
+    F_REQUEST = 1 << 2, /* attempt, visit, the ids */
+    F_STAGE = 1 << 3,
+    F_STATUS = 1 << 4,
+    F_LEVEL = 1 << 5,
+    F_VIOLATION = 1 << 6,
+    F_NAME = 1 << 7,
+    F_MESSAGE = 1 << 8,
+    F_DETAIL = 1 << 9,
+    F_BODY = 1 << 10
+};
+
+static const unsigned fields[MORTISE_WIRE_TYPES] = {
+    [MORTISE_WIRE_CREATE] = F_BODY,
+    [MORTISE_WIRE_EXECUTE] = F_DEADLINE | F_REQUEST | F_NAME | F_BODY,
+    [MORTISE_WIRE_RECONCILE] = F_DEADLINE | F_REQUEST | F_NAME | F_BODY,
+    [MORTISE_WIRE_CHECK] = F_DEADLINE | F_REQUEST | F_STAGE | F_NAME | F_BODY,
+    [MORTISE_WIRE_CANCEL] = 0,
+    [MORTISE_WIRE_ANSWER] = F_ASK | F_STATUS | F_BODY,
+    [MORTISE_WIRE_QUIESCE] = F_DEADLINE,
+    [MORTISE_WIRE_DESTROY] = 0,
+    [MORTISE_WIRE_RETURN] = F_STATUS | F_VIOLATION | F_MESSAGE,
+    [MORTISE_WIRE_LOG] = F_LEVEL | F_MESSAGE,
+    [MORTISE_WIRE_EMIT] = F_NAME | F_BODY,
+    [MORTISE_WIRE_FINISH] = F_STATUS | F_MESSAGE | F_DETAIL,
+    [MORTISE_WIRE_FAIL] = F_MESSAGE | F_DETAIL,
+    [MORTISE_WIRE_ASK] = F_ASK | F_NAME | F_BODY,
+};
+
+/* ---- writing --------------------------------------------------------------
+ */
+
+static void put_str(struct mortise_buf *b, mortise_str s)
+{
+    mortise_buf_blob(b, s.p, (size_t)s.n);
+}
+
+static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
+                       unsigned has)
+{
+    if (has & F_ASK)
+        mortise_buf_u64(b, m->ask);
+    if (has & F_DEADLINE)
+        mortise_buf_u64(b, m->deadline_ns);
+    if (has & F_REQUEST) {
+        mortise_buf_u32(b, m->attempt);
+        mortise_buf_u32(b, m->visit);
+        put_str(b, m->run_id);
+        put_str(b, m->node_path);
+        put_str(b, m->idempotency_key);
+        put_str(b, m->trace_parent);
+    }
+    if (has & F_STAGE)
+        mortise_buf_u32(b, m->stage);
+    if (has & F_STATUS)
+        mortise_buf_u32(b, (uint32_t)m->status);
+    if (has & F_LEVEL)
+        mortise_buf_u32(b, (uint32_t)m->level);
+    if (has & F_VIOLATION)
+        mortise_buf_u32(b, (uint32_t)m->violation);
+    if (has & F_NAME)
+        put_str(b, m->name);
+    if (has & F_MESSAGE)
+        put_str(b, m->message);
+    if (has & F_DETAIL)
+        put_str(b, m->detail);
+}
+
+static int sealed_memfd(int *out, mortise_str body, struct mortise_err *err)
+{
+    int fd = memfd_create("mortise-body",
+                          MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+
+    if (fd < 0 && errno == EINVAL) /* before 6.3 */
+        fd = memfd_create("mortise-body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return mortise_syserr(err, errno, "memfd for a body");
+    if (mortise_file_put(fd, body.p, (size_t)body.n) != 0 ||
+        fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0) {
+        int saved = errno;
+
+        close(fd);
+        return mortise_syserr(err, saved, "memfd for a body");
+    }
+    *out = fd;
+    return MORTISE_OK;
+}
+
+static int put_body(struct mortise_packet *out, mortise_str body,
+                    struct mortise_err *err)
+{
+    mortise_buf_u64(&out->bytes, body.n);
+    if (body.n > MORTISE_WIRE_INLINE)
+        return sealed_memfd(&out->fd, body, err);
+    mortise_buf_put(&out->bytes, body.p, (size_t)body.n);
+    return MORTISE_OK;
+}
+
+int mortise_wire_encode(struct mortise_packet *out,
+                        const struct mortise_mem *mem,
+                        const struct mortise_wire *msg, struct mortise_err *err)
+{
+    unsigned has = fields[msg->type];
+    bool in_memfd = (has & F_BODY) != 0 && msg->body.n > MORTISE_WIRE_INLINE;
+    int rv = MORTISE_OK;
+
+    out->fd = -1;
+    mortise_buf_init(&out->bytes, mem);
+    if (msg->body.n > MORTISE_WIRE_BODY_MAX)
+        return mortise_fail(err, MORTISE_ELIMIT, "a body of more than %d bytes",
+                            (int)MORTISE_WIRE_BODY_MAX);
+    mortise_buf_u8(&out->bytes, MORTISE_WIRE_VERSION);
+    mortise_buf_u8(&out->bytes, (uint8_t)msg->type);
+    mortise_buf_u16(&out->bytes, in_memfd ? IN_MEMFD : 0);
+    mortise_buf_u64(&out->bytes, msg->call);
+    put_fields(&out->bytes, msg, has);
+    if (has & F_BODY)
+        rv = put_body(out, msg->body, err);
+    if (rv == MORTISE_OK && out->bytes.failed)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK && out->bytes.n > MORTISE_WIRE_PACKET_MAX)
+        rv = mortise_fail(err, MORTISE_ELIMIT, "a message of %zu bytes",
+                          out->bytes.n);
+    if (rv != MORTISE_OK)
+        mortise_packet_finish(out);
+    return rv;
+}
+
+void mortise_packet_finish(struct mortise_packet *p)
+{
+    mortise_buf_finish(&p->bytes);
+    if (p->fd >= 0)
+        close(p->fd);
+    p->fd = -1;
+}
+
+/* ---- reading --------------------------------------------------------------
+ */
+
+static mortise_str get_str(struct mortise_reader *r)
+{
+    size_t n;
+    const char *p = mortise_read_blob(r, &n);
+
+    return (mortise_str){p, n};
+}
+
+static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
+                       unsigned has)
+{
+    if (has & F_ASK)
+        m->ask = mortise_read_u64(r);
+    if (has & F_DEADLINE)
+        m->deadline_ns = mortise_read_u64(r);
+    if (has & F_REQUEST) {
+        m->attempt = mortise_read_u32(r);
+        m->visit = mortise_read_u32(r);
+        m->run_id = get_str(r);
+        m->node_path = get_str(r);
+        m->idempotency_key = get_str(r);
+        m->trace_parent = get_str(r);
+    }
+    if (has & F_STAGE)
+        m->stage = mortise_read_u32(r);
+    if (has & F_STATUS)
+        m->status = (int32_t)mortise_read_u32(r);
+    if (has & F_LEVEL)
+        m->level = (int32_t)mortise_read_u32(r);
+    if (has & F_VIOLATION)
+        m->violation = (int32_t)mortise_read_u32(r);
+    if (has & F_NAME)
+        m->name = get_str(r);
+    if (has & F_MESSAGE)
+        m->message = get_str(r);
+    if (has & F_DETAIL)
+        m->detail = get_str(r);
+}
+
+static int bad(struct mortise_err *err, const char *what)
+{
+    return mortise_fail(err, MORTISE_EINVAL, "bad message: %s", what);
+}
+
+static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
+                    uint64_t n, int fd, struct mortise_err *err)
+{
+    struct stat st;
+    int seals;
+
+    if (fd < 0)
+        return bad(err, "its body did not come with it");
+    seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & SEALS) != SEALS)
+        return bad(err, "its body is not sealed");
+    if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != n)
+        return bad(err, "its body has another size");
+    map->p = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map->p == MAP_FAILED) {
+        map->p = NULL;
+        return mortise_syserr(err, errno, "map a body");
+    }
+    map->n = (size_t)n;
+    m->body = (mortise_str){map->p, n};
+    return MORTISE_OK;
+}
+
+/* The body is the last thing there is. */
+static int get_body(struct mortise_reader *r, struct mortise_wire *m,
+                    struct mortise_wire_map *map, bool in_memfd, int fd,
+                    struct mortise_err *err)
+{
+    uint64_t n = mortise_read_u64(r);
+    bool small = n <= MORTISE_WIRE_INLINE;
+
+    if (r->bad || n > MORTISE_WIRE_BODY_MAX || small == in_memfd)
+        return bad(err, "its body has an impossible size");
+    if (in_memfd)
+        return map_body(m, map, n, fd, err);
+    m->body.p = mortise_read_raw(r, (size_t)n);
+    m->body.n = m->body.p != NULL ? n : 0;
+    return MORTISE_OK;
+}
+
+int mortise_wire_decode(struct mortise_wire *msg, struct mortise_wire_map *map,
+                        const void *p, size_t n, int fd,
+                        struct mortise_err *err)
+{
+    struct mortise_reader r;
+    uint8_t version, type;
+    uint16_t flags;
+    unsigned has;
+    int rv = MORTISE_OK;
+
+    *msg = (struct mortise_wire){0};
+    *map = (struct mortise_wire_map){0};
+    mortise_reader_init(&r, p, n);
+    version = mortise_read_u8(&r);
+    type = mortise_read_u8(&r);
+    flags = mortise_read_u16(&r);
+    if (r.bad || version != MORTISE_WIRE_VERSION)
+        return bad(err, "another version of the protocol");
+    if (type == 0 || type >= MORTISE_WIRE_TYPES || (flags & ~IN_MEMFD) != 0)
+        return bad(err, "unknown type or flags");
+    has = fields[type];
+    if ((flags & IN_MEMFD) != 0 && (has & F_BODY) == 0)
+        return bad(err, "a body where none belongs");
+    msg->type = (enum mortise_wire_type)type;
+    msg->call = mortise_read_u64(&r);
+    get_fields(&r, msg, has);
+    if (has & F_BODY)
+        rv = get_body(&r, msg, map, (flags & IN_MEMFD) != 0, fd, err);
+    if (rv == MORTISE_OK && (r.bad || r.p != r.end))
+        rv = bad(err, r.bad ? "cut short" : "something follows it");
+    if (rv != MORTISE_OK)
+        mortise_wire_unmap(map);
+    return rv;
+}
+
+void mortise_wire_unmap(struct mortise_wire_map *map)
+{
+    if (map->p != NULL)
+        munmap(map->p, map->n);
+    *map = (struct mortise_wire_map){0};
+}
+
+/* ---- there and back -------------------------------------------------------
+ */
+
+int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_packet packet;
+    int rv = mortise_wire_encode(&packet, mem, msg, err);
+
+    *held = (struct mortise_wire_held){.mem = mem};
+    if (rv != MORTISE_OK)
+        return rv;
+    /* Of exactly this size, so that a sanitizer sees a read behind the end. */
+    held->p = mortise_alloc(mem, packet.bytes.n);
+    if (held->p == NULL) {
+        mortise_packet_finish(&packet);
+        return mortise_nomem(err);
+    }
+    held->n = packet.bytes.n;
+    memcpy(held->p, packet.bytes.p, held->n);
+    rv = mortise_wire_decode(msg, &held->map, held->p, held->n, packet.fd, err);
+    mortise_packet_finish(&packet);
+    if (rv != MORTISE_OK)
+        mortise_wire_release(held);
+    return rv;
+}
+
+void mortise_wire_release(struct mortise_wire_held *held)
+{
+    mortise_release(held->mem, held->p, held->n);
+    mortise_wire_unmap(&held->map);
+    held->p = NULL;
+}

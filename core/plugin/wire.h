@@ -1,0 +1,99 @@
+/* wire.h -- calls as bytes: what crosses between the engine and a plugin that
+ * lives in another process.
+ *
+ * One message is one packet of a SOCK_SEQPACKET pair.  A body over
+ * MORTISE_WIRE_INLINE bytes does not travel in the packet but as a sealed
+ * memfd beside it.  [any] */
+#ifndef MORTISE_PLUGIN_WIRE_H
+#define MORTISE_PLUGIN_WIRE_H
+
+#include <mortise/plugin.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+    MORTISE_WIRE_VERSION = 1,
+    MORTISE_WIRE_INLINE = 64 * 1024,     /* a longer body gets a memfd */
+    MORTISE_WIRE_BODY_MAX = 64 << 20,    /* the longest body there may be */
+    MORTISE_WIRE_PACKET_MAX = 192 * 1024 /* without what is in a memfd */
+};
+
+enum mortise_wire_type {
+    /* to the plugin */
+    MORTISE_WIRE_CREATE = 1, /* body: the config */
+    MORTISE_WIRE_EXECUTE,
+    MORTISE_WIRE_RECONCILE,
+    MORTISE_WIRE_CHECK,
+    MORTISE_WIRE_CANCEL,
+    MORTISE_WIRE_ANSWER, /* to an ask */
+    MORTISE_WIRE_QUIESCE,
+    MORTISE_WIRE_DESTROY,
+    /* to the host */
+    MORTISE_WIRE_RETURN, /* of any of the above, but CANCEL and ANSWER */
+    MORTISE_WIRE_LOG,
+    MORTISE_WIRE_EMIT,
+    MORTISE_WIRE_FINISH,
+    MORTISE_WIRE_FAIL,
+    MORTISE_WIRE_ASK,
+    MORTISE_WIRE_TYPES /* one more than the last */
+};
+
+/* A message: wire.c says which fields travel with which type; the others are
+ * zero behind mortise_wire_decode(). */
+struct mortise_wire {
+    enum mortise_wire_type type;
+    uint64_t call;
+    uint64_t ask;         /* ASK, ANSWER */
+    uint64_t deadline_ns; /* calls, QUIESCE; CLOCK_MONOTONIC is one per host */
+    uint32_t attempt, visit, stage;
+    int32_t status;    /* RETURN, FINISH, ANSWER */
+    int32_t level;     /* LOG */
+    int32_t violation; /* RETURN of CHECK */
+    mortise_str name;  /* the operation, emit's kind, ask's method */
+    mortise_str run_id, node_path, idempotency_key, trace_parent;
+    mortise_str message; /* FINISH, FAIL, LOG; RETURN of CHECK: the reason */
+    mortise_str detail;
+    mortise_str body;
+};
+
+/* An encoded message. */
+struct mortise_packet {
+    struct mortise_buf bytes;
+    int fd; /* -1: none */
+};
+
+int mortise_wire_encode(struct mortise_packet *out,
+                        const struct mortise_mem *mem,
+                        const struct mortise_wire *msg,
+                        struct mortise_err *err);
+void mortise_packet_finish(struct mortise_packet *p);
+
+/* A memfd's bytes, mapped for as long as the message that points there. */
+struct mortise_wire_map {
+    void *p;
+    size_t n;
+};
+
+/* Read a message: strings point into p and the map.  fd is borrowed and -1 when
+ * none came.  MORTISE_EINVAL for anything but one whole message of this
+ * version; *map is empty then. */
+int mortise_wire_decode(struct mortise_wire *msg, struct mortise_wire_map *map,
+                        const void *p, size_t n, int fd,
+                        struct mortise_err *err);
+void mortise_wire_unmap(struct mortise_wire_map *map);
+
+/* Send a message through its encoding and back into fresh memory: what the
+ * loopback build does with every call.  *msg then points into `held`. */
+struct mortise_wire_held {
+    const struct mortise_mem *mem;
+    void *p;
+    size_t n;
+    struct mortise_wire_map map;
+};
+
+int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
+                       const struct mortise_mem *mem, struct mortise_err *err);
+void mortise_wire_release(struct mortise_wire_held *held);
+
+#endif
