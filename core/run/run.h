@@ -10,9 +10,9 @@
  * the effect of an entry, and replaying them with mortise_run_apply() gives
  * the same struct.
  *
- * A step that fails with MORTISE_ENOMEM or MORTISE_ECORRUPT leaves a run that is
- * good for nothing but mortise_run_free(): load it again from its last commit.
- * Every other error leaves it unchanged.
+ * A step that fails with MORTISE_ENOMEM or MORTISE_ECORRUPT leaves a run that
+ * is good for nothing but mortise_run_free(): load it again from its last
+ * commit. Every other error leaves it unchanged.
  *
  * One thread at a time; [loop] in the engine. */
 #ifndef MORTISE_RUN_RUN_H
@@ -47,7 +47,8 @@ enum mortise_input_kind {
      * Not recorded.  (An admitted run is going from the start.) */
     MORTISE_IN_RECOVER = 1,
     MORTISE_IN_RESULT,       /* a call ended */
-    MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go: it never will */
+    MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go: it never will
+                              */
     MORTISE_IN_TIMER,        /* a timer that was armed is due */
     MORTISE_IN_SYNCED,       /* commits up to `seq` are on disk */
     MORTISE_IN_COMMAND
@@ -55,11 +56,11 @@ enum mortise_input_kind {
 
 struct mortise_result_in {
     uint64_t call;
-    int32_t status;     /* 0 ok, < 0 error */
-    bool violation;     /* of a guardrail check */
-    json_t *output;     /* borrowed; NULL: none */
-    const char *message; /* error or reason; "" */
-    const char *error_code; /* what `retry_on` and people see; "" = "failed" */
+    int32_t status;          /* 0 ok, < 0 error */
+    bool violation;          /* of a guardrail check */
+    json_t *output;          /* borrowed; NULL: none */
+    const char *message;     /* error or reason; "" */
+    const char *error_code;  /* what `retry_on` and people see; "" = "failed" */
     const char *error_class; /* transient | permanent | timeout | cancelled */
 };
 
@@ -116,7 +117,7 @@ struct mortise_run_commit {
     enum mortise_phase phase;
     void *entries;
     size_t size;
-    int status; /* enum mortise_run_status, after it */
+    int status;         /* enum mortise_run_status, after it */
     const char *reason; /* static */
     uint32_t n_pending;
     struct mortise_run_open *opens, *closes;
@@ -136,9 +137,9 @@ struct mortise_run_call {
     const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
     json_t *body;                   /* owned by the action */
     uint32_t attempt, visit;
-    char path[128];                       /* "1.0/node#1" */
-    char key[MORTISE_DIGEST_HEX];         /* idempotency key; "" for CHECK */
-    uint64_t timeout_ms;                  /* 0: none; the run arms it itself */
+    char path[128];               /* "1.0/node#1" */
+    char key[MORTISE_DIGEST_HEX]; /* idempotency key; "" for CHECK */
+    uint64_t timeout_ms;          /* 0: none; the run arms it itself */
 };
 
 struct mortise_action {
@@ -177,17 +178,16 @@ void mortise_actions_finish(struct mortise_actions *a);
 int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
                       struct mortise_graph *g,
                       const struct mortise_admission *adm, uint64_t now_ms,
-                      struct mortise_actions *actions,
-                      struct mortise_err *err);
+                      struct mortise_actions *actions, struct mortise_err *err);
 
 /* A run to be replayed: then one mortise_run_apply() for each checkpoint, in
  * order; then steps.  `sink` (may be NULL) sees each durable event that the
- * replay expands; it gets a borrowed value and may end the replay by nonzero. */
+ * replay expands; it gets a borrowed value and may end the replay by nonzero.
+ */
 typedef int mortise_run_sink(void *ud, json_t *event);
-int mortise_run_replay(struct mortise_run **out,
-                       const struct mortise_mem *mem, struct mortise_graph *g,
-                       const char *tenant, const char *run,
-                       mortise_run_sink *sink, void *ud,
+int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
+                       struct mortise_graph *g, const char *tenant,
+                       const char *run, mortise_run_sink *sink, void *ud,
                        struct mortise_err *err);
 int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
                       struct mortise_uuid id, const void *entries, size_t size,
@@ -226,6 +226,7 @@ const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
  * error ...}; a new reference, NULL when memory ran out. */
 json_t *mortise_run_show(const struct mortise_run *r);
 /* What one checkpoint's entries say, for `history`: an array of objects. */
-json_t *mortise_run_describe(const void *entries, size_t size);
+json_t *mortise_run_describe(const struct mortise_graph *g, const void *entries,
+                             size_t size);
 
 #endif

@@ -1,0 +1,1045 @@
+/* apply.c -- what each entry does to the struct of a run.
+ *
+ * Every durable change is an entry, and every entry is applied here, whether
+ * it was decided a moment ago or read from a checkpoint.  So a replayed run is
+ * the run that was, by construction; what only matters while it is live (calls,
+ * timers) is kept apart and never written.
+ *
+ * Applying decides nothing: which edges were taken stands in the entry.  What
+ * follows by rule alone is derived here and not stored: dead edges, skipped
+ * nodes, activations.
+ *
+ * Entries come from a disk.  One that does not fit the run (an execution that
+ * is not there, an edge of another node) makes it MORTISE_ECORRUPT.
+ *
+ * Edges.  An edge is decided once: taken, dead, or failed (its source failed,
+ * or was skipped because of that).  A node all of whose edges are decided
+ * starts when at least one was taken and none failed; else it is skipped and
+ * its own edges are decided the same way, without recursion (r->work).
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/internal.h"
+
+void drop(json_t **ref)
+{
+    json_decref(*ref);
+    *ref = NULL;
+}
+
+void hold(json_t **ref, json_t *value)
+{
+    json_incref(value);
+    json_decref(*ref);
+    *ref = value;
+}
+
+static int corrupt(struct mortise_err *err, const struct mortise_entry *e)
+{
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "a '%s' entry does not fit the run",
+                        mortise_entry_type_name(e->type));
+}
+
+const struct mortise_node *node_of(const struct mortise_run *r,
+                                   const struct exec *x)
+{
+    assert(x->node < r->graph->n_nodes); /* not START, not an update */
+    return &r->graph->nodes[x->node];
+}
+
+void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
+{
+    const char *name = x->node == MORTISE_START ? "START"
+                       : x->node == NODE_UPDATE ? "update"
+                                                : node_of(r, x)->id;
+
+    snprintf(out, 128, "1.0/%s#%u", name, x->visit);
+}
+
+const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
+{
+    struct node_run *n = &r->nodes[node];
+    const char *as = r->graph->nodes[node].output_as;
+    struct mortise_path *path;
+    struct mortise_buf text;
+    char *copy;
+
+    if (n->as != NULL)
+        return n->as;
+    path = mortise_arena_alloc(&r->arena, sizeof *path);
+    if (path == NULL)
+        return NULL;
+    path->n = 2;
+    path->steps = mortise_arena_alloc(&r->arena, 2 * sizeof path->steps[0]);
+    mortise_buf_init(&text, r->mem);
+    mortise_buf_printf(&text, "artifacts[\"%s\"]", as);
+    copy =
+        text.failed ? NULL : mortise_arena_strndup(&r->arena, text.p, text.n);
+    mortise_buf_finish(&text);
+    if (path->steps == NULL || copy == NULL)
+        return NULL;
+    path->text = copy;
+    path->steps[0].key = "artifacts";
+    path->steps[1].key = as;
+    n->as_reduce = mortise_graph_reduce(r->graph, path);
+    n->as = path;
+    return path;
+}
+
+/* ---- durable events ----------------------------------------------------- */
+
+/* Will anybody see an event that is made now? */
+static bool seen(const struct mortise_run *r)
+{
+    return r->watched || r->sink != NULL;
+}
+
+/* Count an event; make and keep it when somebody will see it.  `extra` is
+ * taken (NULL: none). */
+static int announce(struct mortise_run *r, const struct exec *x,
+                    const char *type, json_t *extra, struct mortise_err *err)
+{
+    uint64_t seq = ++r->n_events;
+    char at[MORTISE_TIME_TEXT], path[128];
+    json_t *event;
+
+    if (!seen(r)) {
+        json_decref(extra);
+        return MORTISE_OK;
+    }
+    mortise_time_text(at, r->time_ms);
+    event =
+        json_pack("{s:I, s:s, s:s, s:s, s:s}", "seq", (json_int_t)seq, "run",
+                  r->id, "tenant", r->tenant, "at", at, "type", type);
+    if (event != NULL && x != NULL) {
+        exec_path(r, x, path);
+        json_object_set_new(event, "node", json_string(node_of(r, x)->id));
+        json_object_set_new(event, "path", json_string(path));
+        json_object_set_new(event, "attempt", json_integer(x->attempt));
+    }
+    if (event == NULL ||
+        (extra != NULL && json_object_update(event, extra) != 0)) {
+        json_decref(extra);
+        json_decref(event);
+        return mortise_nomem(err);
+    }
+    json_decref(extra);
+    if (r->sink != NULL) {
+        if (r->sink_said == 0)
+            r->sink_said = r->sink(r->sink_ud, event);
+        json_decref(event);
+        return MORTISE_OK;
+    }
+    struct unsent *grown = mortise_grow(r->mem, r->unsent, r->n_unsent,
+                                        &r->cap_unsent, sizeof *grown);
+    if (grown == NULL) {
+        json_decref(event);
+        return mortise_nomem(err);
+    }
+    r->unsent = grown;
+    r->unsent[r->n_unsent++] = (struct unsent){r->seq + 1, event};
+    return MORTISE_OK;
+}
+
+int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
+                  json_t *extra, struct mortise_err *err)
+{
+    char at[MORTISE_TIME_TEXT], path[128];
+    struct mortise_action *a;
+    json_t *event;
+
+    if (!r->watched || r->actions == NULL) {
+        json_decref(extra);
+        return MORTISE_OK;
+    }
+    mortise_time_text(at, r->time_ms);
+    exec_path(r, x, path);
+    event = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "ephemeral",
+                      1, "run", r->id, "tenant", r->tenant, "at", at, "type",
+                      type, "node", node_of(r, x)->id, "path", path, "attempt",
+                      (int)x->attempt);
+    if (event == NULL ||
+        (extra != NULL && json_object_update(event, extra) != 0)) {
+        json_decref(extra);
+        json_decref(event);
+        return mortise_nomem(err);
+    }
+    json_decref(extra);
+    a = action_new(r, MORTISE_ACT_PUBLISH, err);
+    if (a == NULL) {
+        json_decref(event);
+        return MORTISE_ENOMEM;
+    }
+    a->u.publish = event;
+    return MORTISE_OK;
+}
+
+/* A command that was recorded; `name` and `value` say what it was about. */
+static int announce_command(struct mortise_run *r, const char *command,
+                            const char *actor, const char *name, json_t *value,
+                            struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r))
+        extra = json_pack("{s:s, s:s, s:O?}", "command", command, "actor",
+                          actor, name, value);
+    return announce(r, NULL, "command", extra, err);
+}
+
+/* ---- executions --------------------------------------------------------- */
+
+struct exec *exec_new(struct mortise_run *r, uint32_t node, uint32_t visit,
+                      const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err)
+{
+    struct exec **grown = mortise_grow(r->mem, r->execs, r->n_execs,
+                                       &r->cap_execs, sizeof grown[0]);
+    struct exec *x;
+
+    if (grown == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    r->execs = grown;
+    x = mortise_arena_alloc(&r->arena, sizeof *x);
+    if (x == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    x->index = (uint32_t)r->n_execs;
+    x->node = node;
+    x->visit = visit;
+    x->generation = 1;
+    x->attempt = 1;
+    if (n > 0 && past_link(r, x, preds, n, err) != MORTISE_OK)
+        return NULL;
+    r->execs[r->n_execs++] = x;
+    return x;
+}
+
+/* How much a state weighs in the run's counters. */
+static void count(struct mortise_run *r, const struct exec *x, uint32_t by)
+{
+    switch (x->state) {
+    case X_READY:
+    case X_INTENT:
+    case X_BACKOFF:
+        r->n_waiting += by;
+        break;
+    case X_RUNNING:
+    case X_STOPPING:
+        r->n_running += by;
+        break;
+    case X_ASKED:
+        r->n_asked += by;
+        r->n_doubt += x->ask == MORTISE_ASK_DOUBT ? by : 0;
+        r->n_human += x->ask == MORTISE_ASK_HUMAN ? by : 0;
+        r->n_approval += x->ask == MORTISE_ASK_APPROVAL ? by : 0;
+        break;
+    case X_HELD:
+        r->n_asked += by;
+        break;
+    case X_DONE:
+        r->n_finished += by;
+        break;
+    case X_FAILED:
+        r->n_finished += by;
+        r->n_failed += x->handled ? 0 : by;
+        break;
+    case X_CANCELLED:
+        break;
+    }
+}
+
+void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
+{
+    if (x->state != 0)
+        count(r, x, (uint32_t)-1);
+    x->state = s;
+    count(r, x, 1);
+}
+
+int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    uint32_t *grown;
+
+    if (r->ready_head > 64 && 2 * r->ready_head > r->n_ready) {
+        r->n_ready -= r->ready_head;
+        memmove(r->ready, r->ready + r->ready_head,
+                r->n_ready * sizeof r->ready[0]);
+        r->ready_head = 0;
+    }
+    grown = mortise_grow(r->mem, r->ready, r->n_ready, &r->cap_ready,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->ready = grown;
+    r->ready[r->n_ready++] = x->index;
+    exec_become(r, x, X_READY);
+    return MORTISE_OK;
+}
+
+/* A new start of the same visit, with an empty journal. */
+static int next_generation(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    x->generation++;
+    x->attempt = 1;
+    x->ordinal = 0;
+    drop(&x->body);
+    drop(&x->subject);
+    drop(&x->error);
+    drop(&x->notes);
+    x->guard = 0;
+    return exec_ready(r, x, err);
+}
+
+/* ---- edges -------------------------------------------------------------- */
+
+static int activate(struct mortise_run *r, uint32_t node,
+                    struct mortise_err *err)
+{
+    const struct mortise_node *n = &r->graph->nodes[node];
+    struct node_run *nr = &r->nodes[node];
+    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds);
+    uint32_t n_preds = 0;
+    struct exec *x;
+
+    if (preds == NULL)
+        return mortise_nomem(err);
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        uint32_t e = n->in[i];
+
+        if (r->edges[e] == EDGE_TAKEN &&
+            (n_preds == 0 || preds[n_preds - 1] != r->edge_src[e]))
+            preds[n_preds++] = r->edge_src[e];
+    }
+    x = exec_new(r, node, ++nr->visits, preds, n_preds, err);
+    mortise_release(r->mem, preds, n->n_in * sizeof *preds);
+    if (x == NULL)
+        return MORTISE_ENOMEM;
+    nr->exec = x->index;
+    nr->phase = NODE_ACTIVE;
+    return exec_ready(r, x, err);
+}
+
+static int skip(struct mortise_run *r, uint32_t node, bool failed,
+                struct mortise_err *err)
+{
+    const struct mortise_node *n = &r->graph->nodes[node];
+    int rv;
+
+    r->nodes[node].phase = failed ? NODE_SKIPPED_FAILED : NODE_SKIPPED;
+    for (uint32_t i = n->n_out; i-- > 0;) { /* a stack: first out, first in */
+        r->edges[n->out[i]] = failed ? EDGE_FAILED : EDGE_DEAD;
+        r->work[r->n_work++] = n->out[i];
+    }
+    if (!seen(r))
+        return announce(r, NULL, "node_skipped", NULL, err);
+    rv = announce(
+        r, NULL, "node_skipped",
+        json_pack("{s:s, s:s}", "node", n->id, "why",
+                  failed ? "a node before it failed" : "not on the path taken"),
+        err);
+    return rv;
+}
+
+/* The edges on the stack are decided: tell their targets. */
+static int spread(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && r->n_work > 0) {
+        uint32_t e = r->work[--r->n_work], to = r->graph->edges[e].to;
+        struct node_run *nr;
+
+        if (to == MORTISE_END)
+            continue;
+        nr = &r->nodes[to];
+        nr->n_decided++;
+        nr->n_taken += r->edges[e] == EDGE_TAKEN;
+        nr->n_failed += r->edges[e] == EDGE_FAILED;
+        if (nr->n_decided < r->graph->nodes[to].n_in)
+            continue;
+        if (nr->n_failed == 0 && nr->n_taken > 0)
+            rv = activate(r, to, err);
+        else
+            rv = skip(r, to, nr->n_failed > 0, err);
+    }
+    return rv;
+}
+
+/* Decide all of `out`: those in `taken` (in the order of out) as taken, the
+ * rest as `rest`. */
+static int decide(struct mortise_run *r, const struct exec *x,
+                  const uint32_t *out, uint32_t n_out, const uint32_t *taken,
+                  uint32_t n_taken, enum edge_state rest,
+                  struct mortise_err *err)
+{
+    uint32_t t = n_taken;
+
+    for (uint32_t i = n_out; i-- > 0;) {
+        uint32_t e = out[i];
+
+        bool is_taken = t > 0 && taken[t - 1] == e;
+
+        t -= is_taken;
+        if (r->edges[e] != EDGE_OPEN)
+            continue; /* a goto moved the frontier past it */
+        r->edge_src[e] = x->index;
+        r->edges[e] = (uint8_t)(is_taken ? EDGE_TAKEN : rest);
+        r->work[r->n_work++] = e;
+    }
+    return spread(r, err);
+}
+
+/* Are the entry's edges among `out`, in its order? */
+static bool edges_fit(const uint32_t *out, uint32_t n_out,
+                      const struct mortise_entry *e)
+{
+    size_t t = 0;
+
+    for (uint32_t i = 0; i < n_out && t < e->n_edges; i++)
+        t += out[i] == e->edges[t];
+    return t == e->n_edges;
+}
+
+static int keep_taken(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
+{
+    x->taken = mortise_arena_alloc(&r->arena, e->n_edges * sizeof x->taken[0]);
+    if (x->taken == NULL)
+        return mortise_nomem(err);
+    if (e->n_edges > 0)
+        memcpy(x->taken, e->edges, e->n_edges * sizeof x->taken[0]);
+    x->n_taken = (uint32_t)e->n_edges;
+    return MORTISE_OK;
+}
+
+static int follow_edges(struct mortise_run *r, struct exec *x,
+                        enum edge_state rest, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    return decide(r, x, n->out, n->n_out, x->taken, x->n_taken, rest, err);
+}
+
+/* ---- entries ------------------------------------------------------------ */
+
+static struct exec *exec_of(const struct mortise_run *r,
+                            const struct mortise_entry *e)
+{
+    const struct node_run *n;
+
+    if (e->node >= r->graph->n_nodes)
+        return NULL;
+    n = &r->nodes[e->node];
+    return n->visits > 0 && n->visits == e->visit ? r->execs[n->exec] : NULL;
+}
+
+static int apply_pins(struct mortise_run *r, const json_t *pins,
+                      struct mortise_err *err)
+{
+    size_t n = json_object_size(pins);
+    const char *key;
+    json_t *value;
+
+    r->pins = mortise_arena_alloc(&r->arena, n * sizeof r->pins[0]);
+    if (r->pins == NULL)
+        return mortise_nomem(err);
+    json_object_foreach((json_t *)(uintptr_t)pins, key, value)
+    {
+        struct mortise_pin *p = &r->pins[r->n_pins];
+
+        p->plugin = mortise_arena_strdup(&r->arena, key);
+        if (p->plugin == NULL)
+            return mortise_nomem(err);
+        if (!json_is_string(value) ||
+            mortise_unhex(p->digest, MORTISE_DIGEST, json_string_value(value),
+                          json_string_length(value)) != 0)
+            return mortise_fail(err, MORTISE_ECORRUPT,
+                                "the pin of plugin '%s' is no digest", key);
+        r->n_pins++;
+    }
+    return MORTISE_OK;
+}
+
+static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    struct exec *x;
+    int rv;
+
+    if (r->n_execs != 0 || !edges_fit(r->graph->start, r->graph->n_start, e))
+        return corrupt(err, e);
+    hold(&r->input, e->value);
+    memcpy(r->seed, e->digest, sizeof r->seed);
+    r->created_ms = r->time_ms;
+    rv = apply_pins(r, e->note, err);
+    x = rv == MORTISE_OK ? exec_new(r, MORTISE_START, 1, NULL, 0, err) : NULL;
+    if (x == NULL)
+        return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
+    rv = keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK && seen(r))
+        rv = announce(
+            r, NULL, "run_start",
+            json_pack("{s:s, s:s}", "graph", r->graph->name, "actor", e->actor),
+            err);
+    else if (rv == MORTISE_OK)
+        rv = announce(r, NULL, "run_start", NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, x, X_DONE);
+    r->n_finished--; /* START is no step */
+    return decide(r, x, r->graph->start, r->graph->n_start, x->taken,
+                  x->n_taken, EDGE_DEAD, err);
+}
+
+static int apply_intent(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->intents, r->n_intents,
+                                   &r->cap_intents, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->intents = grown;
+    r->intents[r->n_intents++] = x->index;
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->effect_open = true;
+    x->intent_seq = r->seq + 1;
+    memcpy(x->key, e->digest, sizeof x->key);
+    exec_become(r, x, X_INTENT);
+    return MORTISE_OK;
+}
+
+static int write_of(struct mortise_run *r, struct exec *x,
+                    const struct mortise_entry_write *from,
+                    struct mortise_write *to, struct mortise_err *err)
+{
+    const struct mortise_node *n =
+        x->node == NODE_UPDATE ? NULL : node_of(r, x);
+    struct mortise_path *path;
+
+    if (from->ref == MORTISE_WRITE_SPELLED) {
+        path = mortise_arena_alloc(&r->arena, sizeof *path);
+        if (path == NULL)
+            return mortise_nomem(err);
+        to->path = path;
+        to->reduce = from->reduce;
+        return mortise_path_parse(path, &r->arena, from->text,
+                                  strlen(from->text), err);
+    }
+    if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
+        to->path = artifact_path(r, x->node);
+        to->reduce = r->nodes[x->node].as_reduce;
+        return to->path != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
+        to->path = &n->target_path;
+    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
+             from->ref - MORTISE_WRITE_OUTPUT < (int)n->n_outputs)
+        to->path = &n->outputs[from->ref - MORTISE_WRITE_OUTPUT].path;
+    else
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "a write names no path of its node");
+    to->reduce = from->ref == MORTISE_WRITE_TARGET
+                     ? MORTISE_REDUCE_LAST
+                     : mortise_graph_reduce(r->graph, to->path);
+    return MORTISE_OK;
+}
+
+/* The writes of an entry become the execution's; unless the decision left
+ * them there already. */
+int apply_writes(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->n_writes != 0 || e->n_writes == 0)
+        return MORTISE_OK;
+    x->writes =
+        mortise_arena_alloc(&r->arena, e->n_writes * sizeof x->writes[0]);
+    if (x->writes == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < e->n_writes; i++) {
+        int rv = write_of(r, x, &e->writes[i], &x->writes[i], err);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        x->writes[i].value = json_incref(e->writes[i].value);
+        x->n_writes++;
+    }
+    return MORTISE_OK;
+}
+
+/* One event for each guardrail's verdict. */
+static int announce_notes(struct mortise_run *r, const struct exec *x,
+                          struct mortise_err *err)
+{
+    size_t i;
+    json_t *note;
+    int rv = MORTISE_OK;
+
+    json_array_foreach(x->notes, i, note)
+    {
+        if (rv == MORTISE_OK)
+            rv = announce(r, x, "guardrail_result", json_deep_copy(note), err);
+    }
+    return rv;
+}
+
+static void forget_live(struct exec *x)
+{
+    drop(&x->body);
+    drop(&x->subject);
+    x->stop = STOP_NONE;
+}
+
+static int apply_done(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv;
+
+    if (!edges_fit(n->out, n->n_out, e))
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->ended_ms = e->at_ms;
+    x->effect_open = false;
+    hold(&x->output, e->value);
+    hold(&x->notes, e->note);
+    forget_live(x);
+    rv = apply_writes(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = announce_notes(r, x, err);
+    if (rv == MORTISE_OK)
+        rv =
+            announce(r, x, "node_end",
+                     seen(r) ? json_pack("{s:I}", "ms",
+                                         (json_int_t)(e->at_ms - e->started_ms))
+                             : NULL,
+                     err);
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
+    return n->interrupt_after ? MORTISE_OK : follow_edges(r, x, EDGE_DEAD, err);
+}
+
+static json_t *error_extra(const struct mortise_run *r,
+                           const struct mortise_entry *e)
+{
+    if (!seen(r))
+        return NULL;
+    return json_pack("{s:O}", "error", e->value);
+}
+
+static int apply_retry(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = error_extra(r, e);
+    char next[MORTISE_TIME_TEXT];
+    int rv;
+
+    if (extra != NULL) {
+        mortise_time_text(next, e->at_ms);
+        json_object_set_new(extra, "next_at", json_string(next));
+    }
+    rv = announce(r, x, "retry_scheduled", extra, err);
+    hold(&x->error, e->value);
+    x->attempt = e->attempt + 1;
+    x->started_ms = e->started_ms;
+    x->next_ms = e->at_ms;
+    x->effect_open = false;
+    x->stop = STOP_NONE;
+    exec_become(r, x, X_BACKOFF);
+    return rv;
+}
+
+static int apply_failed(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv;
+
+    if (!edges_fit(n->out, n->n_out, e) || !json_is_object(e->value))
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->ended_ms = e->at_ms;
+    x->handled = e->n_edges > 0;
+    x->effect_open = e->how != 0; /* it never answered */
+    hold(&x->error, e->value);
+    hold(&x->notes, e->note);
+    forget_live(x);
+    rv = keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = announce_notes(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = announce(r, x, "node_failed", error_extra(r, e), err);
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, x, X_FAILED);
+    return follow_edges(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
+}
+
+/* Remember that the store's list of pending requests changes. */
+static int pending_change(struct mortise_run *r, struct exec *x, bool opens,
+                          struct mortise_err *err)
+{
+    struct mortise_run_open **list = opens ? &r->opens : &r->closes, *grown;
+    size_t *n = opens ? &r->n_opens : &r->n_closes;
+    size_t *cap = opens ? &r->cap_opens : &r->cap_closes;
+
+    if (r->actions == NULL)
+        return MORTISE_OK; /* replaying: the store knows */
+    grown = mortise_grow(r->mem, *list, *n, cap, sizeof *grown);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    *list = grown;
+    grown[*n] = (struct mortise_run_open){
+        .deadline_ms = x->deadline_ms,
+        .payload = opens ? json_incref(x->payload) : NULL};
+    memcpy(grown[(*n)++].id, x->request, sizeof x->request);
+    return MORTISE_OK;
+}
+
+static int apply_ask(struct mortise_run *r, struct exec *x,
+                     const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+    int rv;
+
+    if (strlen(e->id) != REQUEST_ID - 1 || e->how < MORTISE_ASK_APPROVAL ||
+        e->how > MORTISE_ASK_DOUBT || x->request[0] != '\0' ||
+        (x->state == X_HELD) != (e->how == MORTISE_ASK_AFTER))
+        return corrupt(err, e);
+    memcpy(x->request, e->id, REQUEST_ID);
+    x->deadline_ms = e->at_ms;
+    hold(&x->payload, e->value);
+    x->ordinal++;
+    if (x->started_ms == 0)
+        x->started_ms = r->time_ms;
+    if (seen(r))
+        extra =
+            json_pack("{s:s, s:O}", "id", x->request, "request", x->payload);
+    rv = announce(r, x, "interrupt", extra, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->ask = (enum mortise_ask)e->how;
+    if (e->how != MORTISE_ASK_AFTER)
+        exec_become(r, x, X_ASKED);
+    return pending_change(r, x, true, err);
+}
+
+/* What a settled request lets its execution do.  Where the execution ends by
+ * it, a `done` or `failed` entry follows in the same record. */
+static int apply_settle(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+    int rv;
+
+    if (strcmp(x->request, e->id) != 0 ||
+        (x->state != X_ASKED && x->state != X_HELD))
+        return corrupt(err, e);
+    if (seen(r))
+        extra = json_pack("{s:s, s:s, s:s, s:O?}", "id", e->id, "decision",
+                          mortise_settle_name((enum mortise_settle)e->how),
+                          "actor", e->actor, "value", e->value);
+    rv = announce(r, x, "decision", extra, err);
+    if (rv == MORTISE_OK)
+        rv = pending_change(r, x, false, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->request[0] = '\0';
+    x->deadline_ms = 0;
+    drop(&x->payload);
+    if (x->state == X_HELD) {
+        exec_become(r, x, X_DONE);
+        return follow_edges(r, x, EDGE_DEAD, err);
+    }
+    if (e->how == MORTISE_SETTLE_APPROVED) {
+        x->approved = true;
+        memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
+        hold(&x->body, json_object_get(e->value, "args"));
+    }
+    x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
+    if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
+        e->how == MORTISE_SETTLE_FAIL)
+        x->effect_open = false;
+    return exec_ready(r, x, err);
+}
+
+/* A commit after everything, by an execution of its own. */
+static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    struct exec *u;
+    size_t before = r->n_execs;
+    int rv = past_frontier(r, &preds, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    u = exec_new(r, NODE_UPDATE, (uint32_t)before, preds, n, err);
+    if (u == NULL)
+        return MORTISE_ENOMEM;
+    rv = apply_writes(r, u, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    u->n_taken = 2; /* never handed on: several may follow it */
+    exec_become(r, u, X_DONE);
+    r->n_finished--; /* no step either */
+    for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_DONE || x->state == X_HELD ||
+            x->state == X_CANCELLED || (x->state == X_FAILED && x->handled))
+            continue;
+        drop(&x->view);
+        rv = past_link(r, x, &u->index, 1, err);
+        if (rv == MORTISE_OK && x->state != X_FAILED)
+            rv = next_generation(r, x, err);
+    }
+    return rv != MORTISE_OK
+               ? rv
+               : announce_command(r, "update", e->actor, "value", NULL, err);
+}
+
+/* Open what `node` leads to; everything else is behind us. */
+static int reset_edges(struct mortise_run *r, uint32_t node,
+                       struct mortise_err *err)
+{
+    const struct mortise_graph *g = r->graph;
+    uint32_t *todo = mortise_alloc(r->mem, g->n_nodes * sizeof *todo);
+    size_t n = 0;
+
+    if (todo == NULL)
+        return mortise_nomem(err);
+    for (uint32_t e = 0; e < g->n_edges; e++)
+        r->edges[e] = EDGE_DEAD;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        r->nodes[i].phase = NODE_ACTIVE;
+    todo[n++] = node;
+    r->nodes[node].phase = NODE_WAITS;
+    while (n > 0) {
+        const struct mortise_node *at = &g->nodes[todo[--n]];
+
+        for (uint32_t i = 0; i < at->n_out; i++) {
+            uint32_t e = at->out[i], to = g->edges[e].to;
+
+            r->edges[e] = EDGE_OPEN;
+            if (to == MORTISE_END || r->nodes[to].phase == NODE_WAITS)
+                continue;
+            r->nodes[to].phase = NODE_WAITS;
+            todo[n++] = to;
+        }
+    }
+    mortise_release(r->mem, todo, g->n_nodes * sizeof *todo);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        struct node_run *nr = &r->nodes[i];
+
+        nr->n_decided = nr->n_taken = nr->n_failed = 0;
+        for (uint32_t k = 0; k < g->nodes[i].n_in; k++)
+            nr->n_decided += r->edges[g->nodes[i].in[k]] == EDGE_DEAD;
+    }
+    return MORTISE_OK;
+}
+
+static int announce_goto(struct mortise_run *r, const struct mortise_entry *e,
+                         struct mortise_err *err)
+{
+    json_t *id = json_string(r->graph->nodes[e->node].id);
+    int rv = announce_command(r, "goto", e->actor, "node", id, err);
+
+    json_decref(id);
+    return rv;
+}
+
+static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    struct exec *x;
+    int rv;
+
+    if (e->node >= r->graph->n_nodes ||
+        e->visit != r->nodes[e->node].visits + 1)
+        return corrupt(err, e);
+    rv = past_frontier(r, &preds, &n, err);
+    if (rv == MORTISE_OK)
+        rv = reset_edges(r, e->node, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    for (size_t i = 0; i < r->n_execs; i++) {
+        struct exec *old = r->execs[i];
+
+        if (old->state == X_HELD) /* its edges lead nowhere any more */
+            exec_become(r, old, X_DONE);
+        else if (old->state == X_FAILED)
+            exec_become(r, old, X_CANCELLED); /* nobody retries it */
+        else if (old->state != X_DONE && old->state != X_CANCELLED)
+            return corrupt(err, e); /* `stopped` entries came before */
+    }
+    x = exec_new(r, e->node, e->visit, preds, n, err);
+    if (x == NULL)
+        return MORTISE_ENOMEM;
+    r->nodes[e->node].visits = e->visit;
+    r->nodes[e->node].exec = x->index;
+    r->nodes[e->node].phase = NODE_ACTIVE;
+    x->before_passed = e->how != 0; /* force */
+    drop(&r->error);
+    r->cancelling = false;
+    rv = exec_ready(r, x, err);
+    return rv != MORTISE_OK ? rv : announce_goto(r, e, err);
+}
+
+/* What failed is tried again, and what was skipped for it waits again. */
+static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
+{
+    const struct mortise_graph *g = r->graph;
+    int rv = announce_command(r, "resume", e->actor, "value", NULL, err);
+
+    if (r->n_failed == 0 && r->error == NULL)
+        return rv;
+    drop(&r->error);
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        if (r->edges[i] != EDGE_FAILED)
+            continue;
+        r->edges[i] = EDGE_OPEN;
+        if (g->edges[i].to != MORTISE_END) {
+            r->nodes[g->edges[i].to].n_decided--;
+            r->nodes[g->edges[i].to].n_failed--;
+        }
+    }
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (r->nodes[i].phase == NODE_SKIPPED_FAILED)
+            r->nodes[i].phase = NODE_WAITS;
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_FAILED && !x->handled)
+            rv = next_generation(r, x, err);
+    }
+    return rv;
+}
+
+static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
+                     struct mortise_err *err)
+{
+    if (e->how != MORTISE_RUN_COMPLETED && e->how != MORTISE_RUN_FAILED &&
+        e->how != MORTISE_RUN_CANCELLED)
+        return corrupt(err, e);
+    r->status = e->how;
+    r->reason = "";
+    hold(&r->error, e->value);
+    return announce(r, NULL, "run_end",
+                    seen(r) ? json_pack("{s:s, s:O?}", "status",
+                                        mortise_run_status_name(e->how),
+                                        "error", e->value)
+                            : NULL,
+                    err);
+}
+
+static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
+                         struct mortise_err *err)
+{
+    struct exec *x = exec_of(r, e);
+
+    if (x == NULL)
+        return corrupt(err, e);
+    switch (e->type) {
+    case MORTISE_E_INTENT:
+        return apply_intent(r, x, e, err);
+    case MORTISE_E_DONE:
+        return apply_done(r, x, e, err);
+    case MORTISE_E_RETRY:
+        return apply_retry(r, x, e, err);
+    case MORTISE_E_FAILED:
+        return apply_failed(r, x, e, err);
+    case MORTISE_E_ASK:
+        return apply_ask(r, x, e, err);
+    case MORTISE_E_SETTLE:
+        return apply_settle(r, x, e, err);
+    default:
+        assert(e->type == MORTISE_E_STOPPED); /* the caller's switch */
+        x->ended_ms = e->at_ms;
+        forget_live(x);
+        exec_become(r, x, X_CANCELLED);
+        return MORTISE_OK;
+    }
+}
+
+int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err)
+{
+    if ((e->type == MORTISE_E_ADMIT) != (r->n_execs == 0))
+        return corrupt(err, e);
+    if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME)
+        r->status = MORTISE_RUN_RUNNING;
+    switch (e->type) {
+    case MORTISE_E_ADMIT:
+        return apply_admit(r, e, err);
+    case MORTISE_E_UPDATE:
+        return apply_update(r, e, err);
+    case MORTISE_E_GOTO:
+        return apply_goto(r, e, err);
+    case MORTISE_E_RESUME:
+        return apply_resume(r, e, err);
+    case MORTISE_E_CANCEL:
+        r->cancelling = true;
+        return announce_command(r, "cancel", e->actor, "reason", e->value, err);
+    case MORTISE_E_END:
+        return apply_end(r, e, err);
+    default:
+        return apply_of_exec(r, e, err);
+    }
+}
+
+/* ---- recording ---------------------------------------------------------- */
+
+static enum mortise_phase phase_of(enum mortise_entry_type type)
+{
+    switch (type) {
+    case MORTISE_E_ADMIT:
+        return MORTISE_PHASE_ADMIT;
+    case MORTISE_E_INTENT:
+        return MORTISE_PHASE_BEFORE;
+    case MORTISE_E_ASK:
+        return MORTISE_PHASE_INTERRUPT;
+    case MORTISE_E_FAILED:
+    case MORTISE_E_RETRY:
+        return MORTISE_PHASE_ERROR;
+    case MORTISE_E_END:
+        return MORTISE_PHASE_END;
+    case MORTISE_E_DONE:
+    case MORTISE_E_STOPPED:
+        return MORTISE_PHASE_AFTER;
+    default:
+        return MORTISE_PHASE_COMMAND;
+    }
+}
+
+int record(struct mortise_run *r, struct mortise_entry *e,
+           struct mortise_err *err)
+{
+    if (e->actor == NULL)
+        e->actor = "";
+    if (e->id == NULL)
+        e->id = "";
+    mortise_entry_write(&r->record, e);
+    if (r->record.failed)
+        return mortise_nomem(err);
+    r->phases |= 1u << phase_of(e->type);
+    return apply_entry(r, e, err);
+}

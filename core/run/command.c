@@ -1,0 +1,979 @@
+/* command.c -- people's commands: validated, then recorded, then obeyed.
+ *
+ * The list that comes in one call is one: every command of it is validated
+ * before anything is recorded, and what is recorded stands in one commit.  The
+ * order is decisions, update, goto, cancel, resume, whatever the order given.
+ *
+ * `update` and `goto` change what executions see, so what is in flight is
+ * cancelled first and the list waits (r->held) until the calls have let go; it
+ * is validated again then, since a call may have ended well on the way.
+ *
+ * Who gives a command comes from the transport, never from the command.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+/* A list, as it is applied. */
+struct held_command {
+    struct mortise_arena arena;
+    const struct mortise_command *list;
+    size_t n;
+    uint32_t flags;
+    const char *actor;
+};
+
+/* Completed and cancelled runs are over; a failed one can be resumed. */
+static bool is_over(const struct mortise_run *r)
+{
+    return r->status == MORTISE_RUN_COMPLETED ||
+           r->status == MORTISE_RUN_CANCELLED;
+}
+
+static bool has(const struct held_command *h, uint32_t kind)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->list[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+/* ---- finding what a decision is about ----------------------------------- */
+
+static struct exec *request_of(const struct mortise_run *r, const char *id)
+{
+    for (size_t i = 0; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if ((x->state == X_ASKED || x->state == X_HELD) &&
+            strcmp(x->request, id) == 0)
+            return x;
+    }
+    return NULL;
+}
+
+static int find_request(const struct mortise_run *r,
+                        const struct mortise_command *c, struct exec **out,
+                        struct mortise_err *err)
+{
+    if (c->id == NULL || c->id[0] == '\0')
+        return mortise_fail(err, MORTISE_EINVAL, "a decision needs an id");
+    *out = request_of(r, c->id);
+    if (*out == NULL)
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "no pending request '%s' in run %s (unknown, or "
+                            "settled already)",
+                            c->id, r->id);
+    if ((*out)->deadline_ms != 0 && r->time_ms >= (*out)->deadline_ms)
+        return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
+                            c->id);
+    return MORTISE_OK;
+}
+
+/* A step in doubt, by request id, node id or path. */
+static struct exec *doubt_of(const struct mortise_run *r, const char *id)
+{
+    char path[128];
+
+    for (size_t i = 1; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state != X_ASKED || x->ask != MORTISE_ASK_DOUBT)
+            continue;
+        exec_path(r, x, path);
+        if (strcmp(x->request, id) == 0 || strcmp(path, id) == 0 ||
+            strcmp(node_of(r, x)->id, id) == 0)
+            return x;
+    }
+    return NULL;
+}
+
+static int parse_json(json_t **out, const struct mortise_command *c,
+                      const char *what, struct mortise_err *err)
+{
+    int rv;
+
+    *out = NULL;
+    if (c->json == NULL)
+        return MORTISE_OK;
+    rv = mortise_json_parse(out, c->json, strlen(c->json), err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "%s", what) : rv;
+}
+
+/* ---- validating --------------------------------------------------------- */
+
+/* approve | reject; `await_external` is no decision. */
+static int check_decision(const struct mortise_command *c,
+                          struct mortise_err *err)
+{
+    const char *d = c->decision != NULL ? c->decision : "";
+
+    if (strcmp(d, "approve") == 0 || strcmp(d, "reject") == 0)
+        return MORTISE_OK;
+    if (strcmp(d, "await_external") == 0)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "await_external decides nothing; approve or "
+                            "reject, or leave the request pending");
+    return mortise_fail(err, MORTISE_EDECISION,
+                        "decision must be approve or reject, not '%s'", d);
+}
+
+static int check_args(struct mortise_run *r, struct exec *x,
+                      const struct mortise_command *c, struct mortise_err *err)
+{
+    json_t *args;
+    int rv = parse_json(&args, c, "args", err);
+
+    (void)r;
+    if (rv == MORTISE_OK && args != NULL)
+        rv = exec_check_body(node_of(r, x), args, err);
+    json_decref(args);
+    return rv;
+}
+
+static int check_approve(struct mortise_run *r, const struct mortise_command *c,
+                         struct mortise_err *err)
+{
+    struct exec *x;
+    const char *digest;
+    int rv;
+
+    if (is_over(r))
+        return MORTISE_OK;
+    rv = check_decision(c, err);
+    if (rv == MORTISE_OK)
+        rv = find_request(r, c, &x, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (x->ask != MORTISE_ASK_APPROVAL)
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "request '%s' asks for no tool approval (it is "
+                            "'%s'); answer it instead",
+                            c->id, mortise_ask_name(x->ask));
+    digest = json_string_value(json_object_get(x->payload, "digest"));
+    if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "the digest %s is not of the pending call, whose "
+                            "digest is %s",
+                            c->digest, digest != NULL ? digest : "missing");
+    return check_args(r, x, c, err);
+}
+
+static bool may_answer(const struct mortise_node *n, const char *actor)
+{
+    for (size_t i = 0; i < n->n_assignees; i++) {
+        if (strcmp(n->assignees[i], actor) == 0)
+            return true;
+    }
+    return n->n_assignees == 0;
+}
+
+/* {approved, reason?, answer?}. */
+static int check_decision_value(const struct mortise_node *n,
+                                const json_t *value, struct mortise_err *err)
+{
+    const json_t *approved = json_object_get(value, "approved");
+    const json_t *reason = json_object_get(value, "reason");
+    const json_t *answer = json_object_get(value, "answer");
+    const char *key;
+    json_t *member;
+    int rv;
+
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (strcmp(key, "approved") != 0 && strcmp(key, "reason") != 0 &&
+            strcmp(key, "answer") != 0)
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "an answer is {approved, reason?, answer?}; "
+                                "'%s' is none of them",
+                                key);
+    }
+    if (!json_is_boolean(approved))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "an answer must say approved: true or false");
+    if (reason != NULL && !json_is_string(reason))
+        return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
+    if (n->answer_schema == NULL || json_is_false(approved))
+        return MORTISE_OK;
+    if (answer == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the question wants an answer: member 'answer' is "
+                            "missing");
+    rv = mortise_schema_check(n->answer_schema, answer, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+}
+
+static int check_answer(struct mortise_run *r, const struct mortise_command *c,
+                        const char *actor, struct mortise_err *err)
+{
+    struct exec *x;
+    json_t *value;
+    int rv = find_request(r, c, &x, err);
+
+    if (rv == MORTISE_OK && c->decision != NULL)
+        rv = check_decision(c, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_DOUBT)
+        return mortise_fail(
+            err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
+            mortise_ask_name(x->ask),
+            x->ask == MORTISE_ASK_DOUBT ? "resolve" : "approve or reject");
+    rv = parse_json(&value, c, "answer", err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (x->ask == MORTISE_ASK_HUMAN && !may_answer(node_of(r, x), actor))
+        rv = mortise_fail(err, MORTISE_EDENIED,
+                          "'%s' is not among those who may answer '%s'", actor,
+                          node_of(r, x)->id);
+    else if (x->ask == MORTISE_ASK_HUMAN)
+        rv = check_decision_value(node_of(r, x), value, err);
+    else if (!json_is_true(json_object_get(value, "approved")))
+        rv = mortise_fail(err, MORTISE_EDECISION,
+                          "a scheduled pause can only be passed; cancel the "
+                          "run to end it");
+    json_decref(value);
+    return rv;
+}
+
+static int check_resolve(struct mortise_run *r, const struct mortise_command *c,
+                         struct mortise_err *err)
+{
+    const char *d = c->decision != NULL ? c->decision : "";
+    struct exec *x = c->id != NULL ? doubt_of(r, c->id) : NULL;
+    json_t *result;
+    int rv;
+
+    if (x == NULL)
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "no step '%s' of run %s is in doubt",
+                            c->id != NULL ? c->id : "", r->id);
+    if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
+        return MORTISE_OK;
+    if (strcmp(d, "done") != 0)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "a doubt is resolved by done, retry or fail, not "
+                            "'%s'",
+                            d);
+    rv = parse_json(&result, c, "result", err);
+    if (rv == MORTISE_OK && result == NULL)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "done needs the result that the effect had");
+    if (rv == MORTISE_OK)
+        rv = settle_check_output(node_of(r, x), result, err);
+    json_decref(result);
+    return rv;
+}
+
+/* No effect may hang between intent and answer while its frontier moves. */
+static int check_settled(const struct mortise_run *r, struct mortise_err *err)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+        bool live_call =
+            r->live && (x->state == X_RUNNING || x->state == X_STOPPING ||
+                        x->state == X_INTENT);
+
+        if (x->effect_open && !live_call && x->state != X_DONE &&
+            x->state != X_CANCELLED)
+            return mortise_fail(err, MORTISE_EINDOUBT,
+                                "the effect of node '%s' is not settled; "
+                                "resume the run or resolve that step first",
+                                node_of(r, x)->id);
+    }
+    return MORTISE_OK;
+}
+
+static int check_goto(const struct mortise_run *r,
+                      const struct mortise_command *c, struct mortise_err *err)
+{
+    if (c->node == NULL || mortise_graph_node(r->graph, c->node) == NULL)
+        return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
+                            "graph '%s' has no node '%s'", r->graph->name,
+                            c->node != NULL ? c->node : "");
+    return check_settled(r, err);
+}
+
+static int check_resume(const struct mortise_run *r,
+                        const struct held_command *h, struct mortise_err *err)
+{
+    if (r->live && r->status == MORTISE_RUN_RUNNING && h->n == 1)
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "run %s is running already; somebody else resumed "
+                            "it",
+                            r->id);
+    if (r->status == MORTISE_RUN_IN_DOUBT && !has(h, MORTISE_CMD_RESOLVE)) {
+        for (size_t i = 1; i < r->n_execs; i++) {
+            const struct exec *x = r->execs[i];
+
+            if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
+                return mortise_fail(
+                    err, MORTISE_EINDOUBT,
+                    "the effect of node '%s' may have happened: find out, "
+                    "then `mortise resolve %s %s --done RESULT | --retry | "
+                    "--fail`",
+                    node_of(r, x)->id, r->id, x->request);
+        }
+    }
+    return MORTISE_OK;
+}
+
+/* ---- update ------------------------------------------------------------- */
+
+/* The writes that an update makes: whole roots when replacing, else one for
+ * each field, through the reducers. */
+struct update {
+    struct mortise_arena arena;
+    struct mortise_entry_write *writes;
+    size_t n, cap;
+};
+
+static int update_add(struct mortise_run *r, struct update *u,
+                      enum mortise_reduce reduce, const char *root,
+                      const char *field, json_t *value,
+                      const struct mortise_schema *s, struct mortise_err *err)
+{
+    struct mortise_entry_write *w = &u->writes[u->n];
+    struct mortise_buf text;
+
+    assert(u->n < u->cap); /* update_make() counted */
+    mortise_buf_init(&text, r->mem);
+    if (field != NULL)
+        mortise_buf_printf(&text, "%s[\"%s\"]", root, field);
+    else
+        mortise_buf_puts(&text, root);
+    w->ref = MORTISE_WRITE_SPELLED;
+    w->reduce = reduce;
+    w->text =
+        text.failed ? NULL : mortise_arena_strndup(&u->arena, text.p, text.n);
+    mortise_buf_finish(&text);
+    w->value = s != NULL ? mortise_schema_normal(s, value) : json_incref(value);
+    u->n++;
+    return w->text != NULL && w->value != NULL ? MORTISE_OK
+                                               : mortise_nomem(err);
+}
+
+static int update_merge(struct mortise_run *r, struct update *u,
+                        const char *root, json_t *value,
+                        const struct mortise_schema *s, struct mortise_err *err)
+{
+    const char *key;
+    json_t *member;
+
+    json_object_foreach(value, key, member)
+    {
+        struct mortise_path path;
+        enum mortise_reduce reduce;
+        int rv;
+
+        rv = update_add(r, u, MORTISE_REDUCE_LAST, root, key, member,
+                        s != NULL ? mortise_schema_member(s, key) : NULL, err);
+        if (rv == MORTISE_OK)
+            rv = mortise_path_parse(&path, &u->arena, u->writes[u->n - 1].text,
+                                    strlen(u->writes[u->n - 1].text), err);
+        if (rv != MORTISE_OK)
+            return rv;
+        reduce = mortise_graph_reduce(r->graph, &path);
+        if (reduce != MORTISE_REDUCE_DEFAULT)
+            u->writes[u->n - 1].reduce = reduce;
+    }
+    return MORTISE_OK;
+}
+
+static int update_root(struct mortise_run *r, struct update *u,
+                       const char *root, json_t *value, bool merge,
+                       const struct mortise_schema *s, struct mortise_err *err)
+{
+    if (!json_is_object(value))
+        return mortise_fail(err, MORTISE_EINVAL, "%s must be an object", root);
+    return merge ? update_merge(r, u, root, value, s, err)
+                 : update_add(r, u, MORTISE_REDUCE_LAST, root, NULL, value, s,
+                              err);
+}
+
+static int update_make(struct mortise_run *r, struct update *u,
+                       const struct mortise_command *c, struct mortise_err *err)
+{
+    json_t *body, *value;
+    const char *key;
+    int rv = parse_json(&body, c, "update", err);
+
+    if (rv == MORTISE_OK && !json_is_object(body))
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "an update is {scratch?, artifacts?}");
+    if (rv != MORTISE_OK) {
+        json_decref(body);
+        return rv;
+    }
+    u->cap = 2 + json_object_size(json_object_get(body, "scratch")) +
+             json_object_size(json_object_get(body, "artifacts"));
+    u->writes = mortise_arena_alloc(&u->arena, u->cap * sizeof u->writes[0]);
+    if (u->writes == NULL)
+        rv = mortise_nomem(err);
+    json_object_foreach(body, key, value)
+    {
+        bool merge = (c->flags & MORTISE_CMD_MERGE) != 0;
+
+        if (rv != MORTISE_OK)
+            break;
+        if (strcmp(key, "scratch") == 0)
+            rv = update_root(r, u, key, value, merge, r->graph->scratch, err);
+        else if (strcmp(key, "artifacts") == 0)
+            rv = update_root(r, u, key, value, merge, r->graph->artifacts, err);
+        else
+            rv = mortise_fail(
+                err, MORTISE_EINVAL,
+                "an update has scratch and artifacts, not '%s'%s", key,
+                strcmp(key, "input") == 0 ? " (input is frozen)" : "");
+    }
+    json_decref(body);
+    return rv;
+}
+
+static void update_finish(struct update *u)
+{
+    for (size_t i = 0; i < u->n; i++)
+        json_decref(u->writes[i].value);
+    mortise_arena_finish(&u->arena);
+}
+
+/* What the state would be, against the schemas. */
+static int update_try(struct mortise_run *r, struct update *u,
+                      struct mortise_err *err)
+{
+    json_t *state;
+    int rv = past_total(r, false, &state, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
+        struct mortise_path path;
+        struct mortise_write w = {&path, u->writes[i].reduce,
+                                  u->writes[i].value};
+
+        rv = mortise_path_parse(&path, &u->arena, u->writes[i].text,
+                                strlen(u->writes[i].text), err);
+        if (rv == MORTISE_OK)
+            rv = mortise_fold_write(&state, &w, err);
+    }
+    if (rv == MORTISE_OK && r->graph->scratch != NULL)
+        rv = mortise_schema_check(r->graph->scratch,
+                                  json_object_get(state, "scratch"), err);
+    if (rv == MORTISE_OK && r->graph->artifacts != NULL)
+        rv = mortise_schema_check(r->graph->artifacts,
+                                  json_object_get(state, "artifacts"), err);
+    json_decref(state);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
+}
+
+/* Validate, and with `actor` record. */
+static int update_do(struct mortise_run *r, const struct mortise_command *c,
+                     const char *actor, struct mortise_err *err)
+{
+    struct update u = {.n = 0};
+    int rv;
+
+    mortise_arena_init(&u.arena, r->mem);
+    rv = update_make(r, &u, c, err);
+    if (rv == MORTISE_OK)
+        rv = update_try(r, &u, err);
+    if (rv == MORTISE_OK && actor != NULL) {
+        struct mortise_entry e = {.type = MORTISE_E_UPDATE,
+                                  .actor = actor,
+                                  .writes = u.writes,
+                                  .n_writes = u.n};
+
+        rv = record(r, &e, err);
+    }
+    update_finish(&u);
+    return rv;
+}
+
+/* ---- the list as one ---------------------------------------------------- */
+
+static int check_one(struct mortise_run *r, const struct held_command *h,
+                     const struct mortise_command *c, struct mortise_err *err)
+{
+    int rv;
+
+    switch (c->kind) {
+    case MORTISE_CMD_RESUME:
+        return check_resume(r, h, err);
+    case MORTISE_CMD_UPDATE:
+        rv = check_settled(r, err);
+        return rv != MORTISE_OK ? rv : update_do(r, c, NULL, err);
+    case MORTISE_CMD_GOTO:
+        return check_goto(r, c, err);
+    case MORTISE_CMD_APPROVE_TOOL:
+        return check_approve(r, c, err);
+    case MORTISE_CMD_ANSWER:
+        return check_answer(r, c, h->actor, err);
+    case MORTISE_CMD_RESOLVE:
+        return check_resolve(r, c, err);
+    case MORTISE_CMD_CANCEL:
+        return MORTISE_OK;
+    default:
+        return mortise_fail(err, MORTISE_EINVAL, "unknown command kind %u",
+                            c->kind);
+    }
+}
+
+static bool is_decision(uint32_t kind)
+{
+    return kind == MORTISE_CMD_APPROVE_TOOL || kind == MORTISE_CMD_ANSWER ||
+           kind == MORTISE_CMD_RESOLVE;
+}
+
+/* One answer a request, and at most one of each other kind. */
+static int check_pairs(const struct held_command *h, struct mortise_err *err)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        for (size_t k = i + 1; k < h->n; k++) {
+            const struct mortise_command *a = &h->list[i], *b = &h->list[k];
+
+            if (is_decision(a->kind) && is_decision(b->kind)) {
+                if (a->id != NULL && b->id != NULL && strcmp(a->id, b->id) == 0)
+                    return mortise_fail(err, MORTISE_EMISMATCH,
+                                        "request '%s' is decided twice", a->id);
+            } else if (a->kind == b->kind) {
+                return mortise_fail(err, MORTISE_EINVAL,
+                                    "one command of a kind at a time");
+            }
+        }
+    }
+    return MORTISE_OK;
+}
+
+static int check_all(struct mortise_run *r, const struct held_command *h,
+                     struct mortise_err *err)
+{
+    int rv = check_pairs(h, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++)
+        rv = check_one(r, h, &h->list[i], err);
+    return rv;
+}
+
+/* ---- doing it ----------------------------------------------------------- */
+
+static int record_settle(struct mortise_run *r, struct exec *x,
+                         enum mortise_settle how, json_t *value,
+                         const uint8_t *digest, const char *actor,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_SETTLE,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .how = (uint8_t)how,
+                              .value = value,
+                              .actor = actor};
+    char id[REQUEST_ID];
+    int rv = disarm(r, x, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    memcpy(id, x->request, sizeof id); /* applying forgets it */
+    e.id = id;
+    if (digest != NULL)
+        memcpy(e.digest, digest, MORTISE_DIGEST);
+    return record(r, &e, err);
+}
+
+static int do_reject(struct mortise_run *r, struct exec *x,
+                     const struct mortise_command *c, const char *actor,
+                     struct mortise_err *err)
+{
+    const char *reason = c->reason != NULL ? c->reason : "";
+    json_t *value = json_pack("{s:s}", "reason", reason);
+    struct mortise_err why;
+    int rv;
+
+    if (value == NULL)
+        return mortise_nomem(err);
+    rv = record_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL, actor, err);
+    json_decref(value);
+    mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
+                 reason[0] != '\0' ? ": " : "", reason);
+    return rv != MORTISE_OK ? rv
+                            : settle_failed_err(r, x, "rejected", &why, err);
+}
+
+static int do_approve(struct mortise_run *r, const struct mortise_command *c,
+                      const char *actor, struct mortise_err *err)
+{
+    struct exec *x = request_of(r, c->id);
+    uint8_t digest[MORTISE_DIGEST];
+    json_t *args, *value;
+    int rv;
+
+    if (strcmp(c->decision, "reject") == 0)
+        return do_reject(r, x, c, actor, err);
+    rv = parse_json(&args, c, "args", err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = exec_approval_digest(
+        r, x, args != NULL ? args : json_object_get(x->payload, "args"), digest,
+        err);
+    value = json_pack("{s:o*}", "args", args);
+    if (rv == MORTISE_OK && value == NULL)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = record_settle(r, x, MORTISE_SETTLE_APPROVED, value, digest, actor,
+                           err);
+    json_decref(value);
+    return rv;
+}
+
+/* {approved, reason, decided_by, answer?}: the output of a human node. */
+static json_t *decision_of(const json_t *answer, const char *actor)
+{
+    json_t *out = json_pack("{s:O, s:s}", "approved",
+                            json_object_get(answer, "approved"), "reason", "");
+    json_t *reason = json_object_get(answer, "reason");
+    json_t *value = json_object_get(answer, "answer");
+    char by[300];
+
+    snprintf(by, sizeof by, "person %s", actor);
+    if (out == NULL ||
+        (reason != NULL && json_object_set(out, "reason", reason) != 0) ||
+        json_object_set_new(out, "decided_by", json_string(by)) != 0 ||
+        (value != NULL && json_object_set(out, "answer", value) != 0)) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+static int do_answer(struct mortise_run *r, const struct mortise_command *c,
+                     const char *actor, struct mortise_err *err)
+{
+    struct exec *x = request_of(r, c->id);
+    bool human = x->ask == MORTISE_ASK_HUMAN;
+    json_t *value, *decided;
+    int rv = parse_json(&value, c, "answer", err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = record_settle(r, x,
+                       human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
+                       human ? value : NULL, NULL, actor, err);
+    if (rv == MORTISE_OK && human) {
+        decided = decision_of(value, actor);
+        rv = decided != NULL ? settle_done(r, x, decided, DONE_ANSWERED, err)
+                             : mortise_nomem(err);
+        json_decref(decided);
+    }
+    json_decref(value);
+    return rv;
+}
+
+static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
+                      const char *actor, struct mortise_err *err)
+{
+    struct exec *x = doubt_of(r, c->id);
+    json_t *result;
+    int rv;
+
+    if (strcmp(c->decision, "retry") == 0)
+        return record_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor,
+                             err);
+    if (strcmp(c->decision, "fail") == 0) {
+        rv = record_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
+        return rv != MORTISE_OK
+                   ? rv
+                   : settle_failed(r, x, "in_doubt", "permanent",
+                                   c->reason != NULL ? c->reason
+                                                     : "resolved as failed",
+                                   err);
+    }
+    rv = parse_json(&result, c, "result", err);
+    if (rv == MORTISE_OK)
+        rv = record_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
+                           err);
+    if (rv == MORTISE_OK)
+        rv = settle_done(r, x, result, DONE_RESOLVED, err);
+    json_decref(result);
+    return rv;
+}
+
+static int do_decision(struct mortise_run *r, const struct mortise_command *c,
+                       const char *actor, struct mortise_err *err)
+{
+    switch (c->kind) {
+    case MORTISE_CMD_APPROVE_TOOL:
+        return is_over(r) ? MORTISE_OK : do_approve(r, c, actor, err);
+    case MORTISE_CMD_ANSWER:
+        return do_answer(r, c, actor, err);
+    default:
+        assert(c->kind == MORTISE_CMD_RESOLVE); /* is_decision() */
+        return do_resolve(r, c, actor, err);
+    }
+}
+
+static int withdraw(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    return record_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
+}
+
+static int stop_one(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_STOPPED,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .at_ms = r->time_ms};
+    int rv = MORTISE_OK;
+
+    if (x->state == X_ASKED || x->state == X_HELD)
+        rv = withdraw(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = disarm(r, x, err);
+    return rv != MORTISE_OK || x->state == X_DONE ? rv : record(r, &e, err);
+}
+
+int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A withdrawn hold may activate more: the list grows as we go. */
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_READY || x->state == X_ASKED ||
+            x->state == X_INTENT || x->state == X_BACKOFF || x->state == X_HELD)
+            rv = stop_one(r, x, err);
+    }
+    return rv;
+}
+
+static int do_update(struct mortise_run *r, const struct mortise_command *c,
+                     const char *actor, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        rv = disarm(r, x, err);
+        if (rv == MORTISE_OK && x->state == X_ASKED)
+            rv = withdraw(r, x, err);
+    }
+    return rv != MORTISE_OK ? rv : update_do(r, c, actor, err);
+}
+
+static int do_goto(struct mortise_run *r, const struct mortise_command *c,
+                   const char *actor, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_graph_node(r->graph, c->node);
+    struct mortise_entry e = {
+        .type = MORTISE_E_GOTO,
+        .node = n->index,
+        .how = (c->flags & MORTISE_CMD_FORCE) != 0,
+        .actor = actor,
+    };
+    int rv = command_stop_idle(r, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    e.visit = r->nodes[n->index].visits + 1;
+    return record(r, &e, err);
+}
+
+static int do_cancel(struct mortise_run *r, const struct mortise_command *c,
+                     const char *actor, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_CANCEL, .actor = actor};
+    int rv;
+
+    if (r->status >= MORTISE_RUN_COMPLETED || r->cancelling)
+        return MORTISE_OK;
+    e.value = c->reason != NULL
+                  ? mortise_json_strn(c->reason, strlen(c->reason))
+                  : NULL;
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_RUNNING || x->state == X_STOPPING)
+            rv = cancel_call(r, x, STOP_RUN, err);
+    }
+    return rv != MORTISE_OK ? rv : command_stop_idle(r, err);
+}
+
+/* Try again what failed, pass scheduled pauses. */
+static int do_resume(struct mortise_run *r, const char *actor,
+                     struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = actor};
+    int rv;
+
+    if (is_over(r))
+        return MORTISE_OK;
+    rv = record(r, &e, err);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if ((x->state == X_ASKED && x->ask == MORTISE_ASK_BEFORE) ||
+            x->state == X_HELD)
+            rv = record_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor,
+                               err);
+    }
+    return rv;
+}
+
+static const struct mortise_command *one_of(const struct held_command *h,
+                                            uint32_t kind)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->list[i].kind == kind)
+            return &h->list[i];
+    }
+    return NULL;
+}
+
+static int apply_all(struct mortise_run *r, const struct held_command *h,
+                     struct mortise_err *err)
+{
+    const struct mortise_command *update = one_of(h, MORTISE_CMD_UPDATE);
+    const struct mortise_command *jump = one_of(h, MORTISE_CMD_GOTO);
+    const struct mortise_command *cancel = one_of(h, MORTISE_CMD_CANCEL);
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
+        if (is_decision(h->list[i].kind))
+            rv = do_decision(r, &h->list[i], h->actor, err);
+    }
+    if (rv == MORTISE_OK && update != NULL)
+        rv = do_update(r, update, h->actor, err);
+    if (rv == MORTISE_OK && jump != NULL)
+        rv = do_goto(r, jump, h->actor, err);
+    if (rv == MORTISE_OK && cancel != NULL)
+        rv = do_cancel(r, cancel, h->actor, err);
+    if (rv == MORTISE_OK && has(h, MORTISE_CMD_RESUME))
+        rv = do_resume(r, h->actor, err);
+    if (rv == MORTISE_OK && !(h->flags & MORTISE_NO_CONTINUE) && !r->live)
+        rv = go_live(r, err);
+    r->applied = rv == MORTISE_OK;
+    return rv;
+}
+
+/* ---- waiting for what is in flight -------------------------------------- */
+
+static bool in_flight(const struct mortise_run *r)
+{
+    return r->n_running > 0 || (r->live && r->n_intents > 0);
+}
+
+/* Strings are copied; NULL stays NULL. */
+static const char *copied(struct mortise_arena *a, const char *s, bool *failed)
+{
+    char *copy = s != NULL ? mortise_arena_strdup(a, s) : NULL;
+
+    *failed |= s != NULL && copy == NULL;
+    return copy;
+}
+
+static struct held_command *held_new(struct mortise_run *r,
+                                     const struct held_command *h)
+{
+    struct held_command *out = mortise_zalloc(r->mem, sizeof *out);
+    struct mortise_command *list;
+    bool failed = false;
+
+    if (out == NULL)
+        return NULL;
+    mortise_arena_init(&out->arena, r->mem);
+    list = mortise_arena_alloc(&out->arena, h->n * sizeof *list);
+    for (size_t i = 0; list != NULL && i < h->n; i++) {
+        list[i] = h->list[i];
+        list[i].id = copied(&out->arena, h->list[i].id, &failed);
+        list[i].decision = copied(&out->arena, h->list[i].decision, &failed);
+        list[i].reason = copied(&out->arena, h->list[i].reason, &failed);
+        list[i].digest = copied(&out->arena, h->list[i].digest, &failed);
+        list[i].json = copied(&out->arena, h->list[i].json, &failed);
+        list[i].node = copied(&out->arena, h->list[i].node, &failed);
+    }
+    out->list = list;
+    out->n = h->n;
+    out->flags = h->flags;
+    out->actor = copied(&out->arena, h->actor, &failed);
+    if (list == NULL || failed) {
+        mortise_arena_finish(&out->arena);
+        mortise_release(r->mem, out, sizeof *out);
+        return NULL;
+    }
+    return out;
+}
+
+void command_drop_held(struct mortise_run *r)
+{
+    if (r->held == NULL)
+        return;
+    mortise_arena_finish(&r->held->arena);
+    mortise_release(r->mem, r->held, sizeof *r->held);
+    r->held = NULL;
+}
+
+static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
+                            struct mortise_err *err)
+{
+    r->held = held_new(r, h);
+    if (r->held == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 1; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+        int rv = x->state == X_RUNNING ? cancel_call(r, x, STOP_COMMAND, err)
+                                       : MORTISE_OK;
+
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return MORTISE_OK;
+}
+
+int command_apply_held(struct mortise_run *r, struct mortise_err *err)
+{
+    struct mortise_action *a;
+    struct mortise_err why;
+    int rv;
+
+    if (r->held == NULL || in_flight(r))
+        return MORTISE_OK;
+    rv = check_all(r, r->held, &why);
+    if (rv == MORTISE_OK) {
+        rv = apply_all(r, r->held, err);
+        command_drop_held(r);
+        return rv;
+    }
+    command_drop_held(r);
+    a = action_new(r, MORTISE_ACT_APPLIED, err);
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.applied.result = rv;
+    a->u.applied.err = why;
+    return MORTISE_OK;
+}
+
+int command_step(struct mortise_run *r, const struct mortise_command *list,
+                 size_t n, uint32_t flags, const char *actor,
+                 struct mortise_err *err)
+{
+    const struct held_command h = {
+        .list = list, .n = n, .flags = flags, .actor = actor};
+    int rv;
+
+    if (r->held != NULL || r->applied_seq != 0)
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "another command is being applied to run %s",
+                            r->id);
+    rv = check_all(r, &h, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if ((has(&h, MORTISE_CMD_UPDATE) || has(&h, MORTISE_CMD_GOTO)) &&
+        in_flight(r))
+        return hold_until_quiet(r, &h, err);
+    return apply_all(r, &h, err);
+}

@@ -1,0 +1,22 @@
+/* fold.h -- writes into the state, and the reducers (graph.md 7). */
+#ifndef MORTISE_RUN_FOLD_H
+#define MORTISE_RUN_FOLD_H
+
+#include "graph/graph.h"
+
+/* One write: an operand for a path of {scratch, artifacts}. */
+struct mortise_write {
+    const struct mortise_path *path; /* root included; lent */
+    enum mortise_reduce reduce;
+    json_t *value; /* owned by who holds the write */
+};
+
+/* Fold one write into *state.  What nobody else holds of *state is changed in
+ * place (path.h).  MORTISE_EINVAL when the reducer cannot take the operand; the
+ * state is then as it was. */
+int mortise_fold_write(json_t **state, const struct mortise_write *w,
+                       struct mortise_err *err);
+
+const char *mortise_reduce_name(enum mortise_reduce reduce);
+
+#endif

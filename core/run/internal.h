@@ -1,0 +1,301 @@
+/* internal.h -- what the files of run/ share: the struct of a run.
+ *
+ * Nobody outside run/ includes this.  The files, from the ground up:
+ *   fold.c     one write into the state
+ *   past.c     who is in whose causal past; views by folding
+ *   journal.c  entries <-> bytes
+ *   apply.c    what each entry does to the struct; durable events
+ *   start.c    an activated execution: up to its call, its question, its end
+ *   settle.c   a result, a failure, a timeout: which entries they become
+ *   command.c  people's commands, validated, then recorded
+ *   run.c      admission, replay, the step itself, status, the commit
+ *   show.c     JSON views
+ */
+#ifndef MORTISE_RUN_INTERNAL_H
+#define MORTISE_RUN_INTERNAL_H
+
+#include "run/fold.h"
+#include "run/journal.h"
+#include "run/run.h"
+
+enum { REQUEST_ID = 33 }; /* 32 hex digits and a NUL */
+
+enum exec_state {
+    X_READY = 1, /* activated; waits for a free slot */
+    X_ASKED,     /* its request is pending */
+    X_INTENT,    /* its intent is recorded, its effect not yet allowed */
+    X_RUNNING,   /* a call is out */
+    X_STOPPING,  /* ... and was asked to stop */
+    X_BACKOFF,   /* an attempt failed; the next waits for its time */
+    X_HELD,      /* done; interrupt_after holds its edges back */
+    X_DONE,
+    X_FAILED,
+    X_CANCELLED
+};
+
+enum stop_why { STOP_NONE, STOP_TIMEOUT, STOP_COMMAND, STOP_RUN };
+
+/* The node of the execution that an `update` is. */
+#define NODE_UPDATE 0xFFFFFFFDu
+
+/* One execution: node#visit.  Lives in the run's arena; its JSON references
+ * are given up by mortise_run_free(). */
+struct exec {
+    uint32_t index, node, visit, generation, attempt;
+    enum exec_state state;
+
+    /* The causal past (past.c). */
+    uint32_t *preds, n_preds;
+    uint32_t idom, depth; /* START: itself, 0 */
+    uint32_t mark;        /* of the last walk that met it */
+    json_t *view;         /* the state before, once needed */
+    json_t *after;        /* ... and after its own writes */
+    struct mortise_write *writes;
+    size_t n_writes;
+
+    /* How it went. */
+    json_t *output, *error; /* error: {code, message} */
+    json_t *notes;          /* guardrail verdicts */
+    uint32_t *taken, n_taken;
+    bool handled; /* a failure that on_error led elsewhere */
+    uint64_t started_ms, ended_ms, next_ms;
+
+    /* An effect between intent and answer (runtime.md 6). */
+    bool effect_open;
+    uint64_t intent_seq;
+    uint8_t key[MORTISE_DIGEST];
+
+    /* Its pending request. */
+    char request[REQUEST_ID];
+    enum mortise_ask ask;
+    uint64_t deadline_ms;
+    json_t *payload;
+    uint32_t ordinal;   /* of the next request in this generation */
+    bool before_passed; /* interrupt_before was answered */
+    bool approved;
+    uint8_t approved_digest[MORTISE_DIGEST];
+
+    /* Live only. */
+    uint32_t serial; /* of the newest call or timer */
+    enum mortise_run_call_kind call;
+    enum stop_why stop;
+    bool timer;
+    json_t *body; /* the arguments, once evaluated in this generation */
+    uint8_t body_digest[MORTISE_DIGEST];
+    bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
+    uint32_t guard;       /* the guardrail that is being asked */
+    json_t *subject;      /* a guardrail node's target, as sanitised so far */
+};
+
+enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
+
+enum node_phase { NODE_WAITS, NODE_ACTIVE, NODE_SKIPPED, NODE_SKIPPED_FAILED };
+
+struct node_run {
+    uint32_t n_decided, n_taken, n_failed;
+    uint32_t visits;
+    uint32_t exec; /* of the newest visit, when visits > 0 */
+    enum node_phase phase;
+    struct mortise_path *as; /* artifacts.OUTPUT_AS, once needed */
+    enum mortise_reduce as_reduce;
+};
+
+struct unsent {   /* a durable event whose commit is not on disk yet */
+    uint64_t seq; /* of the commit */
+    json_t *event;
+};
+
+struct held_command; /* command.c: waits for what is in flight to stop */
+
+struct mortise_run {
+    const struct mortise_mem *mem;
+    struct mortise_graph *graph; /* a reference */
+    struct mortise_arena arena;
+    const char *tenant, *id;
+    uint8_t seed[MORTISE_DIGEST];
+    json_t *input;
+    json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
+    struct mortise_pin *pins;
+    size_t n_pins;
+
+    struct exec **execs; /* execs[0] is START */
+    size_t n_execs, cap_execs;
+    struct node_run *nodes;
+    uint8_t *edges;     /* enum edge_state */
+    uint32_t *edge_src; /* the execution that decided it */
+    uint32_t *work;     /* edges to spread from: a stack of room n_edges */
+    size_t n_work;
+    uint32_t stamp; /* of the last walk */
+
+    uint32_t *ready; /* queue of executions in X_READY, oldest first */
+    size_t ready_head, n_ready, cap_ready;
+    uint32_t *intents; /* executions whose intent is not on disk yet */
+    size_t n_intents, cap_intents;
+    uint32_t n_running; /* calls out: RUNNING and STOPPING */
+    uint32_t n_waiting; /* READY, INTENT, BACKOFF */
+    uint32_t n_asked, n_doubt, n_human, n_approval;
+    uint32_t n_failed;   /* unhandled */
+    uint32_t n_finished; /* steps */
+
+    int status;
+    const char *reason;
+    json_t *error;   /* what the run failed of */
+    bool live;       /* going; a replayed run is not until told */
+    bool cancelling; /* the cancel command was recorded */
+
+    uint64_t seq, synced;
+    struct mortise_uuid head;
+    uint64_t time_ms, created_ms; /* of the event under way */
+    uint64_t n_events;
+
+    bool watched;
+    mortise_run_sink *sink;
+    void *sink_ud;
+    int sink_said; /* nonzero: the sink wants no more */
+
+    /* The step under way. */
+    struct mortise_buf record; /* its entries */
+    uint64_t first_event;
+    unsigned phases; /* bits 1 << enum mortise_phase */
+    struct mortise_run_open *opens, *closes;
+    size_t n_opens, cap_opens, n_closes, cap_closes;
+    struct mortise_actions *actions;
+    struct unsent *unsent;
+    size_t n_unsent, cap_unsent, unsent_head;
+
+    struct held_command *held;
+    bool applied;         /* a command was applied by this step */
+    uint64_t applied_seq; /* answer it when this is synced; 0: none */
+};
+
+/* ---- past.c ---- */
+int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
+              uint32_t n, struct mortise_err *err);
+/* x->view is there. */
+int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* The state after x's writes, which are set: x->after is there. */
+int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* The executions that a commit after everything has as its preds; in arena. */
+int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
+                  struct mortise_err *err);
+/* The fold over all commits: a new reference.  `strict`: conflicts count. */
+int past_total(struct mortise_run *r, bool strict, json_t **out,
+               struct mortise_err *err);
+
+/* ---- apply.c ---- */
+/* Apply one entry, live or replayed; takes nothing of it. */
+int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err);
+/* Put an entry's writes on x, unless they are there already. */
+int apply_writes(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+/* Record an entry in the step's commit, and apply it. */
+int record(struct mortise_run *r, struct mortise_entry *e,
+           struct mortise_err *err);
+struct exec *exec_new(struct mortise_run *r, uint32_t node, uint32_t visit,
+                      const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err);
+/* The only way a state changes: it keeps the run's counters. */
+void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
+/* READY, at the end of the queue. */
+int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+const struct mortise_node *node_of(const struct mortise_run *r,
+                                   const struct exec *x);
+/* artifacts.OUTPUT_AS of a node, NULL when memory ran out. */
+const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node);
+void exec_path(const struct mortise_run *r, const struct exec *x,
+               char out[128]);
+void drop(json_t **ref);                /* decref and forget */
+void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
+/* Send an event that is not stored. */
+int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
+                  json_t *extra, struct mortise_err *err);
+
+/* ---- start.c ---- */
+int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Its intent is on disk: call. */
+int start_call(struct mortise_run *r, struct exec *x,
+               enum mortise_run_call_kind kind, struct mortise_err *err);
+/* It was between intent and answer when the process died. */
+int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
+int exec_check_body(const struct mortise_node *n, const json_t *body,
+                    struct mortise_err *err);
+/* What approving a call with this body would be bound to. */
+int exec_approval_digest(struct mortise_run *r, struct exec *x,
+                         const json_t *body, uint8_t out[MORTISE_DIGEST],
+                         struct mortise_err *err);
+/* Record a request; takes the payload (NULL: out of memory). */
+int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
+        json_t *payload, uint64_t deadline_ms, struct mortise_err *err);
+/* Arm x's one timer. */
+int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+        struct mortise_err *err);
+int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
+                struct mortise_err *err);
+
+/* Names in scope while x is at work; finish it before the state changes. */
+struct env {
+    struct mortise_cel_env cel;
+    const json_t *values[MORTISE_IN_N];
+    json_t *state, *node;
+};
+int env_init(struct env *env, struct mortise_run *r, struct exec *x,
+             const json_t *state, const json_t *output, const json_t *error,
+             struct mortise_err *err);
+void env_finish(struct env *env);
+
+/* ---- settle.c ---- */
+enum done_how { /* how an output came about; journaled */
+                DONE_EXECUTED = 0,
+                DONE_RECONCILED = 1,
+                DONE_RESOLVED = 2,
+                DONE_ANSWERED = 3,
+                DONE_ON_ERROR = 4
+};
+/* x succeeded with this output (borrowed; NULL: none). */
+int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
+                enum done_how how, struct mortise_err *err);
+/* x failed: retry, on_error or failure.  class as in plugin.h. */
+int settle_failed(struct mortise_run *r, struct exec *x, const char *code,
+                  const char *class, const char *message,
+                  struct mortise_err *err);
+/* It failed for good, whatever retry_policy and on_error.value say.  `open`:
+ * its effect never answered. */
+int settle_lost(struct mortise_run *r, struct exec *x, const char *code,
+                const char *message, bool open, struct mortise_err *err);
+int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
+                      const struct mortise_err *why, struct mortise_err *err);
+/* An output against the schemas of the operation and the node. */
+int settle_check_output(const struct mortise_node *n, const json_t *output,
+                        struct mortise_err *why);
+int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
+                  struct mortise_err *err);
+int settle_unresponsive(struct mortise_run *r, uint64_t call,
+                        struct mortise_err *err);
+int settle_timer(struct mortise_run *r, uint64_t timer,
+                 struct mortise_err *err);
+/* The pending request of x ran out of time. */
+int settle_expired(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err);
+
+/* ---- command.c ---- */
+int command_step(struct mortise_run *r, const struct mortise_command *list,
+                 size_t n, uint32_t flags, const char *actor,
+                 struct mortise_err *err);
+/* Apply the command that waits, if what was in flight has stopped. */
+int command_apply_held(struct mortise_run *r, struct mortise_err *err);
+void command_drop_held(struct mortise_run *r);
+/* End, by entries, everything that is not done and has no call out. */
+int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
+
+/* ---- run.c ---- */
+struct mortise_action *action_new(struct mortise_run *r,
+                                  enum mortise_action_kind kind,
+                                  struct mortise_err *err);
+/* Arm, ask again, settle doubts: a loaded run begins to go. */
+int go_live(struct mortise_run *r, struct mortise_err *err);
+
+#endif

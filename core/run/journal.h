@@ -1,0 +1,92 @@
+/* journal.h -- a run's entries, as values and as bytes (docs/format.md).
+ *
+ * A checkpoint carries the entries that one step recorded.  They are data:
+ * nothing in them names code to load.  Types are never renumbered; a field is
+ * added by a new type. */
+#ifndef MORTISE_RUN_JOURNAL_H
+#define MORTISE_RUN_JOURNAL_H
+
+#include "graph/graph.h"
+
+enum mortise_entry_type {
+    MORTISE_E_ADMIT = 1, /* input, actor, seed, edges out of START, pins */
+    MORTISE_E_INTENT,    /* an effect is about to happen, under this key */
+    MORTISE_E_DONE,      /* output, writes, edges taken */
+    MORTISE_E_RETRY,     /* an attempt failed; the next is due then */
+    MORTISE_E_FAILED,    /* for good; edges taken when on_error led on */
+    MORTISE_E_ASK,       /* a request is pending */
+    MORTISE_E_SETTLE,    /* ... and was answered, expired or withdrawn */
+    MORTISE_E_UPDATE,    /* a person wrote the state */
+    MORTISE_E_GOTO,      /* ... or moved the frontier */
+    MORTISE_E_RESUME,    /* ... or had what failed tried again */
+    MORTISE_E_CANCEL,
+    MORTISE_E_STOPPED, /* an execution was cancelled */
+    MORTISE_E_END,
+    MORTISE_E_N
+};
+
+enum mortise_ask { /* kinds of requests (runtime.md 7) */
+                   MORTISE_ASK_APPROVAL = 1,
+                   MORTISE_ASK_BEFORE, /* scheduled_pause before */
+                   MORTISE_ASK_AFTER,  /* scheduled_pause after */
+                   MORTISE_ASK_HUMAN,
+                   MORTISE_ASK_DOUBT /* in_doubt */
+};
+
+enum mortise_settle {
+    MORTISE_SETTLE_APPROVED = 1, /* value: {args?} */
+    MORTISE_SETTLE_REJECTED,     /* value: {reason?} */
+    MORTISE_SETTLE_ANSWERED,     /* value: the answer */
+    MORTISE_SETTLE_PASSED,       /* a scheduled pause is over */
+    MORTISE_SETTLE_EXPIRED,
+    MORTISE_SETTLE_WITHDRAWN, /* nobody needs to know any more */
+    MORTISE_SETTLE_HAPPENED,  /* in doubt: it was done; value: its result */
+    MORTISE_SETTLE_RETRY,     /* in doubt: do it again */
+    MORTISE_SETTLE_FAIL       /* in doubt: take it as failed */
+};
+
+/* A write, in a record: which path follows from the node, or is spelled out. */
+enum {
+    MORTISE_WRITE_AS = 0,           /* artifacts.OUTPUT_AS */
+    MORTISE_WRITE_OUTPUT = 1,       /* + i: outputs[i] */
+    MORTISE_WRITE_TARGET = 0xFFFE,  /* a guardrail's target */
+    MORTISE_WRITE_SPELLED = 0xFFFF, /* text */
+};
+
+struct mortise_entry_write {
+    uint16_t ref;
+    enum mortise_reduce reduce; /* SPELLED: of this write */
+    const char *text;           /* SPELLED: the path */
+    json_t *value;              /* a reference of the entry's */
+};
+
+/* All fields that any type has; journal.c says which type has which. */
+struct mortise_entry {
+    enum mortise_entry_type type;
+    uint32_t node, visit, generation, attempt;
+    uint8_t how; /* enum mortise_ask, mortise_settle, done_how, status */
+    uint64_t started_ms, at_ms;
+    json_t *value, *note;   /* references of the entry's; NULL: none */
+    const char *actor, *id; /* "" when none */
+    uint8_t digest[MORTISE_DIGEST];
+    uint32_t *edges;
+    size_t n_edges;
+    struct mortise_entry_write *writes;
+    size_t n_writes;
+};
+
+/* Append to a record.  b->failed when memory ran out. */
+void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e);
+
+/* The next entry of a record: MORTISE_OK, MORTISE_ENOTFOUND at its end,
+ * MORTISE_ECORRUPT.  Arrays and strings live in `a`, values are references
+ * that mortise_entry_finish() gives up. */
+int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
+                       struct mortise_arena *a, struct mortise_err *err);
+void mortise_entry_finish(struct mortise_entry *e);
+
+const char *mortise_entry_type_name(enum mortise_entry_type type);
+const char *mortise_ask_name(enum mortise_ask ask);
+const char *mortise_settle_name(enum mortise_settle settle);
+
+#endif

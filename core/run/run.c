@@ -1,0 +1,815 @@
+/* run.c -- admission, replay, the step itself, status, the commit.
+ *
+ * A step is: take the event in, start what may start, see where the run stands,
+ * and if anything was recorded on the way, make one commit of it.  The commit
+ * stands first among the step's actions; what the others may do before it is on
+ * disk is said in start.c.
+ *
+ * Promises:
+ *   (1) Equal histories give equal runs: time, ids and chance come in with
+ *       events and the admission, nothing else does.
+ *   (2) What a watcher is told durably was on disk before (r->unsent).
+ *   (3) A replayed run does nothing until it is told to go on.
+ */
+#include "run/run.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+const char *mortise_run_status_name(int status)
+{
+    static const char *const names[] = {
+        "",         "accepted", "running",   "waiting", "paused",
+        "in_doubt", "blocked",  "completed", "failed",  "cancelled"};
+
+    return status > 0 && status <= MORTISE_RUN_CANCELLED ? names[status] : "";
+}
+
+/* ---- actions ------------------------------------------------------------ */
+
+void mortise_actions_init(struct mortise_actions *a,
+                          const struct mortise_mem *mem)
+{
+    *a = (struct mortise_actions){.mem = mem};
+}
+
+static void commit_finish(struct mortise_run_commit *c,
+                          const struct mortise_mem *mem)
+{
+    for (size_t i = 0; i < c->n_opens; i++)
+        json_decref(c->opens[i].payload);
+    mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
+    mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
+    mortise_release(mem, c->entries, c->size);
+}
+
+void mortise_actions_clear(struct mortise_actions *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        switch (a->list[i].kind) {
+        case MORTISE_ACT_COMMIT:
+            commit_finish(&a->list[i].u.commit, a->mem);
+            break;
+        case MORTISE_ACT_CALL:
+            json_decref(a->list[i].u.call.body);
+            break;
+        case MORTISE_ACT_PUBLISH:
+            json_decref(a->list[i].u.publish);
+            break;
+        case MORTISE_ACT_CANCEL:
+        case MORTISE_ACT_ARM:
+        case MORTISE_ACT_DISARM:
+        case MORTISE_ACT_APPLIED:
+            break;
+        }
+    }
+    a->n = 0;
+}
+
+void mortise_actions_finish(struct mortise_actions *a)
+{
+    mortise_actions_clear(a);
+    mortise_release(a->mem, a->list, a->cap * sizeof a->list[0]);
+    mortise_actions_init(a, a->mem);
+}
+
+struct mortise_action *action_new(struct mortise_run *r,
+                                  enum mortise_action_kind kind,
+                                  struct mortise_err *err)
+{
+    struct mortise_actions *a = r->actions;
+    struct mortise_action *grown =
+        mortise_grow(a->mem, a->list, a->n, &a->cap, sizeof *grown);
+
+    if (grown == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    a->list = grown;
+    grown += a->n++;
+    memset(grown, 0, sizeof *grown);
+    grown->kind = kind;
+    return grown;
+}
+
+/* ---- making and freeing ------------------------------------------------- */
+
+static int make_room(struct mortise_run *r, struct mortise_err *err)
+{
+    const struct mortise_graph *g = r->graph;
+
+    r->nodes = mortise_arena_alloc(&r->arena, g->n_nodes * sizeof r->nodes[0]);
+    r->edges = mortise_arena_alloc(&r->arena, g->n_edges);
+    r->edge_src =
+        mortise_arena_alloc(&r->arena, g->n_edges * sizeof r->edge_src[0]);
+    r->work = mortise_arena_alloc(&r->arena, g->n_edges * sizeof r->work[0]);
+    r->self = json_pack("{s:s, s:s, s:s, s:s}", "id", r->id, "tenant",
+                        r->tenant, "graph", g->name, "version",
+                        g->version != NULL ? g->version : "");
+    return r->nodes != NULL && r->edges != NULL && r->edge_src != NULL &&
+                   r->work != NULL && r->self != NULL
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
+                   struct mortise_graph *g, const char *tenant, const char *run,
+                   struct mortise_err *err)
+{
+    struct mortise_run *r = mortise_zalloc(mem, sizeof *r);
+    int rv;
+
+    *out = NULL;
+    if (r == NULL)
+        return mortise_nomem(err);
+    r->mem = mem;
+    r->graph = mortise_graph_ref(g);
+    r->status = MORTISE_RUN_ACCEPTED;
+    r->reason = "";
+    mortise_arena_init(&r->arena, mem);
+    mortise_buf_init(&r->record, mem);
+    r->tenant = mortise_arena_strdup(&r->arena, tenant);
+    r->id = mortise_arena_strdup(&r->arena, run);
+    rv = r->tenant != NULL && r->id != NULL ? make_room(r, err)
+                                            : mortise_nomem(err);
+    if (rv != MORTISE_OK) {
+        mortise_run_free(r);
+        return rv;
+    }
+    *out = r;
+    return MORTISE_OK;
+}
+
+static void exec_finish(struct exec *x)
+{
+    for (size_t i = 0; i < x->n_writes; i++)
+        json_decref(x->writes[i].value);
+    json_decref(x->view);
+    json_decref(x->after);
+    json_decref(x->output);
+    json_decref(x->error);
+    json_decref(x->notes);
+    json_decref(x->payload);
+    json_decref(x->body);
+    json_decref(x->subject);
+}
+
+/* What the step under way gathered besides its record. */
+static void forget_pending(struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_opens; i++)
+        json_decref(r->opens[i].payload);
+    mortise_release(r->mem, r->opens, r->cap_opens * sizeof r->opens[0]);
+    mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
+    r->opens = r->closes = NULL;
+    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+}
+
+void mortise_run_free(struct mortise_run *r)
+{
+    if (r == NULL)
+        return;
+    command_drop_held(r);
+    forget_pending(r);
+    for (size_t i = 0; i < r->n_execs; i++)
+        exec_finish(r->execs[i]);
+    for (size_t i = r->unsent_head; i < r->n_unsent; i++)
+        json_decref(r->unsent[i].event);
+    mortise_release(r->mem, r->unsent, r->cap_unsent * sizeof r->unsent[0]);
+    mortise_release(r->mem, r->execs, r->cap_execs * sizeof r->execs[0]);
+    mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
+    mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
+    mortise_buf_finish(&r->record);
+    json_decref(r->input);
+    json_decref(r->self);
+    json_decref(r->error);
+    mortise_arena_finish(&r->arena);
+    mortise_graph_unref(r->graph);
+    mortise_release(r->mem, r, sizeof *r);
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* Of what did it fail?  The first failure in the order of activation. */
+static json_t *first_error(const struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+        json_t *error;
+        char path[128];
+
+        if (x->state != X_FAILED || x->handled)
+            continue;
+        error = json_copy(x->error);
+        exec_path(r, x, path);
+        if (error != NULL &&
+            json_object_set_new(error, "path", json_string(path)) != 0)
+            drop(&error);
+        return error;
+    }
+    return NULL;
+}
+
+/* The whole state, when the run ends: no conflict, and the schemas hold. */
+static int check_total(struct mortise_run *r, const char **code,
+                       struct mortise_err *why)
+{
+    json_t *state;
+    int rv = past_total(r, true, &state, why);
+
+    *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
+    if (rv != MORTISE_OK)
+        return rv;
+    *code = "schema";
+    if (r->graph->scratch != NULL) {
+        rv = mortise_schema_check(r->graph->scratch,
+                                  json_object_get(state, "scratch"), why);
+        if (rv != MORTISE_OK)
+            mortise_doing(why, rv, "scratch when the run ended");
+    }
+    if (rv == MORTISE_OK && r->graph->artifacts != NULL) {
+        rv = mortise_schema_check(r->graph->artifacts,
+                                  json_object_get(state, "artifacts"), why);
+        if (rv != MORTISE_OK)
+            mortise_doing(why, rv, "artifacts when the run ended");
+    }
+    json_decref(state);
+    return rv;
+}
+
+static int record_end(struct mortise_run *r, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_END};
+    struct mortise_err why;
+    const char *code;
+    int rv;
+
+    if (r->cancelling) {
+        e.how = MORTISE_RUN_CANCELLED;
+    } else if (r->n_failed > 0) {
+        e.how = MORTISE_RUN_FAILED;
+        e.value = first_error(r);
+    } else {
+        e.how = MORTISE_RUN_COMPLETED;
+        rv = check_total(r, &code, &why);
+        if (rv == MORTISE_ENOMEM)
+            return mortise_nomem(err);
+        if (rv != MORTISE_OK) {
+            e.how = MORTISE_RUN_FAILED;
+            e.value = json_pack("{s:s, s:s}", "code", code, "message", why.msg);
+        }
+    }
+    if (e.how == MORTISE_RUN_FAILED && e.value == NULL)
+        return mortise_nomem(err);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* ---- where it stands ---------------------------------------------------- */
+
+static bool has_ended(const struct mortise_run *r)
+{
+    return r->status >= MORTISE_RUN_COMPLETED;
+}
+
+static void set_status(struct mortise_run *r, int status, const char *reason)
+{
+    r->status = status;
+    r->reason = reason;
+}
+
+/* `recorded`: this step has something to commit. */
+static void find_status(struct mortise_run *r)
+{
+    if (has_ended(r))
+        return;
+    if (r->n_running + r->n_waiting > 0)
+        set_status(r, r->live ? MORTISE_RUN_RUNNING : MORTISE_RUN_PAUSED,
+                   r->live ? "" : "operator");
+    else if (r->n_doubt > 0)
+        set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
+    else if (r->n_approval > 0)
+        set_status(r, MORTISE_RUN_WAITING, "approval");
+    else if (r->n_human > 0)
+        set_status(r, MORTISE_RUN_WAITING, "human");
+    else if (r->n_asked > 0)
+        set_status(r, MORTISE_RUN_PAUSED, "interrupt");
+    else
+        set_status(r, MORTISE_RUN_RUNNING, "");
+}
+
+/* ---- going on ----------------------------------------------------------- */
+
+static int start_ready(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && r->ready_head < r->n_ready &&
+           r->n_running + r->n_intents < r->graph->concurrency) {
+        struct exec *x = r->execs[r->ready[r->ready_head++]];
+
+        if (x->state == X_READY) /* not settled otherwise meanwhile */
+            rv = start_exec(r, x, err);
+    }
+    if (r->ready_head == r->n_ready)
+        r->ready_head = r->n_ready = 0;
+    return rv;
+}
+
+/* Everything that may happen now, until nothing more may. */
+static int advance(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = command_apply_held(r, err);
+
+    if (rv != MORTISE_OK || !r->live || has_ended(r) || r->held != NULL)
+        return rv;
+    rv = r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
+    if (rv != MORTISE_OK || r->n_running + r->n_waiting + r->n_asked > 0)
+        return rv;
+    return record_end(r, err);
+}
+
+int go_live(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    r->live = true;
+    r->n_intents = 0; /* what is replayed is on disk */
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_INTENT) {
+            rv = exec_ready(r, x, err);
+        } else if (x->state == X_BACKOFF && !x->timer) {
+            x->serial++;
+            rv = arm(r, x, x->next_ms, err);
+        } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
+            x->serial++;
+            rv = arm(r, x, x->deadline_ms, err);
+        }
+    }
+    return rv;
+}
+
+/* Intents that are on disk: their effects may happen now. */
+static int start_intents(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t kept = 0, n = r->n_intents;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        struct exec *x = r->execs[r->intents[i]];
+
+        if (x->state == X_INTENT && x->intent_seq > r->synced) {
+            r->intents[kept++] = x->index;
+            continue;
+        }
+        if (rv == MORTISE_OK && x->state == X_INTENT)
+            rv = start_call(r, x, MORTISE_RUN_EXECUTE, err);
+        if (rv == MORTISE_OK && r->held != NULL && x->state == X_RUNNING)
+            rv = cancel_call(r, x, STOP_COMMAND, err);
+    }
+    r->n_intents = kept;
+    return rv;
+}
+
+static int publish_synced(struct mortise_run *r, struct mortise_err *err)
+{
+    while (r->unsent_head < r->n_unsent &&
+           r->unsent[r->unsent_head].seq <= r->synced) {
+        struct mortise_action *a = action_new(r, MORTISE_ACT_PUBLISH, err);
+
+        if (a == NULL)
+            return MORTISE_ENOMEM;
+        a->u.publish = r->unsent[r->unsent_head++].event;
+    }
+    if (r->unsent_head == r->n_unsent)
+        r->unsent_head = r->n_unsent = 0;
+    if (r->applied_seq == 0 || r->applied_seq > r->synced)
+        return MORTISE_OK;
+    r->applied_seq = 0;
+    return action_new(r, MORTISE_ACT_APPLIED, err) != NULL ? MORTISE_OK
+                                                           : MORTISE_ENOMEM;
+}
+
+static int on_synced(struct mortise_run *r, uint64_t seq,
+                     struct mortise_err *err)
+{
+    int rv;
+
+    if (seq > r->seq || seq <= r->synced)
+        return MORTISE_OK;
+    r->synced = seq;
+    rv = publish_synced(r, err);
+    return rv == MORTISE_OK && r->live ? start_intents(r, err) : rv;
+}
+
+/* ---- the commit --------------------------------------------------------- */
+
+/* The checkpoint's id: time, and chance that belongs to (run, seq). */
+static struct mortise_uuid checkpoint_id(const struct mortise_run *r,
+                                         uint64_t seq)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_str(&h, r->id);
+    mortise_hasher_u64(&h, seq);
+    mortise_hasher_final(&h, digest);
+    return mortise_uuid7(r->time_ms, digest);
+}
+
+/* The gravest of what the record holds. */
+static enum mortise_phase phase_of_step(const struct mortise_run *r)
+{
+    static const enum mortise_phase order[] = {
+        MORTISE_PHASE_ADMIT,     MORTISE_PHASE_END,     MORTISE_PHASE_ERROR,
+        MORTISE_PHASE_INTERRUPT, MORTISE_PHASE_COMMAND, MORTISE_PHASE_BEFORE};
+
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (r->phases & 1u << order[i])
+            return order[i];
+    }
+    return MORTISE_PHASE_AFTER;
+}
+
+/* An array cut to its size, so that its owner need not know its room. */
+static void *take_exact(struct mortise_run *r, void *list, size_t n, size_t cap,
+                        size_t size)
+{
+    void *exact;
+
+    if (n == 0) {
+        mortise_release(r->mem, list, cap * size);
+        return NULL;
+    }
+    exact = mortise_realloc(r->mem, list, cap * size, n * size);
+    return exact != NULL ? exact : list; /* shrinking cannot fail */
+}
+
+/* Requests opened and settled in one step were never pending. */
+static void cancel_out(struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_closes;) {
+        size_t k = 0;
+
+        while (k < r->n_opens && strcmp(r->opens[k].id, r->closes[i].id) != 0)
+            k++;
+        if (k == r->n_opens) {
+            i++;
+            continue;
+        }
+        json_decref(r->opens[k].payload);
+        r->opens[k] = r->opens[--r->n_opens];
+        r->closes[i] = r->closes[--r->n_closes];
+    }
+}
+
+static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
+{
+    cancel_out(r);
+    c->seq = ++r->seq;
+    c->parent = r->head;
+    c->id = r->head = checkpoint_id(r, c->seq);
+    c->now_ms = r->time_ms;
+    c->first_event = r->first_event + 1;
+    c->n_events = (uint32_t)(r->n_events - r->first_event);
+    c->step = r->n_finished;
+    c->phase = phase_of_step(r);
+    c->status = r->status;
+    c->reason = r->reason;
+    c->n_pending = r->n_asked;
+    c->size = r->record.n;
+    c->entries = take_exact(r, r->record.p, r->record.n, r->record.cap, 1);
+    c->n_opens = r->n_opens;
+    c->opens =
+        take_exact(r, r->opens, r->n_opens, r->cap_opens, sizeof r->opens[0]);
+    c->n_closes = r->n_closes;
+    c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
+                           sizeof r->closes[0]);
+    r->opens = r->closes = NULL;
+    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+    mortise_buf_init(&r->record, r->mem);
+}
+
+static int finish_step(struct mortise_run *r, size_t slot,
+                       struct mortise_err *err)
+{
+    struct mortise_actions *a = r->actions;
+
+    find_status(r);
+    if (r->record.n == 0) {
+        a->n--;
+        memmove(a->list + slot, a->list + slot + 1,
+                (a->n - slot) * sizeof a->list[0]);
+        if (!r->applied)
+            return MORTISE_OK;
+        return action_new(r, MORTISE_ACT_APPLIED, err) != NULL ? MORTISE_OK
+                                                               : MORTISE_ENOMEM;
+    }
+    fill_commit(r, &a->list[slot].u.commit);
+    if (r->applied)
+        r->applied_seq = r->seq;
+    return MORTISE_OK;
+}
+
+/* Begin a step: its actions, its time, the place of its commit. */
+static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
+                      uint64_t now_ms, size_t *slot, struct mortise_err *err)
+{
+    r->actions = actions;
+    r->time_ms = now_ms;
+    r->first_event = r->n_events;
+    r->phases = 0;
+    r->applied = false;
+    *slot = actions->n;
+    return action_new(r, MORTISE_ACT_COMMIT, err) != NULL ? MORTISE_OK
+                                                          : MORTISE_ENOMEM;
+}
+
+static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
+{
+    int rv = advance(r, err);
+
+    if (rv == MORTISE_OK)
+        rv = finish_step(r, slot, err);
+    r->actions = NULL;
+    return rv;
+}
+
+/* An event that was refused: nothing was recorded, no action stands.  After
+ * running out of memory, what stands is for mortise_actions_clear() alone. */
+static int refuse(struct mortise_run *r, size_t slot, int rv)
+{
+    bool broken = rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT;
+
+    assert(broken || r->record.n == 0); /* validated before recording */
+    if (!broken)
+        r->actions->n = slot;
+    r->actions = NULL;
+    return rv;
+}
+
+/* ---- admission ---------------------------------------------------------- */
+
+static json_t *pins_json(const struct mortise_admission *adm)
+{
+    json_t *pins = json_object();
+
+    for (size_t i = 0; pins != NULL && i < adm->n_pins; i++) {
+        char hex[MORTISE_DIGEST_HEX];
+
+        mortise_hex(hex, adm->pins[i].digest, MORTISE_DIGEST);
+        if (json_object_set_new(pins, adm->pins[i].plugin, json_string(hex)) !=
+            0)
+            drop(&pins);
+    }
+    return pins;
+}
+
+/* Edges out of START; their conditions see the input and nothing else. */
+static int choose_start(struct mortise_run *r, json_t *input,
+                        struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = r->graph;
+    json_t *empty = json_object();
+    json_t *state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
+                              empty, "artifacts", empty);
+    const json_t *values[MORTISE_IN_N] = {[MORTISE_IN_INPUT] = input,
+                                          [MORTISE_IN_SCRATCH] = empty,
+                                          [MORTISE_IN_ARTIFACTS] = empty,
+                                          [MORTISE_IN_STATE] = state,
+                                          [MORTISE_IN_RUN] = r->self};
+    struct mortise_cel_env env = {values, g->expr_cost};
+    int rv = state != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < g->n_start; i++) {
+        const struct mortise_edge *edge = &g->edges[g->start[i]];
+        bool take = true;
+
+        if (edge->kind == MORTISE_EDGE_WHEN)
+            rv = mortise_expr_test(&edge->when, &env, &take, err);
+        if (rv == MORTISE_OK && take)
+            e->edges[e->n_edges++] = g->start[i];
+    }
+    json_decref(state);
+    json_decref(empty);
+    return rv;
+}
+
+static int check_input(const struct mortise_graph *g, json_t *input,
+                       json_t **out, struct mortise_err *err)
+{
+    int rv;
+
+    *out = NULL;
+    if (!json_is_object(input))
+        return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
+    if (g->input == NULL) {
+        *out = json_incref(input);
+        return MORTISE_OK;
+    }
+    rv = mortise_schema_check(g->input, input, err);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "input");
+    *out = mortise_schema_normal(g->input, input);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int admit(struct mortise_run *r, const struct mortise_admission *adm,
+                 struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_ADMIT, .actor = adm->actor};
+    int rv = check_input(r->graph, adm->input, &e.value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    memcpy(e.digest, adm->seed, sizeof e.digest);
+    memcpy(r->seed, adm->seed, sizeof r->seed);
+    e.note = pins_json(adm);
+    e.edges =
+        mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
+    rv = e.note != NULL && e.edges != NULL ? choose_start(r, e.value, &e, err)
+                                           : mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    mortise_entry_finish(&e);
+    return rv;
+}
+
+int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
+                      struct mortise_graph *g,
+                      const struct mortise_admission *adm, uint64_t now_ms,
+                      struct mortise_actions *actions, struct mortise_err *err)
+{
+    struct mortise_run *r;
+    size_t slot;
+    int rv = run_new(&r, mem, g, adm->tenant, adm->run, err);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    r->live = true;
+    rv = begin_step(r, actions, now_ms, &slot, err);
+    if (rv == MORTISE_OK)
+        rv = admit(r, adm, err);
+    rv = rv == MORTISE_OK ? end_step(r, slot, err) : refuse(r, slot, rv);
+    if (rv != MORTISE_OK) {
+        mortise_run_free(r);
+        return rv;
+    }
+    *out = r;
+    return MORTISE_OK;
+}
+
+/* ---- replay ------------------------------------------------------------- */
+
+int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
+                       struct mortise_graph *g, const char *tenant,
+                       const char *run, mortise_run_sink *sink, void *ud,
+                       struct mortise_err *err)
+{
+    int rv = run_new(out, mem, g, tenant, run, err);
+
+    if (rv == MORTISE_OK) {
+        (*out)->sink = sink;
+        (*out)->sink_ud = ud;
+    }
+    return rv;
+}
+
+int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
+                      struct mortise_uuid id, const void *entries, size_t size,
+                      struct mortise_err *err)
+{
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    int rv = MORTISE_OK;
+
+    if (seq != r->seq + 1)
+        return mortise_fail(
+            err, MORTISE_ECORRUPT, "checkpoint %llu follows %llu",
+            (unsigned long long)seq, (unsigned long long)r->seq);
+    r->time_ms = time_ms;
+    mortise_arena_init(&a, r->mem);
+    mortise_reader_init(&reader, entries, size);
+    while (rv == MORTISE_OK) {
+        struct mortise_entry e;
+
+        rv = mortise_entry_read(&e, &reader, &a, err);
+        if (rv != MORTISE_OK)
+            break;
+        rv = apply_entry(r, &e, err);
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+    if (rv != MORTISE_ENOTFOUND) /* the record's end */
+        return mortise_doing(err, rv, "checkpoint %llu",
+                             (unsigned long long)seq);
+    r->seq = r->synced = seq;
+    r->head = id;
+    find_status(r);
+    return MORTISE_OK;
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static int take_in(struct mortise_run *r, const struct mortise_input *in,
+                   struct mortise_err *err)
+{
+    switch (in->kind) {
+    case MORTISE_IN_RECOVER:
+        return r->live ? MORTISE_OK : go_live(r, err);
+    case MORTISE_IN_RESULT:
+        return settle_result(r, &in->u.result, err);
+    case MORTISE_IN_UNRESPONSIVE:
+        return settle_unresponsive(r, in->u.call, err);
+    case MORTISE_IN_TIMER:
+        return settle_timer(r, in->u.timer, err);
+    case MORTISE_IN_SYNCED:
+        return on_synced(r, in->u.seq, err);
+    case MORTISE_IN_COMMAND:
+        break;
+    }
+    return command_step(r, in->u.command.list, in->u.command.n,
+                        in->u.command.flags, in->u.command.actor, err);
+}
+
+int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,
+                     struct mortise_actions *actions, struct mortise_err *err)
+{
+    size_t slot;
+    int rv = begin_step(r, actions, in->now_ms, &slot, err);
+
+    if (rv != MORTISE_OK) {
+        r->actions = NULL;
+        return rv;
+    }
+    rv = take_in(r, in, err);
+    return rv == MORTISE_OK ? end_step(r, slot, err) : refuse(r, slot, rv);
+}
+
+/* ---- looking at it ------------------------------------------------------ */
+
+uint64_t mortise_run_watch(struct mortise_run *r, bool on)
+{
+    r->watched = on;
+    return r->n_events;
+}
+
+json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
+{
+    uint64_t index = call >> 32;
+    struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
+
+    if (x == NULL || x->serial != (uint32_t)call || x->view == NULL)
+        return NULL;
+    return json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
+                     json_object_get(x->view, "scratch"), "artifacts",
+                     json_object_get(x->view, "artifacts"));
+}
+
+int mortise_run_status(const struct mortise_run *r)
+{
+    return r->status;
+}
+
+const char *mortise_run_reason(const struct mortise_run *r)
+{
+    return r->reason;
+}
+
+uint64_t mortise_run_seq(const struct mortise_run *r)
+{
+    return r->seq;
+}
+
+bool mortise_run_is_finished(const struct mortise_run *r)
+{
+    return has_ended(r);
+}
+
+bool mortise_run_is_idle(const struct mortise_run *r)
+{
+    bool going = r->live && !has_ended(r) && r->n_running + r->n_waiting > 0;
+
+    return !going && r->n_running == 0 && r->synced == r->seq &&
+           r->held == NULL && r->applied_seq == 0;
+}
+
+struct mortise_graph *mortise_run_graph(const struct mortise_run *r)
+{
+    return r->graph;
+}
+
+const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
+                                           size_t *n)
+{
+    *n = r->n_pins;
+    return r->pins;
+}

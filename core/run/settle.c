@@ -1,0 +1,840 @@
+/* settle.c -- a result, a failure, a timeout: which entries they become.
+ *
+ * A result is judged in full before anything is recorded: the output against
+ * its schemas, its writes against the reducers and the schemas of the fields
+ * they change, the conditions of the edges in the state after them.  Only then
+ * does one `done` entry say all of it.  Whatever goes wrong on the way makes
+ * it a failure of the node instead, with a code of its own, and leaves no trace
+ * of the result.
+ *
+ * Codes that the core gives: expression, schema, reducer, conflict, route,
+ * guardrail, rejected, timeout, timeout.unresponsive, in_doubt, and `failed`
+ * for a plugin that gave none.
+ *
+ * A failure is tried again where retry_policy says so (by code or by class),
+ * then led on where on_error says so, and only then fails the run. Expressions,
+ * schemas, rejections and violations are permanent: the same would come out.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+/* ---- from a handle to its execution ------------------------------------- */
+
+/* NULL when that call or timer is over. */
+static struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
+{
+    uint64_t index = handle >> 32;
+    struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
+
+    return x != NULL && x->serial == (uint32_t)handle ? x : NULL;
+}
+
+static bool call_is_out(const struct exec *x)
+{
+    return x->state == X_RUNNING || x->state == X_STOPPING;
+}
+
+/* ---- writes ------------------------------------------------------------- */
+
+/* What the declared schemas say of the value at a path; NULL: nothing. */
+static const struct mortise_schema *schema_at(const struct mortise_graph *g,
+                                              const struct mortise_path *path)
+{
+    const struct mortise_schema *s =
+        strcmp(path->steps[0].key, "scratch") == 0 ? g->scratch : g->artifacts;
+
+    for (size_t i = 1; s != NULL && i < path->n; i++)
+        s = path->steps[i].key != NULL
+                ? mortise_schema_member(s, path->steps[i].key)
+                : mortise_schema_items(s);
+    return s;
+}
+
+/* Append one write to an entry, its value typed as declared. */
+static int add_write(struct mortise_run *r, struct mortise_entry *e,
+                     uint16_t ref, const struct mortise_path *path,
+                     json_t *value, struct mortise_err *err)
+{
+    struct mortise_entry_write *w = &e->writes[e->n_writes];
+    const struct mortise_schema *s = schema_at(r->graph, path);
+
+    w->ref = ref;
+    w->value = s != NULL ? mortise_schema_normal(s, value) : json_incref(value);
+    if (w->value == NULL)
+        return mortise_nomem(err);
+    e->n_writes++;
+    return MORTISE_OK;
+}
+
+/* `outputs`: each expression, over the state before and the output. */
+static int add_outputs(struct mortise_run *r, struct exec *x,
+                       struct mortise_entry *e, json_t *output,
+                       struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct env env;
+    int rv;
+
+    if (n->n_outputs == 0)
+        return MORTISE_OK;
+    rv = env_init(&env, r, x, x->view, output, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    for (size_t i = 0; rv == MORTISE_OK && i < n->n_outputs; i++) {
+        json_t *value = NULL;
+
+        if (mortise_expr_eval(&n->outputs[i].expr, &env.cel, &value, why) !=
+            MORTISE_OK)
+            rv = MORTISE_EINVAL;
+        else
+            rv = add_write(r, e, (uint16_t)(MORTISE_WRITE_OUTPUT + i),
+                           &n->outputs[i].path, value, err);
+        json_decref(value);
+    }
+    env_finish(&env);
+    return rv;
+}
+
+/* All writes of a success, into the entry. */
+static int make_writes(struct mortise_run *r, struct exec *x,
+                       struct mortise_entry *e, struct mortise_err *why,
+                       struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv = MORTISE_OK;
+
+    if (e->value == NULL)
+        return MORTISE_OK;
+    if (n->output_as != NULL) {
+        const struct mortise_path *path = artifact_path(r, x->node);
+
+        rv = path != NULL
+                 ? add_write(r, e, MORTISE_WRITE_AS, path, e->value, err)
+                 : mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK && n->type == MORTISE_NODE_GUARDRAIL &&
+        n->target_is_path && n->on_violation == MORTISE_VIOLATION_SANITIZE &&
+        mortise_path_get(x->view, &n->target_path) != e->value)
+        rv = add_write(r, e, MORTISE_WRITE_TARGET, &n->target_path, e->value,
+                       err);
+    return rv != MORTISE_OK ? rv : add_outputs(r, x, e, e->value, why, err);
+}
+
+/* The top-level fields that a write changed, against their schemas. */
+static int check_write(const struct mortise_graph *g, const json_t *after,
+                       const struct mortise_path *path, struct mortise_err *why)
+{
+    const char *root = path->steps[0].key;
+    const struct mortise_schema *s =
+        strcmp(root, "scratch") == 0 ? g->scratch : g->artifacts;
+    const json_t *whole = json_object_get(after, root);
+    const char *field;
+    int rv;
+
+    if (s == NULL)
+        return MORTISE_OK;
+    if (path->n == 1 || path->steps[1].key == NULL)
+        return mortise_schema_check(s, whole, why);
+    field = path->steps[1].key;
+    if (mortise_schema_member(s, field) == NULL)
+        return !mortise_schema_is_closed(s)
+                   ? MORTISE_OK
+                   : mortise_fail(why, MORTISE_EINVAL,
+                                  "%s.%s is not declared in state.%s", root,
+                                  field, root);
+    rv = mortise_schema_check(mortise_schema_member(s, field),
+                              json_object_get(whole, field), why);
+    return rv != MORTISE_OK ? mortise_doing(why, rv, "%s.%s", root, field) : rv;
+}
+
+/* Take back what a result would have written. */
+static void unwrite(struct exec *x)
+{
+    for (size_t i = 0; i < x->n_writes; i++)
+        json_decref(x->writes[i].value);
+    x->n_writes = 0;
+    drop(&x->after);
+}
+
+/* Put the entry's writes on the execution and fold them: x->after. */
+static int try_writes(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, const char **code,
+                      struct mortise_err *why, struct mortise_err *err)
+{
+    int rv = apply_writes(r, x, e, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = past_after(r, x, why);
+    *code = "reducer";
+    for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
+        *code = "schema";
+        rv = check_write(r->graph, x->after, x->writes[i].path, why);
+    }
+    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
+}
+
+/* ---- edges -------------------------------------------------------------- */
+
+/* A router by condition: the id it gives must be one of its targets. */
+static int find_target(struct mortise_run *r, struct exec *x,
+                       const struct env *env, uint32_t *edge,
+                       struct mortise_err *why)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_graph *g = r->graph;
+    json_t *id = NULL;
+    int rv = mortise_expr_eval(&n->condition, &env->cel, &id, why);
+
+    if (rv != MORTISE_OK)
+        return MORTISE_EINVAL;
+    *edge = UINT32_MAX;
+    for (uint32_t i = 0; i < n->n_out && json_is_string(id); i++) {
+        const struct mortise_edge *e = &g->edges[n->out[i]];
+        const char *name = e->to == MORTISE_END ? "END" : g->nodes[e->to].id;
+
+        if (e->kind == MORTISE_EDGE_TARGET &&
+            strcmp(name, json_string_value(id)) == 0)
+            *edge = n->out[i];
+    }
+    if (*edge == UINT32_MAX && json_is_string(id))
+        mortise_fail(why, MORTISE_EINVAL,
+                     "router '%s' chose '%s', which is not among its targets",
+                     n->id, json_string_value(id));
+    else if (*edge == UINT32_MAX)
+        mortise_fail(why, MORTISE_EINVAL,
+                     "router '%s' must choose a node id, a string", n->id);
+    json_decref(id);
+    return *edge != UINT32_MAX ? MORTISE_OK : MORTISE_EINVAL;
+}
+
+struct choice {      /* which of a node's edges a success takes */
+    uint32_t target; /* edge of a router by condition */
+    bool routed;     /* a ROUTE or ROUTE_ALL held */
+};
+
+static int takes_edge(const struct mortise_graph *g, uint32_t edge,
+                      const struct env *env, struct choice *c, bool *out,
+                      struct mortise_err *why)
+{
+    const struct mortise_edge *e = &g->edges[edge];
+    int rv = MORTISE_OK;
+
+    *out = false;
+    switch (e->kind) {
+    case MORTISE_EDGE_STATIC:
+        *out = true;
+        break;
+    case MORTISE_EDGE_WHEN:
+    case MORTISE_EDGE_ROUTE_ALL:
+        rv = mortise_expr_test(&e->when, &env->cel, out, why);
+        c->routed |= *out && e->kind == MORTISE_EDGE_ROUTE_ALL;
+        break;
+    case MORTISE_EDGE_ROUTE:
+        if (!c->routed)
+            rv = mortise_expr_test(&e->when, &env->cel, out, why);
+        c->routed |= *out;
+        break;
+    case MORTISE_EDGE_DEFAULT: /* declared behind its routes */
+        *out = !c->routed;
+        break;
+    case MORTISE_EDGE_TARGET:
+        *out = edge == c->target;
+        break;
+    case MORTISE_EDGE_ERROR:
+    case MORTISE_EDGE_TIMEOUT:
+    case MORTISE_EDGE_REROUTE:
+        break;
+    }
+    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+}
+
+/* Do the edges of a node depend on anything but its success? */
+static bool has_conditions(const struct mortise_graph *g,
+                           const struct mortise_node *n)
+{
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        enum mortise_edge_kind kind = g->edges[n->out[i]].kind;
+
+        if (kind != MORTISE_EDGE_STATIC && kind != MORTISE_EDGE_ERROR)
+            return true;
+    }
+    return false;
+}
+
+static int choose_edges(struct mortise_run *r, struct exec *x,
+                        struct mortise_entry *e, struct mortise_err *why,
+                        struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct choice c = {.target = UINT32_MAX};
+    struct env env = {.state = NULL};
+    int rv = MORTISE_OK;
+
+    if (has_conditions(r->graph, n))
+        rv = env_init(&env, r, x, x->after, e->value, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (n->by_condition)
+        rv = find_target(r, x, &env, &c.target, why);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
+        bool take;
+
+        rv = takes_edge(r->graph, n->out[i], &env, &c, &take, why);
+        if (rv == MORTISE_OK && take)
+            e->edges[e->n_edges++] = n->out[i];
+    }
+    env_finish(&env);
+    return rv;
+}
+
+/* The one edge of a kind, if the node has it, into the entry. */
+static void choose_kind(struct mortise_run *r, const struct exec *x,
+                        struct mortise_entry *e, enum mortise_edge_kind kind)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (r->graph->edges[n->out[i]].kind == kind) {
+            e->edges[e->n_edges++] = n->out[i];
+            return;
+        }
+    }
+}
+
+/* ---- success ------------------------------------------------------------ */
+
+int settle_check_output(const struct mortise_node *n, const json_t *output,
+                        struct mortise_err *why)
+{
+    int rv = MORTISE_OK;
+
+    if (output == NULL)
+        return MORTISE_OK; /* a router */
+    if (n->op != NULL && n->op->output != NULL)
+        rv = mortise_schema_check(n->op->output, output, why);
+    if (rv == MORTISE_OK && n->output_schema != NULL)
+        rv = mortise_schema_check(n->output_schema, output, why);
+    return rv != MORTISE_OK ? mortise_doing(why, rv, "output of '%s'", n->id)
+                            : rv;
+}
+
+/* Room for the arrays of an entry of this node. */
+static int entry_room(const struct mortise_node *n, struct mortise_arena *a,
+                      struct mortise_entry *e, struct mortise_err *err)
+{
+    e->edges = mortise_arena_alloc(a, n->n_out * sizeof e->edges[0]);
+    e->writes =
+        mortise_arena_alloc(a, (n->n_outputs + 2) * sizeof e->writes[0]);
+    return e->edges != NULL && e->writes != NULL ? MORTISE_OK
+                                                 : mortise_nomem(err);
+}
+
+static struct mortise_entry entry_of(const struct mortise_run *r,
+                                     const struct exec *x,
+                                     enum mortise_entry_type type)
+{
+    return (struct mortise_entry){.type = type,
+                                  .node = x->node,
+                                  .visit = x->visit,
+                                  .generation = x->generation,
+                                  .attempt = x->attempt,
+                                  .started_ms = x->started_ms,
+                                  .at_ms = r->time_ms};
+}
+
+static int ask_after(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    return ask(r, x, MORTISE_ASK_AFTER, json_pack("{s:s}", "when", "after"), 0,
+               err);
+}
+
+/* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
+ * it is none after all. */
+static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
+                 const char **code, struct mortise_err *why,
+                 struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv;
+
+    *code = "schema";
+    if (e->how != DONE_ANSWERED &&
+        settle_check_output(n, e->value, why) != MORTISE_OK)
+        return MORTISE_EINVAL;
+    *code = "reducer"; /* the view is there but for a reducer's failure */
+    rv = past_view(r, x, why);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_EINVAL;
+    *code = "expression";
+    rv = make_writes(r, x, e, why, err);
+    if (rv == MORTISE_OK)
+        rv = try_writes(r, x, e, code, why, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *code = "route";
+    return choose_edges(r, x, e, why, err);
+}
+
+int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
+                enum done_how how, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
+    const char *code = "failed";
+    struct mortise_arena a;
+    struct mortise_err why;
+    int rv;
+
+    mortise_arena_init(&a, r->mem);
+    e.how = (uint8_t)how;
+    e.value = json_incref(output);
+    e.note = json_incref(x->notes);
+    rv = entry_room(node_of(r, x), &a, &e, err);
+    if (rv == MORTISE_OK)
+        rv = judge(r, x, &e, &code, &why, err);
+    if (rv == MORTISE_OK) {
+        rv = record(r, &e, err);
+        if (rv == MORTISE_OK && x->state == X_HELD)
+            rv = ask_after(r, x, err);
+    } else if (rv == MORTISE_EINVAL) {
+        unwrite(x);
+        rv = how == DONE_ON_ERROR ? settle_lost(r, x, code, why.msg, false, err)
+                                  : settle_failed_err(r, x, code, &why, err);
+    }
+    mortise_entry_finish(&e);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
+/* A violation that leads elsewhere: nothing is written. */
+static int settle_reroute(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
+    uint32_t edge[1];
+    int rv;
+
+    e.edges = edge;
+    e.note = x->notes;
+    choose_kind(r, x, &e, MORTISE_EDGE_REROUTE);
+    assert(e.n_edges == 1); /* graph/ lets no such node in without a target */
+    rv = record(r, &e, err);
+    if (rv == MORTISE_OK && x->state == X_HELD)
+        rv = ask_after(r, x, err);
+    return rv;
+}
+
+/* ---- failure ------------------------------------------------------------ */
+
+/* {code, message, span}: a new reference. */
+static json_t *error_json(const struct mortise_run *r, const struct exec *x,
+                          const char *code, const char *message)
+{
+    struct mortise_buf at;
+    json_t *error, *text;
+
+    mortise_buf_init(&at, r->mem);
+    mortise_span_text(node_of(r, x)->span, &at);
+    text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
+    mortise_buf_finish(&at);
+    error =
+        json_pack("{s:s, s:o, s:o}", "code", code, "message",
+                  mortise_json_strn(message, strlen(message)), "span", text);
+    return error;
+}
+
+static bool may_retry(const struct mortise_node *n, const struct exec *x,
+                      const char *code, const char *class)
+{
+    if (x->attempt >= n->retry.max_attempts)
+        return false;
+    for (size_t i = 0; i < n->retry.n_retry_on; i++) {
+        const char *on = n->retry.retry_on[i];
+
+        if (strcmp(on, code) == 0 ||
+            (strcmp(on, class) == 0 && strcmp(class, "permanent") != 0))
+            return true;
+    }
+    return false;
+}
+
+/* A number in [0, 1) that belongs to this attempt. */
+static double chance(const struct mortise_run *r, const struct exec *x)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+    uint32_t u;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_u64(&h, x->index);
+    mortise_hasher_u64(&h, x->generation);
+    mortise_hasher_u64(&h, x->attempt);
+    mortise_hasher_final(&h, digest);
+    memcpy(&u, digest, sizeof u);
+    return u / 4294967296.0;
+}
+
+/* The k-th retry waits b, b*k or b*2^(k-1), bounded, then jittered. */
+static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_retry *p = &node_of(r, x)->retry;
+    double wait = (double)p->delay_ms, k = x->attempt;
+
+    if (p->backoff == MORTISE_BACKOFF_LINEAR)
+        wait *= k;
+    for (uint32_t i = 1; p->backoff == MORTISE_BACKOFF_EXPONENTIAL &&
+                         i < x->attempt && wait < (double)p->max_delay_ms;
+         i++)
+        wait *= 2;
+    if (wait > (double)p->max_delay_ms)
+        wait = (double)p->max_delay_ms;
+    wait *= 1 + p->jitter * (2 * chance(r, x) - 1);
+    return (uint64_t)wait;
+}
+
+static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
+                        const char *message, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RETRY);
+    int rv;
+
+    e.value = error_json(r, x, code, message);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    e.at_ms = r->time_ms + backoff_ms(r, x);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->serial++;
+    return arm(r, x, x->next_ms, err);
+}
+
+/* For good.  `open`: the effect never answered. */
+int settle_lost(struct mortise_run *r, struct exec *x, const char *code,
+                const char *message, bool open, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    uint32_t edge[1];
+    int rv;
+
+    e.value = error_json(r, x, code, message);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    e.edges = edge;
+    e.note = x->notes;
+    e.how = open;
+    if (x->expired_to_goto)
+        choose_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
+    else
+        choose_kind(r, x, &e, MORTISE_EDGE_ERROR);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* on_error: {value}: that is the output, then. */
+static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
+                        const char *message, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *error = error_json(r, x, code, message), *value = NULL;
+    struct mortise_err why;
+    struct env env;
+    int rv;
+
+    if (error == NULL)
+        return mortise_nomem(err);
+    rv = past_view(r, x, &why);
+    if (rv == MORTISE_OK) {
+        rv = env_init(&env, r, x, x->view, NULL, error, err);
+        if (rv != MORTISE_OK) {
+            json_decref(error);
+            return rv;
+        }
+        rv = mortise_expr_eval(&n->error_value, &env.cel, &value, &why);
+        env_finish(&env);
+    }
+    json_decref(error);
+    if (rv != MORTISE_OK)
+        return settle_lost(r, x, "expression", why.msg, false, err);
+    rv = settle_done(r, x, value, DONE_ON_ERROR, err);
+    json_decref(value);
+    return rv;
+}
+
+int settle_failed(struct mortise_run *r, struct exec *x, const char *code,
+                  const char *class, const char *message,
+                  struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv = disarm(r, x, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (may_retry(n, x, code, class))
+        return settle_retry(r, x, code, message, err);
+    if (n->on_error_value)
+        return settle_value(r, x, code, message, err);
+    return settle_lost(r, x, code, message, false, err);
+}
+
+int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
+                      const struct mortise_err *why, struct mortise_err *err)
+{
+    return settle_failed(r, x, code, "permanent", why->msg, err);
+}
+
+/* ---- guardrails --------------------------------------------------------- */
+
+static int note_verdict(struct exec *x, const char *id, bool violation,
+                        const char *reason, const char *action,
+                        struct mortise_err *err)
+{
+    json_t *note = json_pack("{s:s, s:b, s:s}", "guardrail", id, "violation",
+                             (int)violation, "action", action);
+
+    if (x->notes == NULL)
+        x->notes = json_array();
+    if (note != NULL && violation)
+        json_object_set_new(note, "reason",
+                            mortise_json_strn(reason, strlen(reason)));
+    return note != NULL && json_array_append_new(x->notes, note) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+/* What becomes of a violation: "warn", "sanitize", "block" or "reroute". */
+static const char *action_on(const struct mortise_node *n,
+                             const json_t *replacement)
+{
+    switch (n->on_violation) {
+    case MORTISE_VIOLATION_WARN:
+        return "warn";
+    case MORTISE_VIOLATION_REROUTE:
+        return "reroute";
+    case MORTISE_VIOLATION_SANITIZE:
+        return replacement != NULL ? "sanitize" : "block";
+    case MORTISE_VIOLATION_BLOCK:
+        break;
+    }
+    return "block";
+}
+
+static int next_guard(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    if (++x->guard < node_of(r, x)->n_guardrails)
+        return start_call(r, x, MORTISE_RUN_CHECK, err);
+    return settle_done(r, x, x->subject, DONE_EXECUTED, err);
+}
+
+/* A guardrail answered; one that failed to is a violation (fail closed), and
+ * what it may have offered as a replacement is not used. */
+static int settle_check(struct mortise_run *r, struct exec *x,
+                        const struct mortise_result_in *in, const char *failure,
+                        struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const char *id = n->guardrails[x->guard], *action = "pass";
+    const char *reason = failure != NULL ? failure : in->message;
+    bool violation = failure != NULL || in->violation;
+    json_t *replacement = failure == NULL ? in->output : NULL;
+    struct mortise_err words;
+    int rv;
+
+    if (violation)
+        action = action_on(n, replacement);
+    rv = note_verdict(x, id, violation, reason, action, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (strcmp(action, "reroute") == 0)
+        return settle_reroute(r, x, err);
+    if (strcmp(action, "block") == 0) {
+        mortise_fail(&words, MORTISE_EINVAL, "guardrail '%s': %s", id, reason);
+        return settle_failed_err(r, x, "guardrail", &words, err);
+    }
+    if (strcmp(action, "sanitize") == 0)
+        hold(&x->subject, replacement);
+    return next_guard(r, x, err);
+}
+
+/* ---- results ------------------------------------------------------------ */
+
+/* "did it happen?" -> {happened, result}. */
+static int settle_reconciled(struct mortise_run *r, struct exec *x,
+                             const struct mortise_result_in *in,
+                             struct mortise_err *err)
+{
+    const json_t *happened = json_object_get(in->output, "happened");
+
+    if (in->status != 0 || !json_is_boolean(happened))
+        return ask_doubt(r, x, err); /* it does not know: a person must */
+    if (json_is_true(happened)) {
+        json_t *result = json_object_get(in->output, "result");
+        json_t *output = result != NULL ? json_incref(result) : json_null();
+        int rv = settle_done(r, x, output, DONE_RECONCILED, err);
+
+        json_decref(output);
+        return rv;
+    }
+    return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+}
+
+static int settle_executed(struct mortise_run *r, struct exec *x,
+                           const struct mortise_result_in *in,
+                           struct mortise_err *err)
+{
+    json_t *output;
+    int rv;
+
+    if (in->status != 0)
+        return settle_failed(
+            r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
+            in->error_class, in->message, err);
+    output = in->output != NULL ? json_incref(in->output) : json_null();
+    rv = settle_done(r, x, output, DONE_EXECUTED, err);
+    json_decref(output);
+    return rv;
+}
+
+static int record_stopped(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_STOPPED);
+
+    return record(r, &e, err);
+}
+
+/* A call that was asked to stop has let go.  A `write` or `external` effect
+ * that succeeded all the same did happen, and counts; anything else that came
+ * too late changes nothing. */
+static int settle_stopped(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err)
+{
+    bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
+                    node_of(r, x)->effect >= MORTISE_WRITE;
+
+    if (happened)
+        return settle_executed(r, x, in, err);
+    switch (x->stop) {
+    case STOP_RUN:
+        return record_stopped(r, x, err);
+    case STOP_COMMAND:
+        x->stop = STOP_NONE;
+        return exec_ready(r, x, err);
+    case STOP_TIMEOUT:
+    case STOP_NONE:
+        break;
+    }
+    if (x->call == MORTISE_RUN_CHECK)
+        return settle_check(r, x, in, "it did not answer in time", err);
+    if (x->call == MORTISE_RUN_RECONCILE)
+        return ask_doubt(r, x, err);
+    return settle_failed(r, x, "timeout", "timeout",
+                         "the attempt took longer than its timeout", err);
+}
+
+int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
+                  struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, in->call);
+    int rv;
+
+    if (x == NULL || !call_is_out(x))
+        return MORTISE_OK; /* it was ended without it */
+    rv = disarm(r, x, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->serial++; /* a second answer is nobody's */
+    if (x->state == X_STOPPING)
+        return settle_stopped(r, x, in, err);
+    switch (x->call) {
+    case MORTISE_RUN_CHECK:
+        return settle_check(r, x, in, in->status != 0 ? in->message : NULL,
+                            err);
+    case MORTISE_RUN_RECONCILE:
+        return settle_reconciled(r, x, in, err);
+    case MORTISE_RUN_EXECUTE:
+        break;
+    }
+    return settle_executed(r, x, in, err);
+}
+
+int settle_unresponsive(struct mortise_run *r, uint64_t call,
+                        struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, call);
+    bool open;
+
+    if (x == NULL || x->state != X_STOPPING)
+        return MORTISE_OK;
+    open =
+        x->call != MORTISE_RUN_CHECK && node_of(r, x)->effect >= MORTISE_WRITE;
+    x->serial++;
+    return settle_lost(r, x, "timeout.unresponsive",
+                       "the plugin was asked to stop and did not let go", open,
+                       err);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+static json_t *decision(bool approved, const char *by)
+{
+    return json_pack("{s:b, s:s, s:s}", "approved", (int)approved, "reason",
+                     "nobody answered in time", "decided_by", by);
+}
+
+int settle_expired(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+    char id[REQUEST_ID];
+    json_t *value;
+    int rv;
+
+    memcpy(id, x->request, sizeof id);
+    e.how = MORTISE_SETTLE_EXPIRED;
+    e.id = id;
+    rv = record(r, &e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (n->on_timeout == MORTISE_TIMEOUT_ERROR ||
+        n->on_timeout == MORTISE_TIMEOUT_GOTO) {
+        x->expired_to_goto = n->on_timeout == MORTISE_TIMEOUT_GOTO;
+        return settle_failed(r, x, "timeout", "permanent",
+                             "nobody answered in time", err);
+    }
+    value = n->on_timeout == MORTISE_TIMEOUT_ACCEPT
+                ? decision(true, "timeout-accept")
+                : decision(false, "timeout-reject");
+    if (value == NULL)
+        return mortise_nomem(err);
+    rv = settle_done(r, x, value, DONE_ANSWERED, err);
+    json_decref(value);
+    return rv;
+}
+
+int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, timer);
+    uint64_t due;
+
+    if (x == NULL || !x->timer)
+        return MORTISE_OK; /* it was disarmed, or fired already */
+    x->timer = false;
+    if (x->state == X_RUNNING)
+        return cancel_call(r, x, STOP_TIMEOUT, err);
+    assert(x->state == X_BACKOFF || x->state == X_ASKED); /* who else arms */
+    due = x->state == X_BACKOFF ? x->next_ms : x->deadline_ms;
+    if (r->time_ms < due) /* the clock was set back */
+        return arm(r, x, due, err);
+    return x->state == X_BACKOFF ? exec_ready(r, x, err)
+                                 : settle_expired(r, x, err);
+}

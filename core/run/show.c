@@ -1,0 +1,239 @@
+/* show.c -- JSON views of a run and of a checkpoint's entries.  docs/json.md
+ * has the members. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/internal.h"
+
+static const char *state_name(const struct exec *x)
+{
+    static const char *const names[] = {
+        "",        "pending", "awaiting_approval",
+        "pending", "running", "running",
+        "pending", "done",    "done",
+        "failed",  "skipped"};
+
+    return names[x->state];
+}
+
+/* Times that are not known are left out. */
+static int put_time(json_t *to, const char *name, uint64_t ms)
+{
+    char text[MORTISE_TIME_TEXT];
+
+    if (ms == 0)
+        return 0;
+    mortise_time_text(text, ms);
+    return json_object_set_new(to, name, json_string(text));
+}
+
+/* One execution's record (graph.md 4). */
+static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
+{
+    char path[128];
+    json_t *out;
+
+    exec_path(r, x, path);
+    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "node",
+                    node_of(r, x)->id, "path", path, "type",
+                    mortise_node_type_name(node_of(r, x)->type), "status",
+                    state_name(x), "attempts", (int)x->attempt, "visit",
+                    (int)x->visit, "generation", (int)x->generation);
+    if (out == NULL)
+        return NULL;
+    if (put_time(out, "started", x->started_ms) != 0 ||
+        put_time(out, "ended", x->ended_ms) != 0 ||
+        (x->output != NULL && json_object_set(out, "output", x->output) != 0) ||
+        (x->error != NULL && json_object_set(out, "error", x->error) != 0) ||
+        (x->notes != NULL &&
+         json_object_set(out, "guardrails", x->notes) != 0) ||
+        (x->effect_open &&
+         json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+/* A node that never started: waiting for its edges, or skipped. */
+static json_t *node_json(const struct mortise_run *r, uint32_t i)
+{
+    enum node_phase phase = r->nodes[i].phase;
+    bool skipped = phase == NODE_SKIPPED || phase == NODE_SKIPPED_FAILED;
+
+    return json_pack("{s:s, s:s, s:s}", "node", r->graph->nodes[i].id, "type",
+                     mortise_node_type_name(r->graph->nodes[i].type), "status",
+                     skipped ? "skipped" : "pending");
+}
+
+static json_t *nodes_json(const struct mortise_run *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
+        if (r->execs[i]->node != NODE_UPDATE &&
+            json_array_append_new(list, exec_json(r, r->execs[i])) != 0)
+            drop(&list);
+    }
+    for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
+        if (r->nodes[i].visits == 0 &&
+            json_array_append_new(list, node_json(r, i)) != 0)
+            drop(&list);
+    }
+    return list;
+}
+
+static json_t *pending_json(const struct mortise_run *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+        json_t *one;
+
+        if (x->request[0] == '\0')
+            continue;
+        one = json_copy(x->payload);
+        if (one == NULL || put_time(one, "deadline", x->deadline_ms) != 0 ||
+            json_array_append_new(list, one) != 0)
+            drop(&list);
+    }
+    return list;
+}
+
+/* {input, scratch, artifacts}; where writes conflict, as far as that goes. */
+static json_t *state_json(struct mortise_run *r)
+{
+    json_t *state, *out;
+
+    if (past_total(r, false, &state, NULL) != MORTISE_OK)
+        return json_pack("{s:O}", "input", r->input);
+    out = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
+                    json_object_get(state, "scratch"), "artifacts",
+                    json_object_get(state, "artifacts"));
+    json_decref(state);
+    return out;
+}
+
+static json_t *pins_list(const struct mortise_run *r)
+{
+    json_t *out = json_object();
+
+    for (size_t i = 0; out != NULL && i < r->n_pins; i++) {
+        char hex[MORTISE_DIGEST_HEX];
+
+        mortise_hex(hex, r->pins[i].digest, MORTISE_DIGEST);
+        if (json_object_set_new(out, r->pins[i].plugin, json_string(hex)) != 0)
+            drop(&out);
+    }
+    return out;
+}
+
+json_t *mortise_run_show(const struct mortise_run *run)
+{
+    /* Folding caches views in the run; what it is does not change. */
+    struct mortise_run *r = (struct mortise_run *)(uintptr_t)run;
+    char digest[MORTISE_DIGEST_HEX], head[MORTISE_UUID_TEXT];
+    json_t *out;
+
+    mortise_hex(digest, r->graph->digest, MORTISE_DIGEST);
+    mortise_uuid_text(head, r->head);
+    out = json_pack(
+        "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:I, s:s, s:i,"
+        " s:o, s:o, s:o, s:o, s:O?}",
+        "run", r->id, "tenant", r->tenant, "graph", "name", r->graph->name,
+        "version", r->graph->version != NULL ? r->graph->version : "", "digest",
+        digest, "status", mortise_run_status_name(r->status), "reason",
+        r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
+        (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
+        "pending", pending_json(r), "plugins", pins_list(r), "error", r->error);
+    if (out != NULL && (put_time(out, "created", r->created_ms) != 0 ||
+                        put_time(out, "updated", r->time_ms) != 0))
+        drop(&out);
+    return out;
+}
+
+/* ---- history ------------------------------------------------------------ */
+
+/* What the number `how` of an entry says, in words; NULL: nothing. */
+static const char *how_name(const struct mortise_entry *e)
+{
+    static const char *const done[] = {NULL, "reconciled", "resolved",
+                                       "answered", "on_error"};
+
+    switch (e->type) {
+    case MORTISE_E_DONE:
+        return e->how < sizeof done / sizeof done[0] ? done[e->how] : NULL;
+    case MORTISE_E_ASK:
+        return e->how <= MORTISE_ASK_DOUBT
+                   ? mortise_ask_name((enum mortise_ask)e->how)
+                   : NULL;
+    case MORTISE_E_SETTLE:
+        return e->how <= MORTISE_SETTLE_FAIL
+                   ? mortise_settle_name((enum mortise_settle)e->how)
+                   : NULL;
+    case MORTISE_E_END:
+        return mortise_run_status_name(e->how);
+    default:
+        return NULL;
+    }
+}
+
+static bool is_about_a_node(enum mortise_entry_type type)
+{
+    return type != MORTISE_E_ADMIT && type != MORTISE_E_UPDATE &&
+           type != MORTISE_E_RESUME && type != MORTISE_E_CANCEL &&
+           type != MORTISE_E_END;
+}
+
+static json_t *entry_json(const struct mortise_graph *g,
+                          const struct mortise_entry *e)
+{
+    json_t *out = json_pack("{s:s}", "entry", mortise_entry_type_name(e->type));
+    const char *how = how_name(e);
+
+    if (out == NULL)
+        return NULL;
+    if (is_about_a_node(e->type)) {
+        json_object_set_new(
+            out, "node",
+            json_string(e->node < g->n_nodes ? g->nodes[e->node].id : "?"));
+        json_object_set_new(out, "visit", json_integer(e->visit));
+    }
+    if (e->attempt > 0)
+        json_object_set_new(out, "attempt", json_integer(e->attempt));
+    if (how != NULL)
+        json_object_set_new(out, "how", json_string(how));
+    if (e->actor[0] != '\0')
+        json_object_set_new(out, "actor", json_string(e->actor));
+    if (e->id[0] != '\0')
+        json_object_set_new(out, "id", json_string(e->id));
+    if (e->type == MORTISE_E_FAILED || e->type == MORTISE_E_RETRY ||
+        e->type == MORTISE_E_END || e->type == MORTISE_E_CANCEL) {
+        if (e->value != NULL)
+            json_object_set(out,
+                            e->type == MORTISE_E_CANCEL ? "reason" : "error",
+                            e->value);
+    }
+    return out;
+}
+
+json_t *mortise_run_describe(const struct mortise_graph *g, const void *entries,
+                             size_t size)
+{
+    json_t *list = json_array();
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    struct mortise_entry e;
+
+    mortise_arena_init(&a, &mortise_heap);
+    mortise_reader_init(&reader, entries, size);
+    while (list != NULL &&
+           mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
+        if (json_array_append_new(list, entry_json(g, &e)) != 0)
+            drop(&list);
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+    return list;
+}

@@ -1,0 +1,543 @@
+/* start.c -- an activated execution: up to its call, its question, its end.
+ *
+ * Starting is decided from the execution's view alone, so that a run that was
+ * killed and replayed starts the same things the same way: the same arguments,
+ * the same request ids, the same idempotency keys.
+ *
+ * What must be true before something starts (runtime.md R12):
+ *
+ *   (1) `pure` and `read` calls start at once; nothing is lost if their commit
+ *       is, since they are simply made again.
+ *   (2) `write` and `external` calls first record their intent, and start when
+ *       that commit is on disk; commits are in order, so everything that they
+ *       depend on is there too.
+ *   (3) A request to a person is published by its commit, not by us.
+ *
+ * An execution whose intent was recorded and whose answer was not is in doubt
+ * when a replayed run begins to go; start_doubt() settles that before anything
+ * else happens to it (runtime.md 6).
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+/* ---- identities --------------------------------------------------------- */
+
+static void identity(struct mortise_hasher *h, const struct mortise_run *r,
+                     const struct exec *x)
+{
+    char path[128];
+
+    exec_path(r, x, path);
+    mortise_hasher_init(h);
+    mortise_hasher_str(h, r->tenant);
+    mortise_hasher_str(h, r->id);
+    mortise_hasher_str(h, path);
+}
+
+/* Stable across restarts, different in each generation. */
+static void request_id(const struct mortise_run *r, const struct exec *x,
+                       char out[REQUEST_ID])
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    identity(&h, r, x);
+    mortise_hasher_str(&h, "request");
+    mortise_hasher_u64(&h, x->generation);
+    mortise_hasher_u64(&h, x->ordinal);
+    mortise_hasher_final(&h, digest);
+    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
+}
+
+/* The same on every attempt and in every generation, different for another
+ * operation or other arguments. */
+static void effect_key(const struct mortise_run *r, const struct exec *x,
+                       uint8_t out[MORTISE_DIGEST])
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_hasher h;
+
+    identity(&h, r, x);
+    mortise_hasher_str(&h, n->plugin);
+    mortise_hasher_str(&h, n->operation);
+    mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);
+    mortise_hasher_u64(&h, 0); /* occurrence: a node makes one call */
+    mortise_hasher_final(&h, out);
+}
+
+static const uint8_t *pin_of(const struct mortise_run *r, const char *plugin)
+{
+    static const uint8_t none[MORTISE_DIGEST];
+
+    for (size_t i = 0; i < r->n_pins; i++) {
+        if (strcmp(r->pins[i].plugin, plugin) == 0)
+            return r->pins[i].digest;
+    }
+    return none;
+}
+
+/* What an approval is bound to: operation, plugin, effective arguments. */
+static void approval_digest(const struct mortise_run *r, const struct exec *x,
+                            const uint8_t body[MORTISE_DIGEST],
+                            uint8_t out[MORTISE_DIGEST])
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, n->plugin);
+    mortise_hasher_str(&h, n->operation);
+    mortise_hasher_field(&h, pin_of(r, n->plugin), MORTISE_DIGEST);
+    mortise_hasher_field(&h, body, MORTISE_DIGEST);
+    mortise_hasher_final(&h, out);
+}
+
+int exec_approval_digest(struct mortise_run *r, struct exec *x,
+                         const json_t *body, uint8_t out[MORTISE_DIGEST],
+                         struct mortise_err *err)
+{
+    uint8_t digest[MORTISE_DIGEST];
+
+    if (mortise_json_digest(digest, body, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    approval_digest(r, x, digest, out);
+    return MORTISE_OK;
+}
+
+/* ---- names in scope ----------------------------------------------------- */
+
+int env_init(struct env *env, struct mortise_run *r, struct exec *x,
+             const json_t *state, const json_t *output, const json_t *error,
+             struct mortise_err *err)
+{
+    const json_t *scratch = json_object_get(state, "scratch");
+    const json_t *artifacts = json_object_get(state, "artifacts");
+    const struct mortise_node *n = node_of(r, x);
+
+    memset(env, 0, sizeof *env);
+    env->state = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
+                           scratch, "artifacts", artifacts);
+    env->node =
+        json_pack("{s:s, s:s, s:i}", "id", n->id, "type",
+                  mortise_node_type_name(n->type), "visit", (int)x->visit);
+    if (env->state == NULL || env->node == NULL) {
+        env_finish(env);
+        return mortise_nomem(err);
+    }
+    env->values[MORTISE_IN_INPUT] = r->input;
+    env->values[MORTISE_IN_SCRATCH] = scratch;
+    env->values[MORTISE_IN_ARTIFACTS] = artifacts;
+    env->values[MORTISE_IN_STATE] = env->state;
+    env->values[MORTISE_IN_RUN] = r->self;
+    env->values[MORTISE_IN_NODE] = env->node;
+    env->values[MORTISE_IN_OUTPUT] = output;
+    env->values[MORTISE_IN_ERROR] = error;
+    env->cel.values = env->values;
+    env->cel.cost_limit = r->graph->expr_cost;
+    return MORTISE_OK;
+}
+
+void env_finish(struct env *env)
+{
+    drop(&env->state);
+    drop(&env->node);
+}
+
+/* ---- actions on the world ----------------------------------------------- */
+
+/* Calls and timers are named by their execution and its serial number: found
+ * without searching, and a stale one is known as such. */
+static uint64_t handle(const struct exec *x)
+{
+    return (uint64_t)x->index << 32 | x->serial;
+}
+
+int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+        struct mortise_err *err)
+{
+    struct mortise_action *a = action_new(r, MORTISE_ACT_ARM, err);
+
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    assert(!x->timer); /* one thing is waited for at a time */
+    x->timer = true;
+    a->u.timer.id = handle(x);
+    a->u.timer.at_ms = at_ms;
+    return MORTISE_OK;
+}
+
+int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_action *a;
+
+    if (!x->timer)
+        return MORTISE_OK;
+    a = action_new(r, MORTISE_ACT_DISARM, err);
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    x->timer = false;
+    a->u.timer.id = handle(x);
+    return MORTISE_OK;
+}
+
+int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
+                struct mortise_err *err)
+{
+    struct mortise_action *a;
+    int rv;
+
+    if (x->state == X_STOPPING) { /* asked already; the graver reason holds */
+        x->stop = why > x->stop ? why : x->stop;
+        return MORTISE_OK;
+    }
+    assert(x->state == X_RUNNING);
+    rv = disarm(r, x, err);
+    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CANCEL, err) : NULL;
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.cancel = handle(x);
+    x->stop = why;
+    exec_become(r, x, X_STOPPING);
+    return MORTISE_OK;
+}
+
+static void fill_call(struct mortise_run *r, struct exec *x,
+                      struct mortise_run_call *c)
+{
+    const struct mortise_node *n = node_of(r, x);
+    bool check = x->call == MORTISE_RUN_CHECK;
+
+    c->id = handle(x);
+    c->kind = x->call;
+    c->node = n;
+    c->plugin = check ? n->guardrails[x->guard] : n->plugin;
+    c->operation = check ? "" : n->operation;
+    c->body = json_incref(check ? x->subject : x->body);
+    c->attempt = x->attempt;
+    c->visit = x->visit;
+    c->timeout_ms = n->timeout_ms;
+    exec_path(r, x, c->path);
+    if (!check) {
+        effect_key(r, x, x->key);
+        mortise_hex(c->key, x->key, MORTISE_DIGEST);
+    }
+}
+
+int start_call(struct mortise_run *r, struct exec *x,
+               enum mortise_run_call_kind kind, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_action *a;
+    int rv;
+
+    rv = announce_live(r, x, "node_start", NULL, err);
+    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CALL, err) : NULL;
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    x->serial++;
+    x->call = kind;
+    if (x->started_ms == 0 || x->attempt > 1)
+        x->started_ms = r->time_ms;
+    fill_call(r, x, &a->u.call);
+    exec_become(r, x, X_RUNNING);
+    return n->timeout_ms != 0 ? arm(r, x, r->time_ms + n->timeout_ms, err)
+                              : MORTISE_OK;
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
+        json_t *payload, uint64_t deadline_ms, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_ASK,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .attempt = x->attempt,
+                              .how = (uint8_t)kind,
+                              .at_ms = deadline_ms,
+                              .value = payload};
+    char id[REQUEST_ID], path[128];
+    int rv;
+
+    if (payload == NULL)
+        return mortise_nomem(err);
+    request_id(r, x, id);
+    exec_path(r, x, path);
+    e.id = id;
+    if (json_object_set_new(payload, "id", json_string(id)) != 0 ||
+        json_object_set_new(payload, "kind",
+                            json_string(mortise_ask_name(kind))) != 0 ||
+        json_object_set_new(payload, "node", json_string(node_of(r, x)->id)) !=
+            0 ||
+        json_object_set_new(payload, "path", json_string(path)) != 0)
+        rv = mortise_nomem(err);
+    else
+        rv = record(r, &e, err);
+    json_decref(payload);
+    if (rv == MORTISE_OK && deadline_ms != 0) {
+        x->serial++;
+        rv = arm(r, x, deadline_ms, err);
+    }
+    return rv;
+}
+
+static int ask_pause(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    return ask(r, x, MORTISE_ASK_BEFORE, json_pack("{s:s}", "when", "before"),
+               0, err);
+}
+
+static int ask_approval(struct mortise_run *r, struct exec *x,
+                        const uint8_t digest[MORTISE_DIGEST],
+                        struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    char hex[MORTISE_DIGEST_HEX], tool[256];
+
+    mortise_hex(hex, digest, MORTISE_DIGEST);
+    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    return ask(r, x, MORTISE_ASK_APPROVAL,
+               json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args", x->body,
+                         "digest", hex, "effect",
+                         mortise_effect_name(n->effect)),
+               0, err);
+}
+
+/* ---- starting, by type -------------------------------------------------- */
+
+static int start_router(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    x->started_ms = r->time_ms;
+    return settle_done(r, x, NULL, DONE_EXECUTED, err);
+}
+
+static json_t *strings(const char *const *list, size_t n)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        if (json_array_append_new(out, json_string(list[i])) != 0)
+            drop(&out);
+    }
+    return out;
+}
+
+static int start_human(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_err why;
+    struct env env;
+    json_t *prompt = NULL, *payload;
+    int rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_tmpl_eval(n->prompt, &env.cel, &prompt, &why);
+    env_finish(&env);
+    if (rv != MORTISE_OK)
+        return settle_failed_err(r, x, "expression", &why, err);
+    payload = json_pack("{s:o}", "prompt", prompt);
+    if (payload != NULL && n->answer_schema != NULL)
+        json_object_set_new(
+            payload, "schema",
+            json_deep_copy(mortise_schema_json(n->answer_schema)));
+    if (payload != NULL && n->n_assignees > 0)
+        json_object_set_new(payload, "assignees",
+                            strings(n->assignees, n->n_assignees));
+    return ask(r, x, MORTISE_ASK_HUMAN, payload,
+               n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0, err);
+}
+
+/* What the guardrails are to judge; a copy of the whole scratch by default. */
+static int find_subject(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct env env;
+    int rv;
+
+    if (!n->has_target) {
+        hold(&x->subject, json_object_get(x->view, "scratch"));
+        return MORTISE_OK;
+    }
+    rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_expr_eval(&n->target, &env.cel, &x->subject, why);
+    env_finish(&env);
+    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+}
+
+static int start_guardrail(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv;
+
+    x->guard = 0;
+    drop(&x->notes);
+    drop(&x->subject);
+    rv = find_subject(r, x, &why, err);
+    if (rv == MORTISE_EINVAL)
+        return settle_failed_err(r, x, "expression", &why, err);
+    return rv != MORTISE_OK ? rv : start_call(r, x, MORTISE_RUN_CHECK, err);
+}
+
+/* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
+static int find_body(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct env env;
+    int rv = MORTISE_OK;
+
+    if (x->body == NULL && n->args == NULL) {
+        x->body = json_object();
+        rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);
+    } else if (x->body == NULL) {
+        rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        rv = mortise_tmpl_eval(n->args, &env.cel, &x->body, why);
+        env_finish(&env);
+        if (rv != MORTISE_OK)
+            return MORTISE_EINVAL;
+    }
+    if (rv == MORTISE_OK &&
+        mortise_json_digest(x->body_digest, x->body, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    return rv;
+}
+
+int exec_check_body(const struct mortise_node *n, const json_t *body,
+                    struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (n->op->input != NULL)
+        rv = mortise_schema_check(n->op->input, body, err);
+    if (rv == MORTISE_OK && n->input_schema != NULL)
+        rv = mortise_schema_check(n->input_schema, body, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
+                                            n->plugin, n->operation)
+                            : rv;
+}
+
+static int record_intent(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_INTENT,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .attempt = x->attempt,
+                              .started_ms = r->time_ms};
+
+    effect_key(r, x, e.digest);
+    return record(r, &e, err);
+}
+
+static int start_tool(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_err why;
+    int rv = find_body(r, x, &why, err);
+
+    if (rv == MORTISE_EINVAL)
+        return settle_failed_err(r, x, "expression", &why, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (exec_check_body(n, x->body, &why) != MORTISE_OK)
+        return settle_failed_err(r, x, "schema", &why, err);
+    if (r->graph->approve_tools) {
+        uint8_t digest[MORTISE_DIGEST];
+
+        approval_digest(r, x, x->body_digest, digest);
+        if (!x->approved ||
+            memcmp(digest, x->approved_digest, sizeof digest) != 0)
+            return ask_approval(r, x, digest, err);
+    }
+    if (x->effect_open)
+        return start_doubt(r, x, err);
+    return n->effect >= MORTISE_WRITE
+               ? record_intent(r, x, err)
+               : start_call(r, x, MORTISE_RUN_EXECUTE, err);
+}
+
+int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_err why;
+    int rv;
+
+    assert(x->state == X_READY);
+    rv = past_view(r, x, &why);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    if (rv != MORTISE_OK)
+        return settle_failed_err(
+            r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
+    if (n->interrupt_before && !x->before_passed)
+        return ask_pause(r, x, err);
+    switch (n->type) {
+    case MORTISE_NODE_ROUTER:
+        return start_router(r, x, err);
+    case MORTISE_NODE_HUMAN:
+        return start_human(r, x, err);
+    case MORTISE_NODE_GUARDRAIL:
+        return start_guardrail(r, x, err);
+    case MORTISE_NODE_TOOL:
+    case MORTISE_NODE_EXTENSION:
+        break;
+    }
+    return start_tool(r, x, err);
+}
+
+/* ---- doubt -------------------------------------------------------------- */
+
+int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    char tool[256], key[MORTISE_DIGEST_HEX];
+
+    mortise_hex(key, x->key, MORTISE_DIGEST);
+    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    return ask(r, x, MORTISE_ASK_DOUBT,
+               json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args", x->body,
+                         "idempotency_key", key, "effect",
+                         mortise_effect_name(n->effect)),
+               0, err);
+}
+
+/* The intent is on disk, the answer is not: the effect may have happened. */
+int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    switch (n->on_in_doubt) {
+    case MORTISE_DOUBT_RETRY:
+        return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+    case MORTISE_DOUBT_ASK:
+        return ask_doubt(r, x, err);
+    case MORTISE_DOUBT_FAIL:
+        return settle_failed(r, x, "in_doubt", "permanent",
+                             "the process died while the effect was under "
+                             "way; it may have happened",
+                             err);
+    case MORTISE_DOUBT_DEFAULT:
+    case MORTISE_DOUBT_RECONCILE:
+        break;
+    }
+    if (n->op->idempotent) /* the same key: the plugin knows it again */
+        return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+    if (n->op->reconcile)
+        return start_call(r, x, MORTISE_RUN_RECONCILE, err);
+    return ask_doubt(r, x, err);
+}
