@@ -34,6 +34,11 @@ struct mortise_provides { /* one interface */
     uint32_t concurrency; /* 0: unbounded */
 };
 
+struct mortise_names { /* a list of strings */
+    const char *const *items;
+    size_t n;
+};
+
 struct mortise_manifest {
     struct mortise_arena arena;
     const char *path; /* of the file */
@@ -50,6 +55,10 @@ struct mortise_manifest {
     size_t n_methods;
     const char *const *state_paths; /* permissions.state: for state.get/1 */
     size_t n_state_paths;
+    const char *requires_host; /* a range of abi versions; NULL: any */
+    /* Enforced by process isolation only, so by nothing in this build; shown
+     * by `plugin inspect`. */
+    struct mortise_names net, fs_read, fs_write, exec, env;
     bool in_process, process;             /* isolation it supports */
     struct mortise_schema *config_schema; /* NULL: no config */
     uint8_t digest[MORTISE_DIGEST]; /* of the manifest's bytes: what runs pin */
@@ -65,5 +74,8 @@ int mortise_manifest_parse(struct mortise_manifest **out,
 void mortise_manifest_free(struct mortise_manifest *m);
 const struct mortise_manifest_op *
 mortise_manifest_op(const struct mortise_manifest *m, const char *name);
+
+/* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a plugin may be called. */
+bool mortise_manifest_is_name(const char *name);
 
 #endif

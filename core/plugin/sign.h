@@ -11,9 +11,7 @@
 
 struct mortise_signing {
     const char *manifest; /* path of the source */
-    /* The .so files, one an architecture.  None: OUT/LAST.so where LAST is the
-     * manifest's name behind its last dot, or its whole name, whichever is
-     * there. */
+    /* The .so files, one an architecture.  None: OUT/NAME.so. */
     const char *const *objects;
     size_t n_objects;
     const char *out; /* directory, made if missing */

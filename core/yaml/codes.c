@@ -102,7 +102,6 @@ const struct mortise_code mortise_codes[] = {
      "on_violation: reroute and reroute_target belong together."},
     {"E0311", "too many nodes, or none",
      "A graph has at least one node and at most limits.nodes."},
-    {"E0312", "an id that stands twice in a list", "Each id is said once."},
 
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
@@ -142,6 +141,30 @@ const struct mortise_code mortise_codes[] = {
     {"E0603", "a broken ${...}",
      "In a deployment ${...} is ${env:NAME}, ${env:NAME:-default} or "
      "${file:PATH}.  A literal ${ is written $${."},
+
+    {"E0701", "an operation's name that is none",
+     "Operations are named like plugins, with 64 characters at most: graphs "
+     "say PLUGIN/OPERATION."},
+    {"E0702", "a version or range that is none",
+     "Versions are one to four numbers with dots (1.4.2).  Ranges are "
+     "comparisons with spaces between, which must all hold (>=1.0 <2)."},
+    {"E0703", "artifacts that cannot be right",
+     "`mortise plugin sign` writes them: one for each architecture, a file "
+     "beside the manifest, with its size and its BLAKE2b-256 in hex."},
+    {"E0705", "a permission that is none",
+     "net takes HOST:PORT, fs and exec absolute paths, env names of variables, "
+     "state paths of the run's state; config:PATH stands for the deployment's "
+     "value."},
+    {"E0711", "a key that is none",
+     "Trust files take minisign public keys, as text (RW...) or as the name of "
+     "a .pub file beside them; revocations take key ids too."},
+    {"E0712", "a pattern that is none",
+     "Plugins are named as they are, with * for any characters: acme.*"},
+    {"E0713", "a time that is none",
+     "Times are RFC 3339 in UTC: 2026-01-31T12:00:00Z"},
+    {"E0714", "a digest that is none",
+     "Digests are the BLAKE2b-256 of a manifest or an artifact: 64 hex "
+     "digits."},
 
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "

@@ -1,0 +1,961 @@
+/* manifest.c -- NAME.plugin.yaml: what a plugin says of itself.
+ *
+ * Read by tables of keys (yaml/keys.h), one a mapping, so that the tables below
+ * are also the list of what this build enforces.  What plugins.md names and
+ * this build cannot do is refused as such (`later`), never skipped: a plugin
+ * whose manifest asks for limits would otherwise run without them.
+ *
+ *   (1) A manifest that is returned has no error finding, and every pointer in
+ *       it lives in its arena.
+ *   (2) Permissions other than `state` are kept for `plugin inspect`; only
+ *       process isolation could enforce them, and nothing else pretends to.
+ *   (3) `digest` is that of the bytes that were parsed: the ones that were
+ *       signed.
+ */
+#include "plugin/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/path.h"
+#include "plugin/version.h"
+#include "yaml/header.h"
+
+struct reading {
+    struct mortise_manifest *m;
+    struct mortise_diags *diags;
+    bool need_artifacts;
+    bool nomem;
+};
+
+#define MUST  .here = MORTISE_HERE, .required = MORTISE_HERE
+#define MAY   .here = MORTISE_HERE
+#define LATER .later = MORTISE_HERE
+
+#define PLACE(name, words)                                                     \
+    static const struct mortise_place name##_place = {                         \
+        .what = words,                                                         \
+        .keys = name##_keys,                                                   \
+        .n = sizeof name##_keys / sizeof name##_keys[0]}
+
+/* ---- helpers ------------------------------------------------------------- */
+
+static void *take(struct reading *r, size_t size)
+{
+    void *p = mortise_arena_alloc(&r->m->arena, size);
+
+    if (p == NULL)
+        r->nomem = true;
+    return p;
+}
+
+static void read_place(struct reading *r, const struct mortise_place *place,
+                       const struct mortise_slot *slot, void *into)
+{
+    mortise_keys_read(place, MORTISE_HERE, slot->value, slot->name->span, r,
+                      into, r->diags);
+}
+
+static void read_string(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const char **out = into;
+
+    (void)ctx;
+    *out = slot->value->str;
+}
+
+/* A list of strings, which may be empty; each must be `good`. */
+static struct mortise_names names_of(struct reading *r,
+                                     const struct mortise_slot *slot,
+                                     bool (*good)(const char *),
+                                     const char *expected)
+{
+    const struct mortise_yaml *list = slot->value;
+    struct mortise_names out = {NULL, 0};
+    const char **items = take(r, (list->n + 1) * sizeof *items);
+
+    if (list->kind != MORTISE_YAML_SEQ) {
+        mortise_diag_add(r->diags, "E0203", list->span,
+                         "'%s' takes a list of strings, and this is %s",
+                         slot->key->name, mortise_yaml_kind_name(list->kind));
+        return out;
+    }
+    for (size_t i = 0; items != NULL && i < list->n; i++) {
+        const struct mortise_yaml *v = list->items[i];
+
+        if (v->kind == MORTISE_YAML_STRING && strlen(v->str) == v->len &&
+            good(v->str))
+            items[out.n++] = v->str;
+        else
+            mortise_diag_add(r->diags, "E0705", v->span, "'%s' takes %s",
+                             slot->key->name, expected);
+    }
+    out.items = items;
+    return out;
+}
+
+bool mortise_manifest_is_name(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    size_t at = strspn(name, first);
+
+    if (at == 0 || strlen(name) > 128)
+        return false;
+    while (name[at] != '\0' &&
+           (strchr(first, name[at]) != NULL || strchr("._-", name[at]) != NULL))
+        at++;
+    return name[at] == '\0';
+}
+
+/* ---- metadata, abi ------------------------------------------------------- */
+
+static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    struct mortise_diag *d;
+
+    m->name = slot->value->str;
+    if (mortise_manifest_is_name(m->name))
+        return;
+    d = mortise_diag_add(r->diags, "E0211", slot->value->span,
+                         "'%s' cannot be a name", m->name);
+    mortise_diag_help(r->diags, d,
+                      "a letter or digit, then letters, digits, '.', '_' and "
+                      "'-', 128 at most");
+}
+
+static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    struct mortise_diag *d;
+
+    m->version = slot->value->str;
+    if (mortise_version_valid(m->version))
+        return;
+    d = mortise_diag_add(r->diags, "E0702", slot->value->span,
+                         "'%s' cannot be a version", m->version);
+    mortise_diag_help(r->diags, d, "one to four numbers with dots: 1.4.2");
+}
+
+static void read_description(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    read_string(ctx, &m->description, slot);
+}
+
+static void read_license(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    read_string(ctx, &m->license, slot);
+}
+
+static const struct mortise_key metadata_keys[] = {
+    {.name = "name", .value = MORTISE_V_STRING, MUST, .read = read_name},
+    {.name = "version", .value = MORTISE_V_STRING, MUST, .read = read_version},
+    {.name = "description",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_description},
+    {.name = "license", .value = MORTISE_V_STRING, MAY, .read = read_license},
+};
+PLACE(metadata, "metadata");
+
+static void read_metadata(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    read_place(ctx, &metadata_place, slot, into);
+}
+
+static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    (void)ctx;
+    m->seq = (uint64_t)slot->value->u.i;
+}
+
+static void read_major(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    (void)ctx;
+    m->abi_major = (uint32_t)slot->value->u.i;
+}
+
+static void read_minor(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    (void)ctx;
+    m->abi_minor = (uint32_t)slot->value->u.i;
+}
+
+static const struct mortise_key abi_keys[] = {
+    {.name = "major",
+     .value = MORTISE_V_INT,
+     MUST,
+     .min = 1,
+     .max = 65535,
+     .read = read_major},
+    {.name = "minor",
+     .value = MORTISE_V_INT,
+     MUST,
+     .max = 65535,
+     .read = read_minor},
+};
+PLACE(abi, "abi");
+
+static void read_abi(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    read_place(ctx, &abi_place, slot, into);
+}
+
+/* go implies isolation: process, as its runtime cannot be unloaded or forked
+ * around. */
+static const struct mortise_word runtimes[] = {
+    {.word = "c"},
+    {.word = "c++"},
+    {.word = "rust"},
+    {.word = "zig"},
+    {.word = "go", .later = true},
+    {.word = NULL},
+};
+
+static void read_runtime(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    read_string(ctx, &m->runtime, slot);
+}
+
+/* ---- artifacts ------------------------------------------------------------
+ */
+
+static const struct mortise_word arches[] = {
+    {.word = "x86_64-linux-gnu"},
+    {.word = "aarch64-linux-gnu"},
+    {.word = NULL},
+};
+
+static void read_arch(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_artifact *a = into;
+
+    read_string(ctx, &a->arch, slot);
+}
+
+static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_artifact *a = into;
+
+    a->file = slot->value->str;
+    if (strchr(a->file, '/') != NULL || a->file[0] == '.' ||
+        strlen(a->file) > 200)
+        mortise_diag_add(r->diags, "E0703", slot->value->span,
+                         "'file' takes the plain name of a file beside the "
+                         "manifest, not '%s'",
+                         a->file);
+}
+
+static void read_size(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_artifact *a = into;
+
+    (void)ctx;
+    a->size = (uint64_t)slot->value->u.i;
+}
+
+static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_artifact *a = into;
+
+    if (mortise_unhex(a->digest, sizeof a->digest, slot->value->str,
+                      slot->value->len) != 0)
+        mortise_diag_add(r->diags, "E0703", slot->value->span,
+                         "'blake2b-256' takes 64 hex digits");
+}
+
+static const struct mortise_key artifact_keys[] = {
+    {.name = "arch",
+     .value = MORTISE_V_WORD,
+     MUST,
+     .words = arches,
+     .read = read_arch},
+    {.name = "file", .value = MORTISE_V_STRING, MUST, .read = read_file},
+    {.name = "size",
+     .value = MORTISE_V_INT,
+     MUST,
+     .min = 1,
+     .max = 1 << 28,
+     .read = read_size},
+    {.name = "blake2b-256",
+     .value = MORTISE_V_STRING,
+     MUST,
+     .read = read_digest},
+};
+PLACE(artifact, "an artifact");
+
+static void check_unique(struct reading *r, const struct mortise_artifact *a,
+                         const struct mortise_yaml *at)
+{
+    for (const struct mortise_artifact *b = r->m->artifacts; b < a; b++)
+        if (a->arch != NULL && b->arch != NULL && strcmp(a->arch, b->arch) == 0)
+            mortise_diag_add(r->diags, "E0703", at->span,
+                             "two artifacts for '%s'", a->arch);
+}
+
+static void read_artifacts(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    const struct mortise_yaml *list = slot->value;
+
+    if (list->kind != MORTISE_YAML_SEQ || list->n == 0) {
+        mortise_diag_add(r->diags, "E0703", list->span,
+                         "'artifacts' takes a list of one or more files");
+        return;
+    }
+    m->artifacts = take(r, list->n * sizeof *m->artifacts);
+    for (size_t i = 0; m->artifacts != NULL && i < list->n; i++) {
+        struct mortise_artifact *a = &m->artifacts[m->n_artifacts++];
+
+        mortise_keys_read(&artifact_place, MORTISE_HERE, list->items[i],
+                          list->items[i]->span, r, a, r->diags);
+        check_unique(r, a, list->items[i]);
+    }
+}
+
+/* ---- schemas --------------------------------------------------------------
+ */
+
+/* Where a member `x-secret: true` stands, or NULL. */
+static const struct mortise_yaml *find_secret(const struct mortise_yaml *v)
+{
+    const struct mortise_yaml *found = NULL;
+
+    for (size_t i = 0; found == NULL && i < v->n; i++) {
+        bool is_map = v->kind == MORTISE_YAML_MAP;
+
+        if (is_map && strcmp(v->keys[i]->str, "x-secret") == 0)
+            return v->keys[i];
+        if (is_map || v->kind == MORTISE_YAML_SEQ)
+            found = find_secret(v->items[i]);
+    }
+    return found;
+}
+
+/* NULL after a finding, or without memory. */
+static struct mortise_schema *schema_of(struct reading *r,
+                                        const struct mortise_slot *slot)
+{
+    struct mortise_schema *schema = NULL;
+    struct mortise_err err;
+    char where[512];
+    json_t *json = mortise_yaml_json(slot->value, false);
+    int rv = MORTISE_ENOMEM;
+
+    if (json != NULL)
+        rv = mortise_schema_compile(&schema, &r->m->arena, json, where,
+                                    sizeof where, &err);
+    if (rv == MORTISE_ENOMEM)
+        r->nomem = true;
+    else if (rv != MORTISE_OK)
+        mortise_diag_add(
+            r->diags, rv == MORTISE_EUNAVAILABLE ? "E0202" : "E0209",
+            mortise_yaml_at(slot->value, where)->span, "%s", err.msg);
+    json_decref(json);
+    return schema;
+}
+
+static void read_config_schema(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    const struct mortise_yaml *secret = find_secret(slot->value);
+
+    if (secret != NULL)
+        mortise_diag_add(r->diags, "E0202", secret->span,
+                         "'x-secret' is not available in this build");
+    m->config_schema = schema_of(r, slot);
+}
+
+/* ---- operations -----------------------------------------------------------
+ */
+
+static void read_op_description(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    read_string(ctx, &op->description, slot);
+}
+
+static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->input = schema_of(ctx, slot);
+}
+
+static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->output = schema_of(ctx, slot);
+}
+
+static const struct mortise_word effects[] = {
+    {.word = "pure"},     {.word = "read"}, {.word = "write"},
+    {.word = "external"}, {.word = NULL},
+};
+
+static void read_effect(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    read_string(ctx, &op->effect, slot);
+}
+
+static bool bool_of(struct reading *r, const struct mortise_slot *slot)
+{
+    if (slot->value->kind != MORTISE_YAML_BOOL)
+        mortise_diag_add(r->diags, "E0203", slot->value->span,
+                         "'%s' takes true or false", slot->key->name);
+    return slot->value->kind == MORTISE_YAML_BOOL && slot->value->u.b;
+}
+
+static void read_idempotent(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->idempotent = bool_of(ctx, slot);
+}
+
+static void read_reconcile(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->reconcile = bool_of(ctx, slot);
+}
+
+static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->timeout_ms = slot->ms;
+}
+
+static const struct mortise_key op_keys[] = {
+    {.name = "description",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_op_description},
+    {.name = "input_schema",
+     .value = MORTISE_V_SCHEMA,
+     MAY,
+     .read = read_input},
+    {.name = "output_schema",
+     .value = MORTISE_V_SCHEMA,
+     MAY,
+     .read = read_output},
+    {.name = "effect",
+     .value = MORTISE_V_WORD,
+     MUST,
+     .words = effects,
+     .read = read_effect},
+    {.name = "idempotent",
+     .value = MORTISE_V_ANY,
+     MAY,
+     .read = read_idempotent},
+    {.name = "reconcile", .value = MORTISE_V_ANY, MAY, .read = read_reconcile},
+    {.name = "timeout",
+     .value = MORTISE_V_DURATION,
+     MAY,
+     .min = 1,
+     .read = read_timeout},
+};
+PLACE(op, "an operation");
+
+/* Operations are named in graphs as PLUGIN/OPERATION. */
+static bool is_op_name(const char *s)
+{
+    return mortise_manifest_is_name(s) && strlen(s) <= 64;
+}
+
+static void read_operations(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = r->m;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    if (map->n == 0)
+        mortise_diag_add(r->diags, "E0208", map->span,
+                         "'operations' must not be empty");
+    m->ops = take(r, (map->n + 1) * sizeof *m->ops);
+    for (size_t i = 0; m->ops != NULL && i < map->n; i++) {
+        struct mortise_manifest_op *op = &m->ops[m->n_ops++];
+
+        op->name = map->keys[i]->str;
+        op->description = "";
+        if (!is_op_name(op->name))
+            mortise_diag_add(r->diags, "E0701", map->keys[i]->span,
+                             "'%s' cannot be the name of an operation",
+                             op->name);
+        mortise_keys_read(&op_place, MORTISE_HERE, map->items[i],
+                          map->keys[i]->span, r, op, r->diags);
+    }
+}
+
+/* ---- provides -------------------------------------------------------------
+ */
+
+static const struct mortise_word threadings[] = {
+    {.word = "inline", .value = MORTISE_THREAD_INLINE},
+    {.word = "async", .value = MORTISE_THREAD_ASYNC},
+    {.word = "blocking", .value = MORTISE_THREAD_BLOCKING},
+    {.word = NULL},
+};
+
+static void read_threading(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->threading = (enum mortise_threading)slot->word;
+}
+
+static void read_concurrency(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->concurrency = (uint32_t)slot->value->u.i;
+}
+
+#define THREADS                                                                \
+    {.name = "threading",                                                      \
+     .value = MORTISE_V_WORD,                                                  \
+     MUST,                                                                     \
+     .words = threadings,                                                      \
+     .read = read_threading},                                                  \
+    {                                                                          \
+        .name = "concurrency", .value = MORTISE_V_INT, MAY, .max = 1000000,    \
+        .read = read_concurrency                                               \
+    }
+
+static const struct mortise_key executor_keys[] = {
+    THREADS,
+    {.name = "operations",
+     .value = MORTISE_V_MAP,
+     MUST,
+     .read = read_operations},
+};
+PLACE(executor, "provides.executor");
+
+static const struct mortise_key guardrail_keys[] = {THREADS};
+PLACE(guardrail, "provides.guardrail");
+
+/* One call at a time unless the author said otherwise. */
+static void read_interface(struct reading *r, const struct mortise_place *place,
+                           const struct mortise_slot *slot,
+                           struct mortise_provides *out)
+{
+    *out = (struct mortise_provides){.present = true, .concurrency = 1};
+    read_place(r, place, slot, out);
+}
+
+static void read_executor(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    read_interface(ctx, &executor_place, slot, &m->executor);
+}
+
+static void read_guardrail(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    read_interface(ctx, &guardrail_place, slot, &m->guardrail);
+}
+
+static const struct mortise_key provides_keys[] = {
+    {.name = "executor", .value = MORTISE_V_MAP, MAY, .read = read_executor},
+    {.name = "guardrail", .value = MORTISE_V_MAP, MAY, .read = read_guardrail},
+    {.name = "model", LATER},
+    {.name = "memory", LATER},
+    {.name = "discovery", LATER},
+    {.name = "state", LATER},
+    {.name = "store", LATER},
+};
+PLACE(provides, "provides");
+
+static void read_provides(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    if (slot->value->n == 0)
+        mortise_diag_add(r->diags, "E0208", slot->value->span,
+                         "'provides' must not be empty");
+    read_place(r, &provides_place, slot, into);
+}
+
+/* ---- requires -------------------------------------------------------------
+ */
+
+static const struct mortise_word methods[] = {
+    {.word = "state.get/1"},
+    {.word = "http.request/1", .later = true},
+    {.word = "model.call/1", .later = true},
+    {.word = "model.embed/1", .later = true},
+    {.word = "tool.list/1", .later = true},
+    {.word = "tool.invoke/1", .later = true},
+    {.word = "journal.begin/1", .later = true},
+    {.word = "journal.end/1", .later = true},
+    {.word = "interrupt.request/1", .later = true},
+    {.word = "spawn.claim/1", .later = true},
+    {.word = "spawn.register/1", .later = true},
+    {.word = "spawn.settle/1", .later = true},
+    {.word = "memory.read/1", .later = true},
+    {.word = "memory.write/1", .later = true},
+    {.word = "discovery.query/1", .later = true},
+    {.word = "kv.get/1", .later = true},
+    {.word = "kv.put/1", .later = true},
+    {.word = "timer.wait/1", .later = true},
+    {.word = "secret.get/1", .later = true},
+    {.word = "process.spawn/1", .later = true},
+    {.word = NULL},
+};
+
+static void read_host(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    struct mortise_diag *d;
+
+    m->requires_host = slot->value->str;
+    if (mortise_range_valid(m->requires_host))
+        return;
+    d = mortise_diag_add(r->diags, "E0702", slot->value->span,
+                         "'%s' is no range of versions", m->requires_host);
+    mortise_diag_help(r->diags, d, "comparisons with spaces: \">=1.0 <2\"");
+}
+
+static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    const struct mortise_yaml *list = slot->value;
+    const char **items = take(r, (list->n + 1) * sizeof *items);
+
+    if (list->kind != MORTISE_YAML_SEQ)
+        mortise_diag_add(r->diags, "E0203", list->span,
+                         "'methods' takes a list of strings, and this is %s",
+                         mortise_yaml_kind_name(list->kind));
+    else
+        for (size_t i = 0; items != NULL && i < list->n; i++)
+            if (mortise_word_find(methods, "methods", list->items[i],
+                                  r->diags) != NULL)
+                items[m->n_methods++] = list->items[i]->str;
+    m->methods = items;
+}
+
+static const struct mortise_key requires_keys[] = {
+    {.name = "host", .value = MORTISE_V_STRING, MAY, .read = read_host},
+    {.name = "methods", .value = MORTISE_V_ANY, MAY, .read = read_methods},
+    {.name = "plugins", LATER},
+};
+PLACE(requires, "requires");
+
+static void read_requires(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    read_place(ctx, &requires_place, slot, into);
+}
+
+/* ---- permissions ----------------------------------------------------------
+ */
+
+/* "config:PATH" stands for a value of the deployment's config. */
+static bool is_config(const char *s)
+{
+    return strncmp(s, "config:", 7) == 0 && s[7] != '\0';
+}
+
+static bool is_host_port(const char *s)
+{
+    const char *colon = strrchr(s, ':');
+
+    if (is_config(s))
+        return true;
+    return colon != NULL && colon != s && colon[1] != '\0' &&
+           strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
+           atol(colon + 1) <= 65535;
+}
+
+static bool is_file(const char *s)
+{
+    return is_config(s) || s[0] == '/';
+}
+
+static bool is_variable(const char *s)
+{
+    return s[0] != '\0' && strchr(s, '=') == NULL;
+}
+
+static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    m->net = names_of(ctx, slot, is_host_port, "HOST:PORT or config:PATH");
+}
+
+static void read_fs_read(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    m->fs_read =
+        names_of(ctx, slot, is_file, "absolute paths of files or config:PATH");
+}
+
+static void read_fs_write(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    m->fs_write =
+        names_of(ctx, slot, is_file, "absolute paths of files or config:PATH");
+}
+
+static const struct mortise_key fs_keys[] = {
+    {.name = "read", .value = MORTISE_V_ANY, MAY, .read = read_fs_read},
+    {.name = "write", .value = MORTISE_V_ANY, MAY, .read = read_fs_write},
+};
+PLACE(fs, "permissions.fs");
+
+static void read_fs(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    read_place(ctx, &fs_place, slot, into);
+}
+
+static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    m->exec = names_of(ctx, slot, is_file,
+                       "absolute paths of programs or config:PATH");
+}
+
+static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    m->env = names_of(ctx, slot, is_variable, "names of variables");
+}
+
+static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+    struct mortise_names names =
+        names_of(r, slot, is_variable, "paths of the run's state");
+
+    for (size_t i = 0; i < names.n; i++) {
+        struct mortise_path path;
+        struct mortise_err err;
+        int rv = mortise_path_parse(&path, &m->arena, names.items[i],
+                                    strlen(names.items[i]), &err);
+
+        if (rv == MORTISE_ENOMEM)
+            r->nomem = true;
+        else if (rv != MORTISE_OK)
+            mortise_diag_add(r->diags, "E0705", slot->value->span,
+                             "'%s' is no path: %s", names.items[i], err.msg);
+    }
+    m->state_paths = names.items;
+    m->n_state_paths = names.n;
+}
+
+static const struct mortise_key permissions_keys[] = {
+    {.name = "net", .value = MORTISE_V_ANY, MAY, .read = read_net},
+    {.name = "fs", .value = MORTISE_V_MAP, MAY, .read = read_fs},
+    {.name = "exec", .value = MORTISE_V_ANY, MAY, .read = read_exec},
+    {.name = "env", .value = MORTISE_V_ANY, MAY, .read = read_env},
+    {.name = "state", .value = MORTISE_V_ANY, MAY, .read = read_state},
+    {.name = "limits", LATER},
+};
+PLACE(permissions, "permissions");
+
+static void read_permissions(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    read_place(ctx, &permissions_place, slot, into);
+}
+
+static const struct mortise_word isolations[] = {
+    {.word = "process", .value = 1},
+    {.word = "in-process", .value = 2},
+    {.word = NULL},
+};
+
+static void read_isolation(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_manifest *m = into;
+
+    m->process = m->in_process = false;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        const struct mortise_word *w = mortise_word_find(
+            isolations, "isolation", slot->value->items[i], r->diags);
+
+        m->process = m->process || (w != NULL && w->value == 1);
+        m->in_process = m->in_process || (w != NULL && w->value == 2);
+    }
+}
+
+/* ---- the file --------------------------------------------------------------
+ */
+
+static const struct mortise_key manifest_keys[] = {
+    MORTISE_HEADER_KEYS,
+    {.name = "metadata", .value = MORTISE_V_MAP, MUST, .read = read_metadata},
+    {.name = "seq",
+     .value = MORTISE_V_INT,
+     MUST,
+     .min = 1,
+     .max = 9007199254740992.0,
+     .read = read_seq},
+    {.name = "abi", .value = MORTISE_V_MAP, MUST, .read = read_abi},
+    {.name = "runtime",
+     .value = MORTISE_V_WORD,
+     MAY,
+     .words = runtimes,
+     .read = read_runtime},
+    {.name = "artifacts", .value = MORTISE_V_ANY, MAY, .read = read_artifacts},
+    {.name = "provides", .value = MORTISE_V_MAP, MUST, .read = read_provides},
+    {.name = "requires", .value = MORTISE_V_MAP, MAY, .read = read_requires},
+    {.name = "permissions",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .read = read_permissions},
+    {.name = "isolation",
+     .value = MORTISE_V_STRINGS,
+     MAY,
+     .read = read_isolation},
+    {.name = "on_failure", LATER},
+    {.name = "config_schema",
+     .value = MORTISE_V_SCHEMA,
+     MAY,
+     .read = read_config_schema},
+};
+PLACE(manifest, "a plugin manifest");
+
+static void read_root(struct reading *r, const struct mortise_yaml *root)
+{
+    struct mortise_manifest *m = r->m;
+
+    m->tree = root;
+    m->description = m->license = "";
+    m->runtime = "c";
+    m->process = m->in_process = true;
+    if (!mortise_header_check(root, "Plugin", r->diags))
+        return;
+    mortise_keys_read(&manifest_place, MORTISE_HERE, root, root->span, r, m,
+                      r->diags);
+    if (r->need_artifacts && mortise_yaml_get(root, "artifacts") == NULL)
+        mortise_diag_help(r->diags,
+                          mortise_diag_add(r->diags, "E0703", root->span,
+                                           "the manifest names no artifacts"),
+                          "sign it: mortise plugin sign");
+}
+
+static struct mortise_manifest *new_manifest(const struct mortise_mem *mem,
+                                             const char *path)
+{
+    struct mortise_manifest *m = mortise_zalloc(mem, sizeof *m);
+
+    if (m == NULL)
+        return NULL;
+    mortise_arena_init(&m->arena, mem);
+    m->path = mortise_arena_strdup(&m->arena, path);
+    if (m->path != NULL)
+        return m;
+    mortise_manifest_free(m);
+    return NULL;
+}
+
+int mortise_manifest_parse(struct mortise_manifest **out,
+                           const struct mortise_mem *mem, const char *path,
+                           const char *text, size_t n, bool need_artifacts,
+                           struct mortise_diags *diags)
+{
+    struct mortise_manifest *m = new_manifest(mem, path);
+    struct reading r = {
+        .m = m, .diags = diags, .need_artifacts = need_artifacts};
+    size_t errors = diags->n_errors;
+    struct mortise_yaml *root;
+    int rv;
+
+    *out = NULL;
+    if (m == NULL)
+        return MORTISE_ENOMEM;
+    rv = mortise_yaml_parse(&root, &m->arena, m->path, text, n, diags);
+    if (rv == MORTISE_OK) {
+        mortise_digest(m->digest, text, n);
+        read_root(&r, root);
+        rv = r.nomem || diags->failed   ? MORTISE_ENOMEM
+             : diags->n_errors > errors ? MORTISE_ECHECK
+                                        : MORTISE_OK;
+    }
+    if (rv != MORTISE_OK) {
+        mortise_manifest_free(m);
+        return rv;
+    }
+    *out = m;
+    return MORTISE_OK;
+}
+
+void mortise_manifest_free(struct mortise_manifest *m)
+{
+    const struct mortise_mem *mem;
+
+    if (m == NULL)
+        return;
+    mem = m->arena.mem;
+    for (size_t i = 0; i < m->n_ops; i++) {
+        mortise_schema_finish(m->ops[i].input);
+        mortise_schema_finish(m->ops[i].output);
+    }
+    mortise_schema_finish(m->config_schema);
+    mortise_arena_finish(&m->arena);
+    mortise_release(mem, m, sizeof *m);
+}
+
+const struct mortise_manifest_op *
+mortise_manifest_op(const struct mortise_manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_ops; i++)
+        if (strcmp(m->ops[i].name, name) == 0)
+            return &m->ops[i];
+    return NULL;
+}
