@@ -1,0 +1,138 @@
+/* header.c -- the first lines of every file: apiVersion, kind, metadata.
+ *
+ * A file of another kind is refused by one finding, not by one for each of its
+ * keys; and a file of a later version says so instead of showing strange keys.
+ */
+#include "yaml/header.h"
+
+#include <string.h>
+
+static const char api_version[] = "mortise/v1";
+
+static void expect(const struct mortise_yaml *root, const char *key,
+                   const char *want, struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(root, key);
+    struct mortise_diag *d;
+
+    if (v == NULL) {
+        d = mortise_diag_add(diags, "E0210", root->span,
+                             "the file does not say '%s'", key);
+    } else if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, want) != 0) {
+        d = mortise_diag_add(diags, "E0210", v->span, "'%s' must be %s here",
+                             key, want);
+    } else {
+        return;
+    }
+    mortise_diag_help(diags, d, "write %s: %s", key, want);
+}
+
+bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
+                          struct mortise_diags *diags)
+{
+    size_t errors = diags->n_errors;
+
+    if (root->kind != MORTISE_YAML_MAP) {
+        mortise_diag_add(diags, "E0210", root->span,
+                         "a %s is a mapping, and this is %s", kind,
+                         mortise_yaml_kind_name(root->kind));
+        return false;
+    }
+    expect(root, "apiVersion", api_version, diags);
+    expect(root, "kind", kind, diags);
+    return diags->n_errors == errors;
+}
+
+/* ---- metadata -------------------------------------------------------- */
+
+/* Names appear in paths, events and messages of other programs. */
+static bool is_name(const char *s)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    size_t n = strlen(s), at = strspn(s, first);
+
+    if (at == 0 || n > 128)
+        return false;
+    while (s[at] != '\0' && (strchr("._-", s[at]) || strchr(first, s[at])))
+        at++;
+    return at == n;
+}
+
+static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_metadata *m = into;
+    struct mortise_diag *d;
+
+    if (is_name(slot->value->str)) {
+        m->name = slot->value->str;
+        return;
+    }
+    d = mortise_diag_add(ctx, "E0211", slot->value->span,
+                         "'%s' cannot be a name", slot->value->str);
+    mortise_diag_help(ctx, d,
+                      "a letter or digit, then letters, digits, '.', '_' and "
+                      "'-', 128 at most");
+}
+
+static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_metadata *m = into;
+
+    (void)ctx;
+    m->version = slot->value->str;
+}
+
+static void read_description(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_metadata *m = into;
+
+    (void)ctx;
+    m->description = slot->value->str;
+}
+
+static void read_labels(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    for (size_t i = 0; i < map->n; i++)
+        if (map->items[i]->kind != MORTISE_YAML_STRING)
+            mortise_diag_add(ctx, "E0203", map->items[i]->span,
+                             "label '%s' takes a string, and this is %s",
+                             map->keys[i]->str,
+                             mortise_yaml_kind_name(map->items[i]->kind));
+}
+
+static const struct mortise_key keys[] = {
+    {.name = "name",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_name},
+    {.name = "version",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_version},
+    {.name = "description",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_description},
+    {.name = "labels",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_labels},
+};
+
+static const struct mortise_place place = {
+    .what = "metadata", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+void mortise_metadata_read(struct mortise_metadata *out,
+                           const struct mortise_yaml *key,
+                           const struct mortise_yaml *map,
+                           struct mortise_diags *diags)
+{
+    *out = (struct mortise_metadata){NULL, "", ""};
+    mortise_keys_read(&place, MORTISE_HERE, map, key->span, diags, out, diags);
+}

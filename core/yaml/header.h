@@ -1,0 +1,34 @@
+/* header.h -- the first lines of every file: apiVersion, kind, metadata. */
+#ifndef MORTISE_YAML_HEADER_H
+#define MORTISE_YAML_HEADER_H
+
+#include "yaml/keys.h"
+
+struct mortise_metadata {              /* lent by the tree */
+    const char *name;                  /* NULL: missing, and reported */
+    const char *version, *description; /* "" when not given */
+};
+
+/* Is this a file of ours, and of this kind?  Reports when not: then nothing
+ * else in it means what it seems to. */
+bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
+                          struct mortise_diags *diags);
+
+/* The mapping `metadata`. */
+void mortise_metadata_read(struct mortise_metadata *out,
+                           const struct mortise_yaml *key,
+                           const struct mortise_yaml *map,
+                           struct mortise_diags *diags);
+
+/* The two rows that mortise_header_check() has read already. */
+#define MORTISE_HEADER_KEYS                                                    \
+    {.name = "apiVersion",                                                     \
+     .value = MORTISE_V_STRING,                                                \
+     .here = MORTISE_HERE,                                                     \
+     .required = MORTISE_HERE},                                                \
+    {                                                                          \
+        .name = "kind", .value = MORTISE_V_STRING, .here = MORTISE_HERE,       \
+        .required = MORTISE_HERE                                               \
+    }
+
+#endif

@@ -1,0 +1,384 @@
+/* keys.c -- what may stand in a mapping, read by tables.
+ *
+ * Every key of a file takes the same way, which is what makes the promise
+ * cheap that nothing is parsed and then ignored:
+ *
+ *   (1) A key that the language does not have is E0201, one that this build
+ *       does not have E0202, one of another type of node E0204.  These three
+ *       are never confused: the first is a slip of the pen, the second a wish.
+ *   (2) A reader runs only for a key with a value of its kind, so readers need
+ *       no checks of kind, and a wrong value is reported once.
+ *   (3) Readers run in the order of the table, not of the file, so one may
+ *       rely on what another before it left.
+ */
+#include "yaml/keys.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct mortise_key *row(const struct mortise_place *place,
+                                     const char *name)
+{
+    for (size_t i = 0; i < place->n; i++)
+        if (strcmp(place->keys[i].name, name) == 0)
+            return &place->keys[i];
+    return NULL;
+}
+
+/* ---- keys (1) -------------------------------------------------------- */
+
+static void unknown_key(const struct mortise_place *place, uint32_t type,
+                        const struct mortise_yaml *name,
+                        struct mortise_diags *diags)
+{
+    const char *known[MORTISE_MAX_KEYS], *near;
+    struct mortise_diag *d;
+
+    for (size_t i = 0; i < place->n; i++)
+        known[i] = place->keys[i].here & type ? place->keys[i].name : NULL;
+    d = mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
+                         name->str, place->what);
+    near = mortise_nearest(name->str, known, place->n);
+    if (near != NULL)
+        mortise_diag_help(diags, d, "did you mean '%s'?", near);
+    else
+        mortise_diag_help(diags, d, "a key of your own begins with x-");
+}
+
+static const char *type_name(const struct mortise_place *place, uint32_t type)
+{
+    for (size_t i = 0; i < 32; i++)
+        if (type & (uint32_t)1 << i)
+            return place->types[i];
+    return "";
+}
+
+/* "'human'" or "'tool' and 'extension'" ...: who has the key instead. */
+static void put_types(const struct mortise_place *place, uint32_t types,
+                      char *out, size_t size)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (uint32_t left = types; left != 0 && n < size; left &= left - 1) {
+        const char *between = n == 0                     ? ""
+                              : (left & (left - 1)) != 0 ? ", "
+                                                         : " and ";
+
+        n += (size_t)snprintf(out + n, size - n, "%s'%s'", between,
+                              type_name(place, left));
+    }
+}
+
+static void foreign_key(const struct mortise_place *place, uint32_t type,
+                        const struct mortise_key *key,
+                        const struct mortise_yaml *name,
+                        struct mortise_diags *diags)
+{
+    char others[160];
+    struct mortise_diag *d = mortise_diag_add(
+        diags, "E0204", name->span, "'%s' does not belong to %s of type '%s'",
+        name->str, place->what, type_name(place, type));
+
+    put_types(place, key->here | key->later, others, sizeof others);
+    mortise_diag_help(diags, d, "it belongs to %s", others);
+}
+
+/* The row of a key that may stand here, or NULL with a finding. */
+static const struct mortise_key *admit(const struct mortise_place *place,
+                                       uint32_t type,
+                                       const struct mortise_yaml *name,
+                                       struct mortise_diags *diags)
+{
+    const struct mortise_key *key = row(place, name->str);
+
+    if (key == NULL)
+        unknown_key(place, type, name, diags);
+    else if (key->here & type)
+        return key;
+    else if (key->later & type)
+        mortise_diag_add(diags, "E0202", name->span,
+                         "'%s' is not available in this build", name->str);
+    else
+        foreign_key(place, type, key, name, diags);
+    return NULL;
+}
+
+/* ---- values (2) ------------------------------------------------------ */
+
+static const char *const expects[] = {
+    [MORTISE_V_ANY] = "a value",
+    [MORTISE_V_STRING] = "a string",
+    [MORTISE_V_INT] = "a whole number",
+    [MORTISE_V_NUMBER] = "a number",
+    [MORTISE_V_DURATION] = "a duration such as 250ms, 30s or 2h",
+    [MORTISE_V_WORD] = "a word",
+    [MORTISE_V_STRINGS] = "a list of strings",
+    [MORTISE_V_ID] = "the id of a node",
+    [MORTISE_V_IDS] = "the id of a node or a list of them",
+    [MORTISE_V_EXPR] = "an expression",
+    [MORTISE_V_TEMPLATE] = "a value",
+    [MORTISE_V_SCHEMA] = "a JSON Schema",
+    [MORTISE_V_MAP] = "a mapping",
+};
+
+static bool wrong_kind(const struct mortise_slot *slot,
+                       const struct mortise_yaml *at,
+                       struct mortise_diags *diags)
+{
+    const char *name = slot->key->name, *want = expects[slot->key->value];
+    bool scalar = at->kind != MORTISE_YAML_SEQ && at->kind != MORTISE_YAML_MAP;
+    struct mortise_diag *d;
+
+    if (at->kind == MORTISE_YAML_STRING)
+        d = mortise_diag_add(diags, "E0203", at->span,
+                             "'%s' takes %s, not '%s'", name, want, at->str);
+    else
+        d = mortise_diag_add(diags, "E0203", at->span,
+                             "'%s' takes %s, and this is %s", name, want,
+                             mortise_yaml_kind_name(at->kind));
+    if (slot->key->value == MORTISE_V_STRING && scalar && at->len > 0)
+        mortise_diag_help(diags, d, "quote it: \"%s\"", at->str);
+    return false;
+}
+
+static bool is_empty(const struct mortise_slot *slot,
+                     const struct mortise_yaml *at, struct mortise_diags *diags)
+{
+    if (at->kind == MORTISE_YAML_SEQ ? at->n > 0 : at->len > 0)
+        return false;
+    mortise_diag_add(diags, "E0208", at->span, "'%s' must not be empty",
+                     slot->key->name);
+    return true;
+}
+
+static bool check_string(const struct mortise_slot *slot,
+                         const struct mortise_yaml *v,
+                         struct mortise_diags *diags)
+{
+    if (v->kind != MORTISE_YAML_STRING)
+        return wrong_kind(slot, v, diags);
+    if (strlen(v->str) != v->len) {
+        mortise_diag_add(diags, "E0208", v->span, "'%s' cannot contain a NUL",
+                         slot->key->name);
+        return false;
+    }
+    return !is_empty(slot, v, diags);
+}
+
+static bool check_strings(const struct mortise_slot *slot,
+                          struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = slot->value;
+    bool good;
+
+    if (v->kind != MORTISE_YAML_SEQ)
+        return wrong_kind(slot, v, diags);
+    good = !is_empty(slot, v, diags);
+    for (size_t i = 0; i < v->n; i++)
+        good &= check_string(slot, v->items[i], diags);
+    return good;
+}
+
+static bool check_range(const struct mortise_slot *slot, double v,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_key *key = slot->key;
+
+    if (v >= key->min && v <= key->max)
+        return true;
+    mortise_diag_add(diags, "E0208", slot->value->span,
+                     "'%s' must be between %.15g and %.15g, and is %s",
+                     key->name, key->min, key->max, slot->value->str);
+    return false;
+}
+
+static bool check_number(const struct mortise_slot *slot,
+                         struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = slot->value;
+
+    if (v->kind == MORTISE_YAML_INT)
+        return check_range(slot, (double)v->u.i, diags);
+    if (v->kind == MORTISE_YAML_REAL && slot->key->value == MORTISE_V_NUMBER)
+        return check_range(slot, v->u.d, diags);
+    return wrong_kind(slot, v, diags);
+}
+
+static bool check_duration(struct mortise_slot *slot,
+                           struct mortise_diags *diags)
+{
+    if (mortise_yaml_duration(slot->value, &slot->ms) != 0)
+        return wrong_kind(slot, slot->value, diags);
+    if ((double)slot->ms >= slot->key->min)
+        return true;
+    mortise_diag_add(diags, "E0208", slot->value->span,
+                     "'%s' must be longer than 0", slot->key->name);
+    return false;
+}
+
+static bool check_word(struct mortise_slot *slot, struct mortise_diags *diags)
+{
+    const struct mortise_word *w = mortise_word_find(
+        slot->key->words, slot->key->name, slot->value, diags);
+
+    slot->word = w != NULL ? w->value : 0;
+    return w != NULL;
+}
+
+static bool check_scalar(const struct mortise_slot *slot,
+                         struct mortise_diags *diags)
+{
+    const struct mortise_yaml *v = slot->value;
+
+    if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP)
+        return wrong_kind(slot, v, diags);
+    return !is_empty(slot, v, diags);
+}
+
+static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
+{
+    enum mortise_yaml_kind kind = slot->value->kind;
+
+    switch (slot->key->value) {
+    case MORTISE_V_ANY:
+    case MORTISE_V_TEMPLATE:
+        return true;
+    case MORTISE_V_STRING:
+    case MORTISE_V_ID:
+        return check_string(slot, slot->value, diags);
+    case MORTISE_V_INT:
+    case MORTISE_V_NUMBER:
+        return check_number(slot, diags);
+    case MORTISE_V_DURATION:
+        return check_duration(slot, diags);
+    case MORTISE_V_WORD:
+        return check_word(slot, diags);
+    case MORTISE_V_IDS:
+        if (kind == MORTISE_YAML_STRING)
+            return check_string(slot, slot->value, diags);
+        return check_strings(slot, diags);
+    case MORTISE_V_STRINGS:
+        return check_strings(slot, diags);
+    case MORTISE_V_EXPR:
+        return check_scalar(slot, diags);
+    case MORTISE_V_SCHEMA:
+        return kind == MORTISE_YAML_MAP || kind == MORTISE_YAML_BOOL ||
+               wrong_kind(slot, slot->value, diags);
+    case MORTISE_V_MAP:
+        return kind == MORTISE_YAML_MAP || wrong_kind(slot, slot->value, diags);
+    }
+    return false;
+}
+
+/* ---- words ----------------------------------------------------------- */
+
+static void unknown_word(const struct mortise_word *words, const char *what,
+                         const struct mortise_yaml *scalar,
+                         struct mortise_diags *diags)
+{
+    const char *known[MORTISE_MAX_KEYS], *near;
+    char list[256];
+    size_t n = 0, len = 0;
+    struct mortise_diag *d;
+
+    list[0] = '\0';
+    for (const struct mortise_word *w = words; w->word != NULL; w++) {
+        if (w->later)
+            continue;
+        known[n] = w->word;
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s",
+                                n > 0 ? ", " : "", w->word);
+        n++;
+        assert(len < sizeof list && n < MORTISE_MAX_KEYS); /* our tables */
+    }
+    d = mortise_diag_add(diags, "E0207", scalar->span,
+                         "'%s' cannot be '%s'; it takes %s%s", what,
+                         scalar->str, n > 1 ? "one of " : "", list);
+    near = mortise_nearest(scalar->str, known, n);
+    if (near != NULL)
+        mortise_diag_help(diags, d, "did you mean '%s'?", near);
+}
+
+const struct mortise_word *mortise_word_find(const struct mortise_word *words,
+                                             const char *what,
+                                             const struct mortise_yaml *scalar,
+                                             struct mortise_diags *diags)
+{
+    const struct mortise_word *w = words;
+
+    if (scalar->kind == MORTISE_YAML_SEQ || scalar->kind == MORTISE_YAML_MAP) {
+        mortise_diag_add(diags, "E0203", scalar->span,
+                         "'%s' takes a word, and this is %s", what,
+                         mortise_yaml_kind_name(scalar->kind));
+        return NULL;
+    }
+    while (w->word != NULL && strcmp(w->word, scalar->str) != 0)
+        w++;
+    if (w->word != NULL && !w->later)
+        return w;
+    if (w->word == NULL)
+        unknown_word(words, what, scalar, diags);
+    else
+        mortise_diag_add(diags, "E0205", scalar->span,
+                         "%s '%s' is not available in this build", what,
+                         scalar->str);
+    return NULL;
+}
+
+/* ---- the walk (3) ---------------------------------------------------- */
+
+static void check_required(const struct mortise_place *place, uint32_t type,
+                           const struct mortise_slot *slots,
+                           struct mortise_span at, struct mortise_diags *diags)
+{
+    for (size_t i = 0; i < place->n; i++) {
+        if (!(place->keys[i].required & type) || slots[i].name != NULL)
+            continue;
+        if (place->types != NULL)
+            mortise_diag_add(diags, "E0206", at,
+                             "%s of type '%s' needs the key '%s'", place->what,
+                             type_name(place, type), place->keys[i].name);
+        else
+            mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
+                             place->what, place->keys[i].name);
+    }
+}
+
+static bool is_map(const struct mortise_place *place,
+                   const struct mortise_yaml *map, struct mortise_diags *diags)
+{
+    if (map->kind == MORTISE_YAML_MAP)
+        return true;
+    mortise_diag_add(diags, "E0203", map->span,
+                     "%s is a mapping, and this is %s", place->what,
+                     mortise_yaml_kind_name(map->kind));
+    return false;
+}
+
+void mortise_keys_read(const struct mortise_place *place, uint32_t type,
+                       const struct mortise_yaml *map, struct mortise_span at,
+                       void *ctx, void *into, struct mortise_diags *diags)
+{
+    struct mortise_slot slots[MORTISE_MAX_KEYS] = {{0}};
+
+    assert(place->n <= MORTISE_MAX_KEYS); /* our tables */
+    if (!is_map(place, map, diags))
+        return;
+    for (size_t i = 0; i < map->n; i++) {
+        const struct mortise_key *key;
+
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        key = admit(place, type, map->keys[i], diags);
+        if (key != NULL)
+            slots[key - place->keys] = (struct mortise_slot){
+                .key = key, .name = map->keys[i], .value = map->items[i]};
+    }
+    check_required(place, type, slots, at, diags);
+    for (size_t i = 0; i < place->n; i++)
+        if (slots[i].key != NULL && check(&slots[i], diags) &&
+            place->keys[i].read != NULL)
+            place->keys[i].read(ctx, into, &slots[i]);
+}

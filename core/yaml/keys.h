@@ -1,0 +1,88 @@
+/* keys.h -- what may stand in a mapping, as one table per place.
+ *
+ * A place (a graph's top level, a node, an edge, retry_policy ...) has a table
+ * of keys.  One walker reads every mapping by its table, so that unknown keys,
+ * missing keys, keys of a later build and values of the wrong kind are
+ * reported the same way everywhere, and so that what people are told about a
+ * file (its JSON Schema) can come from what is enforced.
+ *
+ * Keys that begin with x- are passed over.  [any] */
+#ifndef MORTISE_YAML_KEYS_H
+#define MORTISE_YAML_KEYS_H
+
+#include "yaml/tree.h"
+
+/* What a value has to be before its reader sees it. */
+enum mortise_value {
+    MORTISE_V_ANY,      /* the reader looks by itself */
+    MORTISE_V_STRING,   /* not empty */
+    MORTISE_V_INT,      /* min..max */
+    MORTISE_V_NUMBER,   /* min..max */
+    MORTISE_V_DURATION, /* min.. in milliseconds: slot.ms */
+    MORTISE_V_WORD,     /* one of `words`: slot.word */
+    MORTISE_V_STRINGS,  /* a list of one or more strings, none empty */
+    MORTISE_V_ID,       /* the id of a node */
+    MORTISE_V_IDS,      /* one, or a list of one or more */
+    MORTISE_V_EXPR,     /* a scalar that holds an expression */
+    MORTISE_V_TEMPLATE, /* anything, with ${...} in its strings */
+    MORTISE_V_SCHEMA,   /* a JSON Schema: a mapping or a boolean */
+    MORTISE_V_MAP
+};
+
+struct mortise_word {
+    const char *word; /* NULL ends a list */
+    int value;
+    bool later; /* of the language, but not in this build */
+};
+
+/* A key that was found, for its reader. */
+struct mortise_slot {
+    const struct mortise_key *key;
+    const struct mortise_yaml *name, *value;
+    int word;
+    uint64_t ms;
+};
+
+/* Readers report to the diags that they know through ctx. */
+typedef void mortise_key_fn(void *ctx, void *into,
+                            const struct mortise_slot *slot);
+
+/* Some places come in types (a node's `type`); bit i is the i-th.  Places
+ * without types use MORTISE_HERE. */
+#define MORTISE_HERE UINT32_MAX
+
+struct mortise_key {
+    const char *name;
+    enum mortise_value value;
+    uint32_t here;     /* types that have the key in this build */
+    uint32_t required; /* types that must have it */
+    uint32_t later;    /* types that have it in the language */
+    double min, max;   /* INT, NUMBER, DURATION */
+    const struct mortise_word *words; /* WORD */
+    mortise_key_fn *read;             /* NULL: nothing to do, all was checked */
+};
+
+struct mortise_place {
+    const char *what;               /* "a node", "retry_policy": for messages */
+    const struct mortise_key *keys; /* in the order in which they are read */
+    size_t n;
+    const char *const *types; /* names of the bits; NULL: no types */
+};
+
+enum { MORTISE_MAX_KEYS = 96 }; /* of a place */
+
+/* Read `map`, which has this type (MORTISE_HERE without types), by its table:
+ * findings about it, and a reader for each key that is right.  Missing keys
+ * are reported at `at`. */
+void mortise_keys_read(const struct mortise_place *place, uint32_t type,
+                       const struct mortise_yaml *map, struct mortise_span at,
+                       void *ctx, void *into, struct mortise_diags *diags);
+
+/* The word that a scalar is, or NULL with a finding; a word of a later build
+ * is a finding, too. */
+const struct mortise_word *mortise_word_find(const struct mortise_word *words,
+                                             const char *what,
+                                             const struct mortise_yaml *scalar,
+                                             struct mortise_diags *diags);
+
+#endif
