@@ -50,9 +50,9 @@ struct mortise_head {
 
 /* A question that waits for somebody: opened and closed by commits. */
 struct mortise_pending {
-    const char *id;          /* unique in its run */
-    uint64_t deadline_ms;    /* 0: none */
-    const char *payload;     /* JSON; what inbox shows */
+    const char *id;       /* unique in its run */
+    uint64_t deadline_ms; /* 0: none */
+    const char *payload;  /* JSON; what inbox shows */
     size_t payload_size;
 };
 
@@ -74,12 +74,11 @@ struct mortise_commit {
     int result;
 };
 
-/* `path`: a directory, made (0700) if missing.  MORTISE_EBUSY names the pid that
- * holds it; MORTISE_ENEWER leaves it untouched; MORTISE_ECORRUPT for a hole in
- * the commit numbers or what the checksums refuse. */
+/* `path`: a directory, made (0700) if missing.  MORTISE_EBUSY names the pid
+ * that holds it; MORTISE_ENEWER leaves it untouched; MORTISE_ECORRUPT for a
+ * hole in the commit numbers or what the checksums refuse. */
 int mortise_store_open(struct mortise_store **out, const char *path,
-                       const struct mortise_mem *mem,
-                       struct mortise_err *err);
+                       const struct mortise_mem *mem, struct mortise_err *err);
 void mortise_store_close(struct mortise_store *s);
 /* After a failed write: close, open, verify.  Whether the failed batch is
  * there is known only by reading the heads again. */

@@ -5,7 +5,10 @@
  * through `done` on the store thread [store]; who submits keeps the commit and
  * what it lends alive until then.  After a failed write every commit handed in
  * and not yet answered gets that error, and so does every later one, until
- * mortise_writer_reset() (after mortise_store_reopen()). */
+ * mortise_writer_reset() (after mortise_store_reopen()).
+ *
+ * Threads    start, stop, inline and reset [loop]; submit [any]; `done` runs
+ *            on the store thread and may submit, but nothing else of this. */
 #ifndef MORTISE_STORE_WRITER_H
 #define MORTISE_STORE_WRITER_H
 
@@ -31,6 +34,8 @@ int mortise_writer_submit(struct mortise_writer *w, struct mortise_commit *c,
 bool mortise_writer_inline(struct mortise_writer *w,
                            struct mortise_commit *const *commits, size_t n,
                            int *result, struct mortise_err *err);
+/* Waits until all that was handed in has been answered, then forgets the
+ * failure. */
 void mortise_writer_reset(struct mortise_writer *w);
 
 #endif

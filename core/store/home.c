@@ -1,0 +1,156 @@
+/* home.c -- the store's directory: made, stamped, looked at.
+ *
+ *     STORE/           0700
+ *     STORE/format     two lines of text: the format, and the oldest readable
+ *     STORE/db/        0700, LevelDB's
+ *
+ * The stamp is a file beside LevelDB's directory, and not only a key in it,
+ * because leveldb_open() rewrites its MANIFEST, logs and CURRENT before the
+ * first key can be read.  So:
+ *
+ *   (1) A store of a newer format is refused with nothing in it touched.
+ *   (2) The file is there only once LevelDB's directory is, durably: a stamped
+ *       store whose db/ is gone is a loss to be reported, never one to be
+ *       replaced by a new, empty database.
+ *   (3) It is replaced by rename, so a crash leaves it whole or absent.
+ */
+#include "store/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/record.h"
+
+static const char stamp_name[] = "format";
+static const char stamp_new[] = "format.new";
+
+static int sync_fd(int fd, const char *what, struct mortise_err *err)
+{
+    if (fsync(fd) != 0)
+        return mortise_syserr(err, errno, "sync %s", what);
+    return MORTISE_OK;
+}
+
+/* Sync a directory by name. */
+static int sync_dir(int dir, const char *name, struct mortise_err *err)
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "open %s", name);
+    rv = sync_fd(fd, name, err);
+    close(fd);
+    return rv;
+}
+
+int mortise_home_open(int *dir, const char *path, struct mortise_err *err)
+{
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return mortise_syserr(err, errno, "make the directory");
+    *dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*dir < 0)
+        return mortise_syserr(err, errno, "open the directory");
+    return MORTISE_OK;
+}
+
+/* The stamp's text; *n is 0 when there is no such file. */
+static int read_text(int dir, char *text, size_t cap, size_t *n,
+                     struct mortise_err *err)
+{
+    int fd = openat(dir, stamp_name, O_RDONLY | O_CLOEXEC);
+    ssize_t got;
+
+    *n = 0;
+    if (fd < 0)
+        return errno == ENOENT
+                   ? MORTISE_OK
+                   : mortise_syserr(err, errno, "open %s", stamp_name);
+    got = read(fd, text, cap - 1);
+    if (got < 0) {
+        int rv = mortise_syserr(err, errno, "read %s", stamp_name);
+
+        close(fd);
+        return rv;
+    }
+    close(fd);
+    *n = (size_t)got;
+    text[*n] = '\0';
+    return *n != 0
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_ECORRUPT, "%s is empty", stamp_name);
+}
+
+int mortise_home_read_stamp(int dir, bool *stamped, struct mortise_err *err)
+{
+    char text[128];
+    struct mortise_stamp st;
+    size_t n;
+    int rv = read_text(dir, text, sizeof text, &n, err);
+
+    *stamped = false;
+    if (rv != MORTISE_OK || n == 0)
+        return rv;
+    if (sscanf(text, "mortise-store %9u\noldest-reader %9u", &st.format,
+               &st.oldest) != 2)
+        return mortise_fail(err, MORTISE_ECORRUPT, "%s is not a store's stamp",
+                            stamp_name);
+    *stamped = true;
+    return mortise_stamp_check(&st, err);
+}
+
+static int write_text(int dir, const char *text, struct mortise_err *err)
+{
+    int fd =
+        openat(dir, stamp_new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t n = strlen(text);
+    ssize_t put;
+    int rv;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "make %s", stamp_new);
+    put = write(fd, text, n);
+    if (put < 0)
+        rv = mortise_syserr(err, errno, "write %s", stamp_new);
+    else if ((size_t)put != n) /* of forty bytes: only a full disk does that */
+        rv = mortise_syserr(err, ENOSPC, "write %s", stamp_new);
+    else
+        rv = sync_fd(fd, stamp_new, err);
+    close(fd);
+    return rv;
+}
+
+int mortise_home_write_stamp(int dir, struct mortise_err *err)
+{
+    char text[64];
+    int rv;
+
+    snprintf(text, sizeof text, "mortise-store %d\noldest-reader %d\n",
+             MORTISE_STORE_FORMAT, MORTISE_STORE_OLDEST);
+    rv = write_text(dir, text, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (renameat(dir, stamp_new, dir, stamp_name) != 0)
+        return mortise_syserr(err, errno, "rename %s", stamp_new);
+    return sync_fd(dir, "the directory", err);
+}
+
+int mortise_home_make_db(int dir, struct mortise_err *err)
+{
+    if (mkdirat(dir, "db", 0700) != 0 && errno != EEXIST)
+        return mortise_syserr(err, errno, "make db");
+    return MORTISE_OK;
+}
+
+int mortise_home_sync(int dir, struct mortise_err *err)
+{
+    static const char *const names[] = {"db", ".", ".."};
+    int rv = MORTISE_OK;
+
+    for (int i = 0; i < 3 && rv == MORTISE_OK; i++)
+        rv = sync_dir(dir, names[i], err);
+    return rv;
+}

@@ -1,0 +1,57 @@
+/* ldb.h -- what the halves of the store on LevelDB share: leveldb.c opens and
+ * writes, leveldb_read.c reads.  Included by these two alone. */
+#ifndef MORTISE_STORE_LDB_H
+#define MORTISE_STORE_LDB_H
+
+#include <leveldb/c.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store/hold.h"
+#include "store/key.h"
+#include "store/record.h"
+#include "store/store.h"
+
+struct mortise_store {
+    const struct mortise_mem *mem; /* lent */
+    char *path, *db_path;
+    struct mortise_hold hold;
+    bool held;
+    leveldb_options_t *options;
+    leveldb_readoptions_t *checked; /* verifies checksums */
+    leveldb_writeoptions_t *synced;
+    leveldb_t *db;                /* NULL while it could not be reopened */
+    atomic_bool dead;             /* a write failed (R6b) */
+    struct mortise_batch opening; /* what its batches say */
+    uint64_t commits;             /* the number of the last batch */
+
+    pthread_mutex_t writing;       /* guards what follows, and `commits` */
+    struct mortise_buf key, value; /* of the entry being put */
+    uint64_t *marks;               /* of the runs in a batch */
+    size_t n_marks;                /* there is room for */
+    uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */
+    bool knows_graph;
+};
+
+/* What LevelDB said, as ours; frees it.  The only function that sees one of
+ * its strings.  MORTISE_OK when there is none. */
+int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing);
+
+/* May it be used?  MORTISE_ESTATE after a failed write. */
+int mortise_ldb_alive(struct mortise_store *s, struct mortise_err *err);
+
+/* MORTISE_EINVAL for a name that no key can hold; NULLs are skipped. */
+int mortise_ldb_names(const char *a, const char *b, const char *c,
+                      struct mortise_err *err);
+
+/* One value; MORTISE_ENOTFOUND (without words) when there is none.  Free it
+ * with leveldb_free(). */
+int mortise_ldb_get(struct mortise_store *s,
+                    const leveldb_readoptions_t *options,
+                    const struct mortise_buf *key, char **value, size_t *size,
+                    struct mortise_err *err);
+
+/* Words for a record that does not read. */
+int mortise_ldb_bad(struct mortise_err *err, int code, const char *what);
+
+#endif

@@ -1,0 +1,790 @@
+/* leveldb.c -- the store on LevelDB: opening, verifying, writing.
+ *
+ * A run must survive kill -9 and power cuts at any instruction.  The promises:
+ *
+ *   (1) One write is one WriteBatch with sync=1 (R5): LevelDB applies a batch
+ *       whole or not at all, and only then is anything answered (R6).  Without
+ *       the sync every test passes until somebody pulls the plug.
+ *   (2) A commit stands in a batch only if its run's head is the one that it
+ *       expects, in sequence number and in identity: of two that moved the same
+ *       head, one gets MORTISE_ECONFLICT.  Commits of one run may follow each
+ *       other in one batch.
+ *   (3) Every batch puts key c/n, n counting from 1 without a gap, and takes
+ *       c/(n - 65536) away.  LevelDB goes on accepting, and loses, writes after
+ *       a short write; a hole shows it (R6b), and is refused at open.  Looked
+ *       at are the last 4,096 and all that were written since an opening last
+ *       looked: so opening costs by what happened since, not 15 ms always.
+ *   (4) After any failed write the handle is dead.  What became of the batch
+ *       is not known until the store was reopened and its heads were reread.
+ *   (5) The epoch is one more than that of the last batch ever written, which
+ *       c/n records.  So it grows with each opening that commits, durably with
+ *       its very first batch, and an opening that only reads writes no record.
+ *   (6) A store of a newer format is refused untouched (home.c); one that
+ *       somebody else holds, too, by the name of its process (hold.c).
+ *
+ * LevelDB's error strings end in mortise_ldb_taken().  LevelDB is C++ and
+ * allocates by itself; where it finds no memory it ends the process, which (1)
+ * makes harmless.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "store/home.h"
+#include "store/ldb.h"
+
+enum {
+    KEPT_COMMITS = 65536,
+    LOOKED_AT = 4096,         /* of them, whatever earlier openings saw */
+    WRITE_BUFFER = 512 * 1024 /* small: it is replayed at open after a kill */
+};
+
+/* ---- LevelDB's words --------------------------------------------------- */
+
+static bool ends_with(const char *s, const char *tail)
+{
+    size_t n = strlen(s), t = strlen(tail);
+
+    return n >= t && memcmp(s + n - t, tail, t) == 0;
+}
+
+/* Is this LevelDB's message for `errnum`?  It ends with strerror()'s words,
+ * which the process's locale may have translated. */
+static bool says(const char *said, int errnum, const char *english)
+{
+    char words[256];
+
+    return ends_with(said, english) ||
+           (strerror_r(errnum, words, sizeof words) == 0 &&
+            ends_with(said, words));
+}
+
+static int code_of(const char *said)
+{
+    if (strncmp(said, "Corruption: ", 12) == 0)
+        return MORTISE_ECORRUPT;
+    if (says(said, ENOSPC, "No space left on device") ||
+        says(said, EDQUOT, "Disk quota exceeded"))
+        return MORTISE_ENOSPC;
+    if (says(said, EACCES, "Permission denied"))
+        return MORTISE_EDENIED;
+    return MORTISE_EIO;
+}
+
+int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing)
+{
+    int code;
+
+    if (said == NULL)
+        return MORTISE_OK;
+    code = mortise_fail(err, code_of(said), "%s: %s", doing, said);
+    leveldb_free(said);
+    return code;
+}
+
+int mortise_ldb_bad(struct mortise_err *err, int code, const char *what)
+{
+    if (code == MORTISE_ENEWER)
+        return mortise_fail(err, code, "a newer program wrote %s", what);
+    return mortise_fail(err, code, "%s does not read", what);
+}
+
+int mortise_ldb_get(struct mortise_store *s,
+                    const leveldb_readoptions_t *options,
+                    const struct mortise_buf *key, char **value, size_t *size,
+                    struct mortise_err *err)
+{
+    char *said = NULL;
+
+    *value = NULL;
+    if (key->failed)
+        return mortise_nomem(err);
+    *value = leveldb_get(s->db, options, key->p, key->n, size, &said);
+    if (said != NULL)
+        return mortise_ldb_taken(said, err, "read the store");
+    return *value != NULL ? MORTISE_OK : MORTISE_ENOTFOUND;
+}
+
+int mortise_ldb_alive(struct mortise_store *s, struct mortise_err *err)
+{
+    if (!atomic_load(&s->dead))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ESTATE,
+                        "a write to the store failed; it must be reopened");
+}
+
+int mortise_ldb_names(const char *a, const char *b, const char *c,
+                      struct mortise_err *err)
+{
+    const char *const names[] = {a, b, c};
+
+    for (int i = 0; i < 3; i++)
+        if (names[i] != NULL && !mortise_key_is_name(names[i]))
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "a name of more than 65535 bytes: %.32s...",
+                                names[i]);
+    return MORTISE_OK;
+}
+
+/* ---- verifying --------------------------------------------------------- */
+
+/* The commit record under the iterator; false when it stands on none. */
+static bool commit_at(const leveldb_iterator_t *it, uint64_t *n,
+                      struct mortise_batch *batch, int *rv)
+{
+    struct mortise_reader r;
+    size_t size;
+    const char *p;
+
+    if (!leveldb_iter_valid(it))
+        return false;
+    p = leveldb_iter_key(it, &size);
+    mortise_reader_init(&r, p, size);
+    if (mortise_read_u8(&r) != MORTISE_KEY_COMMIT)
+        return false;
+    *n = mortise_key_read_number(&r);
+    p = leveldb_iter_value(it, &size);
+    *rv = mortise_record_read_batch(batch, p, size);
+    if (r.bad || r.p != r.end)
+        *rv = MORTISE_ECORRUPT;
+    return true;
+}
+
+/* Put the iterator on the last commit record, if there is one.  No number
+ * reaches the key sought here: it would take a million years. */
+static void seek_last_commit(struct mortise_store *s, leveldb_iterator_t *it)
+{
+    mortise_key_commit(&s->key, UINT64_MAX);
+    leveldb_iter_seek(it, s->key.p, s->key.n);
+    if (leveldb_iter_valid(it))
+        leveldb_iter_prev(it);
+    else
+        leveldb_iter_seek_to_last(it);
+}
+
+/* Of the last `many` commit numbers, the first. */
+static uint64_t first_of(uint64_t many, uint64_t last)
+{
+    return last > many ? last - many + 1 : 1;
+}
+
+/* (3): all from `want` to `last` are there, one after another. */
+static int walk_commits(struct mortise_store *s, leveldb_iterator_t *it,
+                        uint64_t want, uint64_t last, struct mortise_err *err)
+{
+    struct mortise_batch batch;
+    uint64_t n;
+    int rv = MORTISE_OK;
+
+    mortise_key_commit(&s->key, want);
+    leveldb_iter_seek(it, s->key.p, s->key.n);
+    for (; want <= last; want++) {
+        if (!commit_at(it, &n, &batch, &rv) || n != want)
+            return mortise_fail(err, MORTISE_ECORRUPT,
+                                "commit %llu is missing: the store lost what "
+                                "was written there",
+                                (unsigned long long)want);
+        if (rv != MORTISE_OK)
+            return mortise_ldb_bad(err, rv, "a commit record");
+        leveldb_iter_next(it);
+    }
+    return MORTISE_OK;
+}
+
+/* Is there anything in it at all? */
+static bool is_empty(leveldb_iterator_t *it)
+{
+    leveldb_iter_seek_to_first(it);
+    return !leveldb_iter_valid(it);
+}
+
+static int verify_commits(struct mortise_store *s, leveldb_iterator_t *it,
+                          struct mortise_err *err)
+{
+    struct mortise_batch newest = {0};
+    uint64_t last = 0, kept, from;
+    int rv = MORTISE_OK;
+
+    mortise_key_commit(&s->key, 0);
+    if (s->key.failed)
+        return mortise_nomem(err);
+    seek_last_commit(s, it);
+    if (!commit_at(it, &last, &newest, &rv) && !is_empty(it))
+        return mortise_fail(err, MORTISE_ECORRUPT, "it has no commit record");
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "a commit record");
+    s->commits = last;
+    s->opening = (struct mortise_batch){newest.epoch + 1, last};
+    kept = first_of(KEPT_COMMITS, last);
+    from = first_of(LOOKED_AT, last);
+    if (from > newest.verified)
+        from = newest.verified > kept ? newest.verified : kept;
+    return walk_commits(s, it, from, last, err);
+}
+
+/* The stamp in the database: the word for one that lost its STORE/format, or
+ * whose db/ was put there from elsewhere. */
+static int verify_stamp(struct mortise_store *s, struct mortise_err *err)
+{
+    struct mortise_stamp st;
+    char *value;
+    size_t n;
+    int rv;
+
+    mortise_key_stamp(&s->key);
+    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the database in it is not a store");
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_stamp(&st, value, n);
+    leveldb_free(value);
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "the format stamp");
+    return mortise_stamp_check(&st, err);
+}
+
+static int verify(struct mortise_store *s, struct mortise_err *err)
+{
+    leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
+    char *said = NULL;
+    int rv = MORTISE_OK, torn;
+
+    if (!is_empty(it))
+        rv = verify_stamp(s, err);
+    if (rv == MORTISE_OK)
+        rv = verify_commits(s, it, err);
+    leveldb_iter_get_error(it, &said);
+    torn = mortise_ldb_taken(said, err, "verify the store");
+    leveldb_iter_destroy(it);
+    return torn != MORTISE_OK ? torn : rv;
+}
+
+/* ---- opening ----------------------------------------------------------- */
+
+static char *join(const struct mortise_mem *mem, const char *dir,
+                  const char *name)
+{
+    size_t d = strlen(dir), n = strlen(name);
+    char *path = mortise_alloc(mem, d + 1 + n + 1);
+
+    if (path == NULL)
+        return NULL;
+    memcpy(path, dir, d);
+    path[d] = '/';
+    memcpy(path + d + 1, name, n + 1);
+    return path;
+}
+
+static struct mortise_store *new_store(const char *path,
+                                       const struct mortise_mem *mem)
+{
+    struct mortise_store *s = mortise_zalloc(mem, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    s->mem = mem;
+    atomic_init(&s->dead, true); /* until it is open */
+    pthread_mutex_init(&s->writing, NULL);
+    mortise_buf_init(&s->key, mem);
+    mortise_buf_init(&s->value, mem);
+    s->options = leveldb_options_create();
+    leveldb_options_set_paranoid_checks(s->options, 1);
+    leveldb_options_set_write_buffer_size(s->options, WRITE_BUFFER);
+    leveldb_options_set_compression(s->options, leveldb_no_compression);
+    s->checked = leveldb_readoptions_create();
+    leveldb_readoptions_set_verify_checksums(s->checked, 1);
+    s->synced = leveldb_writeoptions_create();
+    leveldb_writeoptions_set_sync(s->synced, 1);
+    s->path = mortise_strdup(mem, path);
+    s->db_path = join(mem, path, "db");
+    if (s->path == NULL || s->db_path == NULL) {
+        mortise_store_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* LevelDB's open and our verification of what it found. */
+static int open_db(struct mortise_store *s, bool create,
+                   struct mortise_err *err)
+{
+    char *said = NULL;
+    int rv;
+
+    leveldb_options_set_create_if_missing(s->options, create);
+    s->db = leveldb_open(s->options, s->db_path, &said);
+    if (said != NULL) {
+        /* A CURRENT or MANIFEST that is not there is no plain I/O error. */
+        bool lost = strncmp(said, "NotFound: ", 10) == 0 ||
+                    strncmp(said, "Invalid argument: ", 18) == 0;
+
+        s->db = NULL;
+        rv = mortise_ldb_taken(said, err, "open the database");
+        return lost ? mortise_fail(err, MORTISE_ECORRUPT,
+                                   "files of its database are missing")
+                    : rv;
+    }
+    rv = verify(s, err);
+    if (rv == MORTISE_OK) {
+        atomic_store(&s->dead, false);
+        return MORTISE_OK;
+    }
+    leveldb_close(s->db);
+    s->db = NULL;
+    return rv;
+}
+
+/* In the order that home.c and hold.c want. */
+static int open_in(struct mortise_store *s, int dir, struct mortise_err *err)
+{
+    bool stamped;
+    int rv = mortise_hold_take(&s->hold, dir, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->held = true;
+    rv = mortise_hold_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK)
+        rv = mortise_home_read_stamp(dir, &stamped, err);
+    if (rv == MORTISE_OK && !stamped)
+        rv = mortise_home_make_db(dir, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = open_db(s, !stamped, err);
+    if (rv == MORTISE_EIO && s->db == NULL &&
+        mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY)
+        rv = MORTISE_EBUSY; /* somebody came between */
+    if (rv == MORTISE_OK && !stamped)
+        rv = mortise_home_sync(dir, err);
+    if (rv == MORTISE_OK && !stamped)
+        rv = mortise_home_write_stamp(dir, err);
+    return rv;
+}
+
+int mortise_store_open(struct mortise_store **out, const char *path,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_store *s = new_store(path, mem);
+    int dir = -1, rv;
+
+    *out = NULL;
+    if (s == NULL)
+        return mortise_nomem(err);
+    rv = mortise_home_open(&dir, path, err);
+    if (rv == MORTISE_OK) {
+        rv = open_in(s, dir, err);
+        close(dir);
+    }
+    if (rv != MORTISE_OK) {
+        mortise_store_close(s);
+        return mortise_doing(err, rv, "open store %s", path);
+    }
+    *out = s;
+    return MORTISE_OK;
+}
+
+void mortise_store_close(struct mortise_store *s)
+{
+    if (s == NULL)
+        return;
+    if (s->db != NULL)
+        leveldb_close(s->db);
+    leveldb_options_destroy(s->options);
+    leveldb_readoptions_destroy(s->checked);
+    leveldb_writeoptions_destroy(s->synced);
+    if (s->held)
+        mortise_hold_drop(&s->hold);
+    pthread_mutex_destroy(&s->writing);
+    mortise_buf_finish(&s->key);
+    mortise_buf_finish(&s->value);
+    mortise_release(s->mem, s->marks, s->n_marks * sizeof *s->marks);
+    mortise_release_str(s->mem, s->db_path);
+    mortise_release_str(s->mem, s->path);
+    mortise_release(s->mem, s, sizeof *s);
+}
+
+int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
+{
+    int rv;
+
+    atomic_store(&s->dead, true);
+    s->knows_graph = false;
+    if (s->db != NULL)
+        leveldb_close(s->db);
+    s->db = NULL;
+    rv = open_db(s, false, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "reopen store %s", s->path)
+                            : MORTISE_OK;
+}
+
+const char *mortise_store_path(const struct mortise_store *s)
+{
+    return s->path;
+}
+
+uint64_t mortise_store_epoch(const struct mortise_store *s)
+{
+    return s->opening.epoch;
+}
+
+/* ---- writing ----------------------------------------------------------- */
+
+/* Put or delete what s->key and s->value say. */
+static int put(struct mortise_store *s, leveldb_writebatch_t *batch)
+{
+    if (s->key.failed || s->value.failed)
+        return MORTISE_ENOMEM;
+    leveldb_writebatch_put(batch, s->key.p, s->key.n, s->value.p, s->value.n);
+    mortise_buf_clear(&s->value);
+    return MORTISE_OK;
+}
+
+static int drop(struct mortise_store *s, leveldb_writebatch_t *batch)
+{
+    if (s->key.failed)
+        return MORTISE_ENOMEM;
+    leveldb_writebatch_delete(batch, s->key.p, s->key.n);
+    return MORTISE_OK;
+}
+
+/* Where a run stands, as far as the compare-and-set looks. */
+struct spot {
+    uint64_t seq; /* 0: there is no such run */
+    struct mortise_uuid checkpoint;
+};
+
+static int stored_spot(struct mortise_store *s, const struct mortise_commit *c,
+                       struct spot *at, struct mortise_err *err)
+{
+    struct mortise_head head;
+    char *value;
+    size_t n;
+    int rv;
+
+    *at = (struct spot){0};
+    mortise_key_head(&s->key, c->tenant, c->run);
+    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_head(&head, value, n);
+    if (rv == MORTISE_OK)
+        *at = (struct spot){head.seq, head.checkpoint};
+    else
+        mortise_ldb_bad(err, rv, "the head of a run");
+    leveldb_free(value);
+    return rv;
+}
+
+/* A number that is the same for equal runs, so that few strings need to be
+ * compared (FNV-1a). */
+static uint64_t mark_of(const struct mortise_commit *c)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (const char *p = c->run; *p != '\0'; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    for (const char *p = c->tenant; *p != '\0'; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    return h;
+}
+
+static bool same_run(const struct mortise_commit *a,
+                     const struct mortise_commit *b)
+{
+    return strcmp(a->run, b->run) == 0 && strcmp(a->tenant, b->tenant) == 0;
+}
+
+/* The head as it will be behind the first `i` commits of the batch. */
+static int spot_before(struct mortise_store *s,
+                       struct mortise_commit *const *commits, size_t i,
+                       struct spot *at, struct mortise_err *err)
+{
+    const struct mortise_commit *c = commits[i];
+
+    for (size_t k = i; k-- > 0;) {
+        const struct mortise_commit *e = commits[k];
+
+        if (s->marks[k] == s->marks[i] && e->result == MORTISE_OK &&
+            same_run(e, c)) {
+            *at = (struct spot){e->head.seq, e->head.checkpoint};
+            return MORTISE_OK;
+        }
+    }
+    return stored_spot(s, c, at, err);
+}
+
+/* (2) */
+static int judge(const struct mortise_commit *c, const struct spot *at)
+{
+    if (c->expected_seq == 0)
+        return at->seq == 0 ? MORTISE_OK : MORTISE_EEXISTS;
+    if (at->seq != c->expected_seq ||
+        memcmp(&at->checkpoint, &c->checkpoint.parent, sizeof at->checkpoint) !=
+            0)
+        return MORTISE_ECONFLICT;
+    return MORTISE_OK;
+}
+
+static int put_open(struct mortise_store *s, leveldb_writebatch_t *batch,
+                    const struct mortise_commit *c,
+                    const struct mortise_pending *p)
+{
+    int rv;
+
+    mortise_key_pending(&s->key, c->tenant, c->run, p->id);
+    mortise_record_pending(&s->value, p);
+    rv = put(s, batch);
+    if (rv != MORTISE_OK || p->deadline_ms == 0)
+        return rv;
+    mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
+    mortise_record_deadline(&s->value);
+    return put(s, batch);
+}
+
+static int put_close(struct mortise_store *s, leveldb_writebatch_t *batch,
+                     const struct mortise_commit *c,
+                     const struct mortise_pending *p)
+{
+    int rv;
+
+    mortise_key_pending(&s->key, c->tenant, c->run, p->id);
+    rv = drop(s, batch);
+    if (rv != MORTISE_OK || p->deadline_ms == 0)
+        return rv;
+    mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
+    return drop(s, batch);
+}
+
+static int put_requests(struct mortise_store *s, leveldb_writebatch_t *batch,
+                        const struct mortise_commit *c)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < c->n_closes && rv == MORTISE_OK; i++)
+        rv = put_close(s, batch, c, &c->closes[i]);
+    for (size_t i = 0; i < c->n_opens && rv == MORTISE_OK; i++)
+        rv = put_open(s, batch, c, &c->opens[i]);
+    return rv;
+}
+
+/* Once per digest: most new runs are of the graph that the last one was of. */
+static int put_graph(struct mortise_store *s, leveldb_writebatch_t *batch,
+                     const struct mortise_commit *c, struct mortise_err *err)
+{
+    const uint8_t *digest = c->checkpoint.graph;
+    char *value;
+    size_t n;
+    int rv;
+
+    if (s->knows_graph && memcmp(s->graph, digest, MORTISE_DIGEST) == 0)
+        return MORTISE_OK;
+    mortise_key_graph(&s->key, digest);
+    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    leveldb_free(value);
+    if (rv == MORTISE_ENOTFOUND) {
+        mortise_record_graph(&s->value, c->graph_path, c->graph_source,
+                             c->graph_size);
+        rv = put(s, batch);
+    }
+    if (rv == MORTISE_OK) {
+        memcpy(s->graph, digest, MORTISE_DIGEST);
+        s->knows_graph = true;
+    }
+    return rv;
+}
+
+static int put_commit(struct mortise_store *s, leveldb_writebatch_t *batch,
+                      const struct mortise_commit *c, struct mortise_err *err)
+{
+    int rv;
+
+    mortise_key_head(&s->key, c->tenant, c->run);
+    mortise_record_head(&s->value, &c->head);
+    rv = put(s, batch);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_key_checkpoint(&s->key, c->tenant, c->run, c->checkpoint.seq);
+    mortise_record_checkpoint(&s->value, &c->checkpoint);
+    rv = put(s, batch);
+    if (rv == MORTISE_OK)
+        rv = put_requests(s, batch, c);
+    if (rv == MORTISE_OK && c->graph_source != NULL)
+        rv = put_graph(s, batch, c, err);
+    return rv;
+}
+
+/* Do all names of a commit fit into keys? */
+static bool has_names(const struct mortise_commit *c)
+{
+    bool ok = mortise_ldb_names(c->tenant, c->run, NULL, NULL) == MORTISE_OK;
+
+    for (size_t i = 0; i < c->n_opens && ok; i++)
+        ok = mortise_key_is_name(c->opens[i].id);
+    for (size_t i = 0; i < c->n_closes && ok; i++)
+        ok = mortise_key_is_name(c->closes[i].id);
+    return ok;
+}
+
+/* What the callers promise about a commit. */
+static void check_shape(const struct mortise_commit *c)
+{
+    assert(c->checkpoint.seq == c->expected_seq + 1);
+    assert(c->head.seq == c->checkpoint.seq);
+    assert(memcmp(&c->head.checkpoint, &c->checkpoint.id,
+                  sizeof c->head.checkpoint) == 0);
+    assert(c->graph_source == NULL || c->expected_seq == 0);
+    (void)c; /* NDEBUG */
+}
+
+/* Judge the i-th commit and put it if it may stand. */
+static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
+                    struct mortise_commit *const *commits, size_t i,
+                    struct mortise_err *err)
+{
+    struct mortise_commit *c = commits[i];
+    struct spot at;
+    int rv;
+
+    check_shape(c);
+    c->result = MORTISE_EINVAL;
+    s->marks[i] = mark_of(c);
+    if (!has_names(c))
+        return MORTISE_OK;
+    rv = spot_before(s, commits, i, &at, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    c->result = judge(c, &at);
+    return c->result == MORTISE_OK ? put_commit(s, batch, c, err) : MORTISE_OK;
+}
+
+/* Put the bookkeeping that every batch carries (3), and write it (1). */
+static int write_batch(struct mortise_store *s, leveldb_writebatch_t *batch,
+                       struct mortise_err *err)
+{
+    uint64_t n = s->commits + 1;
+    char *said = NULL;
+    int rv = MORTISE_OK;
+
+    if (n == 1) {
+        mortise_key_stamp(&s->key);
+        mortise_record_stamp(&s->value);
+        rv = put(s, batch);
+    }
+    mortise_key_commit(&s->key, n);
+    mortise_record_batch(&s->value, &s->opening);
+    if (rv == MORTISE_OK)
+        rv = put(s, batch);
+    if (rv == MORTISE_OK && n > KEPT_COMMITS) {
+        mortise_key_commit(&s->key, n - KEPT_COMMITS);
+        rv = drop(s, batch);
+    }
+    if (rv != MORTISE_OK)
+        return mortise_nomem(err);
+
+    FAULT_POINT("store: before write");
+    leveldb_write(s->db, s->synced, batch, &said);
+    FAULT_POINT("store: after write");
+    if (said == NULL)
+        s->commits = n;
+    return mortise_ldb_taken(said, err, "write to the store");
+}
+
+/* Room for a mark of each commit. */
+static bool reserve_marks(struct mortise_store *s, size_t n)
+{
+    uint64_t *grown;
+
+    if (n <= s->n_marks)
+        return true;
+    grown = mortise_realloc(s->mem, s->marks, s->n_marks * sizeof *grown,
+                            n * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    s->marks = grown;
+    s->n_marks = n;
+    return true;
+}
+
+static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
+                         struct mortise_commit *const *commits, size_t n,
+                         struct mortise_err *err)
+{
+    bool any = false;
+    int rv = reserve_marks(s, n) ? MORTISE_OK : mortise_nomem(err);
+
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
+        rv = put_next(s, batch, commits, i, err);
+        if (rv == MORTISE_ENOMEM)
+            mortise_nomem(err);
+        any = any || commits[i]->result == MORTISE_OK;
+    }
+    return rv == MORTISE_OK && any ? write_batch(s, batch, err) : rv;
+}
+
+/* Commits, or one mark: what a batch is made of. */
+struct load {
+    struct mortise_commit *const *commits;
+    size_t n;
+    const char *mark; /* NULL: commits */
+    uint64_t value;
+};
+
+/* "Only grow": one that is there already stays. */
+static int write_mark(struct mortise_store *s, leveldb_writebatch_t *batch,
+                      const struct load *l, struct mortise_err *err)
+{
+    uint64_t old;
+    int rv = mortise_store_mark_get(s, l->mark, &old, err);
+
+    if (rv != MORTISE_OK || old >= l->value)
+        return rv;
+    mortise_key_mark(&s->key, l->mark);
+    mortise_record_mark(&s->value, l->value);
+    if (put(s, batch) != MORTISE_OK)
+        return mortise_nomem(err);
+    return write_batch(s, batch, err);
+}
+
+/* One batch; any error leaves the handle dead (4). */
+static int write_load(struct mortise_store *s, const struct load *l,
+                      struct mortise_err *err)
+{
+    leveldb_writebatch_t *batch = leveldb_writebatch_create();
+    int rv;
+
+    pthread_mutex_lock(&s->writing);
+    rv = mortise_ldb_alive(s, err);
+    if (rv == MORTISE_OK)
+        rv = l->mark != NULL ? write_mark(s, batch, l, err)
+                             : write_commits(s, batch, l->commits, l->n, err);
+    if (rv != MORTISE_OK)
+        atomic_store(&s->dead, true);
+    mortise_buf_clear(&s->value);
+    pthread_mutex_unlock(&s->writing);
+    leveldb_writebatch_destroy(batch);
+    return rv;
+}
+
+int mortise_store_write(struct mortise_store *s,
+                        struct mortise_commit *const *commits, size_t n,
+                        struct mortise_err *err)
+{
+    struct load l = {.commits = commits, .n = n};
+
+    return write_load(s, &l, err);
+}
+
+int mortise_store_mark_put(struct mortise_store *s, const char *name,
+                           uint64_t value, struct mortise_err *err)
+{
+    struct load l = {.mark = name, .value = value};
+    int rv = mortise_ldb_names(name, NULL, NULL, err);
+
+    return rv == MORTISE_OK ? write_load(s, &l, err) : rv;
+}

@@ -1,0 +1,446 @@
+/* leveldb_read.c -- the store on LevelDB: reading.
+ *
+ * Reads come from any thread, beside the writer.  The promises:
+ *
+ *   (1) One call sees the store at one moment, a LevelDB snapshot: never half
+ *       of a batch, and what it names it also finds.
+ *   (2) Checksums are verified, and a walk that meets something it cannot read
+ *       says so; it never skips it.  So do checkpoints that do not follow each
+ *       other up to the head, and a deadline without its request.
+ *   (3) A walk stays within the tenant or the run that it was asked for (R1).
+ */
+#include <string.h>
+
+#include "store/ldb.h"
+
+/* A walk over all keys with one prefix, in one snapshot. */
+struct walk {
+    struct mortise_store *s;
+    const leveldb_snapshot_t *snapshot;
+    leveldb_readoptions_t *options;
+    leveldb_iterator_t *it;
+    struct mortise_buf prefix;
+    struct mortise_buf key;   /* to look something up by */
+    struct mortise_buf names; /* of the key it stands on, as C strings */
+};
+
+static void walk_begin(struct walk *w, struct mortise_store *s)
+{
+    *w = (struct walk){.s = s};
+    w->snapshot = leveldb_create_snapshot(s->db);
+    w->options = leveldb_readoptions_create();
+    leveldb_readoptions_set_verify_checksums(w->options, 1);
+    leveldb_readoptions_set_snapshot(w->options, w->snapshot);
+    w->it = leveldb_create_iterator(s->db, w->options);
+    mortise_buf_init(&w->prefix, s->mem);
+    mortise_buf_init(&w->key, s->mem);
+    mortise_buf_init(&w->names, s->mem);
+}
+
+/* The walk's result, `rv` if nothing worse happened, and its end. */
+static int walk_end(struct walk *w, int rv, struct mortise_err *err)
+{
+    char *said = NULL;
+    int torn;
+
+    leveldb_iter_get_error(w->it, &said);
+    torn = mortise_ldb_taken(said, err, "read the store");
+    leveldb_iter_destroy(w->it);
+    leveldb_readoptions_destroy(w->options);
+    leveldb_release_snapshot(w->s->db, w->snapshot);
+    if (torn == MORTISE_OK && rv == MORTISE_ENOMEM)
+        torn = mortise_nomem(err);
+    mortise_buf_finish(&w->names);
+    mortise_buf_finish(&w->key);
+    mortise_buf_finish(&w->prefix);
+    return torn != MORTISE_OK ? torn : rv;
+}
+
+/* Go to the first key that is not less than w->key, and not equal to it if
+ * `beyond`. */
+static int walk_seek(struct walk *w, bool beyond)
+{
+    size_t n;
+    const char *p;
+
+    if (w->key.failed || w->prefix.failed)
+        return MORTISE_ENOMEM;
+    leveldb_iter_seek(w->it, w->key.p, w->key.n);
+    if (!beyond || !leveldb_iter_valid(w->it))
+        return MORTISE_OK;
+    p = leveldb_iter_key(w->it, &n);
+    if (n == w->key.n && memcmp(p, w->key.p, n) == 0)
+        leveldb_iter_next(w->it);
+    return MORTISE_OK;
+}
+
+/* Is there one (more)?  Then `r` reads its key behind the prefix. */
+static bool walk_at(struct walk *w, struct mortise_reader *r)
+{
+    size_t n;
+    const char *p;
+
+    if (!leveldb_iter_valid(w->it))
+        return false;
+    p = leveldb_iter_key(w->it, &n);
+    if (n < w->prefix.n || memcmp(p, w->prefix.p, w->prefix.n) != 0)
+        return false;
+    mortise_reader_init(r, p + w->prefix.n, n - w->prefix.n);
+    mortise_buf_clear(&w->names);
+    return true;
+}
+
+/* The key was read to its end. */
+static int key_read(struct walk *w, const struct mortise_reader *r,
+                    struct mortise_err *err)
+{
+    if (w->names.failed)
+        return MORTISE_ENOMEM;
+    if (r->bad || r->p != r->end)
+        return mortise_ldb_bad(err, MORTISE_ECORRUPT, "a key");
+    return MORTISE_OK;
+}
+
+static const char *next_name(const char *name)
+{
+    return name + strlen(name) + 1;
+}
+
+/* The head of a run in this snapshot; `*value` is what it lends from. */
+static int read_head(struct walk *w, const char *tenant, const char *run,
+                     struct mortise_head *head, char **value,
+                     struct mortise_err *err)
+{
+    size_t n;
+    int rv;
+
+    mortise_key_head(&w->key, tenant, run);
+    rv = mortise_ldb_get(w->s, w->options, &w->key, value, &n, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_head(head, *value, n);
+    return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "the head of a run")
+                            : MORTISE_OK;
+}
+
+int mortise_store_head(struct mortise_store *s, const char *tenant,
+                       const char *run, mortise_head_fn *fn, void *ud,
+                       struct mortise_err *err)
+{
+    struct mortise_head head;
+    struct mortise_buf key;
+    char *value = NULL;
+    size_t n;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(tenant, run, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&key, s->mem);
+    mortise_key_head(&key, tenant, run);
+    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
+    mortise_buf_finish(&key);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, rv, "no run %s", run);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_head(&head, value, n);
+    if (rv == MORTISE_OK)
+        fn(ud, tenant, run, &head);
+    else
+        mortise_ldb_bad(err, rv, "the head of a run");
+    leveldb_free(value);
+    return rv;
+}
+
+/* Hand out the checkpoint that the walk stands on; it must be number `seq`. */
+static int one_checkpoint(struct walk *w, struct mortise_reader *key,
+                          uint64_t seq, mortise_checkpoint_fn *fn, void *ud,
+                          bool *stop, struct mortise_err *err)
+{
+    struct mortise_checkpoint cp;
+    size_t n;
+    const char *p = leveldb_iter_value(w->it, &n);
+    int rv;
+
+    cp.seq = mortise_key_read_number(key);
+    rv = key_read(w, key, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (cp.seq != seq)
+        return mortise_fail(err, MORTISE_ECORRUPT, "checkpoint %llu is missing",
+                            (unsigned long long)seq);
+    rv = mortise_record_read_checkpoint(&cp, p, n);
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "a checkpoint");
+    *stop = fn(ud, &cp) != 0;
+    return MORTISE_OK;
+}
+
+static int walk_checkpoints(struct walk *w, const char *tenant, const char *run,
+                            uint64_t from, uint64_t last,
+                            mortise_checkpoint_fn *fn, void *ud,
+                            struct mortise_err *err)
+{
+    struct mortise_reader key;
+    bool stop = false;
+    int rv;
+
+    mortise_key_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
+    mortise_key_checkpoint(&w->key, tenant, run, from);
+    rv = walk_seek(w, false);
+    for (; rv == MORTISE_OK && !stop && walk_at(w, &key); from++) {
+        rv = one_checkpoint(w, &key, from, fn, ud, &stop, err);
+        leveldb_iter_next(w->it);
+    }
+    if (rv == MORTISE_OK && !stop && from != last + 1)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "checkpoint %llu does not fit the head at %llu",
+                            (unsigned long long)from, (unsigned long long)last);
+    return rv;
+}
+
+int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
+                              const char *run, uint64_t from,
+                              mortise_checkpoint_fn *fn, void *ud,
+                              struct mortise_err *err)
+{
+    struct mortise_head head;
+    struct walk w;
+    char *value = NULL;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(tenant, run, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (from == 0)
+        from = 1;
+    walk_begin(&w, s);
+    rv = read_head(&w, tenant, run, &head, &value, err);
+    if (rv == MORTISE_ENOTFOUND)
+        rv = MORTISE_OK; /* no run, no checkpoints */
+    else if (rv == MORTISE_OK && from <= head.seq)
+        rv = walk_checkpoints(&w, tenant, run, from, head.seq, fn, ud, err);
+    leveldb_free(value);
+    rv = walk_end(&w, rv, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "run %s", run) : rv;
+}
+
+static int one_run(struct walk *w, struct mortise_reader *key,
+                   const char *tenant, mortise_head_fn *fn, void *ud,
+                   bool *stop, struct mortise_err *err)
+{
+    struct mortise_head head;
+    size_t n;
+    const char *p = leveldb_iter_value(w->it, &n);
+    int rv;
+
+    mortise_key_read_last(key, &w->names);
+    rv = key_read(w, key, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_head(&head, p, n);
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "the head of a run");
+    *stop = fn(ud, tenant, w->names.p, &head) != 0;
+    return MORTISE_OK;
+}
+
+int mortise_store_runs(struct mortise_store *s, const char *tenant,
+                       const char *after, mortise_head_fn *fn, void *ud,
+                       struct mortise_err *err)
+{
+    struct mortise_reader key;
+    struct walk w;
+    bool stop = false;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(tenant, after, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    walk_begin(&w, s);
+    mortise_key_of_tenant(&w.prefix, MORTISE_KEY_HEAD, tenant);
+    mortise_key_head(&w.key, tenant, after != NULL ? after : "");
+    rv = walk_seek(&w, after != NULL);
+    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
+        rv = one_run(&w, &key, tenant, fn, ud, &stop, err);
+        leveldb_iter_next(w.it);
+    }
+    return walk_end(&w, rv, err);
+}
+
+static int one_pending(struct walk *w, struct mortise_reader *key,
+                       const char *tenant, mortise_pending_fn *fn, void *ud,
+                       bool *stop, struct mortise_err *err)
+{
+    struct mortise_pending p;
+    size_t n;
+    const char *value = leveldb_iter_value(w->it, &n);
+    int rv;
+
+    mortise_key_read_name(key, &w->names);
+    mortise_key_read_last(key, &w->names);
+    rv = key_read(w, key, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_pending(&p, value, n);
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "a request");
+    p.id = next_name(w->names.p);
+    *stop = fn(ud, tenant, w->names.p, &p) != 0;
+    return MORTISE_OK;
+}
+
+int mortise_store_inbox(struct mortise_store *s, const char *tenant,
+                        const char *after_run, const char *after_id,
+                        mortise_pending_fn *fn, void *ud,
+                        struct mortise_err *err)
+{
+    struct mortise_reader key;
+    struct walk w;
+    bool stop = false;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(tenant, after_run, after_id, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    walk_begin(&w, s);
+    mortise_key_of_tenant(&w.prefix, MORTISE_KEY_PENDING, tenant);
+    if (after_run != NULL)
+        mortise_key_pending(&w.key, tenant, after_run,
+                            after_id != NULL ? after_id : "");
+    else
+        mortise_key_of_tenant(&w.key, MORTISE_KEY_PENDING, tenant);
+    rv = walk_seek(&w, after_run != NULL);
+    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
+        rv = one_pending(&w, &key, tenant, fn, ud, &stop, err);
+        leveldb_iter_next(w.it);
+    }
+    return walk_end(&w, rv, err);
+}
+
+/* The request that a deadline (in w->names: tenant, run, id) belongs to. */
+static int due_request(struct walk *w, uint64_t deadline_ms,
+                       mortise_pending_fn *fn, void *ud, bool *stop,
+                       struct mortise_err *err)
+{
+    const char *tenant = w->names.p, *run = next_name(tenant);
+    struct mortise_pending p;
+    char *value;
+    size_t n;
+    int rv;
+
+    mortise_key_pending(&w->key, tenant, run, next_name(run));
+    rv = mortise_ldb_get(w->s, w->options, &w->key, &value, &n, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "run %s: a deadline without its request", run);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_pending(&p, value, n);
+    if (rv == MORTISE_OK && p.deadline_ms != deadline_ms)
+        rv = MORTISE_ECORRUPT;
+    if (rv == MORTISE_OK) {
+        p.id = next_name(run);
+        *stop = fn(ud, tenant, run, &p) != 0;
+    } else {
+        mortise_ldb_bad(err, rv, "a request");
+    }
+    leveldb_free(value);
+    return rv;
+}
+
+int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
+                      mortise_pending_fn *fn, void *ud, struct mortise_err *err)
+{
+    struct mortise_reader key;
+    struct walk w;
+    bool stop = false;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    walk_begin(&w, s);
+    mortise_key_of_tag(&w.prefix, MORTISE_KEY_DEADLINE);
+    mortise_key_of_tag(&w.key, MORTISE_KEY_DEADLINE);
+    rv = walk_seek(&w, false);
+    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
+        uint64_t deadline_ms = mortise_key_read_number(&key);
+
+        if (deadline_ms > until_ms)
+            break;
+        mortise_key_read_name(&key, &w.names);
+        mortise_key_read_name(&key, &w.names);
+        mortise_key_read_last(&key, &w.names);
+        rv = key_read(&w, &key, err);
+        if (rv == MORTISE_OK)
+            rv = due_request(&w, deadline_ms, fn, ud, &stop, err);
+        leveldb_iter_next(w.it);
+    }
+    return walk_end(&w, rv, err);
+}
+
+int mortise_store_graph(struct mortise_store *s,
+                        const uint8_t digest[MORTISE_DIGEST],
+                        struct mortise_buf *path, struct mortise_buf *source,
+                        struct mortise_err *err)
+{
+    const char *where, *text;
+    struct mortise_buf key;
+    char *value = NULL;
+    size_t n, size;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&key, s->mem);
+    mortise_key_graph(&key, digest);
+    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
+    mortise_buf_finish(&key);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, rv, "no graph of that digest");
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_graph(&where, &text, &size, value, n);
+    if (rv != MORTISE_OK) {
+        mortise_ldb_bad(err, rv, "a graph");
+    } else {
+        mortise_buf_put(path, where, strlen(where) + 1);
+        mortise_buf_put(source, text, size);
+        mortise_buf_put(source, "", 1);
+        if (path->failed || source->failed)
+            rv = mortise_nomem(err);
+    }
+    leveldb_free(value);
+    return rv;
+}
+
+int mortise_store_mark_get(struct mortise_store *s, const char *name,
+                           uint64_t *value, struct mortise_err *err)
+{
+    struct mortise_buf key;
+    char *p = NULL;
+    size_t n;
+    int rv = mortise_ldb_alive(s, err);
+
+    *value = 0;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(name, NULL, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&key, s->mem);
+    mortise_key_mark(&key, name);
+    rv = mortise_ldb_get(s, s->checked, &key, &p, &n, err);
+    mortise_buf_finish(&key);
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_mark(value, p, n);
+    leveldb_free(p);
+    return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "a mark") : MORTISE_OK;
+}

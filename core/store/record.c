@@ -1,0 +1,254 @@
+/* record.c -- the store's values as bytes.
+ *
+ * Every value is a version byte and then its fields in the order written here,
+ * little-endian (base/buf.h).  Text that is lent to callers as a C string is
+ * stored with its NUL, so that reading it copies nothing.  The promises:
+ *
+ *   (1) What was written is read back equal.
+ *   (2) Bytes that are cut, too long or without that NUL are MORTISE_ECORRUPT,
+ *       and a version above ours is MORTISE_ENEWER; nothing outside the bytes
+ *       is touched.  (LevelDB's checksums find accidents; this finds the rest.)
+ *   (3) A layout never changes under its version: tests/test_store.c holds
+ *       one example of each, byte by byte.
+ */
+#include "store/record.h"
+
+#include <string.h>
+
+enum { VERSION = 1 };
+
+int mortise_stamp_check(const struct mortise_stamp *st, struct mortise_err *err)
+{
+    if (st->oldest <= MORTISE_STORE_FORMAT)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ENEWER,
+                        "its format %u needs a program that reads format %u, "
+                        "this one reads %d: use the newer program",
+                        st->format, st->oldest, MORTISE_STORE_FORMAT);
+}
+
+static void put_text(struct mortise_buf *b, const char *s)
+{
+    if (s == NULL)
+        s = "";
+    mortise_buf_blob(b, s, strlen(s) + 1);
+}
+
+void mortise_record_stamp(struct mortise_buf *b)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u32(b, MORTISE_STORE_FORMAT);
+    mortise_buf_u32(b, MORTISE_STORE_OLDEST);
+}
+
+void mortise_record_batch(struct mortise_buf *b,
+                          const struct mortise_batch *batch)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u64(b, batch->epoch);
+    mortise_buf_u64(b, batch->verified);
+}
+
+void mortise_record_mark(struct mortise_buf *b, uint64_t value)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u64(b, value);
+}
+
+void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u64(b, h->seq);
+    mortise_buf_put(b, h->checkpoint.b, sizeof h->checkpoint.b);
+    mortise_buf_u64(b, h->epoch);
+    mortise_buf_u64(b, h->created_ms);
+    mortise_buf_u64(b, h->updated_ms);
+    mortise_buf_u32(b, h->branch);
+    mortise_buf_u32(b, h->status);
+    mortise_buf_u32(b, h->n_pending);
+    mortise_buf_put(b, h->graph, sizeof h->graph);
+    put_text(b, h->reason);
+    put_text(b, h->graph_name);
+}
+
+void mortise_record_checkpoint(struct mortise_buf *b,
+                               const struct mortise_checkpoint *cp)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_put(b, cp->id.b, sizeof cp->id.b);
+    mortise_buf_put(b, cp->parent.b, sizeof cp->parent.b);
+    mortise_buf_u64(b, cp->time_ms);
+    mortise_buf_u64(b, cp->first_event);
+    mortise_buf_u32(b, cp->n_events);
+    mortise_buf_u32(b, cp->branch);
+    mortise_buf_u32(b, cp->step);
+    mortise_buf_u8(b, (uint8_t)cp->phase);
+    mortise_buf_put(b, cp->graph, sizeof cp->graph);
+    mortise_buf_blob(b, cp->entries, cp->size);
+}
+
+void mortise_record_pending(struct mortise_buf *b,
+                            const struct mortise_pending *p)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u64(b, p->deadline_ms);
+    mortise_buf_blob(b, p->payload, p->payload_size);
+}
+
+void mortise_record_deadline(struct mortise_buf *b)
+{
+    mortise_buf_u8(b, VERSION);
+}
+
+void mortise_record_graph(struct mortise_buf *b, const char *path,
+                          const char *source, size_t size)
+{
+    mortise_buf_u8(b, VERSION);
+    put_text(b, path);
+    mortise_buf_blob(b, source, size);
+}
+
+/* A reader behind the version byte. */
+static int begin(struct mortise_reader *r, const void *p, size_t n)
+{
+    mortise_reader_init(r, p, n);
+    switch (mortise_read_u8(r)) {
+    case VERSION:
+        return MORTISE_OK;
+    case 0: /* or no byte at all */
+        return MORTISE_ECORRUPT;
+    default:
+        return MORTISE_ENEWER;
+    }
+}
+
+/* Everything was there, and nothing else. */
+static int end(const struct mortise_reader *r)
+{
+    return r->bad || r->p != r->end ? MORTISE_ECORRUPT : MORTISE_OK;
+}
+
+static const char *read_text(struct mortise_reader *r)
+{
+    size_t n;
+    const char *s = mortise_read_blob(r, &n);
+
+    if (n == 0 || memchr(s, '\0', n) != s + n - 1) {
+        r->bad = true;
+        return "";
+    }
+    return s;
+}
+
+static void read_bytes(struct mortise_reader *r, void *out, size_t n)
+{
+    const void *p = mortise_read_raw(r, n);
+
+    if (p != NULL)
+        memcpy(out, p, n);
+}
+
+int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
+                              size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    out->format = mortise_read_u32(&r);
+    out->oldest = mortise_read_u32(&r);
+    return end(&r);
+}
+
+int mortise_record_read_batch(struct mortise_batch *out, const void *p,
+                              size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    out->epoch = mortise_read_u64(&r);
+    out->verified = mortise_read_u64(&r);
+    return end(&r);
+}
+
+int mortise_record_read_mark(uint64_t *value, const void *p, size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *value = mortise_read_u64(&r);
+    return end(&r);
+}
+
+int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    out->seq = mortise_read_u64(&r);
+    read_bytes(&r, out->checkpoint.b, sizeof out->checkpoint.b);
+    out->epoch = mortise_read_u64(&r);
+    out->created_ms = mortise_read_u64(&r);
+    out->updated_ms = mortise_read_u64(&r);
+    out->branch = mortise_read_u32(&r);
+    out->status = mortise_read_u32(&r);
+    out->n_pending = mortise_read_u32(&r);
+    read_bytes(&r, out->graph, sizeof out->graph);
+    out->reason = read_text(&r);
+    out->graph_name = read_text(&r);
+    return end(&r);
+}
+
+int mortise_record_read_checkpoint(struct mortise_checkpoint *out,
+                                   const void *p, size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    read_bytes(&r, out->id.b, sizeof out->id.b);
+    read_bytes(&r, out->parent.b, sizeof out->parent.b);
+    out->time_ms = mortise_read_u64(&r);
+    out->first_event = mortise_read_u64(&r);
+    out->n_events = mortise_read_u32(&r);
+    out->branch = mortise_read_u32(&r);
+    out->step = mortise_read_u32(&r);
+    out->phase = (enum mortise_phase)mortise_read_u8(&r);
+    read_bytes(&r, out->graph, sizeof out->graph);
+    out->entries = mortise_read_blob(&r, &out->size);
+    return end(&r);
+}
+
+int mortise_record_read_pending(struct mortise_pending *out, const void *p,
+                                size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    out->deadline_ms = mortise_read_u64(&r);
+    out->payload = mortise_read_blob(&r, &out->payload_size);
+    return end(&r);
+}
+
+int mortise_record_read_graph(const char **path, const char **source,
+                              size_t *size, const void *p, size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *path = read_text(&r);
+    *source = mortise_read_blob(&r, size);
+    return end(&r);
+}

@@ -1,0 +1,273 @@
+/* writer.c -- the store thread: group commit.
+ *
+ * A sync takes as long whether it carries one commit or fifty, so commits that
+ * come while one is under way wait and go together.  The promises:
+ *
+ *   (1) What mortise_writer_submit() took is answered exactly once through
+ *       `done`, in the order it was taken, whatever happens.
+ *   (2) One batch is under way at any time, here or in mortise_writer_inline();
+ *       the store sees one writer.
+ *   (3) After a failed write nothing reaches the store until
+ *       mortise_writer_reset(): what was queued is answered with that error,
+ *       because it was built upon commits that may not be there (R6b).
+ *   (4) A wake-up is never lost: whatever a thread waits for changes under
+ *       `lock`, and it looks before it sleeps.
+ *
+ * `done` runs without the lock, so it may submit.  The queue is two arrays: one
+ * that fills while the other is written, in batches of bounded size.
+ */
+#include "store/writer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/fault.h"
+
+enum {
+    BATCH_COMMITS = 512,
+    BATCH_BYTES = 4 * 1024 * 1024,
+    COMMIT_OVERHEAD = 512 /* keys and fixed fields, about */
+};
+
+struct queue {
+    struct mortise_commit **list;
+    size_t n, cap;
+};
+
+struct mortise_writer {
+    struct mortise_store *store;   /* lent, outlives us */
+    const struct mortise_mem *mem; /* lent */
+    mortise_written_fn *done;
+    void *ud;
+    pthread_t thread;
+    struct queue taken; /* of the store thread */
+
+    /* Guards what follows. */
+    pthread_mutex_t lock;
+    pthread_cond_t work;  /* waited for by the store thread */
+    pthread_cond_t quiet; /* waited for by reset */
+    struct queue queue;
+    bool busy; /* a batch is under way, or not yet answered */
+    bool stopping;
+    int failed; /* the result of the write that failed, or MORTISE_OK */
+    struct mortise_err why;
+};
+
+/* ---- the store thread -------------------------------------------------- */
+
+static size_t bytes_of(const struct mortise_commit *c)
+{
+    size_t n = COMMIT_OVERHEAD + c->checkpoint.size + c->graph_size;
+
+    for (size_t i = 0; i < c->n_opens; i++)
+        n += c->opens[i].payload_size;
+    return n;
+}
+
+/* How many of these go into one batch; at least one. */
+static size_t batch_size(struct mortise_commit *const *commits, size_t n)
+{
+    size_t bytes = 0, i;
+
+    for (i = 0; i < n && i < BATCH_COMMITS; i++) {
+        bytes += bytes_of(commits[i]);
+        if (i > 0 && bytes > BATCH_BYTES)
+            break;
+    }
+    return i;
+}
+
+/* Write unless an earlier write failed (3); the result of either. */
+static int attempt(struct mortise_writer *w,
+                   struct mortise_commit *const *commits, size_t n,
+                   struct mortise_err *err)
+{
+    int rv;
+
+    pthread_mutex_lock(&w->lock);
+    rv = w->failed;
+    *err = w->why;
+    pthread_mutex_unlock(&w->lock);
+    if (rv != MORTISE_OK)
+        return rv;
+    *err = (struct mortise_err){0};
+    rv = mortise_store_write(w->store, commits, n, err);
+    if (rv != MORTISE_OK) {
+        pthread_mutex_lock(&w->lock);
+        w->failed = rv;
+        w->why = *err;
+        pthread_mutex_unlock(&w->lock);
+    }
+    return rv;
+}
+
+/* Write and answer what was taken from the queue, batch by batch. */
+static void write_taken(struct mortise_writer *w)
+{
+    struct queue *q = &w->taken;
+    struct mortise_err err;
+    size_t at = 0, n;
+
+    for (; at < q->n; at += n) {
+        int rv;
+
+        n = batch_size(q->list + at, q->n - at);
+        rv = attempt(w, q->list + at, n, &err);
+        FAULT_POINT("store: before done");
+        w->done(w->ud, q->list + at, n, rv, rv != MORTISE_OK ? &err : NULL);
+    }
+    q->n = 0;
+}
+
+/* With the lock held: wait for work and take all of it; false when there is
+ * none and will be none. */
+static bool take(struct mortise_writer *w)
+{
+    struct queue empty = w->taken;
+
+    while (w->busy || (w->queue.n == 0 && !w->stopping))
+        pthread_cond_wait(&w->work, &w->lock);
+    if (w->queue.n == 0)
+        return false;
+    w->taken = w->queue;
+    w->queue = empty;
+    w->busy = true;
+    return true;
+}
+
+static void *store_thread(void *ud)
+{
+    struct mortise_writer *w = ud;
+
+    pthread_mutex_lock(&w->lock);
+    while (take(w)) {
+        pthread_mutex_unlock(&w->lock);
+        write_taken(w);
+        pthread_mutex_lock(&w->lock);
+        w->busy = false;
+        pthread_cond_broadcast(&w->quiet);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* ---- what others call -------------------------------------------------- */
+
+/* Signals are for the threads of the program, not for ours. */
+static int start_thread(struct mortise_writer *w)
+{
+    sigset_t all, old;
+    int e;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    e = pthread_create(&w->thread, NULL, store_thread, w);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (e == 0)
+        pthread_setname_np(w->thread, "mortise-store");
+    return e;
+}
+
+static void free_writer(struct mortise_writer *w)
+{
+    pthread_cond_destroy(&w->quiet);
+    pthread_cond_destroy(&w->work);
+    pthread_mutex_destroy(&w->lock);
+    mortise_release(w->mem, w->queue.list,
+                    w->queue.cap * sizeof *w->queue.list);
+    mortise_release(w->mem, w->taken.list,
+                    w->taken.cap * sizeof *w->taken.list);
+    mortise_release(w->mem, w, sizeof *w);
+}
+
+int mortise_writer_start(struct mortise_writer **out, struct mortise_store *s,
+                         const struct mortise_mem *mem,
+                         mortise_written_fn *done, void *ud,
+                         struct mortise_err *err)
+{
+    struct mortise_writer *w = mortise_zalloc(mem, sizeof *w);
+    int e;
+
+    *out = NULL;
+    if (w == NULL)
+        return mortise_nomem(err);
+    w->store = s;
+    w->mem = mem;
+    w->done = done;
+    w->ud = ud;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->work, NULL);
+    pthread_cond_init(&w->quiet, NULL);
+    e = start_thread(w);
+    if (e != 0) {
+        free_writer(w);
+        return mortise_syserr(err, e, "start the store thread");
+    }
+    *out = w;
+    return MORTISE_OK;
+}
+
+void mortise_writer_stop(struct mortise_writer *w)
+{
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    free_writer(w);
+}
+
+int mortise_writer_submit(struct mortise_writer *w, struct mortise_commit *c,
+                          struct mortise_err *err)
+{
+    struct queue *q = &w->queue;
+    void *grown;
+
+    pthread_mutex_lock(&w->lock);
+    grown = mortise_grow(w->mem, q->list, q->n, &q->cap, sizeof *q->list);
+    if (grown != NULL) {
+        q->list = grown;
+        q->list[q->n++] = c;
+        pthread_cond_signal(&w->work);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return grown != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+bool mortise_writer_inline(struct mortise_writer *w,
+                           struct mortise_commit *const *commits, size_t n,
+                           int *result, struct mortise_err *err)
+{
+    struct mortise_err why;
+    bool ours;
+
+    pthread_mutex_lock(&w->lock);
+    ours = !w->busy && w->queue.n == 0;
+    if (ours)
+        w->busy = true;
+    pthread_mutex_unlock(&w->lock);
+    if (!ours)
+        return false;
+
+    *result = attempt(w, commits, n, &why);
+    if (*result != MORTISE_OK && err != NULL)
+        *err = why;
+    pthread_mutex_lock(&w->lock);
+    w->busy = false;
+    pthread_cond_signal(&w->work); /* somebody may have submitted */
+    pthread_cond_broadcast(&w->quiet);
+    pthread_mutex_unlock(&w->lock);
+    return true;
+}
+
+void mortise_writer_reset(struct mortise_writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->busy || w->queue.n != 0)
+        pthread_cond_wait(&w->quiet, &w->lock);
+    w->failed = MORTISE_OK;
+    pthread_mutex_unlock(&w->lock);
+}
