@@ -1,0 +1,104 @@
+/* commits.c -- commits of made-up runs, the same for the same (run, seq). */
+#include "commits.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+const char made_graph[] = "nodes:\n  a: {tool: x}\n";
+
+struct mortise_uuid made_id(const char *run, uint64_t seq)
+{
+    struct mortise_hasher h;
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_uuid id = {{0}};
+
+    if (seq == 0)
+        return id;
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, run);
+    mortise_hasher_u64(&h, seq);
+    mortise_hasher_final(&h, digest);
+    memcpy(id.b, digest, sizeof id.b);
+    return id;
+}
+
+void made_entries(char *out, const char *run, uint64_t seq, size_t n)
+{
+    char text[64];
+    size_t len;
+
+    snprintf(text, sizeof text, "<%.32s %llu>", run, (unsigned long long)seq);
+    len = strlen(text);
+    for (size_t i = 0; i < n; i++)
+        out[i] = text[i % len];
+}
+
+bool made_is_pending(uint64_t seq)
+{
+    return seq % 3 == 2;
+}
+
+static void make_requests(struct made_commit *m, uint64_t seq)
+{
+    if (made_is_pending(seq)) {
+        snprintf(m->open_id, sizeof m->open_id, "q%llu",
+                 (unsigned long long)seq);
+        snprintf(m->payload, sizeof m->payload, "{\"seq\":%llu}",
+                 (unsigned long long)seq);
+        m->opens = (struct mortise_pending){m->open_id, 1000 * seq, m->payload,
+                                            strlen(m->payload)};
+        m->c.opens = &m->opens;
+        m->c.n_opens = 1;
+    }
+    if (made_is_pending(seq - 1)) {
+        snprintf(m->close_id, sizeof m->close_id, "q%llu",
+                 (unsigned long long)seq - 1);
+        m->closes = (struct mortise_pending){.id = m->close_id,
+                                             .deadline_ms = 1000 * (seq - 1)};
+        m->c.closes = &m->closes;
+        m->c.n_closes = 1;
+    }
+}
+
+void make_commit(struct made_commit *m, const char *tenant, const char *run,
+                 uint64_t seq, size_t entries)
+{
+    struct mortise_checkpoint *cp = &m->c.checkpoint;
+    struct mortise_head *head = &m->c.head;
+
+    assert(entries <= MADE_ENTRIES);
+    memset(m, 0, sizeof *m);
+    made_entries(m->entries, run, seq, entries);
+    m->c.tenant = tenant;
+    m->c.run = run;
+    m->c.expected_seq = seq - 1;
+    *cp = (struct mortise_checkpoint){.id = made_id(run, seq),
+                                      .parent = made_id(run, seq - 1),
+                                      .seq = seq,
+                                      .time_ms = 1000000 + seq,
+                                      .first_event = 2 * seq - 1,
+                                      .n_events = 2,
+                                      .step = (uint32_t)seq,
+                                      .phase = seq == 1 ? MORTISE_PHASE_ADMIT
+                                                        : MORTISE_PHASE_AFTER,
+                                      .entries = m->entries,
+                                      .size = entries};
+    mortise_digest(cp->graph, made_graph, strlen(made_graph));
+    *head = (struct mortise_head){.seq = seq,
+                                  .checkpoint = cp->id,
+                                  .epoch = 1,
+                                  .created_ms = 1000001,
+                                  .updated_ms = 1000000 + seq,
+                                  .status = MORTISE_RUN_RUNNING,
+                                  .n_pending = made_is_pending(seq),
+                                  .reason = "",
+                                  .graph_name = "made"};
+    memcpy(head->graph, cp->graph, sizeof head->graph);
+    if (seq == 1) {
+        m->c.graph_path = "made.yaml";
+        m->c.graph_source = made_graph;
+        m->c.graph_size = strlen(made_graph);
+    }
+    make_requests(m, seq);
+}

@@ -1,0 +1,590 @@
+/* store_reader.c -- the store read by somebody else.
+ *
+ * One pass over LevelDB in the order of its keys (tags: c d g h k m p v), then
+ * the checks that need more than one record:
+ *
+ *   - commits are numbered without a gap, up to 65,536 of them, from 1 when
+ *     there are fewer; the first record is the stamp's;
+ *   - a run's checkpoints are 1, 2, ... head.seq, each the child of the one
+ *     before, the last one the head's; their events follow each other;
+ *   - as many requests are open as the head says; each deadline has its
+ *     request, and each request with a deadline is in the index;
+ *   - the graph of every run is there.
+ *
+ * With -DSTORE_READER_MAIN this is a command: store_reader STORE prints it all,
+ * one record a line, and exits with 2 when something is wrong.
+ */
+#include "store_reader.h"
+
+#include <leveldb/c.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bytes ------------------------------------------------------------- */
+
+struct bytes {
+    const unsigned char *p;
+    size_t n;
+    bool bad;
+};
+
+static const unsigned char *take(struct bytes *b, size_t n)
+{
+    static const unsigned char nothing[32];
+    const unsigned char *p = b->p;
+
+    if (b->bad || n > b->n) {
+        b->bad = true;
+        return n <= sizeof nothing ? nothing : NULL;
+    }
+    b->p += n;
+    b->n -= n;
+    return p;
+}
+
+static uint64_t little(struct bytes *b, size_t n)
+{
+    const unsigned char *p = take(b, n);
+    uint64_t v = 0;
+
+    while (n-- > 0)
+        v = v << 8 | p[n];
+    return v;
+}
+
+static uint32_t little32(struct bytes *b)
+{
+    return (uint32_t)little(b, 4);
+}
+
+static uint64_t big(struct bytes *b, size_t n)
+{
+    const unsigned char *p = take(b, n);
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < n; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+static void array(struct bytes *b, void *out, size_t n)
+{
+    memcpy(out, take(b, n), n);
+}
+
+/* n bytes as a fresh string. */
+static char *copy(struct bytes *b, size_t n)
+{
+    const unsigned char *p = take(b, n);
+    char *s = calloc(1, n + 1);
+
+    if (s == NULL)
+        abort();
+    if (!b->bad)
+        memcpy(s, p, n);
+    return s;
+}
+
+static char *blob(struct bytes *b, size_t *n)
+{
+    *n = little32(b);
+    if (*n > b->n)
+        b->bad = true;
+    if (b->bad)
+        *n = 0;
+    return copy(b, *n);
+}
+
+/* A blob that ends with its NUL. */
+static char *text(struct bytes *b)
+{
+    size_t n;
+    char *s = blob(b, &n);
+
+    if (n == 0 || strlen(s) != n - 1)
+        b->bad = true;
+    return s;
+}
+
+/* A name in a key: behind its length, or the rest of the key. */
+static char *name(struct bytes *b)
+{
+    size_t n = (size_t)big(b, 2);
+
+    if (n > b->n)
+        b->bad = true;
+    return copy(b, b->bad ? 0 : n);
+}
+
+static char *last_name(struct bytes *b)
+{
+    return copy(b, b->n);
+}
+
+/* ---- records ----------------------------------------------------------- */
+
+/* One more element of a growing array, zeroed. */
+#define ADD(array, n)                                                          \
+    ((array) = grow((array), (n), sizeof *(array)), &(array)[(n)++])
+
+static void *grow(void *p, size_t n, size_t size)
+{
+    p = realloc(p, (n + 1) * size);
+    if (p == NULL)
+        abort();
+    memset((char *)p + n * size, 0, size);
+    return p;
+}
+
+static int wrong(struct reader_store *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int wrong(struct reader_store *s, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(s->why, sizeof s->why, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+static int read_commit(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    uint64_t n = big(k, 8), epoch = little(v, 8), verified = little(v, 8);
+
+    if (s->first_commit == 0)
+        s->first_commit = n;
+    else if (n != s->last_commit + 1)
+        return wrong(s, "commit %llu follows %llu", (unsigned long long)n,
+                     (unsigned long long)s->last_commit);
+    if (epoch < s->epoch || verified < s->verified || verified >= n)
+        return wrong(s, "commit %llu: the epoch went back",
+                     (unsigned long long)n);
+    s->verified = verified;
+    s->last_commit = n;
+    s->epoch = epoch;
+    return 0;
+}
+
+static int read_deadline(struct reader_store *s, struct bytes *k)
+{
+    struct reader_deadline *d = ADD(s->deadlines, s->n_deadlines);
+
+    d->ms = big(k, 8);
+    d->tenant = name(k);
+    d->run = name(k);
+    d->id = last_name(k);
+    return 0;
+}
+
+static int read_graph(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_graph *g = ADD(s->graphs, s->n_graphs);
+    char *source;
+
+    array(k, g->digest, 32);
+    g->path = text(v);
+    source = blob(v, &g->size);
+    free(source);
+    return 0;
+}
+
+static int read_head(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_run *r = ADD(s->runs, s->n_runs);
+
+    r->tenant = name(k);
+    r->run = last_name(k);
+    r->seq = little(v, 8);
+    array(v, r->checkpoint, 16);
+    r->epoch = little(v, 8);
+    r->created_ms = little(v, 8);
+    r->updated_ms = little(v, 8);
+    r->branch = little32(v);
+    r->status = little32(v);
+    r->n_pending = little32(v);
+    array(v, r->graph, 32);
+    r->reason = text(v);
+    r->graph_name = text(v);
+    return 0;
+}
+
+/* Heads came first: the run that a key belongs to is there, or never was. */
+static struct reader_run *run_of(struct reader_store *s, struct bytes *k)
+{
+    char *tenant = name(k), *run = name(k);
+    struct reader_run *found = NULL;
+
+    for (size_t i = 0; i < s->n_runs && found == NULL; i++)
+        if (strcmp(s->runs[i].tenant, tenant) == 0 &&
+            strcmp(s->runs[i].run, run) == 0)
+            found = &s->runs[i];
+    if (found == NULL)
+        wrong(s, "a record of run %s, which has no head", run);
+    free(tenant);
+    free(run);
+    return found;
+}
+
+static int read_checkpoint(struct reader_store *s, struct bytes *k,
+                           struct bytes *v)
+{
+    struct reader_run *r = run_of(s, k);
+    struct reader_checkpoint *c;
+
+    if (r == NULL)
+        return -1;
+    c = ADD(r->checkpoints, r->n_checkpoints);
+    c->seq = big(k, 8);
+    array(v, c->id, 16);
+    array(v, c->parent, 16);
+    c->time_ms = little(v, 8);
+    c->first_event = little(v, 8);
+    c->n_events = little32(v);
+    c->branch = little32(v);
+    c->step = little32(v);
+    c->phase = (unsigned)little(v, 1);
+    array(v, c->graph, 32);
+    c->entries = blob(v, &c->size);
+    return 0;
+}
+
+static int read_mark(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_mark *m = ADD(s->marks, s->n_marks);
+
+    m->name = last_name(k);
+    m->value = little(v, 8);
+    return 0;
+}
+
+static int read_request(struct reader_store *s, struct bytes *k,
+                        struct bytes *v)
+{
+    struct reader_run *r = run_of(s, k);
+    struct reader_request *q;
+
+    if (r == NULL)
+        return -1;
+    q = ADD(r->requests, r->n_requests);
+    q->id = last_name(k);
+    q->deadline_ms = little(v, 8);
+    q->payload = blob(v, &q->size);
+    return 0;
+}
+
+static int read_stamp(struct reader_store *s, struct bytes *v)
+{
+    s->format = little32(v);
+    s->oldest = little32(v);
+    return 0;
+}
+
+static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    int tag = (int)big(k, 1), rv;
+
+    if (little(v, 1) != 1)
+        return wrong(s, "a record '%c' of another version", tag);
+    switch (tag) {
+    case 'c':
+        rv = read_commit(s, k, v);
+        break;
+    case 'd':
+        rv = read_deadline(s, k);
+        break;
+    case 'g':
+        rv = read_graph(s, k, v);
+        break;
+    case 'h':
+        rv = read_head(s, k, v);
+        break;
+    case 'k':
+        rv = read_checkpoint(s, k, v);
+        break;
+    case 'm':
+        rv = read_mark(s, k, v);
+        break;
+    case 'p':
+        rv = read_request(s, k, v);
+        break;
+    case 'v':
+        rv = read_stamp(s, v);
+        break;
+    default:
+        return wrong(s, "a key of an unknown kind, %d", tag);
+    }
+    if (rv == 0 && (k->bad || v->bad || k->n != 0 || v->n != 0))
+        return wrong(s, "a record '%c' does not read", tag);
+    return rv;
+}
+
+/* ---- checks over several records --------------------------------------- */
+
+static int check_checkpoints(struct reader_store *s, const struct reader_run *r)
+{
+    static const uint8_t zero[16];
+    const uint8_t *parent = zero;
+    uint64_t event = 0;
+
+    for (size_t i = 0; i < r->n_checkpoints; i++) {
+        const struct reader_checkpoint *c = &r->checkpoints[i];
+
+        if (c->seq != i + 1)
+            return wrong(s, "run %s: checkpoint %llu stands at %zu", r->run,
+                         (unsigned long long)c->seq, i + 1);
+        if (memcmp(c->parent, parent, 16) != 0)
+            return wrong(s, "run %s: checkpoint %zu has another parent", r->run,
+                         i + 1);
+        if (c->n_events > 0 && event != 0 && c->first_event != event)
+            return wrong(s, "run %s: events of checkpoint %zu", r->run, i + 1);
+        if (c->n_events > 0)
+            event = c->first_event + c->n_events;
+        parent = c->id;
+    }
+    if (r->n_checkpoints != r->seq || r->seq == 0 ||
+        memcmp(parent, r->checkpoint, 16) != 0)
+        return wrong(s, "run %s: %zu checkpoints, the head says %llu", r->run,
+                     r->n_checkpoints, (unsigned long long)r->seq);
+    return 0;
+}
+
+static bool has_graph(const struct reader_store *s, const uint8_t digest[32])
+{
+    for (size_t i = 0; i < s->n_graphs; i++)
+        if (memcmp(s->graphs[i].digest, digest, 32) == 0)
+            return true;
+    return false;
+}
+
+static int check_run(struct reader_store *s, const struct reader_run *r)
+{
+    if (check_checkpoints(s, r) != 0)
+        return -1;
+    if (r->n_requests != r->n_pending)
+        return wrong(s, "run %s: %zu requests, the head says %u", r->run,
+                     r->n_requests, r->n_pending);
+    if (r->epoch > s->epoch)
+        return wrong(s, "run %s: written in an epoch to come", r->run);
+    if (!has_graph(s, r->graph))
+        return wrong(s, "run %s: its graph is missing", r->run);
+    return 0;
+}
+
+static const struct reader_request *
+find_request(const struct reader_store *s, const struct reader_deadline *d)
+{
+    const struct reader_run *r = store_reader_run(s, d->tenant, d->run);
+
+    for (size_t i = 0; r != NULL && i < r->n_requests; i++)
+        if (strcmp(r->requests[i].id, d->id) == 0)
+            return &r->requests[i];
+    return NULL;
+}
+
+static int check_deadlines(struct reader_store *s)
+{
+    size_t expected = 0;
+
+    for (size_t i = 0; i < s->n_deadlines; i++) {
+        const struct reader_deadline *d = &s->deadlines[i];
+        const struct reader_request *q = find_request(s, d);
+
+        if (q == NULL || q->deadline_ms != d->ms)
+            return wrong(s, "run %s: a deadline without its request", d->run);
+    }
+    for (size_t i = 0; i < s->n_runs; i++)
+        for (size_t k = 0; k < s->runs[i].n_requests; k++)
+            expected += s->runs[i].requests[k].deadline_ms != 0;
+    if (expected != s->n_deadlines)
+        return wrong(s, "%zu deadlines for %zu requests", s->n_deadlines,
+                     expected);
+    return 0;
+}
+
+static int check_store(struct reader_store *s)
+{
+    uint64_t kept = s->last_commit - s->first_commit + 1;
+
+    if (s->last_commit == 0)
+        return s->n_runs == 0 && s->n_marks == 0
+                   ? 0
+                   : wrong(s, "records, but no commit");
+    if (s->format != 1)
+        return wrong(s, "no stamp, or another format");
+    if (kept != (s->last_commit < 65536 ? s->last_commit : 65536))
+        return wrong(s, "%llu commit numbers are kept",
+                     (unsigned long long)kept);
+    for (size_t i = 0; i < s->n_runs; i++)
+        if (check_run(s, &s->runs[i]) != 0)
+            return -1;
+    return check_deadlines(s);
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static int read_all(struct reader_store *s, leveldb_t *db)
+{
+    leveldb_readoptions_t *options = leveldb_readoptions_create();
+    leveldb_iterator_t *it;
+    char *said = NULL;
+    int rv = 0;
+
+    leveldb_readoptions_set_verify_checksums(options, 1);
+    it = leveldb_create_iterator(db, options);
+    for (leveldb_iter_seek_to_first(it); rv == 0 && leveldb_iter_valid(it);
+         leveldb_iter_next(it)) {
+        struct bytes k = {0}, v = {0};
+
+        k.p = (const unsigned char *)leveldb_iter_key(it, &k.n);
+        v.p = (const unsigned char *)leveldb_iter_value(it, &v.n);
+        rv = read_record(s, &k, &v);
+    }
+    leveldb_iter_get_error(it, &said);
+    if (said != NULL)
+        rv = wrong(s, "%s", said);
+    leveldb_free(said);
+    leveldb_iter_destroy(it);
+    leveldb_readoptions_destroy(options);
+    return rv;
+}
+
+int store_reader_read(struct reader_store *out, const char *path)
+{
+    leveldb_options_t *options = leveldb_options_create();
+    char db_path[4096];
+    char *said = NULL;
+    leveldb_t *db;
+    int rv;
+
+    memset(out, 0, sizeof *out);
+    snprintf(db_path, sizeof db_path, "%s/db", path);
+    leveldb_options_set_paranoid_checks(options, 1);
+    db = leveldb_open(options, db_path, &said);
+    if (said != NULL) {
+        rv = wrong(out, "%s", said);
+        leveldb_free(said);
+    } else {
+        rv = read_all(out, db);
+        if (rv == 0)
+            rv = check_store(out);
+        leveldb_close(db);
+    }
+    leveldb_options_destroy(options);
+    return rv;
+}
+
+const struct reader_run *store_reader_run(const struct reader_store *s,
+                                          const char *tenant, const char *run)
+{
+    for (size_t i = 0; i < s->n_runs; i++)
+        if (strcmp(s->runs[i].tenant, tenant) == 0 &&
+            strcmp(s->runs[i].run, run) == 0)
+            return &s->runs[i];
+    return NULL;
+}
+
+static void free_run(struct reader_run *r)
+{
+    for (size_t i = 0; i < r->n_checkpoints; i++)
+        free(r->checkpoints[i].entries);
+    for (size_t i = 0; i < r->n_requests; i++) {
+        free(r->requests[i].id);
+        free(r->requests[i].payload);
+    }
+    free(r->checkpoints);
+    free(r->requests);
+    free(r->tenant);
+    free(r->run);
+    free(r->reason);
+    free(r->graph_name);
+}
+
+void store_reader_free(struct reader_store *s)
+{
+    for (size_t i = 0; i < s->n_runs; i++)
+        free_run(&s->runs[i]);
+    for (size_t i = 0; i < s->n_graphs; i++)
+        free(s->graphs[i].path);
+    for (size_t i = 0; i < s->n_marks; i++)
+        free(s->marks[i].name);
+    for (size_t i = 0; i < s->n_deadlines; i++) {
+        free(s->deadlines[i].tenant);
+        free(s->deadlines[i].run);
+        free(s->deadlines[i].id);
+    }
+    free(s->runs);
+    free(s->graphs);
+    free(s->marks);
+    free(s->deadlines);
+}
+
+#ifdef STORE_READER_MAIN
+static void print_hex(const uint8_t *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        printf("%02x", p[i]);
+}
+
+static void print_run(const struct reader_run *r)
+{
+    printf("run %s %s seq=%llu status=%u pending=%u epoch=%llu reason=%s "
+           "graph=%s\n",
+           r->tenant, r->run, (unsigned long long)r->seq, r->status,
+           r->n_pending, (unsigned long long)r->epoch, r->reason,
+           r->graph_name);
+    for (size_t i = 0; i < r->n_checkpoints; i++) {
+        const struct reader_checkpoint *c = &r->checkpoints[i];
+
+        printf("checkpoint %s %s %llu phase=%u step=%u events=%llu+%u "
+               "bytes=%zu id=",
+               r->tenant, r->run, (unsigned long long)c->seq, c->phase, c->step,
+               (unsigned long long)c->first_event, c->n_events, c->size);
+        print_hex(c->id, sizeof c->id);
+        putchar('\n');
+    }
+    for (size_t i = 0; i < r->n_requests; i++)
+        printf("request %s %s %s deadline=%llu %s\n", r->tenant, r->run,
+               r->requests[i].id,
+               (unsigned long long)r->requests[i].deadline_ms,
+               r->requests[i].payload);
+}
+
+static void print_store(const struct reader_store *s)
+{
+    printf("commits %llu..%llu epoch=%llu\n",
+           (unsigned long long)s->first_commit,
+           (unsigned long long)s->last_commit, (unsigned long long)s->epoch);
+    for (size_t i = 0; i < s->n_graphs; i++) {
+        printf("graph ");
+        print_hex(s->graphs[i].digest, 32);
+        printf(" %s bytes=%zu\n", s->graphs[i].path, s->graphs[i].size);
+    }
+    for (size_t i = 0; i < s->n_runs; i++)
+        print_run(&s->runs[i]);
+    for (size_t i = 0; i < s->n_marks; i++)
+        printf("mark %s %llu\n", s->marks[i].name,
+               (unsigned long long)s->marks[i].value);
+}
+
+int main(int argc, char **argv)
+{
+    struct reader_store s;
+    int rv;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: store_reader STORE\n");
+        return 3;
+    }
+    rv = store_reader_read(&s, argv[1]);
+    print_store(&s);
+    if (rv != 0)
+        fprintf(stderr, "store_reader: %s: %s\n", argv[1], s.why);
+    store_reader_free(&s);
+    return rv == 0 ? 0 : 2;
+}
+#endif

@@ -1,0 +1,78 @@
+/* store_reader.h -- the store read by somebody else.
+ *
+ * Written from docs/format.md, sharing no line with core/store/, so that the
+ * crash tests do not believe the code under test.  Reads everything, checks
+ * everything that the format promises, and keeps it to be looked at. */
+#ifndef STORE_READER_H
+#define STORE_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader_checkpoint {
+    uint64_t seq, time_ms, first_event;
+    uint32_t n_events, branch, step;
+    unsigned phase;
+    uint8_t id[16], parent[16], graph[32];
+    char *entries; /* a NUL behind them */
+    size_t size;
+};
+
+struct reader_request {
+    char *id;
+    uint64_t deadline_ms;
+    char *payload; /* a NUL behind it */
+    size_t size;
+};
+
+struct reader_run {
+    char *tenant, *run, *reason, *graph_name;
+    uint64_t seq, epoch, created_ms, updated_ms;
+    uint32_t branch, status, n_pending;
+    uint8_t checkpoint[16], graph[32];
+    struct reader_checkpoint *checkpoints;
+    size_t n_checkpoints;
+    struct reader_request *requests;
+    size_t n_requests;
+};
+
+struct reader_graph {
+    uint8_t digest[32];
+    char *path;
+    size_t size;
+};
+
+struct reader_mark {
+    char *name;
+    uint64_t value;
+};
+
+struct reader_deadline {
+    uint64_t ms;
+    char *tenant, *run, *id;
+};
+
+struct reader_store {
+    uint64_t first_commit, last_commit, epoch; /* 0: none was written */
+    uint64_t verified;                         /* as the last commit says */
+    uint32_t format, oldest;
+    struct reader_run *runs;
+    size_t n_runs;
+    struct reader_graph *graphs;
+    size_t n_graphs;
+    struct reader_mark *marks;
+    size_t n_marks;
+    struct reader_deadline *deadlines;
+    size_t n_deadlines;
+    char why[512]; /* what is wrong with it, or "" */
+};
+
+/* Read the store at `path` (which nobody holds).  0, or -1 with `why`; free it
+ * in either case. */
+int store_reader_read(struct reader_store *out, const char *path);
+void store_reader_free(struct reader_store *s);
+/* NULL when there is no such run. */
+const struct reader_run *store_reader_run(const struct reader_store *s,
+                                          const char *tenant, const char *run);
+
+#endif

@@ -1,0 +1,1843 @@
+/* test_store.c -- the store: formats, compare-and-set, reads, who holds it,
+ * what it refuses, and the store thread.  test_store_crash.c kills it. */
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <leveldb/c.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/commits.h"
+#include "lib/powercut.h"
+#include "lib/store_reader.h"
+#include "lib/test.h"
+#include "store/key.h"
+#include "store/record.h"
+#include "store/writer.h"
+
+static char dir[4096];       /* of this test */
+static char path[4096 + 64]; /* the store in it */
+
+/* LevelDB's background thread, once started, stays for good. */
+static void start_leveldb_thread(void)
+{
+    leveldb_options_t *o = leveldb_options_create();
+    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
+    char warm[4096 + 8];
+    char *said = NULL;
+    leveldb_t *db;
+
+    snprintf(warm, sizeof warm, "%s/warm", dir);
+    leveldb_options_set_create_if_missing(o, 1);
+    db = leveldb_open(o, warm, &said);
+    ck_assert_ptr_null(said);
+    leveldb_put(db, w, "k", 1, "v", 1, &said);
+    leveldb_compact_range(db, NULL, 0, NULL, 0);
+    leveldb_close(db);
+    leveldb_writeoptions_destroy(w);
+    leveldb_options_destroy(o);
+}
+
+static void setup(void)
+{
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    snprintf(path, sizeof path, "%s/store", dir);
+    start_leveldb_thread();
+    test_begin();
+}
+
+static void teardown(void)
+{
+    powercut_end();
+    test_rmdir(dir);
+    test_nothing_left();
+}
+
+static struct mortise_store *open_store(void)
+{
+    struct mortise_store *s;
+    struct mortise_err err = {0};
+
+    ck_assert_msg(mortise_store_open(&s, path, &test_mem, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    return s;
+}
+
+/* Opening fails with this code and these words. */
+static void open_refused(int code, const char *words)
+{
+    struct mortise_store *s;
+    struct mortise_err err = {0};
+
+    ck_assert_int_eq(mortise_store_open(&s, path, &test_mem, &err), code);
+    ck_assert_int_eq(err.code, code);
+    ck_assert_ptr_null(s);
+    ck_assert_msg(strstr(err.msg, words) != NULL, "%s", err.msg);
+    ck_assert_msg(strstr(err.msg, path) != NULL, "%s", err.msg);
+}
+
+static int write_one(struct mortise_store *s, struct mortise_commit *c)
+{
+    struct mortise_err err = {0};
+
+    ck_assert_msg(mortise_store_write(s, &c, 1, &err) == MORTISE_OK, "%s",
+                  err.msg);
+    return c->result;
+}
+
+static void commit(struct mortise_store *s, const char *tenant, const char *run,
+                   uint64_t seq)
+{
+    struct made_commit m;
+
+    make_commit(&m, tenant, run, seq, 40);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+}
+
+static void commit_up_to(struct mortise_store *s, const char *tenant,
+                         const char *run, uint64_t last)
+{
+    for (uint64_t seq = 1; seq <= last; seq++)
+        commit(s, tenant, run, seq);
+}
+
+/* The independent reader finds nothing wrong. */
+static void reads_well(struct reader_store *r)
+{
+    int rv = store_reader_read(r, path);
+
+    ck_assert_msg(rv == 0, "%s", r->why);
+}
+
+/* ---- formats ----------------------------------------------------------- */
+
+static void is_hex(const struct mortise_buf *b, const char *hex)
+{
+    char got[1024];
+
+    ck_assert(!b->failed);
+    ck_assert_uint_lt(2 * b->n, sizeof got);
+    mortise_hex(got, b->p, b->n);
+    ck_assert_str_eq(got, hex);
+}
+
+/* One of each key, byte by byte: a change here is a new format. */
+START_TEST(keys_are_what_they_were)
+{
+    uint8_t digest[MORTISE_DIGEST] = {0xAB};
+    struct mortise_buf k;
+
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_commit(&k, 0x0102);
+    is_hex(&k, "630000000000000102");
+    mortise_key_deadline(&k, 5, "t", "run", "id");
+    is_hex(&k, "640000000000000005"
+               "000174"
+               "000372756e"
+               "6964");
+    mortise_key_graph(&k, digest);
+    is_hex(&k, "67ab0000000000000000000000000000000000000000000000000000000000"
+               "0000");
+    mortise_key_head(&k, "t", "run");
+    is_hex(&k, "68"
+               "000174"
+               "72756e");
+    mortise_key_checkpoint(&k, "t", "run", 7);
+    is_hex(&k, "6b"
+               "000174"
+               "000372756e"
+               "0000000000000007");
+    mortise_key_mark(&k, "m");
+    is_hex(&k, "6d6d");
+    mortise_key_pending(&k, "t", "run", "id");
+    is_hex(&k, "70"
+               "000174"
+               "000372756e"
+               "6964");
+    mortise_key_stamp(&k);
+    is_hex(&k, "76");
+    mortise_buf_finish(&k);
+}
+END_TEST
+
+static const struct mortise_head a_head = {
+    .seq = 1,
+    .checkpoint = {{0xC0, 0xC1}},
+    .epoch = 2,
+    .created_ms = 3,
+    .updated_ms = 4,
+    .branch = 5,
+    .status = 6,
+    .n_pending = 7,
+    .graph = {0xAB},
+    .reason = "why",
+    .graph_name = "g",
+};
+
+static const struct mortise_checkpoint a_checkpoint = {
+    .id = {{0xC0}},
+    .parent = {{0xC1}},
+    .time_ms = 1,
+    .first_event = 2,
+    .n_events = 3,
+    .branch = 4,
+    .step = 5,
+    .phase = MORTISE_PHASE_COMMAND,
+    .graph = {0xAB},
+    .entries = "xyz",
+    .size = 3,
+};
+
+/* One of each value, byte by byte. */
+START_TEST(values_are_what_they_were)
+{
+    const struct mortise_pending pending = {"id", 9, "{}", 2};
+    const struct mortise_batch batch = {0x0102, 0x0403};
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &test_mem);
+    mortise_record_stamp(&b);
+    is_hex(&b, "01"
+               "01000000"
+               "01000000");
+    mortise_buf_clear(&b);
+    mortise_record_batch(&b, &batch);
+    is_hex(&b, "01"
+               "0201000000000000"
+               "0304000000000000");
+    mortise_buf_clear(&b);
+    mortise_record_mark(&b, 3);
+    is_hex(&b, "01"
+               "0300000000000000");
+    mortise_buf_clear(&b);
+    mortise_record_head(&b, &a_head);
+    is_hex(&b, "01"
+               "0100000000000000"
+               "c0c10000000000000000000000000000"
+               "0200000000000000"
+               "0300000000000000"
+               "0400000000000000"
+               "05000000"
+               "06000000"
+               "07000000"
+               "ab000000000000000000000000000000"
+               "00000000000000000000000000000000"
+               "04000000"
+               "77687900"
+               "02000000"
+               "6700");
+    mortise_buf_clear(&b);
+    mortise_record_checkpoint(&b, &a_checkpoint);
+    is_hex(&b, "01"
+               "c0000000000000000000000000000000"
+               "c1000000000000000000000000000000"
+               "0100000000000000"
+               "0200000000000000"
+               "03000000"
+               "04000000"
+               "05000000"
+               "06"
+               "ab000000000000000000000000000000"
+               "00000000000000000000000000000000"
+               "03000000"
+               "78797a");
+    mortise_buf_clear(&b);
+    mortise_record_pending(&b, &pending);
+    is_hex(&b, "01"
+               "0900000000000000"
+               "02000000"
+               "7b7d");
+    mortise_buf_clear(&b);
+    mortise_record_deadline(&b);
+    is_hex(&b, "01");
+    mortise_buf_clear(&b);
+    mortise_record_graph(&b, "p", "src", 3);
+    is_hex(&b, "01"
+               "02000000"
+               "7000"
+               "03000000"
+               "737263");
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* Read one value of the kind that `i` says; what it holds is not looked at. */
+static int read_any(int i, const void *p, size_t n)
+{
+    struct mortise_stamp stamp;
+    struct mortise_batch batch;
+    struct mortise_head head;
+    struct mortise_checkpoint cp;
+    struct mortise_pending pending;
+    const char *where, *source;
+    uint64_t number;
+    size_t size;
+
+    switch (i) {
+    case 0:
+        return mortise_record_read_stamp(&stamp, p, n);
+    case 1:
+        return mortise_record_read_batch(&batch, p, n);
+    case 2:
+        return mortise_record_read_mark(&number, p, n);
+    case 3:
+        return mortise_record_read_head(&head, p, n);
+    case 4:
+        return mortise_record_read_checkpoint(&cp, p, n);
+    case 5:
+        return mortise_record_read_pending(&pending, p, n);
+    default:
+        return mortise_record_read_graph(&where, &source, &size, p, n);
+    }
+}
+
+static void write_any(int i, struct mortise_buf *b)
+{
+    const struct mortise_pending pending = {"id", 9, "{}", 2};
+    const struct mortise_batch batch = {1, 2};
+
+    mortise_buf_clear(b);
+    switch (i) {
+    case 0:
+        mortise_record_stamp(b);
+        break;
+    case 1:
+        mortise_record_batch(b, &batch);
+        break;
+    case 2:
+        mortise_record_mark(b, 1);
+        break;
+    case 3:
+        mortise_record_head(b, &a_head);
+        break;
+    case 4:
+        mortise_record_checkpoint(b, &a_checkpoint);
+        break;
+    case 5:
+        mortise_record_pending(b, &pending);
+        break;
+    default:
+        mortise_record_graph(b, "p", "src", 3);
+    }
+}
+
+/* A value that was cut anywhere, or has more behind it, is corrupt; one of a
+ * later version is newer; neither is read past its end. */
+START_TEST(values_cut_or_newer_are_refused)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &test_mem);
+    write_any(_i, &b);
+    ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_OK);
+    for (size_t cut = 0; cut < b.n; cut++) {
+        char *exact = malloc(cut != 0 ? cut : 1); /* so that ASan sees it */
+
+        memcpy(exact, b.p, cut);
+        ck_assert_int_eq(read_any(_i, exact, cut), MORTISE_ECORRUPT);
+        free(exact);
+    }
+    mortise_buf_u8(&b, 0);
+    ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_ECORRUPT);
+    b.p[0] = 2;
+    ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_ENEWER);
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* A value reads back as it was written, texts as C strings. */
+START_TEST(values_round_trip)
+{
+    struct mortise_buf b;
+    struct mortise_head h;
+    struct mortise_checkpoint cp;
+
+    mortise_buf_init(&b, &test_mem);
+    mortise_record_head(&b, &a_head);
+    ck_assert_int_eq(mortise_record_read_head(&h, b.p, b.n), MORTISE_OK);
+    ck_assert_uint_eq(h.seq, 1);
+    ck_assert_uint_eq(h.epoch, 2);
+    ck_assert_uint_eq(h.created_ms, 3);
+    ck_assert_uint_eq(h.updated_ms, 4);
+    ck_assert_uint_eq(h.branch, 5);
+    ck_assert_uint_eq(h.status, 6);
+    ck_assert_uint_eq(h.n_pending, 7);
+    ck_assert_mem_eq(&h.checkpoint, &a_head.checkpoint, 16);
+    ck_assert_mem_eq(h.graph, a_head.graph, 32);
+    ck_assert_str_eq(h.reason, "why");
+    ck_assert_str_eq(h.graph_name, "g");
+    mortise_buf_clear(&b);
+    mortise_record_checkpoint(&b, &a_checkpoint);
+    ck_assert_int_eq(mortise_record_read_checkpoint(&cp, b.p, b.n), MORTISE_OK);
+    ck_assert_mem_eq(&cp.id, &a_checkpoint.id, 16);
+    ck_assert_mem_eq(&cp.parent, &a_checkpoint.parent, 16);
+    ck_assert_uint_eq(cp.time_ms, 1);
+    ck_assert_uint_eq(cp.first_event, 2);
+    ck_assert_uint_eq(cp.n_events, 3);
+    ck_assert_uint_eq(cp.branch, 4);
+    ck_assert_uint_eq(cp.step, 5);
+    ck_assert_int_eq(cp.phase, MORTISE_PHASE_COMMAND);
+    ck_assert_mem_eq(cp.entries, "xyz", 3);
+    ck_assert_uint_eq(cp.size, 3);
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* Names that try to look like other names, lengths and separators. */
+static const char *const nasty[] = {"",
+                                    "a",
+                                    "aa",
+                                    "ab",
+                                    "a/b",
+                                    "a/",
+                                    "/",
+                                    "b",
+                                    "../a",
+                                    "\x01",
+                                    "\x01"
+                                    "a",
+                                    "a\x01",
+                                    "\x02",
+                                    "\xff",
+                                    "\xff\xff",
+                                    "a b",
+                                    "é",
+                                    "default",
+                                    "defaul",
+                                    "defaultx",
+                                    "%00",
+                                    "a\n",
+                                    "q",
+                                    "0",
+                                    "00",
+                                    "\x02"
+                                    "ab"};
+enum { N_NASTY = sizeof nasty / sizeof nasty[0] };
+
+/* No two different (tenant, run, id) give the same key (R2). */
+START_TEST(no_two_names_share_a_key)
+{
+    static char *keys[N_NASTY * N_NASTY * N_NASTY];
+    static size_t sizes[N_NASTY * N_NASTY * N_NASTY];
+    struct mortise_buf k;
+    size_t n = 0;
+
+    mortise_buf_init(&k, &test_mem);
+    for (int t = 0; t < N_NASTY; t++)
+        for (int r = 0; r < N_NASTY; r++)
+            for (int i = 0; i < N_NASTY; i++) {
+                mortise_key_pending(&k, nasty[t], nasty[r], nasty[i]);
+                keys[n] = malloc(k.n);
+                memcpy(keys[n], k.p, k.n);
+                sizes[n++] = k.n;
+            }
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = a + 1; b < n; b++)
+            if (sizes[a] == sizes[b])
+                ck_assert(memcmp(keys[a], keys[b], sizes[a]) != 0);
+    while (n > 0)
+        free(keys[--n]);
+    mortise_buf_finish(&k);
+}
+END_TEST
+
+/* ---- opening ----------------------------------------------------------- */
+
+static mode_t mode_of(const char *name)
+{
+    char full[8192];
+    struct stat st;
+
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    ck_assert_int_eq(stat(full, &st), 0);
+    return st.st_mode & 0777;
+}
+
+/* A new store is for its owner alone, and stamped. */
+START_TEST(a_new_store_is_private_and_stamped)
+{
+    char full[8192], *text;
+    mode_t old = umask(0);
+
+    mortise_store_close(open_store());
+    umask(old);
+    ck_assert_int_eq(mode_of("."), 0700);
+    ck_assert_int_eq(mode_of("db"), 0700);
+    snprintf(full, sizeof full, "%s/format", path);
+    text = test_read(full, NULL);
+    ck_assert_str_eq(text, "mortise-store 1\noldest-reader 1\n");
+    free(text);
+}
+END_TEST
+
+/* The epoch grows with each opening that writes, and an opening that only
+ * reads leaves no record behind. */
+START_TEST(the_epoch_grows_with_openings_that_write)
+{
+    struct reader_store r;
+    struct mortise_store *s = open_store();
+
+    ck_assert_uint_eq(mortise_store_epoch(s), 1);
+    ck_assert_str_eq(mortise_store_path(s), path);
+    commit(s, "default", "a", 1);
+    commit(s, "default", "a", 2);
+    ck_assert_uint_eq(mortise_store_epoch(s), 1);
+    mortise_store_close(s);
+    for (int i = 0; i < 3; i++) {
+        s = open_store();
+        ck_assert_uint_eq(mortise_store_epoch(s), 2);
+        mortise_store_close(s);
+    }
+    s = open_store();
+    commit(s, "default", "a", 3);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    ck_assert_uint_eq(mortise_store_epoch(s), 3);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(r.last_commit, 3);
+    ck_assert_uint_eq(r.epoch, 2);
+    store_reader_free(&r);
+}
+END_TEST
+
+/* Opening and committing cope with every allocation failing. */
+START_TEST(open_survives_oom)
+{
+    struct mortise_store *s;
+    int n = 0, rv;
+
+    do {
+        test_mem_fail_at(n++);
+        rv = mortise_store_open(&s, path, &test_mem, NULL);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(s == NULL, test_mem_failed());
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 3);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* No directory to make it in, or a file in its place: a clear error. */
+START_TEST(a_store_needs_a_place)
+{
+    snprintf(path, sizeof path, "%s/no/where", dir);
+    open_refused(MORTISE_ENOTFOUND, "make the directory");
+    snprintf(path, sizeof path, "%s/file", dir);
+    test_write(path, "x", 1);
+    open_refused(MORTISE_ENOTFOUND, "open the directory");
+}
+END_TEST
+
+/* ---- who holds it ------------------------------------------------------ */
+
+/* Another process is told which process holds the store. */
+START_TEST(another_process_is_told_the_pid)
+{
+    struct mortise_store *s = open_store();
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        struct mortise_store *mine;
+        struct mortise_err err;
+        char words[64];
+
+        snprintf(words, sizeof words, "held by process %ld", (long)getppid());
+        if (mortise_store_open(&mine, path, &mortise_heap, &err) !=
+            MORTISE_EBUSY)
+            _exit(1);
+        _exit(strstr(err.msg, words) != NULL ? 0 : 2);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Is the store locked, as another process sees it? */
+static bool is_locked(void)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        struct flock lk = {.l_type = F_WRLCK};
+        char lock[8192];
+        int fd;
+
+        snprintf(lock, sizeof lock, "%s/db/LOCK", path);
+        fd = open(lock, O_RDWR);
+        fcntl(fd, F_GETLK, &lk);
+        _exit(lk.l_type == F_UNLCK ? 1 : 0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status == 0;
+}
+
+/* A second open in one process is refused under any path, and does not lose
+ * the lock of the first. */
+START_TEST(the_same_process_is_refused_too)
+{
+    struct mortise_store *s = open_store(), *again;
+    char link_path[8192], dots[9000], words[64];
+    const char *const names[] = {path, link_path, dots};
+    struct mortise_err err;
+
+    snprintf(link_path, sizeof link_path, "%s/link", dir);
+    ck_assert_int_eq(symlink(path, link_path), 0);
+    snprintf(dots, sizeof dots, "%s/db/..", path);
+    snprintf(words, sizeof words, "pid %ld", (long)getpid());
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(mortise_store_open(&again, names[i], &test_mem, &err),
+                         MORTISE_EBUSY);
+        ck_assert_ptr_nonnull(strstr(err.msg, words));
+        ck_assert(is_locked());
+    }
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    ck_assert(!is_locked());
+    mortise_store_close(open_store());
+}
+END_TEST
+
+/* Two different stores in one process do not disturb each other. */
+START_TEST(two_stores_in_one_process)
+{
+    struct mortise_store *a = open_store(), *b;
+
+    snprintf(path, sizeof path, "%s/other", dir);
+    b = open_store();
+    commit(a, "default", "x", 1);
+    commit(b, "default", "x", 1);
+    mortise_store_close(a);
+    commit(b, "default", "x", 2);
+    mortise_store_close(b);
+}
+END_TEST
+
+/* ---- what it refuses --------------------------------------------------- */
+
+/* All names, sizes, times and bytes below a directory, in one number. */
+static void sum_up(struct mortise_hasher *h, const char *at)
+{
+    struct dirent **list;
+    int n = scandir(at, &list, NULL, alphasort);
+
+    ck_assert_int_ge(n, 0);
+    for (int i = 0; i < n; i++) {
+        char full[8192];
+        struct stat st;
+
+        snprintf(full, sizeof full, "%s/%s", at, list[i]->d_name);
+        ck_assert_int_eq(lstat(full, &st), 0);
+        if (list[i]->d_name[0] != '.') {
+            mortise_hasher_str(h, list[i]->d_name);
+            mortise_hasher_u64(h, st.st_ino);
+            mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_sec);
+            mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_nsec);
+            if (S_ISDIR(st.st_mode)) {
+                sum_up(h, full);
+            } else {
+                size_t size;
+                char *p = test_read(full, &size);
+
+                mortise_hasher_field(h, p, size);
+                free(p);
+            }
+        }
+        free(list[i]);
+    }
+    free(list);
+}
+
+static void sum_of_store(uint8_t out[MORTISE_DIGEST])
+{
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    sum_up(&h, path);
+    mortise_hasher_final(&h, out);
+}
+
+static void stamp_store(const char *text)
+{
+    char full[8192];
+
+    snprintf(full, sizeof full, "%s/format", path);
+    test_write(full, text, strlen(text));
+}
+
+/* A store of a newer format is refused, and nothing in it is touched. */
+START_TEST(a_newer_store_is_left_untouched)
+{
+    uint8_t before[MORTISE_DIGEST], after[MORTISE_DIGEST];
+    struct mortise_store *s = open_store();
+
+    commit_up_to(s, "default", "a", 3);
+    mortise_store_close(s);
+    stamp_store("mortise-store 3\noldest-reader 2\n");
+    sum_of_store(before);
+    open_refused(MORTISE_ENEWER,
+                 "format 3 needs a program that reads format 2");
+    sum_of_store(after);
+    ck_assert_mem_eq(before, after, MORTISE_DIGEST);
+}
+END_TEST
+
+/* A later format that says we can read it is read. */
+START_TEST(a_later_format_that_allows_us_is_read)
+{
+    mortise_store_close(open_store());
+    stamp_store("mortise-store 7\noldest-reader 1\n");
+    mortise_store_close(open_store());
+}
+END_TEST
+
+/* What is no stamp is no store. */
+START_TEST(a_strange_stamp_is_corrupt)
+{
+    mortise_store_close(open_store());
+    stamp_store("hello\n");
+    open_refused(MORTISE_ECORRUPT, "not a store's stamp");
+    stamp_store("");
+    open_refused(MORTISE_ECORRUPT, "is empty");
+}
+END_TEST
+
+/* Change the database behind the store's back: delete `key`, or put it. */
+static void meddle(const struct mortise_buf *key, const char *value, size_t n)
+{
+    leveldb_options_t *o = leveldb_options_create();
+    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
+    char db_path[8192];
+    char *said = NULL;
+    leveldb_t *db;
+
+    snprintf(db_path, sizeof db_path, "%s/db", path);
+    leveldb_options_set_create_if_missing(o, 1);
+    db = leveldb_open(o, db_path, &said);
+    ck_assert_ptr_null(said);
+    if (value == NULL)
+        leveldb_delete(db, w, key->p, key->n, &said);
+    else
+        leveldb_put(db, w, key->p, key->n, value, n, &said);
+    ck_assert_ptr_null(said);
+    leveldb_close(db);
+    leveldb_writeoptions_destroy(w);
+    leveldb_options_destroy(o);
+}
+
+/* Without its stamp file the stamp in the database decides; the file comes
+ * back. */
+START_TEST(the_stamp_in_the_database_counts_too)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_buf k;
+    char full[8192];
+
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    snprintf(full, sizeof full, "%s/format", path);
+    ck_assert_int_eq(unlink(full), 0);
+    mortise_store_close(open_store());
+    ck_assert_int_eq(access(full, F_OK), 0);
+
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_stamp(&k);
+    meddle(&k, "\x01\x03\0\0\0\x02\0\0\0", 9);
+    open_refused(MORTISE_ENEWER, "format 3");
+    meddle(&k, "\x02\x03\0\0\0\x02\0\0\0", 9);
+    open_refused(MORTISE_ENEWER, "a newer program wrote the format stamp");
+    meddle(&k, NULL, 0);
+    open_refused(MORTISE_ECORRUPT, "not a store");
+    mortise_buf_finish(&k);
+}
+END_TEST
+
+/* A stamped store whose database is gone is a loss, not a new store. */
+START_TEST(a_lost_database_is_not_replaced)
+{
+    struct mortise_store *s = open_store();
+    char full[8192];
+
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    snprintf(full, sizeof full, "%s/db/CURRENT", path);
+    ck_assert_int_eq(unlink(full), 0);
+    open_refused(MORTISE_ECORRUPT, "missing");
+    snprintf(full, sizeof full, "%s/db", path);
+    test_rmdir(full);
+    open_refused(MORTISE_ECORRUPT, "missing");
+}
+END_TEST
+
+/* A hole anywhere in the commit numbers is found at open (R6b). */
+START_TEST(a_hole_in_the_commits_is_corrupt)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_buf k;
+    char words[64];
+
+    commit_up_to(s, "default", "a", 6);
+    mortise_store_close(s);
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_commit(&k, (uint64_t)_i);
+    meddle(&k, NULL, 0);
+    snprintf(words, sizeof words, "commit %d is missing", _i);
+    open_refused(MORTISE_ECORRUPT, words);
+    mortise_buf_finish(&k);
+}
+END_TEST
+
+/* Records without any commit number are corrupt as well. */
+START_TEST(records_without_commits_are_corrupt)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_buf k;
+
+    commit_up_to(s, "default", "a", 1);
+    mortise_store_close(s);
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_commit(&k, 1);
+    meddle(&k, NULL, 0);
+    open_refused(MORTISE_ECORRUPT, "no commit record");
+    mortise_buf_finish(&k);
+}
+END_TEST
+
+/* The one file in db/ whose name ends so. */
+static void find_db_file(char out[8192], const char *ending)
+{
+    char db_path[8000];
+    struct dirent *e;
+    DIR *d;
+
+    snprintf(db_path, sizeof db_path, "%s/db", path);
+    d = opendir(db_path);
+    ck_assert_ptr_nonnull(d);
+    out[0] = '\0';
+    while ((e = readdir(d)) != NULL) {
+        size_t n = strlen(e->d_name), m = strlen(ending);
+
+        if (n > m && strcmp(e->d_name + n - m, ending) == 0)
+            snprintf(out, 8192, "%s/%.100s", db_path, e->d_name);
+    }
+    closedir(d);
+    ck_assert_str_ne(out, "");
+}
+
+static void flip(const char *file, const char *needle)
+{
+    size_t n;
+    char *p = test_read(file, &n), *at = memmem(p, n, needle, strlen(needle));
+
+    ck_assert_ptr_nonnull(at);
+    *at ^= 1;
+    test_write(file, p, n);
+    free(p);
+}
+
+/* A flipped byte in LevelDB's log is refused at open. */
+START_TEST(a_flipped_byte_in_the_log_is_corrupt)
+{
+    struct mortise_store *s = open_store();
+    char file[8192];
+
+    commit_up_to(s, "default", "a", 6);
+    mortise_store_close(s);
+    find_db_file(file, ".log");
+    flip(file, "<a 3>");
+    open_refused(MORTISE_ECORRUPT, "checksum");
+}
+END_TEST
+
+static int count_checkpoint(void *ud, const struct mortise_checkpoint *cp)
+{
+    size_t *n = ud;
+
+    ck_assert_uint_eq(cp->seq, *n + 1);
+    (*n)++;
+    return 0;
+}
+
+/* A flipped byte in a table is refused at open or when it is read; nothing
+ * is skipped in silence. */
+START_TEST(a_flipped_byte_in_a_table_is_corrupt)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_err err = {0};
+    char file[8192];
+    size_t n = 0;
+    int rv;
+
+    commit_up_to(s, "default", "a", 200);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK); /* flushes */
+    mortise_store_close(s);
+    find_db_file(file, ".ldb");
+    flip(file, "<a 150>");
+    rv = mortise_store_open(&s, path, &test_mem, &err);
+    if (rv == MORTISE_OK) {
+        rv = mortise_store_checkpoints(s, "default", "a", 1, count_checkpoint,
+                                       &n, &err);
+        ck_assert_uint_lt(n, 150);
+    }
+    ck_assert_int_eq(rv, MORTISE_ECORRUPT);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* A checkpoint that is missing in the middle or at the end is no shorter
+ * history but a corrupt one. */
+START_TEST(a_missing_checkpoint_is_corrupt)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_buf k;
+    size_t n = 0;
+
+    commit_up_to(s, "default", "a", 5);
+    mortise_store_close(s);
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_checkpoint(&k, "default", "a", (uint64_t)_i);
+    meddle(&k, NULL, 0);
+    mortise_buf_finish(&k);
+    s = open_store();
+    ck_assert_int_eq(mortise_store_checkpoints(s, "default", "a", 1,
+                                               count_checkpoint, &n, NULL),
+                     MORTISE_ECORRUPT);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* ---- writing ----------------------------------------------------------- */
+
+/* A run is admitted once; later commits need the head as it is, by number and
+ * by identity. */
+START_TEST(a_commit_needs_the_head_it_expects)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+
+    commit(s, "default", "a", 1);
+    make_commit(&m, "default", "a", 1, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_EEXISTS);
+    commit(s, "default", "a", 2);
+    make_commit(&m, "default", "a", 2, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ECONFLICT);
+    make_commit(&m, "default", "a", 4, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ECONFLICT);
+    make_commit(&m, "default", "none", 2, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ECONFLICT);
+    make_commit(&m, "default", "a", 3, 0);
+    m.c.checkpoint.parent.b[7] ^= 1;
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ECONFLICT);
+    make_commit(&m, "other", "a", 3, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ECONFLICT);
+    commit(s, "default", "a", 3);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* In one batch: commits of one run follow each other, what conflicts is left
+ * out with all that was built on it, the others are written. */
+START_TEST(a_batch_leaves_out_what_conflicts)
+{
+    static struct made_commit m[9];
+    static const struct {
+        const char *tenant, *run;
+        uint64_t seq;
+        int result;
+    } plan[9] = {
+        {"default", "a", 2, MORTISE_OK},
+        {"default", "b", 1, MORTISE_OK},
+        {"default", "a", 3, MORTISE_OK},
+        {"default", "a", 3, MORTISE_ECONFLICT},
+        {"default", "b", 1, MORTISE_EEXISTS},
+        {"default", "c", 2, MORTISE_ECONFLICT},
+        {"default", "c", 3, MORTISE_ECONFLICT},
+        {"default", "a", 4, MORTISE_OK},
+        {"other", "a", 1, MORTISE_OK},
+    };
+    struct mortise_commit *list[9];
+    struct mortise_store *s = open_store();
+    struct reader_store r;
+
+    commit(s, "default", "a", 1);
+    for (int i = 0; i < 9; i++) {
+        make_commit(&m[i], plan[i].tenant, plan[i].run, plan[i].seq, 10);
+        list[i] = &m[i].c;
+    }
+    ck_assert_int_eq(mortise_store_write(s, list, 9, NULL), MORTISE_OK);
+    for (int i = 0; i < 9; i++)
+        ck_assert_int_eq(m[i].c.result, plan[i].result);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(r.n_runs, 3);
+    ck_assert_uint_eq(r.last_commit, 2); /* two batches in all */
+    ck_assert_uint_eq(store_reader_run(&r, "default", "a")->seq, 4);
+    ck_assert_uint_eq(store_reader_run(&r, "default", "b")->seq, 1);
+    ck_assert_uint_eq(store_reader_run(&r, "other", "a")->seq, 1);
+    store_reader_free(&r);
+}
+END_TEST
+
+/* A batch of nothing but conflicts is not written at all. */
+START_TEST(a_batch_of_conflicts_writes_nothing)
+{
+    struct mortise_store *s = open_store();
+    struct reader_store r;
+    struct made_commit m;
+
+    commit(s, "default", "a", 1);
+    make_commit(&m, "default", "a", 1, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_EEXISTS);
+    ck_assert_int_eq(mortise_store_write(s, NULL, 0, NULL), MORTISE_OK);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(r.last_commit, 1);
+    store_reader_free(&r);
+}
+END_TEST
+
+/* A name that no key can hold is refused, alone, and without harm. */
+START_TEST(a_name_too_long_is_refused)
+{
+    struct mortise_store *s = open_store();
+    char *name = malloc(65537);
+    struct mortise_err err;
+    struct made_commit m;
+
+    memset(name, 'x', 65536);
+    name[65536] = '\0';
+    make_commit(&m, "default", name, 1, 0);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_store_mark_put(s, name, 1, &err), MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_store_runs(s, name, NULL, NULL, NULL, &err),
+                     MORTISE_EINVAL);
+    name[65535] = '\0';
+    commit_up_to(s, name, name, 3);
+    mortise_store_close(s);
+    free(name);
+}
+END_TEST
+
+/* Each commit costs few and short records. */
+START_TEST(a_small_commit_costs_little)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    struct stat st;
+    char file[8192];
+    off_t before;
+
+    make_commit(&m, "default", "0198c0de-0000-7000-8000-000000000000", 1, 20);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    find_db_file(file, ".log");
+    ck_assert_int_eq(stat(file, &st), 0);
+    before = st.st_size;
+    for (uint64_t seq = 2; seq <= 31; seq++) { /* a third opens a request */
+        make_commit(&m, "default", "0198c0de-0000-7000-8000-000000000000", seq,
+                    20);
+        ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    }
+    ck_assert_int_eq(stat(file, &st), 0);
+    ck_assert_int_lt((st.st_size - before) / 30, 20 + 600);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Writing, reading and reopening cope with every allocation failing: an error
+ * means a dead handle, and reopened the store has all or nothing of it. */
+START_TEST(writing_survives_oom)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    struct mortise_commit *c = &m.c;
+    uint64_t seq = 0;
+    int n = 0, rv;
+
+    make_commit(&m, "default", "a", 1, 4000);
+    do {
+        test_mem_fail_at(n++);
+        rv = mortise_store_write(s, &c, 1, NULL);
+        if (test_mem_failed()) {
+            test_mem_fail_at(-1);
+            ck_assert_int_eq(rv, MORTISE_ENOMEM);
+            ck_assert_int_eq(mortise_store_write(s, &c, 1, NULL),
+                             MORTISE_ESTATE);
+            ck_assert_int_eq(
+                mortise_store_head(s, "default", "a", NULL, NULL, NULL),
+                MORTISE_ESTATE);
+            ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+            ck_assert_int_eq(
+                mortise_store_head(s, "default", "a", NULL, NULL, NULL),
+                MORTISE_ENOTFOUND);
+            rv = MORTISE_ENOMEM;
+        }
+    } while (rv == MORTISE_ENOMEM);
+    test_mem_fail_at(-1);
+    ck_assert_int_eq(rv, MORTISE_OK);
+    ck_assert_int_gt(n, 1);
+    mortise_store_close(s);
+    (void)seq;
+}
+END_TEST
+
+/* ---- reading ----------------------------------------------------------- */
+
+static int keep_head(void *ud, const char *tenant, const char *run,
+                     const struct mortise_head *head)
+{
+    struct mortise_head *out = ud;
+
+    ck_assert_str_eq(tenant, "default");
+    ck_assert_str_eq(run, "a");
+    ck_assert_str_eq(head->reason, "");
+    ck_assert_str_eq(head->graph_name, "made");
+    *out = *head;
+    return 0;
+}
+
+struct checkpoints {
+    const char *run;
+    uint64_t next;
+    uint64_t stop_at;
+};
+
+static int check_made(void *ud, const struct mortise_checkpoint *cp)
+{
+    struct checkpoints *c = ud;
+    struct made_commit m;
+
+    make_commit(&m, "default", c->run, c->next, 40);
+    ck_assert_uint_eq(cp->seq, c->next);
+    ck_assert_mem_eq(&cp->id, &m.c.checkpoint.id, 16);
+    ck_assert_mem_eq(&cp->parent, &m.c.checkpoint.parent, 16);
+    ck_assert_uint_eq(cp->time_ms, m.c.checkpoint.time_ms);
+    ck_assert_uint_eq(cp->first_event, m.c.checkpoint.first_event);
+    ck_assert_uint_eq(cp->size, 40);
+    ck_assert_mem_eq(cp->entries, m.entries, 40);
+    return c->next++ == c->stop_at;
+}
+
+/* What was committed is read back, from any checkpoint on. */
+START_TEST(a_run_is_read_back)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_head head;
+    struct mortise_buf where, source;
+    uint8_t digest[MORTISE_DIGEST] = {1};
+
+    commit_up_to(s, "default", "a", 5);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(
+            mortise_store_head(s, "default", "a", keep_head, &head, NULL),
+            MORTISE_OK);
+        ck_assert_uint_eq(head.seq, 5);
+        ck_assert_uint_eq(head.n_pending, 1);
+        for (uint64_t from = 0; from <= 7; from++) {
+            struct checkpoints c = {"a", from != 0 ? from : 1, 0};
+
+            ck_assert_int_eq(mortise_store_checkpoints(s, "default", "a", from,
+                                                       check_made, &c, NULL),
+                             MORTISE_OK);
+            ck_assert_uint_eq(c.next, from > 6 ? from : 6);
+        }
+        ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    }
+    mortise_buf_init(&where, &test_mem);
+    mortise_buf_init(&source, &test_mem);
+    ck_assert_int_eq(mortise_store_graph(s, head.graph, &where, &source, NULL),
+                     MORTISE_OK);
+    ck_assert_str_eq(where.p, "made.yaml");
+    ck_assert_str_eq(source.p, made_graph);
+    ck_assert_int_eq(mortise_store_graph(s, digest, &where, &source, NULL),
+                     MORTISE_ENOTFOUND);
+    mortise_buf_finish(&where);
+    mortise_buf_finish(&source);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* A walk ends when its callback says so, without an error. */
+START_TEST(a_callback_may_end_the_walk)
+{
+    struct mortise_store *s = open_store();
+    struct checkpoints c = {"a", 1, 3};
+
+    commit_up_to(s, "default", "a", 5);
+    ck_assert_int_eq(
+        mortise_store_checkpoints(s, "default", "a", 1, check_made, &c, NULL),
+        MORTISE_OK);
+    ck_assert_uint_eq(c.next, 4);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* What is not there, or another tenant's, is not found (R1). */
+START_TEST(what_is_not_there_is_not_found)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_err err;
+    size_t n = 0;
+
+    commit(s, "default", "a", 1);
+    ck_assert_int_eq(mortise_store_head(s, "other", "a", NULL, NULL, &err),
+                     MORTISE_ENOTFOUND);
+    ck_assert_ptr_nonnull(strstr(err.msg, "no run a"));
+    ck_assert_int_eq(mortise_store_head(s, "default", "", NULL, NULL, NULL),
+                     MORTISE_ENOTFOUND);
+    ck_assert_int_eq(mortise_store_checkpoints(s, "other", "a", 1,
+                                               count_checkpoint, &n, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(n, 0);
+    mortise_store_close(s);
+}
+END_TEST
+
+struct listing {
+    char text[65536];
+    size_t n, stop_at;
+    char last_run[64], last_id[64];
+};
+
+static int list_run(void *ud, const char *tenant, const char *run,
+                    const struct mortise_head *head)
+{
+    struct listing *l = ud;
+
+    (void)head;
+    ck_assert_uint_lt(strlen(l->text), sizeof l->text - 256);
+    sprintf(l->text + strlen(l->text), "[%s|%s]", tenant, run);
+    snprintf(l->last_run, sizeof l->last_run, "%s", run);
+    return ++l->n == l->stop_at;
+}
+
+static int list_request(void *ud, const char *tenant, const char *run,
+                        const struct mortise_pending *p)
+{
+    struct listing *l = ud;
+
+    ck_assert_uint_lt(strlen(l->text), sizeof l->text - 256);
+    sprintf(l->text + strlen(l->text), "[%s|%s|%s %.*s]", tenant, run, p->id,
+            (int)p->payload_size, p->payload);
+    snprintf(l->last_run, sizeof l->last_run, "%s", run);
+    snprintf(l->last_id, sizeof l->last_id, "%s", p->id);
+    return ++l->n == l->stop_at;
+}
+
+/* Every pair of nasty tenant and run is a run of its own, listed under its
+ * tenant and nowhere else, in order of id, and paged without gap or repeat. */
+START_TEST(runs_are_listed_by_tenant)
+{
+    struct mortise_store *s = open_store();
+    static struct listing all, page;
+
+    for (int t = 0; t < N_NASTY; t++)
+        for (int r = 0; r < N_NASTY; r++)
+            if ((t + r) % 3 != 0)
+                commit(s, nasty[t], nasty[r], 1);
+    for (int t = 0; t < N_NASTY; t++) {
+        size_t expected = 0;
+
+        for (int r = 0; r < N_NASTY; r++)
+            expected += (t + r) % 3 != 0;
+        memset(&all, 0, sizeof all);
+        memset(&page, 0, sizeof page);
+        ck_assert_int_eq(
+            mortise_store_runs(s, nasty[t], NULL, list_run, &all, NULL),
+            MORTISE_OK);
+        ck_assert_uint_eq(all.n, expected);
+        while (page.n < expected) {
+            page.stop_at = page.n + 2;
+            ck_assert_int_eq(
+                mortise_store_runs(s, nasty[t],
+                                   page.n != 0 ? page.last_run : NULL, list_run,
+                                   &page, NULL),
+                MORTISE_OK);
+        }
+        ck_assert_str_eq(page.text, all.text);
+    }
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Runs come in order of the bytes of their ids. */
+START_TEST(runs_come_in_order)
+{
+    struct mortise_store *s = open_store();
+    static struct listing l;
+
+    commit(s, "t", "b", 1);
+    commit(s, "t", "aa", 1);
+    commit(s, "t", "a", 1);
+    commit(s, "t2", "a", 1);
+    ck_assert_int_eq(mortise_store_runs(s, "t", NULL, list_run, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_str_eq(l.text, "[t|a][t|aa][t|b]");
+    mortise_store_close(s);
+}
+END_TEST
+
+/* The inbox shows what is open, by tenant, and pages through it. */
+START_TEST(the_inbox_shows_what_is_open)
+{
+    struct mortise_store *s = open_store();
+    static struct listing l;
+
+    commit_up_to(s, "t", "a", 2);
+    commit_up_to(s, "t", "b", 3); /* closed again */
+    commit_up_to(s, "t", "c", 5);
+    commit_up_to(s, "u", "a", 2);
+    ck_assert_int_eq(
+        mortise_store_inbox(s, "t", NULL, NULL, list_request, &l, NULL),
+        MORTISE_OK);
+    ck_assert_str_eq(l.text, "[t|a|q2 {\"seq\":2}][t|c|q5 {\"seq\":5}]");
+    l = (struct listing){.stop_at = 1};
+    ck_assert_int_eq(
+        mortise_store_inbox(s, "t", NULL, NULL, list_request, &l, NULL),
+        MORTISE_OK);
+    ck_assert_int_eq(mortise_store_inbox(s, "t", l.last_run, l.last_id,
+                                         list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_str_eq(l.text, "[t|a|q2 {\"seq\":2}][t|c|q5 {\"seq\":5}]");
+    ck_assert_int_eq(mortise_store_inbox(s, "t", l.last_run, l.last_id,
+                                         list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(l.n, 2);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Deadlines come soonest first, over all tenants, up to the time asked for. */
+START_TEST(deadlines_come_soonest_first)
+{
+    struct mortise_store *s = open_store();
+    static struct listing l;
+
+    commit_up_to(s, "u", "a", 5);
+    commit_up_to(s, "t", "b", 2);
+    commit_up_to(s, "t", "c", 8);
+    commit_up_to(s, "t", "d", 6); /* none open */
+    ck_assert_int_eq(mortise_store_due(s, 1999, list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_str_eq(l.text, "");
+    ck_assert_int_eq(mortise_store_due(s, 5000, list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_str_eq(l.text, "[t|b|q2 {\"seq\":2}][u|a|q5 {\"seq\":5}]");
+    memset(&l, 0, sizeof l);
+    ck_assert_int_eq(mortise_store_due(s, UINT64_MAX, list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(l.n, 3);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* A mark is 0 before it is put, and only grows. */
+START_TEST(marks_only_grow)
+{
+    struct mortise_store *s = open_store();
+    uint64_t v = 7;
+
+    ck_assert_int_eq(mortise_store_mark_get(s, "plugin:x", &v, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(v, 0);
+    ck_assert_int_eq(mortise_store_mark_put(s, "plugin:x", 5, NULL),
+                     MORTISE_OK);
+    ck_assert_int_eq(mortise_store_mark_put(s, "plugin:x", 3, NULL),
+                     MORTISE_OK);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    ck_assert_int_eq(mortise_store_mark_get(s, "plugin:x", &v, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(v, 5);
+    ck_assert_int_eq(mortise_store_mark_get(s, "plugin:", &v, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(v, 0);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Each read copes with every allocation failing, and leaves the store fit. */
+START_TEST(reading_survives_oom)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_buf where, source;
+    static struct listing l;
+    struct made_commit m;
+    uint64_t v;
+    size_t count;
+    int n, rv = MORTISE_OK;
+
+    commit_up_to(s, "default", "a", 5);
+    make_commit(&m, "default", "a", 1, 0);
+    for (int what = 0; what < 7; what++) {
+        for (n = 0;; n++) {
+            mortise_buf_init(&where, &test_mem);
+            mortise_buf_init(&source, &test_mem);
+            memset(&l, 0, sizeof l);
+            count = 0;
+            test_mem_fail_at(n);
+            if (what == 0)
+                rv = mortise_store_head(s, "default", "a", list_run, &l, NULL);
+            if (what == 1)
+                rv = mortise_store_checkpoints(s, "default", "a", 1,
+                                               count_checkpoint, &count, NULL);
+            if (what == 2)
+                rv = mortise_store_runs(s, "default", NULL, list_run, &l, NULL);
+            if (what == 3)
+                rv = mortise_store_inbox(s, "default", NULL, NULL, list_request,
+                                         &l, NULL);
+            if (what == 4)
+                rv = mortise_store_due(s, 99999, list_request, &l, NULL);
+            if (what == 5)
+                rv = mortise_store_graph(s, m.c.checkpoint.graph, &where,
+                                         &source, NULL);
+            if (what == 6)
+                rv = mortise_store_mark_get(s, "x", &v, NULL);
+            mortise_buf_finish(&where);
+            mortise_buf_finish(&source);
+            if (!test_mem_failed())
+                break;
+            ck_assert_int_eq(rv, MORTISE_ENOMEM);
+        }
+        test_mem_fail_at(-1);
+        ck_assert_int_eq(rv, MORTISE_OK);
+        ck_assert_int_gt(n, 0);
+    }
+    mortise_store_close(s);
+}
+END_TEST
+
+/* ---- failed writes ----------------------------------------------------- */
+
+static void watch(void)
+{
+    char state[8192], journaled[8192];
+
+    snprintf(state, sizeof state, "%s/powercut", dir);
+    snprintf(journaled, sizeof journaled, "%s/db", path);
+    powercut_begin(state, path, journaled, NULL);
+}
+
+/* After a failed sync the handle is dead, for reads too, until it is reopened
+ * (R6b). */
+START_TEST(a_failed_sync_leaves_a_dead_handle)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    struct mortise_commit *c = &m.c;
+    struct mortise_err err = {0};
+    uint64_t v;
+
+    commit_up_to(s, "default", "a", 3);
+    watch();
+    ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_OK);
+    powercut_fail("fdatasync:1:EIO:once");
+    make_commit(&m, "default", "a", 4, 40);
+    ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_EIO);
+    ck_assert_ptr_nonnull(strstr(err.msg, "write to the store"));
+    ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_mark_put(s, "m", 1, NULL), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_mark_get(s, "m", &v, NULL), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_runs(s, "default", NULL, NULL, NULL, NULL),
+                     MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_store_head(s, "default", "a", keep_head, &m.c.head, NULL),
+        MORTISE_OK);
+    ck_assert(m.c.head.seq == 3 || m.c.head.seq == 4);
+    commit(s, "default", "a", m.c.head.seq + 1);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* A full disk is called that, and when it has room again the store goes on. */
+START_TEST(a_full_disk_is_called_that)
+{
+    static const char *const specs[] = {"write:1:ENOSPC:always",
+                                        "write:1:short:always"};
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    struct mortise_commit *c = &m.c;
+    struct mortise_err err = {0};
+
+    commit_up_to(s, "default", "a", 3);
+    watch();
+    ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_OK);
+    powercut_fail(specs[_i]);
+    make_commit(&m, "default", "a", 4, 40);
+    ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_ENOSPC);
+    ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_ENOSPC);
+    ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_ENOSPC);
+    powercut_fail(NULL);
+    ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_OK);
+    commit(s, "default", "a", 4);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Marks are the cheapest batches; with the watching on, syncs cost nothing. */
+static void write_batches(uint64_t from, uint64_t to)
+{
+    struct mortise_store *s = open_store();
+
+    for (uint64_t i = from; i <= to; i++)
+        ck_assert_int_eq(mortise_store_mark_put(s, "m", i, NULL), MORTISE_OK);
+    mortise_store_close(s);
+}
+
+static void drop_commit(uint64_t n)
+{
+    struct mortise_buf k;
+
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_commit(&k, n);
+    meddle(&k, NULL, 0);
+    mortise_buf_finish(&k);
+}
+
+/* Of the commit numbers the last 65,536 are kept, and a hole among them is
+ * found if nobody has looked there yet. */
+START_TEST(old_commit_numbers_go)
+{
+    struct reader_store r;
+
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    watch();
+    write_batches(1, 65536 + 300);
+    mortise_store_close(open_store());
+    reads_well(&r);
+    ck_assert_uint_eq(r.first_commit, 301);
+    ck_assert_uint_eq(r.last_commit, 65836);
+    store_reader_free(&r);
+    drop_commit(301);
+    open_refused(MORTISE_ECORRUPT, "commit 301 is missing");
+}
+END_TEST
+
+/* Of what an earlier opening saw whole only the last 4,096 are looked at
+ * again; what was written since, always all. */
+START_TEST(opening_looks_at_what_is_new)
+{
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    watch();
+    write_batches(1, 5000);
+    write_batches(5001, 10000);
+    drop_commit(4990); /* behind the 5,000 that the second opening saw */
+    mortise_store_close(open_store());
+    drop_commit((uint64_t)_i);
+    open_refused(MORTISE_ECORRUPT, "is missing");
+}
+END_TEST
+
+/* ---- the store thread -------------------------------------------------- */
+
+struct answers {
+    pthread_mutex_t lock;
+    size_t n, batches, failed;
+    struct mortise_commit *last; /* answered */
+    bool in_order;
+    int first_error;
+};
+
+static void on_done(void *ud, struct mortise_commit *const *commits, size_t n,
+                    int result, const struct mortise_err *err)
+{
+    struct answers *a = ud;
+    char name[16];
+
+    pthread_mutex_lock(&a->lock);
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    a->in_order = a->in_order && strcmp(name, "mortise-store") == 0 &&
+                  (err != NULL) == (result != MORTISE_OK) && n <= 512;
+    for (size_t i = 0; i < n; i++) {
+        a->in_order = a->in_order && commits[i] > a->last;
+        a->last = commits[i];
+    }
+    a->n += n;
+    a->batches++;
+    if (result != MORTISE_OK)
+        a->failed += n;
+    if (a->first_error == MORTISE_OK)
+        a->first_error = result;
+    pthread_mutex_unlock(&a->lock);
+}
+
+static size_t answered(struct answers *a)
+{
+    size_t n;
+
+    pthread_mutex_lock(&a->lock);
+    n = a->n;
+    pthread_mutex_unlock(&a->lock);
+    return n;
+}
+
+static void wait_for(struct answers *a, size_t n)
+{
+    while (answered(a) < n)
+        usleep(200);
+}
+
+/* What is handed in is written and answered once, in order, in fewer batches
+ * than commits; stopping waits for all of it. */
+START_TEST(the_writer_groups_commits)
+{
+    enum { N = 2000 };
+    struct made_commit *m = calloc(N, sizeof *m);
+    struct answers a = {.lock = PTHREAD_MUTEX_INITIALIZER, .in_order = true};
+    struct mortise_store *s = open_store();
+    struct mortise_writer *w;
+    struct reader_store r;
+
+    ck_assert_int_eq(mortise_writer_start(&w, s, &test_mem, on_done, &a, NULL),
+                     MORTISE_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        char *run = m[i].entries + 4096;
+
+        sprintf(run, "run%llu", (unsigned long long)i % 10);
+        make_commit(&m[i], "default", "", i / 10 + 1, 0);
+        m[i].c.run = run;
+        sprintf(run, "run%llu", (unsigned long long)i % 10);
+        ck_assert_int_eq(mortise_writer_submit(w, &m[i].c, NULL), MORTISE_OK);
+    }
+    mortise_writer_stop(w);
+    ck_assert_uint_eq(a.n, N);
+    ck_assert_uint_eq(a.failed, 0);
+    ck_assert_uint_lt(a.batches, N / 2);
+    ck_assert(a.in_order);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(m[i].c.result, MORTISE_OK);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(r.n_runs, 10);
+    for (size_t i = 0; i < r.n_runs; i++)
+        ck_assert_uint_eq(r.runs[i].seq, N / 10);
+    ck_assert_uint_eq(r.last_commit, a.batches);
+    store_reader_free(&r);
+    free(m);
+}
+END_TEST
+
+/* A lone run commits on its own thread, but never past what is queued. */
+START_TEST(the_writer_writes_inline_when_quiet)
+{
+    enum { N = 300 };
+    struct made_commit *m = calloc(N, sizeof *m);
+    struct answers a = {.lock = PTHREAD_MUTEX_INITIALIZER, .in_order = true};
+    struct mortise_store *s = open_store();
+    struct mortise_writer *w;
+    size_t submitted = 0, inlined = 0;
+
+    ck_assert_int_eq(mortise_writer_start(&w, s, &test_mem, on_done, &a, NULL),
+                     MORTISE_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        struct mortise_commit *c = &m[i].c;
+        int rv = MORTISE_EIO;
+
+        make_commit(&m[i], "default", "a", i + 1, 0);
+        if (i % 3 != 0 && mortise_writer_inline(w, &c, 1, &rv, NULL)) {
+            ck_assert_int_eq(rv, MORTISE_OK);
+            ck_assert_int_eq(c->result, MORTISE_OK);
+            inlined++;
+        } else {
+            ck_assert_int_eq(mortise_writer_submit(w, c, NULL), MORTISE_OK);
+            submitted++;
+        }
+        if (i % 5 == 0)
+            wait_for(&a, submitted);
+    }
+    mortise_writer_stop(w);
+    ck_assert_uint_eq(a.n, submitted);
+    ck_assert_uint_gt(inlined, 0);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(m[i].c.result, MORTISE_OK);
+    mortise_store_close(s);
+    free(m);
+}
+END_TEST
+
+/* After a failed write everything handed in gets the error, inline too, until
+ * the store was reopened and the writer reset. */
+START_TEST(the_writer_stops_at_a_failed_write)
+{
+    enum { N = 50 };
+    struct made_commit *m = calloc(N + 1, sizeof *m);
+    struct mortise_commit *c = &m[N].c;
+    struct answers a = {.lock = PTHREAD_MUTEX_INITIALIZER, .in_order = true};
+    struct mortise_store *s = open_store();
+    struct mortise_writer *w;
+    struct mortise_err err = {0};
+    struct mortise_head head;
+    int rv;
+
+    commit(s, "default", "a", 1);
+    watch();
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    powercut_fail("sync:1:EIO:once");
+    ck_assert_int_eq(mortise_writer_start(&w, s, &test_mem, on_done, &a, NULL),
+                     MORTISE_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        make_commit(&m[i], "default", "a", i + 2, 10);
+        ck_assert_int_eq(mortise_writer_submit(w, &m[i].c, NULL), MORTISE_OK);
+        if (i % 10 == 0)
+            wait_for(&a, i + 1);
+    }
+    wait_for(&a, N);
+    ck_assert_uint_eq(a.failed, N);
+    ck_assert_int_eq(a.first_error, MORTISE_EIO);
+    while (!mortise_writer_inline(w, &c, 1, &rv, &err))
+        usleep(200);
+    ck_assert_int_eq(rv, MORTISE_EIO);
+    ck_assert_ptr_nonnull(strstr(err.msg, "write to the store"));
+
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    mortise_writer_reset(w);
+    ck_assert_int_eq(
+        mortise_store_head(s, "default", "a", keep_head, &head, NULL),
+        MORTISE_OK);
+    make_commit(&m[N], "default", "a", head.seq + 1, 10);
+    ck_assert(mortise_writer_inline(w, &c, 1, &rv, &err));
+    ck_assert_int_eq(rv, MORTISE_OK);
+    ck_assert_int_eq(c->result, MORTISE_OK);
+    ck_assert(a.in_order);
+    mortise_writer_stop(w);
+    mortise_store_close(s);
+    free(m);
+}
+END_TEST
+
+/* Starting and handing in cope with every allocation failing. */
+START_TEST(the_writer_survives_oom)
+{
+    struct answers a = {.lock = PTHREAD_MUTEX_INITIALIZER, .in_order = true};
+    struct mortise_store *s = open_store();
+    struct mortise_writer *w = NULL;
+    struct made_commit m;
+    int n = 0, rv;
+
+    commit(s, "default", "warm", 1); /* the store has its buffers */
+    do {
+        test_mem_fail_at(n++);
+        rv = mortise_writer_start(&w, s, &test_mem, on_done, &a, NULL);
+        ck_assert_int_eq(w == NULL, rv != MORTISE_OK);
+    } while (rv == MORTISE_ENOMEM);
+    ck_assert_int_gt(n, 1);
+    make_commit(&m, "default", "a", 1, 0);
+    test_mem_fail_at(0);
+    ck_assert_int_eq(mortise_writer_submit(w, &m.c, NULL), MORTISE_ENOMEM);
+    test_mem_fail_at(-1);
+    ck_assert_int_eq(mortise_writer_submit(w, &m.c, NULL), MORTISE_OK);
+    mortise_writer_stop(w);
+    mortise_writer_stop(NULL);
+    ck_assert_uint_eq(a.n, 1);
+    ck_assert_uint_eq(a.failed, 0);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* Reads go on beside the writer and see whole commits. */
+START_TEST(reads_beside_the_writer_see_whole_commits)
+{
+    enum { N = 400 };
+    struct made_commit *m = calloc(N, sizeof *m);
+    struct answers a = {.lock = PTHREAD_MUTEX_INITIALIZER, .in_order = true};
+    struct mortise_store *s = open_store();
+    struct mortise_writer *w;
+    static struct listing l;
+    uint64_t seen = 0;
+
+    commit(s, "default", "a", 1);
+    ck_assert_int_eq(mortise_writer_start(&w, s, &test_mem, on_done, &a, NULL),
+                     MORTISE_OK);
+    for (uint64_t i = 0; i < N; i++) {
+        make_commit(&m[i], "default", "a", i + 2, 40);
+        ck_assert_int_eq(mortise_writer_submit(w, &m[i].c, NULL), MORTISE_OK);
+    }
+    while (seen < N + 1) {
+        struct checkpoints c = {"a", 1, 0};
+
+        ck_assert_int_eq(mortise_store_checkpoints(s, "default", "a", 1,
+                                                   check_made, &c, NULL),
+                         MORTISE_OK);
+        ck_assert_uint_ge(c.next - 1, seen);
+        seen = c.next - 1;
+        memset(&l, 0, sizeof l);
+        ck_assert_int_eq(
+            mortise_store_due(s, UINT64_MAX, list_request, &l, NULL),
+            MORTISE_OK);
+        ck_assert_uint_le(l.n, 1);
+    }
+    mortise_writer_stop(w);
+    mortise_store_close(s);
+    free(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("store");
+    TCase *tc = tcase_create("store");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, keys_are_what_they_were);
+    tcase_add_test(tc, values_are_what_they_were);
+    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 7);
+    tcase_add_test(tc, values_round_trip);
+    tcase_add_test(tc, no_two_names_share_a_key);
+    tcase_add_test(tc, a_new_store_is_private_and_stamped);
+    tcase_add_test(tc, the_epoch_grows_with_openings_that_write);
+    tcase_add_test(tc, open_survives_oom);
+    tcase_add_test(tc, a_store_needs_a_place);
+    tcase_add_test(tc, another_process_is_told_the_pid);
+    tcase_add_test(tc, the_same_process_is_refused_too);
+    tcase_add_test(tc, two_stores_in_one_process);
+    tcase_add_test(tc, a_newer_store_is_left_untouched);
+    tcase_add_test(tc, a_later_format_that_allows_us_is_read);
+    tcase_add_test(tc, a_strange_stamp_is_corrupt);
+    tcase_add_test(tc, the_stamp_in_the_database_counts_too);
+    tcase_add_test(tc, a_lost_database_is_not_replaced);
+    tcase_add_loop_test(tc, a_hole_in_the_commits_is_corrupt, 1, 6);
+    tcase_add_test(tc, records_without_commits_are_corrupt);
+    tcase_add_test(tc, a_flipped_byte_in_the_log_is_corrupt);
+    tcase_add_test(tc, a_flipped_byte_in_a_table_is_corrupt);
+    tcase_add_loop_test(tc, a_missing_checkpoint_is_corrupt, 1, 6);
+    tcase_add_test(tc, a_commit_needs_the_head_it_expects);
+    tcase_add_test(tc, a_batch_leaves_out_what_conflicts);
+    tcase_add_test(tc, a_batch_of_conflicts_writes_nothing);
+    tcase_add_test(tc, a_name_too_long_is_refused);
+    tcase_add_test(tc, a_small_commit_costs_little);
+    tcase_add_test(tc, writing_survives_oom);
+    tcase_add_test(tc, a_run_is_read_back);
+    tcase_add_test(tc, a_callback_may_end_the_walk);
+    tcase_add_test(tc, what_is_not_there_is_not_found);
+    tcase_add_test(tc, runs_are_listed_by_tenant);
+    tcase_add_test(tc, runs_come_in_order);
+    tcase_add_test(tc, the_inbox_shows_what_is_open);
+    tcase_add_test(tc, deadlines_come_soonest_first);
+    tcase_add_test(tc, marks_only_grow);
+    tcase_add_test(tc, reading_survives_oom);
+    tcase_add_test(tc, a_failed_sync_leaves_a_dead_handle);
+    tcase_add_loop_test(tc, a_full_disk_is_called_that, 0, 2);
+    tcase_add_test(tc, old_commit_numbers_go);
+    tcase_add_loop_test(tc, opening_looks_at_what_is_new, 5000, 5002);
+    tcase_add_test(tc, the_writer_groups_commits);
+    tcase_add_test(tc, the_writer_writes_inline_when_quiet);
+    tcase_add_test(tc, the_writer_stops_at_a_failed_write);
+    tcase_add_test(tc, the_writer_survives_oom);
+    tcase_add_test(tc, reads_beside_the_writer_see_whole_commits);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
