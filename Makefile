@@ -4,6 +4,7 @@
 #   make demo       the triage graph: run, kill -9, approve, resume
 #   make check      everything that must hold, as CI runs it
 #   make unit       the test programs alone; ONLY="yaml cli" some of them
+#   make programs   build them all and run none
 #   make asan       the test suite under AddressSanitizer and UBSan
 #   make tsan       ... under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
@@ -64,7 +65,7 @@ comma := ,
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check unit demo bench asan tsan valgrind mutants headers format \
+.PHONY: all check unit programs demo bench asan tsan valgrind mutants headers format \
         lint install clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -93,7 +94,7 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
-$(B)/tests/test_cli: $(B)/libcli.a
+$(B)/tests/test_cli $(B)/tests/test_cli_parts: $(B)/libcli.a
 $(B)/tests/%: $(B)/tests/%.o $(LIB_OBJ) $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -160,7 +161,17 @@ ALONE := cli docs kill
 
 AGAIN := $(MAKE) --no-print-directory
 
-unit: all $(TESTS)
+# Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
+TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
+$(B)/tests/plugins/%.so: tests/plugins/%.c $(HEADERS)
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $< \
+	    $(shell cat tests/plugins/$*.libs 2>/dev/null)
+
+programs: all $(TESTS) $(TEST_PLUGINS)
+
+unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
 check: unit headers
@@ -177,7 +188,7 @@ asan:
 tsan:
 	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) unit
 
-valgrind: all $(TESTS)
+valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
 	    --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
 	    $(filter-out $(ALONE:%=$(B)/tests/test_%),$(TESTS))
