@@ -1,0 +1,46 @@
+/* test_utf8.c -- UTF-8, strictly. */
+#include <check.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "lib/test.h"
+
+/* Overlong forms, surrogates, what lies beyond Unicode and what is cut short
+ * are no characters; everything else goes there and back. */
+START_TEST(utf8_is_strict)
+{
+    static const char *const bad[] = {
+        "\xC0\x80",         "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+        "\xF0\x80\x80\x80", "\x80",         "\xE2\x82",     "\xFF"};
+    char text[4];
+    uint32_t back;
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert(!mortise_utf8_valid(bad[i], strlen(bad[i])));
+    for (uint32_t cp = 0; cp < 0x110000; cp++) {
+        size_t n = mortise_utf8_encode(text, cp);
+        bool whole = n != 0 && mortise_utf8_decode(text, text + n, &back) == n;
+
+        if (whole != (cp < 0xD800 || cp >= 0xE000) || (whole && back != cp))
+            ck_abort_msg("U+%04X", cp);
+    }
+    ck_assert_uint_eq(mortise_utf8_encode(text, 0x110000), 0);
+    ck_assert_uint_eq(mortise_utf8_count("a\xC3\xA9\xF0\x9F\x98\x80", 7), 3);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("utf8");
+    TCase *tc = tcase_create("utf8");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, utf8_is_strict);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
