@@ -1,0 +1,120 @@
+/* regex.c -- regular expressions that always end.
+ *
+ * CEL's `matches` and JSON Schema's `pattern` come from files and are held
+ * against data from anywhere; PCRE2 backtracks, and for some pairs that takes
+ * as good as forever.  So a search is bounded in steps (MATCH_LIMIT), depth and
+ * memory; what passes a bound is an error, never "no match" and never a hang.
+ *
+ * The dialect leans towards RE2, for which CEL is written: `$` is the end of
+ * the text alone, `.` and classes see code points, `\d` and `\w` are ASCII,
+ * \C does not exist.
+ *
+ * All of PCRE2's memory comes from arenas, where freeing does nothing, so that
+ * a compiled expression needs no destructor.
+ */
+#include "base/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+enum { MATCH_LIMIT = 200000, DEPTH_LIMIT = 2000, HEAP_LIMIT_KIB = 4096 };
+
+struct mortise_regex {
+    pcre2_code *code;
+};
+
+static void *from_arena(PCRE2_SIZE n, void *arena)
+{
+    return mortise_arena_alloc(arena, n);
+}
+
+static void to_arena(void *p, void *arena)
+{
+    (void)p;
+    (void)arena;
+}
+
+int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
+                          const char *pattern, size_t n, size_t *offset,
+                          struct mortise_err *err)
+{
+    pcre2_general_context *general =
+        pcre2_general_context_create(from_arena, to_arena, a);
+    struct mortise_regex *re = mortise_arena_alloc(a, sizeof *re);
+    pcre2_compile_context *context;
+    PCRE2_UCHAR words[160];
+    PCRE2_SIZE at = 0;
+    int code = 0;
+
+    *out = NULL;
+    if (general == NULL || re == NULL)
+        return mortise_nomem(err);
+    context = pcre2_compile_context_create(general);
+    if (context == NULL)
+        return mortise_nomem(err);
+    re->code = pcre2_compile((PCRE2_SPTR)pattern, n,
+                             PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+                                 PCRE2_NEVER_BACKSLASH_C,
+                             &code, &at, context);
+    if (offset != NULL)
+        *offset = at < n ? at : n;
+    if (re->code != NULL) {
+        *out = re;
+        return MORTISE_OK;
+    }
+    if (code == PCRE2_ERROR_HEAP_FAILED)
+        return mortise_nomem(err);
+    pcre2_get_error_message(code, words, sizeof words);
+    return mortise_fail(err, MORTISE_EINVAL, "not a regular expression: %s",
+                        (char *)words);
+}
+
+/* What PCRE2 said, in our words. */
+static int search_result(int rv, bool *found, struct mortise_err *err)
+{
+    PCRE2_UCHAR words[160];
+
+    *found = rv >= 0;
+    switch (rv) {
+    case PCRE2_ERROR_NOMATCH:
+        return MORTISE_OK;
+    case PCRE2_ERROR_MATCHLIMIT:
+    case PCRE2_ERROR_DEPTHLIMIT:
+    case PCRE2_ERROR_HEAPLIMIT:
+        return mortise_fail(err, MORTISE_ELIMIT,
+                            "the regular expression takes too many steps "
+                            "on this text");
+    case PCRE2_ERROR_NOMEMORY:
+        return mortise_nomem(err);
+    default:
+        if (rv >= 0)
+            return MORTISE_OK;
+        pcre2_get_error_message(rv, words, sizeof words);
+        return mortise_fail(err, MORTISE_EINVAL, "regular expression: %s",
+                            (char *)words);
+    }
+}
+
+int mortise_regex_search(const struct mortise_regex *re, const char *s,
+                         size_t n, struct mortise_arena *scratch, bool *found,
+                         struct mortise_err *err)
+{
+    pcre2_general_context *general =
+        pcre2_general_context_create(from_arena, to_arena, scratch);
+    pcre2_match_context *context;
+    pcre2_match_data *data;
+
+    *found = false;
+    if (general == NULL)
+        return mortise_nomem(err);
+    context = pcre2_match_context_create(general);
+    data = pcre2_match_data_create(1, general);
+    if (context == NULL || data == NULL)
+        return mortise_nomem(err);
+    pcre2_set_match_limit(context, MATCH_LIMIT);
+    pcre2_set_depth_limit(context, DEPTH_LIMIT);
+    pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+    return search_result(
+        pcre2_match(re->code, (PCRE2_SPTR)s, n, 0, 0, data, context), found,
+        err);
+}
