@@ -46,7 +46,8 @@ struct mortise_cel_env {
 /* The result as JSON, a new reference.  Evaluation errors (no such key,
  * overflow, division by zero, no such overload, cost) are MORTISE_EINVAL, or
  * MORTISE_ELIMIT for the cost bound; `where` (may be NULL) gets the place.  A
- * result that JSON has no form for (bytes, uint beyond int64, NaN) is an error. */
+ * result that JSON has no form for (bytes, uint beyond int64, NaN) is an error.
+ */
 int mortise_cel_eval(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, json_t **out,
                      struct mortise_cel_where *where, struct mortise_err *err);
@@ -58,6 +59,10 @@ int mortise_cel_test(const struct mortise_cel *prog,
 
 /* Bit i: the program mentions scope->names[i] (for the first 32). */
 uint32_t mortise_cel_uses(const struct mortise_cel *prog);
+
+/* Whether the checker saw any way for the result to be a bool: a condition for
+ * which there is none can be refused when it is compiled. */
+bool mortise_cel_may_be_bool(const struct mortise_cel *prog);
 
 /* When the program is nothing but a path of member selections and constant
  * indexes from a name (scratch.a["b"][0]), its text; else NULL. */

@@ -1,0 +1,383 @@
+/* cel.c -- programs: compiled once, evaluated often.
+ *
+ * Text becomes a tree (lex.c, parse.c), its names become places and its types
+ * are judged (check.c), and then the tree is walked for each evaluation
+ * (eval.c, func.c, value.c).  Here is what the outside sees: JSON in, JSON
+ * out, errors as words with a place.
+ *
+ * A program lives in the arena of whoever compiles it and never changes.  An
+ * evaluation has its own arena on the stack, which allocates nothing until a
+ * string, list or map is made: a condition over scalars touches no heap.
+ */
+#include "cel/cel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "cel/eval.h"
+#include "json/path.h"
+
+enum { DEFAULT_COST = 1000000 };
+
+int mortise_cel_fail(const struct mortise_cel_source *src, int code,
+                     size_t offset, size_t length, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (src->where != NULL)
+        *src->where = (struct mortise_cel_where){offset, length};
+    va_start(ap, fmt);
+    mortise_vfail(src->err, code, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+/* ---- compiling ------------------------------------------------------- */
+
+static int take_text(struct mortise_cel_source *src, const char *text, size_t n)
+{
+    uint32_t cp;
+
+    if (n > MORTISE_CEL_TEXT_MAX)
+        return mortise_cel_fail(src, MORTISE_EINVAL, 0, n,
+                                "an expression has at most %d bytes",
+                                MORTISE_CEL_TEXT_MAX);
+    for (size_t i = 0, step; i < n; i += step) {
+        step = mortise_utf8_decode(text + i, text + n, &cp);
+        if (step == 0)
+            return mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
+                                    "this byte is not UTF-8");
+    }
+    src->text = mortise_arena_strndup(src->arena, text, n);
+    src->n = n;
+    return src->text != NULL ? MORTISE_OK : mortise_nomem(src->err);
+}
+
+/* The names, for messages at evaluation. */
+static int take_names(struct mortise_cel *prog, struct mortise_arena *a,
+                      const struct mortise_cel_scope *scope,
+                      struct mortise_err *err)
+{
+    prog->names = mortise_arena_alloc(a, scope->n * sizeof *prog->names);
+    if (prog->names == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < scope->n; i++) {
+        prog->names[i].name = mortise_arena_strdup(a, scope->names[i].name);
+        if (prog->names[i].name == NULL)
+            return mortise_nomem(err);
+    }
+    return MORTISE_OK;
+}
+
+static uint32_t uses_of(const struct mortise_cel_node *n)
+{
+    uint32_t bits = 0;
+
+    if (n->op == MORTISE_CEL_NAME && n->u.index < 32)
+        bits = 1u << n->u.index;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (n->kids[i] != NULL)
+            bits |= uses_of(n->kids[i]);
+    return bits;
+}
+
+static void spell_key(struct mortise_buf *b, struct mortise_cel_text key)
+{
+    mortise_buf_puts(b, "[\"");
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] == '"' || key.p[i] == '\\')
+            mortise_buf_put(b, "\\", 1);
+        mortise_buf_put(b, key.p + i, 1);
+    }
+    mortise_buf_puts(b, "\"]");
+}
+
+/* Append one step of a path; false when it is none. */
+static bool spell_step(struct mortise_buf *b, const struct mortise_cel_node *n)
+{
+    const struct mortise_cel_value *v;
+
+    if (n->op == MORTISE_CEL_SELECT) {
+        spell_key(b, n->u.name);
+        return true;
+    }
+    v = &n->kids[1]->u.constant;
+    if (n->op != MORTISE_CEL_INDEX || n->kids[1]->op != MORTISE_CEL_CONST)
+        return false;
+    if (v->kind == MORTISE_CEL_STRING)
+        spell_key(b, (struct mortise_cel_text){v->u.s.p, v->u.s.n});
+    else if (v->kind == MORTISE_CEL_INT && v->u.i >= 0)
+        mortise_buf_printf(b, "[%lld]", (long long)v->u.i);
+    else
+        return false;
+    return true;
+}
+
+/* The steps down to a node, from its name on; false when it is no path. */
+static bool spell_path(struct mortise_buf *b, const struct mortise_cel *prog,
+                       const struct mortise_cel_node *n)
+{
+    if (n->op == MORTISE_CEL_NAME) {
+        mortise_buf_puts(b, prog->names[n->u.index].name);
+        return true;
+    }
+    return (n->op == MORTISE_CEL_SELECT || n->op == MORTISE_CEL_INDEX) &&
+           spell_path(b, prog, n->kids[0]) && spell_step(b, n);
+}
+
+/* path.c judges what we spelled, and spells it canonically. */
+static int find_path(struct mortise_cel *prog, struct mortise_arena *a,
+                     struct mortise_err *err)
+{
+    struct mortise_path path;
+    struct mortise_buf b;
+    int rv = MORTISE_EINVAL;
+
+    mortise_buf_init(&b, a->mem);
+    if (spell_path(&b, prog, prog->root))
+        rv = b.failed ? MORTISE_ENOMEM
+                      : mortise_path_parse(&path, a, b.p, b.n, NULL);
+    mortise_buf_finish(&b);
+    if (rv == MORTISE_OK)
+        prog->path = path.text;
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
+}
+
+int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
+                        const char *text, size_t n,
+                        const struct mortise_cel_scope *scope,
+                        struct mortise_cel_where *where,
+                        struct mortise_err *err)
+{
+    struct mortise_cel_source src = {.arena = a, .where = where, .err = err};
+    struct mortise_cel *prog = mortise_arena_alloc(a, sizeof *prog);
+    struct mortise_cel_node *root = NULL;
+    int rv;
+
+    *out = NULL;
+    if (where != NULL)
+        *where = (struct mortise_cel_where){0, 0};
+    if (prog == NULL)
+        return mortise_nomem(err);
+    prog->mem = a->mem;
+    rv = take_text(&src, text, n);
+    if (rv == MORTISE_OK)
+        rv = take_names(prog, a, scope, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cel_parse(&src, &root);
+    if (rv == MORTISE_OK)
+        rv = mortise_cel_check(&src, root, scope, &prog->n_slots, &prog->kinds);
+    if (rv != MORTISE_OK)
+        return rv;
+    prog->root = root;
+    prog->uses = uses_of(root);
+    rv = find_path(prog, a, err);
+    if (rv == MORTISE_OK)
+        *out = prog;
+    return rv;
+}
+
+uint32_t mortise_cel_uses(const struct mortise_cel *prog)
+{
+    return prog->uses;
+}
+
+const char *mortise_cel_as_path(const struct mortise_cel *prog)
+{
+    return prog->path;
+}
+
+bool mortise_cel_may_be_bool(const struct mortise_cel *prog)
+{
+    return (prog->kinds & 1u << MORTISE_CEL_BOOL) != 0;
+}
+
+/* ---- words ----------------------------------------------------------- */
+
+const char *mortise_cel_symbol(unsigned op)
+{
+    switch (op) {
+    case MORTISE_CEL_ADD:
+        return "+";
+    case MORTISE_CEL_NEGATE:
+    case MORTISE_CEL_SUBTRACT:
+        return "-";
+    case MORTISE_CEL_MULTIPLY:
+        return "*";
+    case MORTISE_CEL_DIVIDE:
+        return "/";
+    case MORTISE_CEL_MODULO:
+        return "%";
+    case MORTISE_CEL_LT:
+        return "<";
+    case MORTISE_CEL_LE:
+        return "<=";
+    case MORTISE_CEL_GT:
+        return ">";
+    case MORTISE_CEL_GE:
+        return ">=";
+    case MORTISE_CEL_IN:
+        return "in";
+    default:
+        return "!";
+    }
+}
+
+/* "no such overload: size(int)", "... string > int", "... -bool". */
+static int say_overload(const struct mortise_cel_fault *f,
+                        struct mortise_err *err)
+{
+    const char *x = mortise_cel_kind_name(f->x);
+    const char *y = f->y < MORTISE_CEL_KINDS ? mortise_cel_kind_name(f->y) : "";
+
+    if (f->at->op == MORTISE_CEL_CALL)
+        return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s(%s%s%s)",
+                            f->at->u.call.name.p, x, *y != '\0' ? ", " : "", y);
+    if (*y == '\0')
+        return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s%s",
+                            mortise_cel_symbol(f->at->op), x);
+    return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s %s %s", x,
+                        mortise_cel_symbol(f->at->op), y);
+}
+
+static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
+{
+    int n = f->n_name < 100 ? (int)f->n_name : 100;
+
+    if (f->kind == MORTISE_CEL_UNSET)
+        return mortise_fail(err, MORTISE_EINVAL, "'%.*s' is not set here", n,
+                            f->name);
+    if (f->name == NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "no such key");
+    return mortise_fail(err, MORTISE_EINVAL, "no such key: '%.*s'", n, f->name);
+}
+
+/* Faults about kinds. */
+static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
+{
+    const char *x = mortise_cel_kind_name(f->x);
+
+    switch (f->kind) {
+    case MORTISE_CEL_NOT_BOOL:
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a condition is a bool, this is %s", x);
+    case MORTISE_CEL_NO_MEMBERS:
+        return mortise_fail(err, MORTISE_EINVAL, "%s has no members", x);
+    case MORTISE_CEL_KEY_KIND:
+        return mortise_fail(err, MORTISE_EINVAL, "a map's key cannot be %s", x);
+    case MORTISE_CEL_CONVERT:
+        return mortise_fail(err, MORTISE_EINVAL, "this %s is no %s", x,
+                            mortise_cel_kind_name(f->y));
+    default:
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the result holds %s that JSON has no form for", x);
+    }
+}
+
+int mortise_cel_report(const struct mortise_cel_ctx *c,
+                       struct mortise_cel_where *where, struct mortise_err *err)
+{
+    static const struct {
+        int code;
+        const char *words;
+    } plain[] = {
+        [MORTISE_CEL_OVERFLOW] = {MORTISE_EINVAL, "integer overflow"},
+        [MORTISE_CEL_BY_ZERO] = {MORTISE_EINVAL, "division by zero"},
+        [MORTISE_CEL_NO_INDEX] = {MORTISE_EINVAL, "index out of bounds"},
+        [MORTISE_CEL_BAD_INDEX] = {MORTISE_EINVAL,
+                                   "a list's index is a whole number"},
+        [MORTISE_CEL_KEY_TWICE] = {MORTISE_EINVAL,
+                                   "the same key twice in one map"},
+        [MORTISE_CEL_NOT_UTF8] = {MORTISE_EINVAL, "these bytes are not UTF-8"},
+        [MORTISE_CEL_NOT_JSON_KEY] =
+            {MORTISE_EINVAL, "the result holds a map whose keys are not all "
+                             "strings, which JSON has no form for"},
+        [MORTISE_CEL_REGEX] = {MORTISE_EINVAL, "not a regular expression"},
+        [MORTISE_CEL_COST] = {MORTISE_ELIMIT,
+                              "the expression passes its cost limit"},
+        [MORTISE_CEL_STEPS] = {MORTISE_ELIMIT,
+                               "the regular expression takes too many steps "
+                               "on this text"},
+        [MORTISE_CEL_DEPTH] = {MORTISE_ELIMIT, "values nest too deeply"},
+        [MORTISE_CEL_MEMORY] = {MORTISE_ENOMEM, "out of memory"},
+    };
+    const struct mortise_cel_fault *f = &c->fault;
+
+    if (where != NULL && f->at != NULL)
+        *where = (struct mortise_cel_where){f->at->offset, f->at->length};
+    switch (f->kind) {
+    case MORTISE_CEL_FINE:
+        return MORTISE_OK;
+    case MORTISE_CEL_OVERLOAD:
+        return say_overload(f, err);
+    case MORTISE_CEL_NO_KEY:
+    case MORTISE_CEL_UNSET:
+        return say_named(f, err);
+    case MORTISE_CEL_NOT_BOOL:
+    case MORTISE_CEL_NO_MEMBERS:
+    case MORTISE_CEL_KEY_KIND:
+    case MORTISE_CEL_CONVERT:
+    case MORTISE_CEL_NOT_JSON:
+        return say_kinds(f, err);
+    default:
+        return mortise_fail(err, plain[f->kind].code, "%s",
+                            plain[f->kind].words);
+    }
+}
+
+/* ---- evaluating ------------------------------------------------------ */
+
+static void begin(const struct mortise_cel *prog,
+                  const struct mortise_cel_env *env, struct mortise_arena *a,
+                  struct mortise_cel_ctx *c)
+{
+    mortise_arena_init(a, prog->mem);
+    *c = (struct mortise_cel_ctx){.left = env->cost_limit != 0 ? env->cost_limit
+                                                               : DEFAULT_COST,
+                                  .arena = a};
+}
+
+int mortise_cel_eval(const struct mortise_cel *prog,
+                     const struct mortise_cel_env *env, json_t **out,
+                     struct mortise_cel_where *where, struct mortise_err *err)
+{
+    struct mortise_cel_inputs in = {.json = env->values};
+    struct mortise_cel_value v;
+    struct mortise_cel_ctx c;
+    struct mortise_arena a;
+    int rv;
+
+    *out = NULL;
+    begin(prog, env, &a, &c);
+    if (mortise_cel_run(prog, &in, &c, &v) && !mortise_cel_to_json(&c, &v, out))
+        c.fault.at = prog->root;
+    rv = mortise_cel_report(&c, where, err);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
+int mortise_cel_test(const struct mortise_cel *prog,
+                     const struct mortise_cel_env *env, bool *out,
+                     struct mortise_cel_where *where, struct mortise_err *err)
+{
+    struct mortise_cel_inputs in = {.json = env->values};
+    struct mortise_cel_value v;
+    struct mortise_cel_ctx c;
+    struct mortise_arena a;
+    int rv;
+
+    *out = false;
+    begin(prog, env, &a, &c);
+    if (mortise_cel_run(prog, &in, &c, &v)) {
+        *out = v.kind == MORTISE_CEL_BOOL && v.u.b;
+        if (v.kind != MORTISE_CEL_BOOL) {
+            mortise_cel_fault(&c, MORTISE_CEL_NOT_BOOL);
+            c.fault.x = v.kind;
+            c.fault.at = prog->root;
+        }
+    }
+    rv = mortise_cel_report(&c, where, err);
+    mortise_arena_finish(&a);
+    return rv;
+}

@@ -1,0 +1,685 @@
+/* check.c -- what an expression's names, members, calls and types can be.
+ *
+ * The evaluator trusts this pass for places (which name, which slot, which
+ * function) and for nothing else: values are judged again by what they are.
+ * What is refused here is what no value could repair:
+ *
+ *   (1) names that are not in scope, functions that do not exist, members
+ *       that a closed schema does not list;
+ *   (2) operands of kinds for which the operator has no meaning, where the
+ *       text itself or a schema says which kinds those are;
+ *   (3) `==` and `!=` between kinds that are never equal, where a schema says
+ *       so.  CEL compares anything with anything, so without a schema it is
+ *       left alone, and null may always be compared.
+ *
+ * A type here is the set of kinds that may come, and the schema it came from.
+ */
+#include "cel/ast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+#define BIT(kind) (1u << (kind))
+
+enum {
+    INT = BIT(MORTISE_CEL_INT),
+    UINT = BIT(MORTISE_CEL_UINT),
+    DOUBLE = BIT(MORTISE_CEL_DOUBLE),
+    NUMBER = INT | UINT | DOUBLE,
+    BOOL = BIT(MORTISE_CEL_BOOL),
+    STRING = BIT(MORTISE_CEL_STRING),
+    BYTES = BIT(MORTISE_CEL_BYTES),
+    LIST = BIT(MORTISE_CEL_LIST),
+    MAP = BIT(MORTISE_CEL_MAP),
+    KEY = BOOL | INT | UINT | STRING,
+    ANY = BIT(MORTISE_CEL_KINDS) - 1
+};
+
+struct type {
+    unsigned kinds;
+    const struct mortise_schema *schema; /* or NULL */
+};
+
+/* A macro's variable, while its body is checked. */
+struct local {
+    const struct local *up;
+    struct mortise_cel_text name;
+    uint32_t slot;
+    struct type type;
+};
+
+struct checker {
+    const struct mortise_cel_source *src;
+    const struct mortise_cel_scope *scope;
+    uint32_t n_live, n_slots;
+};
+
+static int check(struct checker *c, struct mortise_cel_node *n,
+                 const struct local *locals, struct type *out);
+
+/* ---- words ----------------------------------------------------------- */
+
+static int fail_at(const struct checker *c, const struct mortise_cel_node *n,
+                   const char *fmt, ...) MORTISE_PRINTF(3, 4);
+
+static int fail_at(const struct checker *c, const struct mortise_cel_node *n,
+                   const char *fmt, ...)
+{
+    char words[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    return mortise_cel_fail(c->src, MORTISE_EINVAL, n->offset, n->length, "%s",
+                            words);
+}
+
+/* "no name 'x'", and what was perhaps meant. */
+static int fail_unknown(const struct checker *c,
+                        const struct mortise_cel_node *n, const char *what,
+                        const char *name, const char *near)
+{
+    if (near == NULL)
+        return fail_at(c, n, "unknown %s '%s'", what, name);
+    return fail_at(c, n, "unknown %s '%s', did you mean '%s'?", what, name,
+                   near);
+}
+
+struct words {
+    char text[128];
+};
+
+/* "string", "string or null". */
+static struct words kinds_text(unsigned kinds)
+{
+    struct words w = {""};
+    size_t n = 0;
+
+    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++)
+        if (kinds & BIT(k))
+            n += (size_t)snprintf(
+                w.text + n, sizeof w.text - n, "%s%s", n > 0 ? " or " : "",
+                k == MORTISE_CEL_NULL ? "null" : mortise_cel_kind_name(k));
+    return w;
+}
+
+/* Some of these kinds must be possible. */
+static int need(const struct checker *c, const struct mortise_cel_node *n,
+                struct type t, unsigned kinds, const char *who)
+{
+    if (t.kinds & kinds)
+        return MORTISE_OK;
+    return fail_at(c, n, "%s needs %s, this is %s", who, kinds_text(kinds).text,
+                   kinds_text(t.kinds).text);
+}
+
+/* ---- types from schemas ---------------------------------------------- */
+
+static const struct type anything = {ANY, NULL};
+
+static struct type just(unsigned kinds)
+{
+    return (struct type){kinds, NULL};
+}
+
+static struct type type_of(const struct mortise_schema *s)
+{
+    static const struct {
+        unsigned bit, kind;
+    } map[] = {{MORTISE_T_NULL, BIT(MORTISE_CEL_NULL)},
+               {MORTISE_T_BOOL, BOOL},
+               {MORTISE_T_INT, INT},
+               {MORTISE_T_NUMBER, DOUBLE},
+               {MORTISE_T_STRING, STRING},
+               {MORTISE_T_ARRAY, LIST},
+               {MORTISE_T_OBJECT, MAP}};
+    struct type t = {0, s};
+
+    if (s == NULL || mortise_schema_types(s) == MORTISE_T_ANY)
+        return (struct type){ANY, s};
+    for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
+        if (mortise_schema_types(s) & map[i].bit)
+            t.kinds |= map[i].kind;
+    return t;
+}
+
+/* The type of a member; a failure when there can be none of that name. */
+static int member(const struct checker *c, const struct mortise_cel_node *n,
+                  struct type base, struct mortise_cel_text name,
+                  struct type *out)
+{
+    const struct mortise_schema *m;
+
+    *out = anything;
+    if (base.schema == NULL || memchr(name.p, '\0', name.n) != NULL)
+        return MORTISE_OK;
+    m = mortise_schema_member(base.schema, name.p);
+    *out = type_of(m);
+    if (out->kinds != 0)
+        return MORTISE_OK;
+    return fail_unknown(c, n, "member", name.p,
+                        mortise_schema_nearest(base.schema, name.p));
+}
+
+static struct type item(struct type list)
+{
+    return list.schema != NULL ? type_of(mortise_schema_items(list.schema))
+                               : anything;
+}
+
+/* ---- names ----------------------------------------------------------- */
+
+static void become_name(struct mortise_cel_node *n, size_t index)
+{
+    n->op = MORTISE_CEL_NAME;
+    n->n = 0;
+    n->u.index = (uint32_t)index;
+}
+
+static bool is_text(struct mortise_cel_text a, const char *b, size_t n)
+{
+    return a.n == n && memcmp(a.p, b, n) == 0;
+}
+
+static const struct local *find_local(const struct local *locals,
+                                      struct mortise_cel_text name)
+{
+    while (locals != NULL && !is_text(locals->name, name.p, name.n))
+        locals = locals->up;
+    return locals;
+}
+
+/* A type's name, as `int` in type(x) == int. */
+static bool type_constant(struct mortise_cel_node *n)
+{
+    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
+        if (strcmp(n->u.name.p, mortise_cel_kind_name(k)) != 0)
+            continue;
+        n->op = MORTISE_CEL_CONST;
+        n->u.constant =
+            (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE, .u.type = k};
+        return true;
+    }
+    return false;
+}
+
+static int no_such_name(const struct checker *c,
+                        const struct mortise_cel_node *n)
+{
+    const char *near = NULL;
+
+    for (size_t i = 0; i < c->scope->n; i++) {
+        const char *two[2] = {near, c->scope->names[i].name};
+
+        near = mortise_nearest(n->u.name.p, two, 2);
+    }
+    return fail_unknown(c, n, "name", n->u.name.p, near);
+}
+
+static int check_ident(struct checker *c, struct mortise_cel_node *n,
+                       const struct local *locals, struct type *out)
+{
+    const struct local *local =
+        n->is_absolute ? NULL : find_local(locals, n->u.name);
+
+    if (local != NULL) {
+        n->op = MORTISE_CEL_LOCAL;
+        n->u.index = local->slot;
+        *out = local->type;
+        return MORTISE_OK;
+    }
+    for (size_t i = 0; i < c->scope->n; i++) {
+        if (strcmp(c->scope->names[i].name, n->u.name.p) == 0) {
+            become_name(n, i);
+            *out = type_of(c->scope->names[i].schema);
+            return MORTISE_OK;
+        }
+    }
+    *out = just(BIT(MORTISE_CEL_TYPE));
+    return type_constant(n) ? MORTISE_OK : no_such_name(c, n);
+}
+
+/* Is the chain a.b.c spelled like this, and does it start in the scope? */
+static bool is_spelled(const struct mortise_cel_node *n, const char *name,
+                       size_t len, const struct local *locals)
+{
+    size_t own = n->u.name.n;
+
+    if (n->op == MORTISE_CEL_IDENT)
+        return is_text(n->u.name, name, len) &&
+               (n->is_absolute || find_local(locals, n->u.name) == NULL);
+    return n->op == MORTISE_CEL_SELECT && len > own + 1 &&
+           is_text(n->u.name, name + len - own, own) &&
+           name[len - own - 1] == '.' &&
+           is_spelled(n->kids[0], name, len - own - 1, locals);
+}
+
+/* Names of the scope may hold points: the longest one wins, and the outermost
+ * selection is looked at first. */
+static bool dotted_name(struct checker *c, struct mortise_cel_node *n,
+                        const struct local *locals, struct type *out)
+{
+    for (size_t i = 0; i < c->scope->n; i++) {
+        const struct mortise_cel_name *name = &c->scope->names[i];
+
+        if (is_spelled(n, name->name, strlen(name->name), locals)) {
+            become_name(n, i);
+            *out = type_of(name->schema);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_select(struct checker *c, struct mortise_cel_node *n,
+                        const struct local *locals, struct type *out)
+{
+    bool has = n->op == MORTISE_CEL_HAS;
+    struct type base;
+    int rv;
+
+    if (!has && dotted_name(c, n, locals, out))
+        return MORTISE_OK;
+    rv = check(c, n->kids[0], locals, &base);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!(base.kinds & MAP))
+        return fail_at(c, n, "'%s' is a member, but %s has none", n->u.name.p,
+                       kinds_text(base.kinds).text);
+    rv = member(c, n, base, n->u.name, out);
+    if (rv == MORTISE_OK && has)
+        *out = just(BOOL);
+    return rv;
+}
+
+static int check_index(struct checker *c, struct mortise_cel_node *n,
+                       const struct local *locals, struct type *out)
+{
+    const struct mortise_cel_node *key = n->kids[1];
+    struct type base, index;
+    int rv = check(c, n->kids[0], locals, &base);
+
+    if (rv == MORTISE_OK)
+        rv = check(c, n->kids[1], locals, &index);
+    if (rv == MORTISE_OK)
+        rv = need(c, n, base, LIST | MAP, "[]");
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = anything;
+    if (!(base.kinds & MAP)) {
+        *out = item(base);
+        return need(c, key, index, NUMBER, "a list's index");
+    }
+    if (!(base.kinds & LIST) && key->op == MORTISE_CEL_CONST &&
+        key->u.constant.kind == MORTISE_CEL_STRING)
+        return member(c, key, base,
+                      (struct mortise_cel_text){key->u.constant.u.s.p,
+                                                key->u.constant.u.s.n},
+                      out);
+    return MORTISE_OK;
+}
+
+/* ---- operators ------------------------------------------------------- */
+
+static int clash(const struct checker *c, const struct mortise_cel_node *n,
+                 struct type a, struct type b)
+{
+    return fail_at(c, n, "'%s' cannot take %s and %s",
+                   mortise_cel_symbol(n->op), kinds_text(a.kinds).text,
+                   kinds_text(b.kinds).text);
+}
+
+static unsigned widened(unsigned kinds)
+{
+    return kinds & NUMBER ? kinds | NUMBER : kinds;
+}
+
+/* The kinds that an operator with operands of one kind may give. */
+static unsigned takes(unsigned op)
+{
+    switch (op) {
+    case MORTISE_CEL_ADD:
+        return NUMBER | STRING | BYTES | LIST;
+    case MORTISE_CEL_MODULO:
+        return INT | UINT;
+    case MORTISE_CEL_SUBTRACT:
+    case MORTISE_CEL_MULTIPLY:
+    case MORTISE_CEL_DIVIDE:
+        return NUMBER;
+    default: /* an order */
+        return BOOL | NUMBER | STRING | BYTES;
+    }
+}
+
+static int check_equality(const struct checker *c,
+                          const struct mortise_cel_node *n, struct type a,
+                          struct type b)
+{
+    unsigned null = BIT(MORTISE_CEL_NULL);
+
+    if ((a.schema == NULL && b.schema == NULL) ||
+        widened(a.kinds) & widened(b.kinds) || (a.kinds | b.kinds) & null)
+        return MORTISE_OK;
+    return fail_at(c, n, "%s and %s are never equal", kinds_text(a.kinds).text,
+                   kinds_text(b.kinds).text);
+}
+
+static int check_binary(struct checker *c, struct mortise_cel_node *n,
+                        const struct local *locals, struct type *out)
+{
+    struct type a, b;
+    int rv = check(c, n->kids[0], locals, &a);
+
+    if (rv == MORTISE_OK)
+        rv = check(c, n->kids[1], locals, &b);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = just(BOOL);
+    switch (n->op) {
+    case MORTISE_CEL_EQ:
+    case MORTISE_CEL_NE:
+        return check_equality(c, n, a, b);
+    case MORTISE_CEL_IN:
+        return need(c, n, b, LIST | MAP, "the right side of 'in'");
+    case MORTISE_CEL_LT:
+    case MORTISE_CEL_LE:
+    case MORTISE_CEL_GT:
+    case MORTISE_CEL_GE:
+        return widened(a.kinds) & widened(b.kinds) & takes(n->op)
+                   ? MORTISE_OK
+                   : clash(c, n, a, b);
+    default:
+        *out = just(a.kinds & b.kinds & takes(n->op));
+        return out->kinds != 0 ? MORTISE_OK : clash(c, n, a, b);
+    }
+}
+
+static int check_unary(struct checker *c, struct mortise_cel_node *n,
+                       const struct local *locals, struct type *out)
+{
+    unsigned kinds = n->op == MORTISE_CEL_NOT ? BOOL : INT | DOUBLE;
+    struct type t;
+    int rv = check(c, n->kids[0], locals, &t);
+
+    if (rv == MORTISE_OK)
+        rv = need(c, n, t, kinds, n->op == MORTISE_CEL_NOT ? "'!'" : "'-'");
+    *out = just(t.kinds & kinds);
+    return rv;
+}
+
+static int check_logic(struct checker *c, struct mortise_cel_node *n,
+                       const struct local *locals, struct type *out)
+{
+    *out = just(BOOL);
+    for (uint32_t i = 0; i < n->n; i++) {
+        struct type t;
+        int rv = check(c, n->kids[i], locals, &t);
+
+        if (rv == MORTISE_OK)
+            rv = need(c, n->kids[i], t, BOOL,
+                      n->op == MORTISE_CEL_AND ? "'&&'" : "'||'");
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return MORTISE_OK;
+}
+
+static int check_condition(struct checker *c, struct mortise_cel_node *n,
+                           const struct local *locals, struct type *out)
+{
+    struct type test, a, b;
+    int rv = check(c, n->kids[0], locals, &test);
+
+    if (rv == MORTISE_OK)
+        rv = need(c, n->kids[0], test, BOOL, "'?'");
+    if (rv == MORTISE_OK)
+        rv = check(c, n->kids[1], locals, &a);
+    if (rv == MORTISE_OK)
+        rv = check(c, n->kids[2], locals, &b);
+    if (rv != MORTISE_OK)
+        return rv;
+    out->kinds = a.kinds | b.kinds;
+    out->schema = a.schema == b.schema ? a.schema : NULL;
+    return MORTISE_OK;
+}
+
+static int check_literal(struct checker *c, struct mortise_cel_node *n,
+                         const struct local *locals, struct type *out)
+{
+    bool map = n->op == MORTISE_CEL_NEWMAP;
+
+    for (uint32_t i = 0; i < n->n; i++) {
+        struct type t;
+        int rv = check(c, n->kids[i], locals, &t);
+
+        if (rv == MORTISE_OK && map && i % 2 == 0)
+            rv = need(c, n->kids[i], t, KEY, "a map's key");
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    *out = just(map ? MAP : LIST);
+    return MORTISE_OK;
+}
+
+/* ---- calls ----------------------------------------------------------- */
+
+static int no_such_function(const struct checker *c,
+                            const struct mortise_cel_node *n)
+{
+    const char *name = n->u.call.name.p, *near = NULL;
+    size_t n_functions;
+    const struct mortise_cel_function *f = mortise_cel_functions(&n_functions);
+
+    if (mortise_cel_is_later(name))
+        return mortise_cel_fail(c->src, MORTISE_EUNAVAILABLE, n->offset,
+                                n->length,
+                                "the CEL function '%s' is not available in "
+                                "this build",
+                                name);
+    for (size_t i = 0; i < n_functions; i++) {
+        const char *two[2] = {near, f[i].name};
+
+        near = mortise_nearest(name, two, 2);
+    }
+    return fail_unknown(c, n, "function", name, near);
+}
+
+/* The function, or how it ought to be called. */
+static int find_function(const struct checker *c, struct mortise_cel_node *n)
+{
+    const struct mortise_cel_function *f, *end;
+    size_t n_functions;
+
+    f = mortise_cel_functions(&n_functions);
+    end = f + n_functions;
+    while (f < end && strcmp(f->name, n->u.call.name.p) != 0)
+        f++;
+    if (f == end)
+        return no_such_function(c, n);
+    if (n->is_receiver ? !f->as_receiver : !f->as_global)
+        return fail_at(c, n,
+                       n->is_receiver ? "%s is called with its argument in "
+                                        "parentheses: %s(x)"
+                                      : "%s is called on a value: x.%s(y)",
+                       f->name, f->name);
+    if (n->n != f->n_args)
+        return fail_at(c, n, "%s() does not take %u argument%s", f->name,
+                       (unsigned)(n->n - n->is_receiver),
+                       n->n - n->is_receiver == 1 ? "" : "s");
+    n->u.call.function = f;
+    return MORTISE_OK;
+}
+
+/* A pattern that stands in the text is compiled once. */
+static int compile_pattern(const struct checker *c, struct mortise_cel_node *n)
+{
+    const struct mortise_cel_node *p = n->kids[n->n - 1];
+    struct mortise_regex *regex;
+    int rv;
+
+    if (strcmp(n->u.call.function->name, "matches") != 0 ||
+        p->op != MORTISE_CEL_CONST)
+        return MORTISE_OK;
+    rv = mortise_regex_compile(&regex, c->src->arena, p->u.constant.u.s.p,
+                               p->u.constant.u.s.n, NULL, c->src->err);
+    n->u.call.regex = regex;
+    if (rv == MORTISE_EINVAL && c->src->where != NULL)
+        *c->src->where = (struct mortise_cel_where){p->offset, p->length};
+    return rv;
+}
+
+static int check_call(struct checker *c, struct mortise_cel_node *n,
+                      const struct local *locals, struct type *out)
+{
+    const struct mortise_cel_function *f;
+    char who[64];
+    int rv = find_function(c, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    f = n->u.call.function;
+    snprintf(who, sizeof who, "%s()", f->name);
+    for (uint32_t i = 0; i < n->n; i++) {
+        struct type t;
+
+        rv = check(c, n->kids[i], locals, &t);
+        if (rv == MORTISE_OK)
+            rv = need(c, n->kids[i], t, f->args[i], who);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    *out = just(f->result);
+    return compile_pattern(c, n);
+}
+
+/* ---- macros ---------------------------------------------------------- */
+
+/* What the variables of a macro over such a range are: {first, second}. */
+static void variable_types(struct type range, bool two, struct type out[2])
+{
+    struct type key = just(range.schema != NULL ? STRING : KEY);
+
+    out[0] = out[1] = anything;
+    if (!(range.kinds & MAP)) {
+        out[0] = two ? just(INT) : item(range);
+        out[1] = item(range);
+    } else if (!(range.kinds & LIST)) {
+        out[0] = key;
+    }
+}
+
+static int check_body(struct checker *c, struct mortise_cel_node *n,
+                      const struct local *locals)
+{
+    struct type t;
+    int rv = MORTISE_OK;
+
+    if (n->kids[1] != NULL) {
+        rv = check(c, n->kids[1], locals, &t);
+        if (rv == MORTISE_OK)
+            rv = need(c, n->kids[1], t, BOOL, "this condition");
+    }
+    if (rv == MORTISE_OK && n->kids[2] != NULL)
+        rv = check(c, n->kids[2], locals, &t);
+    return rv;
+}
+
+static int check_fold(struct checker *c, struct mortise_cel_node *n,
+                      const struct local *locals, struct type *out)
+{
+    bool two = n->u.fold.var[1].p != NULL;
+    struct local var[2];
+    struct type types[2], range;
+    uint32_t live = c->n_live;
+    int rv = check(c, n->kids[0], locals, &range);
+
+    if (rv == MORTISE_OK)
+        rv = need(c, n, range, LIST | MAP, "this macro");
+    if (rv != MORTISE_OK)
+        return rv;
+    variable_types(range, two, types);
+    for (int i = 0; i < 2; i++) {
+        n->u.fold.slot[i] = c->n_live++;
+        var[i] = (struct local){i == 0 ? locals : &var[0], n->u.fold.var[i],
+                                n->u.fold.slot[i], types[i]};
+    }
+    if (c->n_live > c->n_slots)
+        c->n_slots = c->n_live;
+    rv = check_body(c, n, two ? &var[1] : &var[0]);
+    c->n_live = live;
+    *out = just(n->op == MORTISE_CEL_MAKE_LIST  ? LIST
+                : n->op == MORTISE_CEL_MAKE_MAP ? MAP
+                                                : BOOL);
+    return rv;
+}
+
+static int check(struct checker *c, struct mortise_cel_node *n,
+                 const struct local *locals, struct type *out)
+{
+    *out = anything;
+    switch ((enum mortise_cel_op)n->op) {
+    case MORTISE_CEL_CONST:
+        *out = just(BIT(n->u.constant.kind));
+        return MORTISE_OK;
+    case MORTISE_CEL_IDENT:
+        return check_ident(c, n, locals, out);
+    case MORTISE_CEL_NAME:
+    case MORTISE_CEL_LOCAL:
+        return MORTISE_OK; /* only we make them: each node is seen once */
+    case MORTISE_CEL_SELECT:
+    case MORTISE_CEL_HAS:
+        return check_select(c, n, locals, out);
+    case MORTISE_CEL_INDEX:
+        return check_index(c, n, locals, out);
+    case MORTISE_CEL_NOT:
+    case MORTISE_CEL_NEGATE:
+        return check_unary(c, n, locals, out);
+    case MORTISE_CEL_ADD:
+    case MORTISE_CEL_SUBTRACT:
+    case MORTISE_CEL_MULTIPLY:
+    case MORTISE_CEL_DIVIDE:
+    case MORTISE_CEL_MODULO:
+    case MORTISE_CEL_EQ:
+    case MORTISE_CEL_NE:
+    case MORTISE_CEL_LT:
+    case MORTISE_CEL_LE:
+    case MORTISE_CEL_GT:
+    case MORTISE_CEL_GE:
+    case MORTISE_CEL_IN:
+        return check_binary(c, n, locals, out);
+    case MORTISE_CEL_AND:
+    case MORTISE_CEL_OR:
+        return check_logic(c, n, locals, out);
+    case MORTISE_CEL_COND:
+        return check_condition(c, n, locals, out);
+    case MORTISE_CEL_NEWLIST:
+    case MORTISE_CEL_NEWMAP:
+        return check_literal(c, n, locals, out);
+    case MORTISE_CEL_CALL:
+        return check_call(c, n, locals, out);
+    case MORTISE_CEL_ALL:
+    case MORTISE_CEL_EXISTS:
+    case MORTISE_CEL_EXISTS_ONE:
+    case MORTISE_CEL_MAKE_LIST:
+    case MORTISE_CEL_MAKE_MAP:
+        return check_fold(c, n, locals, out);
+    }
+    return MORTISE_OK;
+}
+
+int mortise_cel_check(const struct mortise_cel_source *src,
+                      struct mortise_cel_node *root,
+                      const struct mortise_cel_scope *scope, uint32_t *n_slots,
+                      unsigned *kinds)
+{
+    struct checker c = {.src = src, .scope = scope};
+    struct type t;
+    int rv = check(&c, root, NULL, &t);
+
+    *n_slots = c.n_slots;
+    *kinds = t.kinds;
+    return rv;
+}

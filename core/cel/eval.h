@@ -1,0 +1,17 @@
+/* eval.h -- a compiled program.  Internal to cel/. */
+#ifndef MORTISE_CEL_EVAL_H
+#define MORTISE_CEL_EVAL_H
+
+#include "cel/ast.h"
+
+struct mortise_cel {               /* in the arena that it was compiled into */
+    const struct mortise_mem *mem; /* the arena's: for evaluations */
+    const struct mortise_cel_node *root;
+    struct mortise_cel_name *names; /* the scope's, copied */
+    uint32_t n_slots;               /* local variables alive at once */
+    uint32_t uses;
+    unsigned kinds;   /* bits of what the result may be */
+    const char *path; /* or NULL */
+};
+
+#endif

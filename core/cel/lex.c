@@ -1,0 +1,418 @@
+/* lex.c -- tokens of an expression.
+ *
+ * The lexis of CEL's language definition, whole: comments, raw, triple and
+ * bytes strings with every escape, hexadecimal and unsigned integers, quoted
+ * identifiers.  A string's escapes are code points, those of bytes are bytes;
+ * decoding never makes a text longer, so one allocation holds it.
+ *
+ * The text is UTF-8 as a whole (cel.c has seen to that); what a string holds
+ * is UTF-8 again, because \x and octal escapes in it name code points too.
+ */
+#include "cel/lex.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "base/utf8.h"
+
+struct lexer {
+    const struct mortise_cel_source *src;
+    const char *p, *end;
+    struct mortise_cel_token *out;
+};
+
+static int fail_at(const struct lexer *lx, const char *from, size_t length,
+                   const char *words)
+{
+    size_t rest = (size_t)(lx->end - from);
+
+    return mortise_cel_fail(lx->src, MORTISE_EINVAL,
+                            (size_t)(from - lx->src->text),
+                            length < rest ? length : rest, "%s", words);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static char peek(const struct lexer *lx, size_t ahead)
+{
+    return (size_t)(lx->end - lx->p) > ahead ? lx->p[ahead] : '\0';
+}
+
+static void skip_blanks(struct lexer *lx)
+{
+    for (;;) {
+        while (lx->p < lx->end && strchr(" \t\n\r\f", *lx->p) != NULL &&
+               *lx->p != '\0')
+            lx->p++;
+        if (peek(lx, 0) != '/' || peek(lx, 1) != '/')
+            return;
+        while (lx->p < lx->end && *lx->p != '\n')
+            lx->p++;
+    }
+}
+
+/* ---- numbers --------------------------------------------------------- */
+
+static const char *skip_digits(const struct lexer *lx, const char *p)
+{
+    while (p < lx->end && is_digit(*p))
+        p++;
+    return p;
+}
+
+/* Behind digits[.digits][e[+-]digits], or NULL where that is no double. */
+static const char *end_of_double(const struct lexer *lx)
+{
+    const char *p = skip_digits(lx, lx->p);
+    bool real = false;
+
+    if (lx->end - p > 1 && *p == '.' && is_digit(p[1])) {
+        real = true;
+        p = skip_digits(lx, p + 1);
+    }
+    if (p < lx->end && (*p == 'e' || *p == 'E')) {
+        const char *e = p + 1;
+
+        if (e < lx->end && (*e == '+' || *e == '-'))
+            e++;
+        if (e < lx->end && is_digit(*e)) {
+            real = true;
+            p = skip_digits(lx, e);
+        }
+    }
+    return real ? p : NULL;
+}
+
+static int lex_double(struct lexer *lx, const char *end)
+{
+    size_t n = (size_t)(end - lx->p);
+
+    lx->out->kind = MORTISE_CEL_T_DOUBLE;
+    if (mortise_real_parse(&lx->out->real, lx->p, n) != 0)
+        return fail_at(lx, lx->p, n, "this number is too long");
+    if (isinf(lx->out->real))
+        return fail_at(lx, lx->p, n, "this number is too large for a double");
+    lx->p = end;
+    return MORTISE_OK;
+}
+
+static int lex_integer(struct lexer *lx)
+{
+    bool hex = peek(lx, 0) == '0' && (peek(lx, 1) | 0x20) == 'x';
+    uint64_t base = hex ? 16 : 10, v = 0;
+    const char *from = lx->p, *digits = hex ? lx->p + 2 : lx->p;
+    bool over = false;
+
+    for (lx->p = digits; lx->p < lx->end; lx->p++) {
+        int d = hex_digit(*lx->p);
+
+        if (d < 0 || (!hex && d > 9))
+            break;
+        over = over || __builtin_mul_overflow(v, base, &v) ||
+               __builtin_add_overflow(v, (uint64_t)d, &v);
+    }
+    if (lx->p == digits)
+        return fail_at(lx, from, 2, "0x needs hexadecimal digits");
+    lx->out->kind = MORTISE_CEL_T_INT;
+    lx->out->magnitude = v;
+    if ((peek(lx, 0) | 0x20) == 'u') {
+        lx->out->kind = MORTISE_CEL_T_UINT;
+        lx->p++;
+    }
+    if (over)
+        return fail_at(lx, from, (size_t)(lx->p - from),
+                       "this number does not fit into 64 bits");
+    return MORTISE_OK;
+}
+
+static int lex_number(struct lexer *lx)
+{
+    const char *from = lx->p, *end = end_of_double(lx);
+    int rv = end != NULL ? lex_double(lx, end) : lex_integer(lx);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (is_letter(peek(lx, 0)))
+        return fail_at(lx, from, (size_t)(lx->p - from) + 1,
+                       "a number cannot run into a name");
+    return MORTISE_OK;
+}
+
+/* ---- strings --------------------------------------------------------- */
+
+struct string {
+    bool raw, bytes, triple;
+    char quote;
+    char *to; /* where the next byte goes */
+};
+
+static void put_code_point(struct string *s, uint32_t cp)
+{
+    if (s->bytes)
+        *s->to++ = (char)cp;
+    else
+        s->to += mortise_utf8_encode(s->to, cp);
+}
+
+/* Exactly n digits of a base, from the p-th byte on. */
+static bool read_digits(struct lexer *lx, size_t n, int base, uint32_t *v)
+{
+    *v = 0;
+    for (size_t i = 0; i < n; i++) {
+        int d = hex_digit(peek(lx, i));
+
+        if (d < 0 || d >= base)
+            return false;
+        *v = *v * (uint32_t)base + (uint32_t)d;
+    }
+    lx->p += n;
+    return true;
+}
+
+/* Behind "\x", "\u" or "\U", or at the first octal digit. */
+static int lex_coded(struct lexer *lx, struct string *s, char kind)
+{
+    const char *from = lx->p;
+    size_t n = kind == 'U' ? 8 : kind == 'u' ? 4 : kind == 'o' ? 3 : 2;
+    uint32_t cp;
+
+    if (s->bytes && (kind == 'u' || kind == 'U'))
+        return fail_at(lx, from - 2, 2,
+                       "bytes know \\x and octal escapes, not \\u");
+    if (!read_digits(lx, n, kind == 'o' ? 8 : 16, &cp))
+        return fail_at(lx, from - 1, 1,
+                       kind == 'o' ? "an octal escape has three digits"
+                                   : "this escape needs more digits");
+    if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF) ||
+        (kind == 'o' && cp > 0xFF))
+        return fail_at(lx, from, n, "this escape is no character");
+    put_code_point(s, cp);
+    return MORTISE_OK;
+}
+
+/* Behind the backslash. */
+static int lex_escape(struct lexer *lx, struct string *s)
+{
+    static const char plain[] = "\\\\??\"\"''``a\ab\bf\fn\nr\rt\tv\v";
+    char c = peek(lx, 0);
+
+    for (const char *p = plain; *p != '\0'; p += 2) {
+        if (*p == c) {
+            lx->p++;
+            *s->to++ = p[1];
+            return MORTISE_OK;
+        }
+    }
+    if (c >= '0' && c <= '3')
+        return lex_coded(lx, s, 'o');
+    if (c == 'x' || c == 'X' || c == 'u' || c == 'U') {
+        lx->p++;
+        return lex_coded(lx, s, c == 'X' ? 'x' : c);
+    }
+    return fail_at(lx, lx->p - 1, 2, "no such escape");
+}
+
+static bool at_closing(const struct lexer *lx, const struct string *s)
+{
+    if (peek(lx, 0) != s->quote)
+        return false;
+    return !s->triple || (peek(lx, 1) == s->quote && peek(lx, 2) == s->quote);
+}
+
+static int lex_body(struct lexer *lx, struct string *s, const char *from)
+{
+    while (!at_closing(lx, s)) {
+        char c = peek(lx, 0);
+        int rv;
+
+        if (lx->p == lx->end || (!s->triple && (c == '\n' || c == '\r')))
+            return fail_at(lx, from, 1, "this string has no end");
+        if (c == '\\' && !s->raw) {
+            lx->p++;
+            rv = lex_escape(lx, s);
+            if (rv != MORTISE_OK)
+                return rv;
+            continue;
+        }
+        *s->to++ = c;
+        lx->p++;
+    }
+    lx->p += s->triple ? 3 : 1;
+    return MORTISE_OK;
+}
+
+/* How many bytes of text stand before the closing quote, or before where it
+ * should have stood: room enough for what they decode to. */
+static size_t body_length(struct lexer lx, const struct string *s)
+{
+    const char *from = lx.p;
+
+    while (lx.p < lx.end && !at_closing(&lx, s))
+        lx.p += *lx.p == '\\' && !s->raw && lx.end - lx.p > 1 ? 2 : 1;
+    return (size_t)(lx.p - from);
+}
+
+/* At the quote, behind the prefixes. */
+static int lex_string(struct lexer *lx, struct string s, const char *from)
+{
+    char *text;
+    int rv;
+
+    s.quote = *lx->p;
+    s.triple = peek(lx, 1) == s.quote && peek(lx, 2) == s.quote;
+    lx->p += s.triple ? 3 : 1;
+    text = mortise_arena_alloc(lx->src->arena, body_length(*lx, &s) + 1);
+    if (text == NULL)
+        return mortise_nomem(lx->src->err);
+    s.to = text;
+    rv = lex_body(lx, &s, from);
+    lx->out->kind = s.bytes ? MORTISE_CEL_T_BYTES : MORTISE_CEL_T_STRING;
+    lx->out->text = (struct mortise_cel_text){text, (size_t)(s.to - text)};
+    return rv;
+}
+
+/* r, b, rb, br in either case, and a quote behind: then a string starts. */
+static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
+{
+    *s = (struct string){.raw = false};
+    for (*n = 0; *n < 2; ++*n) {
+        char c = (char)(peek(lx, *n) | 0x20);
+
+        if (c == 'r' && !s->raw)
+            s->raw = true;
+        else if (c == 'b' && !s->bytes)
+            s->bytes = true;
+        else
+            break;
+    }
+    return peek(lx, *n) == '"' || peek(lx, *n) == '\'';
+}
+
+/* ---- names and the rest ---------------------------------------------- */
+
+static int lex_name(struct lexer *lx, const char *from, const char *end)
+{
+    char *name =
+        mortise_arena_strndup(lx->src->arena, from, (size_t)(end - from));
+
+    if (name == NULL)
+        return mortise_nomem(lx->src->err);
+    lx->out->text = (struct mortise_cel_text){name, (size_t)(end - from)};
+    return MORTISE_OK;
+}
+
+static int lex_ident(struct lexer *lx)
+{
+    const char *from = lx->p;
+
+    while (is_letter(peek(lx, 0)) || is_digit(peek(lx, 0)))
+        lx->p++;
+    lx->out->kind = MORTISE_CEL_T_IDENT;
+    return lex_name(lx, from, lx->p);
+}
+
+static int lex_quoted(struct lexer *lx)
+{
+    const char *from = lx->p++;
+
+    while (is_letter(peek(lx, 0)) || is_digit(peek(lx, 0)) ||
+           (peek(lx, 0) != '\0' && strchr(".-/ ", peek(lx, 0)) != NULL))
+        lx->p++;
+    if (peek(lx, 0) != '`' || lx->p == from + 1)
+        return fail_at(lx, from, 1,
+                       "between `` stand letters, digits and _.-/ or space");
+    lx->p++;
+    lx->out->kind = MORTISE_CEL_T_QUOTED;
+    return lex_name(lx, from + 1, lx->p - 1);
+}
+
+static int lex_punct(struct lexer *lx)
+{
+    static const struct {
+        char text[3];
+        int op;
+    } twos[] = {{"==", MORTISE_CEL_P_EQ},  {"!=", MORTISE_CEL_P_NE},
+                {"<=", MORTISE_CEL_P_LE},  {">=", MORTISE_CEL_P_GE},
+                {"&&", MORTISE_CEL_P_AND}, {"||", MORTISE_CEL_P_OR}};
+    char c = *lx->p;
+    uint32_t cp;
+
+    lx->out->kind = MORTISE_CEL_T_PUNCT;
+    for (size_t i = 0; i < sizeof twos / sizeof twos[0]; i++) {
+        if (c == twos[i].text[0] && peek(lx, 1) == twos[i].text[1]) {
+            lx->out->op = twos[i].op;
+            lx->p += 2;
+            return MORTISE_OK;
+        }
+    }
+    if (c != '\0' && strchr("+-*/%<>!?:.,()[]{}", c) != NULL) {
+        lx->out->op = c;
+        lx->p++;
+        return MORTISE_OK;
+    }
+    if (c == '=' || c == '&' || c == '|')
+        return fail_at(lx, lx->p, 1,
+                       c == '='   ? "no operator '=': write '=='"
+                       : c == '&' ? "no operator '&': write '&&'"
+                                  : "no operator '|': write '||'");
+    return fail_at(lx, lx->p, mortise_utf8_decode(lx->p, lx->end, &cp),
+                   "no expression holds this character");
+}
+
+static int lex_token(struct lexer *lx)
+{
+    struct string s;
+    size_t prefix;
+    char c = peek(lx, 0);
+
+    if (lx->p == lx->end) {
+        lx->out->kind = MORTISE_CEL_T_END;
+        return MORTISE_OK;
+    }
+    if (string_prefix(lx, &s, &prefix)) {
+        const char *from = lx->p;
+
+        lx->p += prefix;
+        return lex_string(lx, s, from);
+    }
+    if (is_letter(c))
+        return lex_ident(lx);
+    if (c == '`')
+        return lex_quoted(lx);
+    if (is_digit(c) || (c == '.' && is_digit(peek(lx, 1))))
+        return lex_number(lx);
+    return lex_punct(lx);
+}
+
+int mortise_cel_lex(const struct mortise_cel_source *src, size_t *offset,
+                    struct mortise_cel_token *out)
+{
+    struct lexer lx = {src, src->text + *offset, src->text + src->n, out};
+    int rv;
+
+    *out = (struct mortise_cel_token){.kind = MORTISE_CEL_T_END};
+    skip_blanks(&lx);
+    out->offset = (size_t)(lx.p - src->text);
+    rv = lex_token(&lx);
+    *offset = (size_t)(lx.p - src->text);
+    out->length = *offset - out->offset;
+    return rv;
+}
