@@ -167,7 +167,8 @@ struct mortise_node {
 struct mortise_graph {
     struct mortise_arena arena;
     uint32_t refs; /* [loop] */
-    const char *name, *version, *description;
+    const char *name, *version, *description; /* "" when not given */
+    const char *goal;                  /* NULL: none */
     const char *path;                  /* as loaded, for messages */
     uint8_t digest[MORTISE_DIGEST];    /* of the canonical form */
     const struct mortise_yaml *tree;   /* source, spans */
@@ -190,6 +191,11 @@ struct mortise_graph {
     const char **plugins; /* names used, sorted, each once (guardrail ids too,
                              as "guardrail:ID") */
     size_t n_plugins;
+
+    struct mortise_schema **schemas; /* all that were compiled for it */
+    size_t n_schemas;
+    uint32_t *node_at; /* position of a key in `nodes:` -> node index */
+    const struct mortise_yaml *nodes_map;
 };
 
 /* Load and check.  Findings to `diags`; *out has one reference, or is NULL when

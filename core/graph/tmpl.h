@@ -15,7 +15,7 @@ struct mortise_expr {
 
 struct mortise_tmpl; /* lives in an arena */
 
-/* Findings go to diags; *out is NULL if there was an error. */
+/* Findings go to diags: then *out is NULL and the result MORTISE_ECHECK. */
 int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
                          const struct mortise_yaml *node,
                          const struct mortise_cel_scope *scope,
@@ -25,6 +25,10 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err);
 
+/* Is there a ${ anywhere in the value? */
+bool mortise_tmpl_in(const struct mortise_yaml *node);
+
+/* MORTISE_ECHECK when there was a finding. */
 int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
                          const struct mortise_yaml *scalar,
                          const struct mortise_cel_scope *scope,

@@ -159,12 +159,25 @@ const struct mortise_code mortise_codes[] = {
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too."},
     {"E0712", "a pattern that is none",
-     "Plugins are named as they are, with * for any characters: acme.*"},
+     "Plugins are named as they are, with * for any characters (acme.*)."},
     {"E0713", "a time that is none",
-     "Times are RFC 3339 in UTC: 2026-01-31T12:00:00Z"},
+     "Times are RFC 3339 in UTC, such as 2026-01-31T12:00:00Z."},
     {"E0714", "a digest that is none",
      "Digests are the BLAKE2b-256 of a manifest or an artifact: 64 hex "
      "digits."},
+
+    {"E0701", "an operation with an impossible name",
+     "The name of an operation is a letter, then letters, digits, '.', '_' and "
+     "'-'."},
+    {"E0702", "a version that is none",
+     "Versions and ranges of versions are numbers with dots: 1.4.2, ^2.1, "
+     "\">=1.0 <2\"."},
+    {"E0703", "an artifact that cannot be used",
+     "An artifact names one file beside the manifest, once per architecture, "
+     "with its size and its BLAKE2b-256 in hex."},
+    {"E0705", "a permission that makes no sense",
+     "Each kind of permission takes its own words: hosts with ports, paths, "
+     "names of variables, paths of the state."},
 
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "

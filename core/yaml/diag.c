@@ -50,10 +50,12 @@ void mortise_diags_finish(struct mortise_diags *d)
 
 /* ---- words ----------------------------------------------------------- */
 
-/* C0, DEL and C1 move cursors and colours. */
+/* C0, DEL and C1 move cursors and colours, the others lines and directions. */
 static bool is_control(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7F && c < 0xA0);
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
+           c == 0xFEFF;
 }
 
 static void put_clean(struct mortise_buf *b, const char *p, size_t n)
@@ -66,7 +68,8 @@ static void put_clean(struct mortise_buf *b, const char *p, size_t n)
         if (step != 0 && !is_control(c))
             mortise_buf_put(b, p, step);
         else if (step != 0)
-            mortise_buf_printf(b, "\\x%02x", (unsigned)c);
+            mortise_buf_printf(b, c < 0x100 ? "\\x%02x" : "\\u%04x",
+                               (unsigned)c);
         else
             mortise_buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*p);
         step = step != 0 ? step : 1;

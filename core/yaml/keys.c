@@ -28,9 +28,10 @@ static const struct mortise_key *row(const struct mortise_place *place,
 
 /* ---- keys (1) -------------------------------------------------------- */
 
-static void unknown_key(const struct mortise_place *place, uint32_t type,
-                        const struct mortise_yaml *name,
-                        struct mortise_diags *diags)
+/* Returns the key that was probably meant, or NULL. */
+static const char *unknown_key(const struct mortise_place *place, uint32_t type,
+                               const struct mortise_yaml *name,
+                               struct mortise_diags *diags)
 {
     const char *known[MORTISE_MAX_KEYS], *near;
     struct mortise_diag *d;
@@ -44,6 +45,7 @@ static void unknown_key(const struct mortise_place *place, uint32_t type,
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
     else
         mortise_diag_help(diags, d, "a key of your own begins with x-");
+    return near;
 }
 
 static const char *type_name(const struct mortise_place *place, uint32_t type)
@@ -85,24 +87,30 @@ static void foreign_key(const struct mortise_place *place, uint32_t type,
     mortise_diag_help(diags, d, "it belongs to %s", others);
 }
 
-/* The row of a key that may stand here, or NULL with a finding. */
-static const struct mortise_key *admit(const struct mortise_place *place,
-                                       uint32_t type,
-                                       const struct mortise_yaml *name,
-                                       struct mortise_diags *diags)
+/* A key and its value into its slot, if it may stand here.  One that is
+ * misspelled takes the place of the one that was meant (with `key` NULL, so
+ * that nobody reads it): that one is not missing on top. */
+static void admit(const struct mortise_place *place, uint32_t type,
+                  const struct mortise_yaml *name,
+                  const struct mortise_yaml *value, struct mortise_slot *slots,
+                  struct mortise_diags *diags)
 {
     const struct mortise_key *key = row(place, name->str);
+    const char *meant;
 
-    if (key == NULL)
-        unknown_key(place, type, name, diags);
-    else if (key->here & type)
-        return key;
-    else if (key->later & type)
+    if (key == NULL) {
+        meant = unknown_key(place, type, name, diags);
+        if (meant != NULL && slots[row(place, meant) - place->keys].key == NULL)
+            slots[row(place, meant) - place->keys].name = name;
+    } else if (key->here & type) {
+        slots[key - place->keys] =
+            (struct mortise_slot){.key = key, .name = name, .value = value};
+    } else if (key->later & type) {
         mortise_diag_add(diags, "E0202", name->span,
                          "'%s' is not available in this build", name->str);
-    else
+    } else {
         foreign_key(place, type, key, name, diags);
-    return NULL;
+    }
 }
 
 /* ---- values (2) ------------------------------------------------------ */
@@ -294,8 +302,8 @@ static void unknown_word(const struct mortise_word *words, const char *what,
         assert(len < sizeof list && n < MORTISE_MAX_KEYS); /* our tables */
     }
     d = mortise_diag_add(diags, "E0207", scalar->span,
-                         "'%s' cannot be '%s'; it takes %s%s", what,
-                         scalar->str, n > 1 ? "one of " : "", list);
+                         "%s cannot be '%s'; it takes %s%s", what, scalar->str,
+                         n > 1 ? "one of " : "", list);
     near = mortise_nearest(scalar->str, known, n);
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
@@ -366,16 +374,9 @@ void mortise_keys_read(const struct mortise_place *place, uint32_t type,
     assert(place->n <= MORTISE_MAX_KEYS); /* our tables */
     if (!is_map(place, map, diags))
         return;
-    for (size_t i = 0; i < map->n; i++) {
-        const struct mortise_key *key;
-
-        if (mortise_yaml_is_x(map->keys[i]->str))
-            continue;
-        key = admit(place, type, map->keys[i], diags);
-        if (key != NULL)
-            slots[key - place->keys] = (struct mortise_slot){
-                .key = key, .name = map->keys[i], .value = map->items[i]};
-    }
+    for (size_t i = 0; i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            admit(place, type, map->keys[i], map->items[i], slots, diags);
     check_required(place, type, slots, at, diags);
     for (size_t i = 0; i < place->n; i++)
         if (slots[i].key != NULL && check(&slots[i], diags) &&

@@ -213,13 +213,24 @@ static int check_text(struct source *s)
 static void syntax_help(struct source *s, struct mortise_diag *d,
                         const char *problem)
 {
-    if (strstr(problem, "mapping values are not allowed") != NULL)
-        mortise_diag_help(s->diags, d,
-                          "a value that contains ': ' needs quotes");
-    else if (strstr(problem, "cannot start any token") != NULL)
-        mortise_diag_help(s->diags, d,
-                          "a value that starts with this character needs "
-                          "quotes");
+    static const struct {
+        const char *problem, *help;
+    } known[] = {
+        {"mapping values are not allowed",
+         "a value that contains ': ' needs quotes"},
+        {"cannot start any token",
+         "a value that starts with this character needs quotes"},
+        {"expected ',' or '}'",
+         "inside { } a value with a brace, comma or ': ' needs quotes, "
+         "\"${...}\" too"},
+        {"expected ',' or ']'",
+         "inside [ ] a value with a bracket, brace, comma or ': ' needs "
+         "quotes, \"${...}\" too"},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strstr(problem, known[i].problem) != NULL)
+            mortise_diag_help(s->diags, d, "%s", known[i].help);
 }
 
 static void report_syntax(struct source *s)
@@ -346,6 +357,21 @@ static struct mortise_yaml *scalar(struct source *s, const yaml_event_t *ev)
     return node;
 }
 
+static struct mortise_yaml *unknown_alias(struct source *s,
+                                          const yaml_event_t *ev)
+{
+    struct mortise_yaml *node = new_node(s, MORTISE_YAML_NULL);
+
+    mortise_diag_add(s->diags, "E0115", event_span(s, ev),
+                     "no anchor '&%s' before this",
+                     (const char *)ev->data.alias.anchor);
+    if (node != NULL) {
+        node->span = event_span(s, ev);
+        node->str = "";
+    }
+    return node;
+}
+
 static struct mortise_yaml *alias(struct source *s, const yaml_event_t *ev,
                                   unsigned depth)
 {
@@ -355,11 +381,8 @@ static struct mortise_yaml *alias(struct source *s, const yaml_event_t *ev,
     for (size_t i = s->n_anchors; i > 0 && a == NULL; i--)
         if (strcmp(s->anchors[i - 1].name, name) == 0)
             a = &s->anchors[i - 1];
-    if (a == NULL) {
-        mortise_diag_add(s->diags, "E0115", event_span(s, ev),
-                         "no anchor '&%s' before this", name);
-        return new_node(s, MORTISE_YAML_NULL);
-    }
+    if (a == NULL)
+        return unknown_alias(s, ev);
     s->aliased += a->nodes;
     s->nodes += a->nodes;
     s->deepest = a->depth;
@@ -767,11 +790,14 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     if (n > MAX_SIZE) {
         mortise_diag_add(diags, "E0102", span_of(s.file, 0, 0),
                          "the file is larger than %d MiB", MAX_SIZE >> 20);
-        return MORTISE_ECHECK;
+        rv = MORTISE_ECHECK;
+    } else {
+        rv = parse(out, &s);
     }
-    rv = parse(out, &s);
     if (rv == MORTISE_OK && (diags->n_errors > errors || *out == NULL))
         rv = MORTISE_ECHECK;
+    if (diags->failed)
+        rv = MORTISE_ENOMEM;
     if (rv != MORTISE_OK)
         *out = NULL;
     return rv;
@@ -826,7 +852,7 @@ int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
     } else {
         mortise_syserr(&err, errnum, "cannot read the file");
         mortise_diag_add(diags, "E0101", span_of(f, 0, 0), "%s", err.msg);
-        rv = MORTISE_ECHECK;
+        rv = diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
     }
     mortise_buf_finish(&b);
     return rv;

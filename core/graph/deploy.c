@@ -1,0 +1,289 @@
+/* deploy.c -- a Deployment file: which plugins, whom to trust, which store.
+ *
+ * The file says where things are on this machine, so its paths are relative to
+ * itself and its strings may take values from the environment; the graph,
+ * which travels, has neither.  What the file does not say stays NULL here: the
+ * engine knows what is bundled. */
+#include "graph/deploy.h"
+
+#include <string.h>
+
+#include "graph/expand.h"
+#include "yaml/header.h"
+
+struct reader {
+    struct mortise_deployment *d;
+    struct mortise_diags *diags;
+    bool nomem;
+};
+
+static const char *path_of(struct reader *r, const struct mortise_yaml *v)
+{
+    const char *path = mortise_expand_path(&r->d->arena, v);
+
+    r->nomem |= path == NULL;
+    return path;
+}
+
+/* ---- plugins --------------------------------------------------------- */
+
+static void read_plugin_path(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_yaml *list = slot->value;
+    const char **dirs =
+        mortise_arena_alloc(&r->d->arena, list->n * sizeof *dirs);
+
+    (void)into;
+    r->nomem |= dirs == NULL;
+    for (size_t i = 0; i < list->n && !r->nomem; i++)
+        dirs[i] = path_of(r, list->items[i]);
+    r->d->plugin_dirs = dirs;
+    r->d->n_plugin_dirs = list->n;
+}
+
+static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    for (size_t i = 0; i < map->n; i++)
+        if (map->items[i]->kind != MORTISE_YAML_MAP &&
+            !mortise_yaml_is_x(map->keys[i]->str))
+            mortise_diag_add(r->diags, "E0203", map->items[i]->span,
+                             "the config of '%s' is a mapping, and this is %s",
+                             map->keys[i]->str,
+                             mortise_yaml_kind_name(map->items[i]->kind));
+    r->d->config = map;
+}
+
+static const struct mortise_word isolations[] = {
+    {"in-process", 0, false},
+    {"process", 0, true},
+    {NULL, 0, false},
+};
+
+static void read_isolation(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    for (size_t i = 0; i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            mortise_word_find(isolations, "isolation", map->items[i], r->diags);
+}
+
+static const struct mortise_key plugins_keys[] = {
+    {.name = "path",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .read = read_plugin_path},
+    {.name = "config",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_config},
+    {.name = "isolation",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_isolation},
+    {.name = "require", .later = MORTISE_HERE},
+    {.name = "dev", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place plugins_place = {.what = "plugins",
+                                                   .keys = plugins_keys,
+                                                   .n = sizeof plugins_keys /
+                                                        sizeof plugins_keys[0]};
+
+/* ---- trust and store ------------------------------------------------- */
+
+static void read_trust_dir(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->trust_dir = path_of(r, slot->value);
+}
+
+static const struct mortise_key trust_keys[] = {
+    {.name = "dir",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_trust_dir},
+};
+
+static const struct mortise_place trust_place = {
+    .what = "trust", .keys = trust_keys, .n = 1};
+
+static void read_store_path(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->store_path = path_of(r, slot->value);
+}
+
+static const struct mortise_key store_keys[] = {
+    {.name = "path",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_store_path},
+    {.name = "durability", .later = MORTISE_HERE},
+    {.name = "retention", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place store_place = {.what = "store",
+                                                 .keys = store_keys,
+                                                 .n = sizeof store_keys /
+                                                      sizeof store_keys[0]};
+
+/* ---- the top level --------------------------------------------------- */
+
+static void read_metadata(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    struct mortise_metadata m;
+
+    (void)into;
+    mortise_metadata_read(&m, slot->name, slot->value, r->diags);
+    r->d->name = m.name;
+}
+
+/* `plugins`, `trust` and `store` are places of their own. */
+static void read_place(const struct mortise_place *place, void *ctx,
+                       const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    mortise_keys_read(place, MORTISE_HERE, slot->value, slot->name->span, r,
+                      NULL, r->diags);
+}
+
+static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    read_place(&plugins_place, ctx, slot);
+}
+
+static void read_trust(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    read_place(&trust_place, ctx, slot);
+}
+
+static void read_store(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    read_place(&store_place, ctx, slot);
+}
+
+static const struct mortise_key keys[] = {
+    MORTISE_HEADER_KEYS,
+    {.name = "metadata",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_metadata},
+    {.name = "plugins",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_plugins},
+    {.name = "trust",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_trust},
+    {.name = "store",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_store},
+    {.name = "models", .later = MORTISE_HERE},
+    {.name = "secrets", .later = MORTISE_HERE},
+    {.name = "tools", .later = MORTISE_HERE},
+    {.name = "guardrails", .later = MORTISE_HERE},
+    {.name = "memory", .later = MORTISE_HERE},
+    {.name = "discovery", .later = MORTISE_HERE},
+    {.name = "executors", .later = MORTISE_HERE},
+    {.name = "limits", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place place = {
+    .what = "a deployment", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+/* ---- the whole ------------------------------------------------------- */
+
+static int read(struct reader *r, const char *path)
+{
+    size_t errors = r->diags->n_errors;
+    struct mortise_yaml *root;
+    int rv = mortise_yaml_read(&root, &r->d->arena, path, r->diags);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    r->d->path = root->span.file->path;
+    if (mortise_header_check(root, "Deployment", r->diags)) {
+        root = mortise_expand(&r->d->arena, root, r->diags);
+        if (root == NULL)
+            return MORTISE_ENOMEM;
+        mortise_keys_read(&place, MORTISE_HERE, root, root->span, r, NULL,
+                          r->diags);
+    }
+    if (r->nomem || r->diags->failed)
+        return MORTISE_ENOMEM;
+    return r->diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
+}
+
+int mortise_deployment_read(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags)
+{
+    struct reader r = {.diags = diags};
+    int rv = mortise_deployment_default(&r.d, mem);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = read(&r, path);
+    if (rv == MORTISE_OK)
+        *out = r.d;
+    else
+        mortise_deployment_free(r.d);
+    return rv;
+}
+
+int mortise_deployment_default(struct mortise_deployment **out,
+                               const struct mortise_mem *mem)
+{
+    struct mortise_deployment *d = mortise_zalloc(mem, sizeof *d);
+
+    *out = d;
+    if (d == NULL)
+        return MORTISE_ENOMEM;
+    mortise_arena_init(&d->arena, mem);
+    return MORTISE_OK;
+}
+
+void mortise_deployment_free(struct mortise_deployment *d)
+{
+    struct mortise_arena arena;
+
+    if (d == NULL)
+        return;
+    arena = d->arena;
+    mortise_release(arena.mem, d, sizeof *d);
+    mortise_arena_finish(&arena);
+}
+
+json_t *mortise_deployment_config(const struct mortise_deployment *d,
+                                  const char *plugin)
+{
+    const struct mortise_yaml *config = mortise_yaml_get(d->config, plugin);
+
+    return config != NULL ? mortise_yaml_json(config, false) : json_object();
+}

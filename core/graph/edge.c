@@ -1,0 +1,442 @@
+/* edge.c -- edges: who leads where, from all the keys that say so.
+ *
+ * An edge may be written at its source (next, routes, targets ...), at its
+ * target (depends_on) or apart (edges, start).  All become drafts in one list,
+ * in the order of the file, and mortise_load_link() deals them out to the
+ * nodes at the end.  An id that names nothing is reported once, at the place
+ * where it stands, with the node that was probably meant.
+ */
+#include "graph/loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ids ------------------------------------------------------------- */
+
+static void unknown_node(struct mortise_loader *ld,
+                         const struct mortise_yaml *id, const char *what)
+{
+    const struct mortise_node *node;
+    struct mortise_diag *d = mortise_diag_add(ld->diags, "E0301", id->span,
+                                              "%s '%s'", what, id->str);
+    const char *near;
+
+    if (ld->suggestions == 0)
+        return;
+    ld->suggestions--;
+    near = mortise_nearest(id->str, ld->ids, ld->n_ids);
+    node = near != NULL ? mortise_graph_node(ld->g, near) : NULL;
+    if (node != NULL)
+        mortise_diag_help(ld->diags, d,
+                          "did you mean '%s' (defined at "
+                          "%u:%u)?",
+                          near, node->span.line, node->span.col);
+    else if (near != NULL)
+        mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
+}
+
+/* A node's index, MORTISE_START, MORTISE_END, or MORTISE_NOWHERE. */
+static uint32_t find(struct mortise_loader *ld, const struct mortise_yaml *id,
+                     const char *unknown)
+{
+    const struct mortise_node *node;
+
+    if (ld->g->nodes_map == NULL) /* `nodes` is missing: said already */
+        return MORTISE_NOWHERE;
+    if (strcmp(id->str, "START") == 0)
+        return MORTISE_START;
+    if (strcmp(id->str, "END") == 0)
+        return MORTISE_END;
+    node = mortise_graph_node(ld->g, id->str);
+    if (node != NULL)
+        return node->index;
+    unknown_node(ld, id, unknown);
+    return MORTISE_NOWHERE;
+}
+
+uint32_t mortise_load_target(struct mortise_loader *ld,
+                             const struct mortise_yaml *scalar)
+{
+    uint32_t i = find(ld, scalar, "edge to unknown node");
+
+    if (i != MORTISE_START)
+        return i;
+    mortise_diag_add(ld->diags, "E0302", scalar->span,
+                     "nothing leads to START");
+    return MORTISE_NOWHERE;
+}
+
+uint32_t mortise_load_node_id(struct mortise_loader *ld,
+                              const struct mortise_yaml *scalar)
+{
+    uint32_t i = find(ld, scalar, "unknown node");
+
+    if (i != MORTISE_START && i != MORTISE_END)
+        return i;
+    mortise_diag_add(ld->diags, "E0302", scalar->span,
+                     "'%s' is no node: the id of one belongs here",
+                     scalar->str);
+    return MORTISE_NOWHERE;
+}
+
+/* ---- drafts ---------------------------------------------------------- */
+
+static struct mortise_draft *add(struct mortise_loader *ld, uint32_t from,
+                                 uint32_t to, enum mortise_edge_kind kind,
+                                 struct mortise_span span)
+{
+    struct mortise_draft *list = mortise_grow(ld->mem, ld->edges, ld->n_edges,
+                                              &ld->cap_edges, sizeof *list);
+
+    if (list == NULL || ld->n_edges >= MORTISE_NOWHERE) {
+        ld->nomem = true;
+        return NULL;
+    }
+    ld->edges = list;
+    list[ld->n_edges] = (struct mortise_draft){
+        .edge = {.from = from, .to = to, .kind = kind, .span = span}};
+    return &list[ld->n_edges++];
+}
+
+struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
+                                        uint32_t from,
+                                        const struct mortise_yaml *to,
+                                        enum mortise_edge_kind kind)
+{
+    uint32_t target = mortise_load_target(ld, to);
+
+    return target != MORTISE_NOWHERE ? add(ld, from, target, kind, to->span)
+                                     : NULL;
+}
+
+void mortise_load_each_id(struct mortise_loader *ld,
+                          const struct mortise_slot *slot,
+                          void (*fn)(struct mortise_loader *ld, void *ud,
+                                     const struct mortise_yaml *id),
+                          void *ud)
+{
+    const struct mortise_yaml *v = slot->value;
+
+    if (v->kind != MORTISE_YAML_SEQ) {
+        fn(ld, ud, v);
+        return;
+    }
+    for (size_t i = 0; i < v->n && !ld->nomem; i++)
+        fn(ld, ud, v->items[i]);
+}
+
+/* ---- routes ---------------------------------------------------------- */
+
+/* A `{when, to}` being read: the edge is made when both are known. */
+struct route {
+    enum mortise_scope_name end; /* of what `when` sees */
+    struct mortise_expr when;
+    const struct mortise_yaml *to;
+};
+
+static void read_route_when(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct route *route = into;
+
+    mortise_load_test(ctx, &route->when, slot->value, route->end);
+}
+
+static void read_route_to(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct route *route = into;
+
+    (void)ctx;
+    route->to = slot->value;
+}
+
+static const struct mortise_key route_keys[] = {
+    {.name = "when",
+     .value = MORTISE_V_EXPR,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_route_when},
+    {.name = "to",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_route_to},
+};
+
+static const struct mortise_place route_place = {
+    .what = "a route", .keys = route_keys, .n = 2};
+
+static void read_route(struct mortise_loader *ld, struct mortise_node *node,
+                       const struct mortise_yaml *v,
+                       enum mortise_edge_kind kind)
+{
+    struct route route = {.end = node->type == MORTISE_NODE_ROUTER
+                                     ? MORTISE_IN_OUTPUT
+                                     : MORTISE_IN_ERROR};
+    struct mortise_draft *draft;
+
+    mortise_keys_read(&route_place, MORTISE_HERE, v, v->span, ld, &route,
+                      ld->diags);
+    if (route.to == NULL)
+        return;
+    draft = mortise_load_edge(ld, node->index, route.to, kind);
+    if (draft != NULL)
+        draft->edge.when = route.when;
+}
+
+static void read_route_list(struct mortise_loader *ld,
+                            struct mortise_node *node,
+                            const struct mortise_yaml *list,
+                            enum mortise_edge_kind kind)
+{
+    if (list->kind != MORTISE_YAML_SEQ || list->n == 0)
+        mortise_diag_add(ld->diags, "E0203", list->span,
+                         "'routes' takes a list of {when, to}, or {all: [...]}"
+                         ", not empty");
+    for (size_t i = 0; list->kind == MORTISE_YAML_SEQ && i < list->n; i++)
+        read_route(ld, node, list->items[i], kind);
+}
+
+static void read_all_routes(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    read_route_list(ctx, into, slot->value, MORTISE_EDGE_ROUTE_ALL);
+}
+
+static const struct mortise_key routes_keys[] = {
+    {.name = "all",
+     .value = MORTISE_V_ANY,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_all_routes},
+};
+
+static const struct mortise_place routes_place = {
+    .what = "routes", .keys = routes_keys, .n = 1};
+
+void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
+                         const struct mortise_slot *slot)
+{
+    if (slot->value->kind == MORTISE_YAML_MAP)
+        mortise_keys_read(&routes_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, node, ld->diags);
+    else
+        read_route_list(ld, node, slot->value, MORTISE_EDGE_ROUTE);
+}
+
+/* ---- `edges` --------------------------------------------------------- */
+
+/* An entry of the list; `from` is read before `when`, which sees its output. */
+struct entry {
+    const struct mortise_yaml *to, *when_at;
+    uint32_t from; /* MORTISE_NOWHERE: missing or unknown */
+    struct mortise_expr when;
+    int type; /* enum mortise_edge_kind, 0: not given */
+};
+
+static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    e->from = find(ld, slot->value, "edge from unknown node");
+    if (e->from == MORTISE_END) {
+        mortise_diag_add(ld->diags, "E0302", slot->value->span,
+                         "nothing leaves END");
+        e->from = MORTISE_NOWHERE;
+    }
+}
+
+static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct entry *e = into;
+
+    (void)ctx;
+    e->to = slot->value;
+}
+
+static void read_edge_type(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct entry *e = into;
+
+    (void)ctx;
+    e->type = slot->word;
+}
+
+static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    e->when_at = slot->value;
+    if (e->type == MORTISE_EDGE_STATIC)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "a static edge has no 'when'");
+    if (e->from == MORTISE_NOWHERE)
+        return;
+    if (e->from == MORTISE_START) {
+        mortise_load_test(ld, &e->when, slot->value, MORTISE_IN_NODE);
+        return;
+    }
+    ld->names[MORTISE_IN_OUTPUT].schema = ld->output_of[e->from];
+    mortise_load_test(ld, &e->when, slot->value, MORTISE_IN_ERROR);
+}
+
+static const struct mortise_word edge_types[] = {
+    {"static", MORTISE_EDGE_STATIC, false},
+    {"conditional", MORTISE_EDGE_WHEN, false},
+    {"discovery", 0, true},
+    {"personality", 0, true},
+    {"map", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key edge_keys[] = {
+    {.name = "from",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_from},
+    {.name = "to",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_to},
+    {.name = "type",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = edge_types,
+     .read = read_edge_type},
+    {.name = "when",
+     .value = MORTISE_V_EXPR,
+     .here = MORTISE_HERE,
+     .read = read_when},
+    {.name = "discovery", .later = MORTISE_HERE},
+    {.name = "personality", .later = MORTISE_HERE},
+    {.name = "map", .later = MORTISE_HERE},
+    {.name = "guardrail_policy", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place edge_place = {.what = "an edge",
+                                                .keys = edge_keys,
+                                                .n = sizeof edge_keys /
+                                                     sizeof edge_keys[0]};
+
+static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
+{
+    struct entry e = {.from = MORTISE_NOWHERE};
+    struct mortise_draft *draft;
+
+    mortise_keys_read(&edge_place, MORTISE_HERE, v, v->span, ld, &e, ld->diags);
+    if (e.type == MORTISE_EDGE_WHEN && e.when_at == NULL)
+        mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
+                         "a conditional edge needs 'when'");
+    if (e.from == MORTISE_NOWHERE || e.to == NULL)
+        return;
+    draft = mortise_load_edge(ld, e.from, e.to,
+                              e.when_at != NULL ? MORTISE_EDGE_WHEN
+                                                : MORTISE_EDGE_STATIC);
+    if (draft != NULL)
+        draft->edge.when = e.when;
+}
+
+void mortise_load_edges(struct mortise_loader *ld,
+                        const struct mortise_yaml *list)
+{
+    if (list->kind != MORTISE_YAML_SEQ) {
+        mortise_diag_add(ld->diags, "E0203", list->span,
+                         "'edges' takes a list, and this is %s",
+                         mortise_yaml_kind_name(list->kind));
+        return;
+    }
+    for (size_t i = 0; i < list->n && !ld->nomem; i++)
+        read_edge(ld, list->items[i]);
+}
+
+/* ---- `start` --------------------------------------------------------- */
+
+static void add_start(struct mortise_loader *ld, void *ud,
+                      const struct mortise_yaml *id)
+{
+    uint32_t i = mortise_load_node_id(ld, id);
+
+    (void)ud;
+    if (i != MORTISE_NOWHERE)
+        add(ld, MORTISE_START, i, MORTISE_EDGE_STATIC, id->span);
+}
+
+void mortise_load_start(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    mortise_load_each_id(ld, slot, add_start, NULL);
+}
+
+/* ---- linking --------------------------------------------------------- */
+
+static void count_ends(struct mortise_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        const struct mortise_edge *e = &g->edges[i];
+
+        if (e->from == MORTISE_START)
+            g->n_start++;
+        else
+            g->nodes[e->from].n_out++;
+        if (e->to != MORTISE_END)
+            g->nodes[e->to].n_in++;
+    }
+}
+
+/* Slices of one array of 2 * n_edges: the graph's starts, then each node's
+ * edges in and out. */
+static void cut_slices(struct mortise_graph *g, uint32_t *room)
+{
+    g->start = room;
+    room += g->n_start;
+    g->n_start = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        struct mortise_node *node = &g->nodes[i];
+
+        node->in = room;
+        node->out = room + node->n_in;
+        room = node->out + node->n_out;
+        node->n_in = node->n_out = 0;
+    }
+}
+
+static void deal_out(struct mortise_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        const struct mortise_edge *e = &g->edges[i];
+        struct mortise_node *node;
+
+        if (e->from == MORTISE_START) {
+            g->start[g->n_start++] = i;
+        } else {
+            node = &g->nodes[e->from];
+            node->out[node->n_out++] = i;
+        }
+        if (e->to != MORTISE_END) {
+            node = &g->nodes[e->to];
+            node->in[node->n_in++] = i;
+        }
+    }
+}
+
+void mortise_load_link(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+    uint32_t *room = mortise_load_alloc(ld, 2 * ld->n_edges * sizeof *room);
+
+    g->edges = mortise_load_alloc(ld, ld->n_edges * sizeof *g->edges);
+    if (ld->nomem)
+        return;
+    for (size_t i = 0; i < ld->n_edges; i++)
+        g->edges[i] = ld->edges[i].edge;
+    g->n_edges = (uint32_t)ld->n_edges;
+    count_ends(g);
+    cut_slices(g, room);
+    deal_out(g);
+}

@@ -1,0 +1,20 @@
+/* expand.h -- ${env:...} and ${file:...} in a deployment's strings. */
+#ifndef MORTISE_GRAPH_EXPAND_H
+#define MORTISE_GRAPH_EXPAND_H
+
+#include "yaml/tree.h"
+
+/* The tree with all its string values expanded, once; keys and what x- keys
+ * hold stay as they are, and parts without ${ are shared with the old tree.
+ * Findings go to diags: then the tree is not to be used.  NULL when memory ran
+ * out. */
+struct mortise_yaml *mortise_expand(struct mortise_arena *a,
+                                    struct mortise_yaml *root,
+                                    struct mortise_diags *diags);
+
+/* A path as written in the file of `at`, from where that file is.  NULL when
+ * memory ran out. */
+const char *mortise_expand_path(struct mortise_arena *a,
+                                const struct mortise_yaml *at);
+
+#endif

@@ -1,0 +1,149 @@
+/* loader.h -- a graph while it is being loaded; shared by the files that load
+ * it and by nobody else.
+ *
+ * A loader goes through the file once, by the tables of keys.  Errors do not
+ * stop it: they are findings.  Only memory running out does, and that is a
+ * flag too (`nomem`): whoever sees NULL from here just goes on or returns, and
+ * mortise_graph_load() looks at the flag at the end. */
+#ifndef MORTISE_GRAPH_LOADER_H
+#define MORTISE_GRAPH_LOADER_H
+
+#include "graph/graph.h"
+#include "yaml/keys.h"
+
+/* An edge and what is known of it only while loading. */
+struct mortise_draft {
+    struct mortise_edge edge;
+    bool depends_on; /* made by that key: a cycle of these is never meant */
+};
+
+/* One write that a node declares: with outputs, output_as or sanitising. */
+struct mortise_write {
+    const struct mortise_path *path;
+    uint32_t node;
+    struct mortise_span span;
+};
+
+struct mortise_defaults {
+    uint64_t timeout_ms;        /* 0: none */
+    enum mortise_effect effect; /* 0: none */
+    struct mortise_retry retry;
+};
+
+struct mortise_loader {
+    struct mortise_graph *g;     /* being built */
+    struct mortise_arena *arena; /* the graph's */
+    const struct mortise_mem *mem;
+    const struct mortise_catalog *catalog;
+    struct mortise_diags *diags;
+
+    struct mortise_defaults defaults;
+    uint64_t max_nodes;
+    const char *const *ids; /* of all nodes and END: for "did you mean" */
+    size_t n_ids;
+    const struct mortise_schema **output_of; /* per node; NULL: anything */
+    unsigned suggestions; /* still to be made: each looks at all ids */
+
+    struct mortise_draft *edges;
+    size_t n_edges, cap_edges;
+    struct mortise_write *writes;
+    size_t n_writes, cap_writes;
+    size_t cap_schemas;
+    size_t cap_plugins;
+
+    /* names[] is what expressions see; a scope is its first so many. */
+    struct mortise_cel_name names[MORTISE_IN_N];
+
+    size_t first_diag; /* of this file, in diags->list */
+    bool nomem;
+};
+
+#define MORTISE_NOWHERE 0xFFFFFFFDu /* a target that was reported */
+
+/* ---- load.c ---------------------------------------------------------- */
+
+/* From the graph's arena, zeroed; NULL sets nomem. */
+void *mortise_load_alloc(struct mortise_loader *ld, size_t size);
+/* Compile a schema; NULL after a finding (or nomem). */
+struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
+                                           const struct mortise_yaml *v);
+/* The same from JSON of our own making; takes the reference. */
+struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
+                                               json_t *json);
+/* Remember that the graph uses a plugin. */
+void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
+                         const char *name);
+/* A path below scratch or artifacts, from a key; false after a finding. */
+bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
+                       const struct mortise_yaml *key);
+
+/* ---- scope.c --------------------------------------------------------- */
+
+/* The names that every expression of the graph may use, with their schemas:
+ * after the state's schemas were read. */
+void mortise_load_scope(struct mortise_loader *ld);
+/* Expressions that see the names before `end`; NULL cel after a finding.  A
+ * `test` must be true or false. */
+void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
+                       const struct mortise_yaml *v,
+                       enum mortise_scope_name end);
+void mortise_load_test(struct mortise_loader *ld, struct mortise_expr *out,
+                       const struct mortise_yaml *v,
+                       enum mortise_scope_name end);
+struct mortise_tmpl *mortise_load_tmpl(struct mortise_loader *ld,
+                                       const struct mortise_yaml *v);
+/* What `output` is in the expressions of a human node. */
+struct mortise_schema *
+mortise_load_decision(struct mortise_loader *ld,
+                      const struct mortise_schema *answer);
+
+/* ---- retry.c --------------------------------------------------------- */
+
+extern const struct mortise_retry mortise_retry_default;
+void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
+                        const struct mortise_slot *slot);
+
+/* ---- node.c ---------------------------------------------------------- */
+
+extern const struct mortise_word mortise_effect_words[];
+void mortise_load_nodes(struct mortise_loader *ld,
+                        const struct mortise_yaml *key,
+                        const struct mortise_yaml *map);
+
+/* ---- edge.c ---------------------------------------------------------- */
+
+/* The node that a scalar names, MORTISE_END, or MORTISE_NOWHERE after a
+ * finding. */
+uint32_t mortise_load_target(struct mortise_loader *ld,
+                             const struct mortise_yaml *scalar);
+/* An existing node, neither START nor END. */
+uint32_t mortise_load_node_id(struct mortise_loader *ld,
+                              const struct mortise_yaml *scalar);
+/* An edge to what a scalar names; NULL after a finding.  The result is valid
+ * until the next edge. */
+struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
+                                        uint32_t from,
+                                        const struct mortise_yaml *to,
+                                        enum mortise_edge_kind kind);
+/* Call fn for each of an id or list of ids. */
+void mortise_load_each_id(struct mortise_loader *ld,
+                          const struct mortise_slot *slot,
+                          void (*fn)(struct mortise_loader *ld, void *ud,
+                                     const struct mortise_yaml *id),
+                          void *ud);
+void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
+                         const struct mortise_slot *slot);
+void mortise_load_edges(struct mortise_loader *ld,
+                        const struct mortise_yaml *list);
+void mortise_load_start(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
+/* Give the nodes their edges; nothing is added after. */
+void mortise_load_link(struct mortise_loader *ld);
+
+/* ---- check.c, race.c ------------------------------------------------- */
+
+void mortise_check_structure(struct mortise_loader *ld);
+/* `order`: the nodes in a topological order. */
+void mortise_check_writes(struct mortise_loader *ld, const uint32_t *order);
+
+#endif

@@ -1,0 +1,339 @@
+/* race.c -- writes that may collide, as far as the graph alone can tell.
+ *
+ * Two writes to one path conflict in a run when neither is in the other's past
+ * (graph.md section 7).  Seen from here that is a pair of nodes such that
+ *
+ *   (1) their paths overlap, and one of them has no reducer of its own,
+ *   (2) neither can be reached from the other, and
+ *   (3) both can run: they do not stand behind two exits of one node of which
+ *       only one is ever taken (two routes, a route and on_error ...).
+ *
+ * (3) asks which edges a node cannot be reached without: dominators, with
+ * edges as vertices of their own.  When a node runs, some way of taken edges
+ * leads to it, and its dominators are on each of them.  In an acyclic graph
+ * one pass in topological order finds them (Cooper, Harvey and Kennedy's
+ * intersection).  Two nodes part at their nearest common dominator; if they
+ * leave it by edges that exclude each other, they never both run.
+ *
+ * These are warnings, the run itself is the judge: so the search has a budget,
+ * and a path is reported once.
+ */
+#include "graph/loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUDGET = 2000000, MAX_FRONT = 64 }; /* edges looked at; see front */
+
+struct race {
+    struct mortise_loader *ld;
+    const struct mortise_graph *g;
+    struct mortise_arena arena; /* of what follows */
+    uint32_t *rank;             /* node -> position in topological order */
+    /* Vertices: 0 is START, 1 + i is node i, 1 + n_nodes + i is edge i. */
+    uint32_t *idom, *depth;
+    uint32_t *mark; /* node -> the last search that came here */
+    uint32_t *stack;
+    uint32_t search;
+    uint32_t budget;
+};
+
+/* ---- dominators ------------------------------------------------------ */
+
+static uint32_t node_vertex(uint32_t node)
+{
+    return node == MORTISE_START ? 0 : 1 + node;
+}
+
+static uint32_t edge_vertex(const struct race *r, uint32_t edge)
+{
+    return 1 + r->g->n_nodes + edge;
+}
+
+static void spend(struct race *r)
+{
+    if (r->budget > 0)
+        r->budget--;
+}
+
+/* The nearest vertex that dominates both. */
+static uint32_t meet(struct race *r, uint32_t a, uint32_t b)
+{
+    for (; a != b && r->budget > 0; spend(r)) {
+        if (r->depth[a] >= r->depth[b])
+            a = r->idom[a];
+        else
+            b = r->idom[b];
+    }
+    return a;
+}
+
+static void set_idom(struct race *r, uint32_t vertex, uint32_t idom)
+{
+    r->idom[vertex] = idom;
+    r->depth[vertex] = r->depth[idom] + 1;
+}
+
+static void find_dominators(struct race *r, const uint32_t *order)
+{
+    const struct mortise_graph *g = r->g;
+
+    for (uint32_t k = 0; k < g->n_start; k++)
+        set_idom(r, edge_vertex(r, g->start[k]), 0);
+    for (uint32_t k = 0; k < g->n_nodes; k++) {
+        const struct mortise_node *node = &g->nodes[order[k]];
+        uint32_t dom = edge_vertex(r, node->in[0]); /* nothing is orphaned */
+
+        for (uint32_t i = 1; i < node->n_in; i++)
+            dom = meet(r, dom, edge_vertex(r, node->in[i]));
+        set_idom(r, node_vertex(node->index), dom);
+        for (uint32_t i = 0; i < node->n_out; i++)
+            set_idom(r, edge_vertex(r, node->out[i]), node_vertex(node->index));
+    }
+}
+
+/* ---- who excludes whom (3) ------------------------------------------- */
+
+static bool replaces_others(enum mortise_edge_kind kind)
+{
+    return kind == MORTISE_EDGE_ERROR || kind == MORTISE_EDGE_TIMEOUT ||
+           kind == MORTISE_EDGE_REROUTE;
+}
+
+/* Of two edges out of one node: is at most one ever taken? */
+static bool exclude(enum mortise_edge_kind a, enum mortise_edge_kind b)
+{
+    if (replaces_others(a) || replaces_others(b))
+        return true;
+    if (a == MORTISE_EDGE_DEFAULT || b == MORTISE_EDGE_DEFAULT)
+        return a >= MORTISE_EDGE_ROUTE && b >= MORTISE_EDGE_ROUTE;
+    return (a == MORTISE_EDGE_ROUTE && b == MORTISE_EDGE_ROUTE) ||
+           (a == MORTISE_EDGE_TARGET && b == MORTISE_EDGE_TARGET);
+}
+
+/* The vertex below `top` on the way down to `v`. */
+static uint32_t below(struct race *r, uint32_t top, uint32_t v)
+{
+    while (r->budget > 0 && r->idom[v] != top) {
+        v = r->idom[v];
+        spend(r);
+    }
+    return v;
+}
+
+static bool never_both(struct race *r, uint32_t a, uint32_t b)
+{
+    uint32_t va = node_vertex(a), vb = node_vertex(b);
+    uint32_t top = meet(r, va, vb), first = edge_vertex(r, 0);
+
+    if (va == top || vb == top)
+        return false;
+    va = below(r, top, va);
+    vb = below(r, top, vb);
+    if (r->budget == 0 || va < first || vb < first)
+        return false;
+    return exclude(r->g->edges[va - first].kind, r->g->edges[vb - first].kind);
+}
+
+/* ---- who reaches whom (2) -------------------------------------------- */
+
+static void visit(struct race *r, uint32_t node, uint32_t last, uint32_t *n)
+{
+    if (node == MORTISE_END || r->mark[node] == r->search ||
+        r->rank[node] > last)
+        return;
+    r->mark[node] = r->search;
+    r->stack[(*n)++] = node;
+}
+
+/* Is there a way from a to b?  Ranks tell which nodes may lie on it. */
+static bool reaches(struct race *r, uint32_t a, uint32_t b)
+{
+    uint32_t n = 0;
+
+    r->search++;
+    visit(r, a, r->rank[b], &n);
+    while (n > 0 && r->mark[b] != r->search && r->budget > 0) {
+        const struct mortise_node *node = &r->g->nodes[r->stack[--n]];
+
+        for (uint32_t i = 0; i < node->n_out; i++) {
+            visit(r, r->g->edges[node->out[i]].to, r->rank[b], &n);
+            spend(r);
+        }
+    }
+    return r->mark[b] == r->search;
+}
+
+/* ---- writes ---------------------------------------------------------- */
+
+static int compare_steps(const struct mortise_path_step *a,
+                         const struct mortise_path_step *b)
+{
+    if (a->key != NULL && b->key != NULL)
+        return strcmp(a->key, b->key);
+    if (a->key == NULL && b->key == NULL)
+        return (a->index > b->index) - (a->index < b->index);
+    return a->key == NULL ? -1 : 1;
+}
+
+/* Step by step, so that what a path covers stands right behind it. */
+static int compare_paths(const struct mortise_path *a,
+                         const struct mortise_path *b)
+{
+    for (size_t i = 0; i < a->n && i < b->n; i++) {
+        int c = compare_steps(&a->steps[i], &b->steps[i]);
+
+        if (c != 0)
+            return c;
+    }
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+static int compare_writes(const void *pa, const void *pb, void *ranks)
+{
+    const struct mortise_write *a = pa, *b = pb;
+    const uint32_t *rank = ranks;
+    int c = compare_paths(a->path, b->path);
+
+    return c != 0 ? c
+                  : (rank[a->node] > rank[b->node]) -
+                        (rank[a->node] < rank[b->node]);
+}
+
+static bool has_no_reducer(const struct race *r, const struct mortise_write *w)
+{
+    return mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
+}
+
+static bool race(struct race *r, const struct mortise_write *a,
+                 const struct mortise_write *b)
+{
+    if (a->node == b->node || (!has_no_reducer(r, a) && !has_no_reducer(r, b)))
+        return false;
+    if (!mortise_path_covers(a->path, b->path) &&
+        !mortise_path_covers(b->path, a->path))
+        return false;
+    if (r->rank[a->node] > r->rank[b->node])
+        return race(r, b, a);
+    return !reaches(r, a->node, b->node) && !never_both(r, a->node, b->node) &&
+           r->budget > 0;
+}
+
+static void report(struct race *r, const struct mortise_write *a,
+                   const struct mortise_write *b)
+{
+    struct mortise_diag *d = mortise_diag_add(
+        r->ld->diags, "W0801", b->span,
+        "'%s' and '%s' may both write %s, and neither runs after the other",
+        r->g->nodes[a->node].id, r->g->nodes[b->node].id, b->path->text);
+
+    mortise_diag_help(r->ld->diags, d,
+                      "under state.reducers say how to join them, for "
+                      "example %s: last",
+                      b->path->text);
+}
+
+/* Writes of overlapping paths, by rank where the path is the same.  `front`
+ * holds those that no later one was seen to come after. */
+static void check_group(struct race *r, const struct mortise_write *w, size_t n)
+{
+    const struct mortise_write *front[MAX_FRONT];
+    size_t n_front = 0;
+
+    for (size_t i = 0; i < n && r->budget > 0; i++) {
+        size_t kept = 0;
+
+        for (size_t k = 0; k < n_front; k++) {
+            if (race(r, front[k], &w[i])) {
+                report(r, front[k], &w[i]);
+                return;
+            }
+            if (compare_paths(front[k]->path, w[i].path) != 0 ||
+                !reaches(r, front[k]->node, w[i].node))
+                front[kept++] = front[k];
+        }
+        n_front = kept;
+        if (n_front < MAX_FRONT)
+            front[n_front++] = &w[i];
+    }
+}
+
+static void check_groups(struct race *r)
+{
+    struct mortise_write *w = r->ld->writes;
+    size_t n = r->ld->n_writes, end;
+
+    if (n > 0)
+        qsort_r(w, n, sizeof *w, compare_writes, r->rank);
+    for (size_t i = 0; i < n; i = end) {
+        for (end = i + 1; end < n; end++)
+            if (!mortise_path_covers(w[i].path, w[end].path))
+                break;
+        check_group(r, w + i, end - i);
+    }
+}
+
+/* ---- reducers -------------------------------------------------------- */
+
+/* Does any write have exactly this path?  They are sorted. */
+static bool is_written(const struct race *r, const struct mortise_path *path)
+{
+    const struct mortise_write *w = r->ld->writes;
+    size_t low = 0, high = r->ld->n_writes;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int c = compare_paths(w[mid].path, path);
+
+        if (c == 0)
+            return true;
+        if (c < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}
+
+static void check_reducers(struct race *r)
+{
+    for (size_t i = 0; i < r->g->n_reducers; i++)
+        if (!is_written(r, &r->g->reducers[i].path))
+            mortise_diag_add(r->ld->diags, "W0802", r->g->reducers[i].span,
+                             "no node writes '%s'",
+                             r->g->reducers[i].path.text);
+}
+
+/* ---- entry ----------------------------------------------------------- */
+
+static bool prepare(struct race *r, const uint32_t *order)
+{
+    size_t n = r->g->n_nodes, vertices = 1 + n + r->g->n_edges;
+
+    r->rank = mortise_arena_alloc(&r->arena, n * sizeof *r->rank);
+    r->mark = mortise_arena_alloc(&r->arena, n * sizeof *r->mark);
+    r->stack = mortise_arena_alloc(&r->arena, n * sizeof *r->stack);
+    r->idom = mortise_arena_alloc(&r->arena, vertices * sizeof *r->idom);
+    r->depth = mortise_arena_alloc(&r->arena, vertices * sizeof *r->depth);
+    if (r->rank == NULL || r->mark == NULL || r->stack == NULL ||
+        r->idom == NULL || r->depth == NULL)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        r->rank[order[i]] = i;
+    return true;
+}
+
+void mortise_check_writes(struct mortise_loader *ld, const uint32_t *order)
+{
+    struct race r = {.ld = ld, .g = ld->g, .budget = BUDGET};
+
+    mortise_arena_init(&r.arena, ld->mem);
+    if (prepare(&r, order)) {
+        find_dominators(&r, order);
+        check_groups(&r);
+        check_reducers(&r);
+    } else {
+        ld->nomem = true;
+    }
+    mortise_arena_finish(&r.arena);
+}

@@ -1,0 +1,119 @@
+#include "catalog.h"
+
+#include <check.h>
+#include <string.h>
+
+static struct entry {
+    struct mortise_operation op;
+    const char *input, *output;
+    struct mortise_schema *schemas[2];
+} entries[] = {
+    {.op = {.plugin = "text", .name = "lines", .effect = MORTISE_PURE},
+     .input = "{\"type\":\"object\",\"properties\":{\"text\":"
+              "{\"type\":\"string\"}},\"required\":[\"text\"],"
+              "\"additionalProperties\":false}",
+     .output = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
+    {.op = {.plugin = "text", .name = "count", .effect = MORTISE_PURE},
+     .input = "{\"type\":\"object\",\"properties\":{\"text\":"
+              "{\"type\":\"string\"},\"limit\":{\"type\":\"integer\"}},"
+              "\"required\":[\"text\"],\"additionalProperties\":false}",
+     .output = "{\"type\":\"object\",\"properties\":{\"n\":"
+               "{\"type\":\"integer\"}},\"additionalProperties\":false}"},
+    {.op = {.plugin = "file", .name = "read", .effect = MORTISE_READ},
+     .input = "{\"type\":\"object\",\"properties\":{\"path\":"
+              "{\"type\":\"string\"}},\"required\":[\"path\"]}",
+     .output = "{\"type\":\"object\",\"properties\":{\"text\":"
+               "{\"type\":\"string\"}}}"},
+    {.op = {.plugin = "file",
+            .name = "write",
+            .effect = MORTISE_WRITE,
+            .reconcile = true,
+            .timeout_ms = 5000},
+     .input = "{\"type\":\"object\",\"properties\":{\"path\":"
+              "{\"type\":\"string\"},\"text\":{\"type\":\"string\"}},"
+              "\"required\":[\"path\"]}"},
+    {.op = {.plugin = "pay", .name = "refund", .effect = MORTISE_EXTERNAL}},
+};
+
+enum { N = sizeof entries / sizeof entries[0] };
+
+static struct mortise_arena arena;
+static bool compiled;
+
+static struct mortise_schema *schema(const char *text)
+{
+    struct mortise_schema *s;
+    json_t *json;
+    char where[64];
+
+    if (text == NULL)
+        return NULL;
+    json = json_loads(text, 0, NULL);
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, NULL),
+        MORTISE_OK);
+    json_decref(json);
+    return s;
+}
+
+static void compile(void)
+{
+    mortise_arena_init(&arena, &mortise_heap);
+    for (int i = 0; i < N; i++) {
+        entries[i].op.input = entries[i].schemas[0] = schema(entries[i].input);
+        entries[i].op.output = entries[i].schemas[1] =
+            schema(entries[i].output);
+    }
+    compiled = true;
+}
+
+static const struct mortise_operation *
+operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+{
+    bool found = false;
+
+    (void)ud;
+    for (int i = 0; i < N; i++) {
+        if (strcmp(entries[i].op.plugin, plugin) != 0)
+            continue;
+        found = true;
+        if (strcmp(entries[i].op.name, op) == 0)
+            return &entries[i].op;
+    }
+    if (found)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' has no operation '%s'", plugin, op);
+    else
+        mortise_fail(why, MORTISE_ENOTFOUND, "no plugin '%s'", plugin);
+    return NULL;
+}
+
+static int guardrail(void *ud, const char *id, struct mortise_err *why)
+{
+    (void)ud;
+    if (strcmp(id, "pii") == 0 || strcmp(id, "pattern") == 0)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
+}
+
+const struct mortise_catalog *test_catalog(void)
+{
+    static const struct mortise_catalog catalog = {.operation = operation,
+                                                   .guardrail = guardrail};
+
+    if (!compiled)
+        compile();
+    return &catalog;
+}
+
+void test_catalog_finish(void)
+{
+    if (!compiled)
+        return;
+    for (int i = 0; i < N; i++) {
+        mortise_schema_finish(entries[i].schemas[0]);
+        mortise_schema_finish(entries[i].schemas[1]);
+    }
+    mortise_arena_finish(&arena);
+    compiled = false;
+}

@@ -1,0 +1,901 @@
+/* test_graph.c -- loading graphs: what is refused and how, and what the
+ * compiled graph says. */
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "graph/deploy.h"
+#include "graph/graph.h"
+#include "lib/catalog.h"
+#include "lib/json.h"
+#include "lib/test.h"
+#include "yaml/codes.h"
+
+static struct mortise_diags diags;
+static struct mortise_buf out;
+static struct mortise_graph *graph;
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+    mortise_diags_init(&diags, &test_mem);
+    mortise_buf_init(&out, &test_mem);
+    graph = NULL;
+}
+
+static void end(void)
+{
+    mortise_graph_unref(graph);
+    test_catalog_finish();
+    mortise_diags_finish(&diags);
+    mortise_buf_finish(&out);
+    test_nothing_left();
+}
+
+static int load_n(const char *name, const char *text, size_t n)
+{
+    struct mortise_err err;
+
+    return mortise_graph_load(&graph, &test_mem, name, text, n, test_catalog(),
+                              &diags, &err);
+}
+
+/* What was found, as text. */
+static const char *found(void)
+{
+    mortise_buf_clear(&out);
+    mortise_diags_text(&diags, &out);
+    return mortise_buf_cstr(&out);
+}
+
+static void good(const char *text)
+{
+    ck_assert_msg(load_n("t", text, strlen(text)) == MORTISE_OK, "%s\n%s", text,
+                  found());
+}
+
+/* ---- files ----------------------------------------------------------- */
+
+/* `make check` runs in the top directory; MORTISE_TOP says otherwise. */
+static void path_of(char path[4096], const char *dir, const char *name)
+{
+    const char *top = getenv("MORTISE_TOP");
+
+    snprintf(path, 4096, "%s/tests/graphs/%s/%s", top != NULL ? top : ".", dir,
+             name);
+}
+
+static char *read_file(const char *dir, const char *name, size_t *n)
+{
+    char path[4096];
+
+    path_of(path, dir, name);
+    return test_read(path, n);
+}
+
+/* The names in a directory that end so, sorted; freed by the caller. */
+static int list(struct dirent ***names, const char *dir)
+{
+    char path[4096];
+    int n;
+
+    path_of(path, dir, "");
+    n = scandir(path, names, NULL, alphasort);
+    ck_assert_msg(n > 0, "no %s (run in the top directory)", path);
+    return n;
+}
+
+/* NAME.yaml -> NAME.txt */
+static void golden_of(char out_name[256], const char *name)
+{
+    snprintf(out_name, 256, "%.*s.txt", (int)strlen(name) - 5, name);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static void for_each(const char *dir, void (*fn)(const char *name))
+{
+    struct dirent **names;
+    int n = list(&names, dir), seen = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (ends_with(names[i]->d_name, ".yaml")) {
+            fn(names[i]->d_name);
+            seen++;
+        }
+        free(names[i]);
+    }
+    free(names);
+    ck_assert_int_gt(seen, 0);
+}
+
+static void check_good(const char *name)
+{
+    size_t n;
+    char *text = read_file("good", name, &n);
+
+    ck_assert_msg(load_n(name, text, n) == MORTISE_OK, "%s", found());
+    ck_assert_msg(diags.n == 0, "%s", found());
+    mortise_graph_unref(graph);
+    graph = NULL;
+    free(text);
+}
+
+/* All in good/ loads, without a warning. */
+START_TEST(good_graphs_load)
+{
+    for_each("good", check_good);
+}
+END_TEST
+
+/* A deployment is read where it is, for the sake of its paths. */
+static void read_deployment(const char *name)
+{
+    struct mortise_deployment *d;
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char path[4096];
+
+    path_of(path, "bad", "");
+    ck_assert_int_eq(chdir(path), 0);
+    ck_assert_int_eq(mortise_deployment_read(&d, &test_mem, name, &diags),
+                     MORTISE_ECHECK);
+    ck_assert_ptr_null(d);
+    ck_assert_int_eq(fchdir(here), 0);
+    close(here);
+}
+
+static void check_bad(const char *name)
+{
+    char golden[256], *want, *text;
+    size_t n;
+    int rv;
+
+    golden_of(golden, name);
+    text = read_file("bad", name, &n);
+    if (strncmp(name, "deploy-", 7) == 0) {
+        read_deployment(name);
+    } else {
+        rv = load_n(name, text, n);
+        ck_assert_int_eq(rv, name[0] == 'W' ? MORTISE_OK : MORTISE_ECHECK);
+        ck_assert_int_eq(graph != NULL, rv == MORTISE_OK);
+    }
+    ck_assert(diags.n > 0);
+    if (getenv("MORTISE_GOLDEN") != NULL) {
+        char path[4096];
+
+        path_of(path, "bad", golden);
+        found();
+        test_write(path, out.p, out.n);
+    }
+    want = read_file("bad", golden, NULL);
+    ck_assert_str_eq(found(), want);
+    mortise_diags_finish(&diags);
+    mortise_graph_unref(graph);
+    graph = NULL;
+    free(want);
+    free(text);
+}
+
+/* Each file in bad/ gives its golden text, to the letter.  MORTISE_GOLDEN=1
+ * writes the texts anew, to be read before they are committed. */
+START_TEST(bad_graphs_say_what_is_wrong)
+{
+    for_each("bad", check_bad);
+}
+END_TEST
+
+static char *all_golden;
+static size_t all_golden_size;
+
+static void add_golden(const char *name)
+{
+    char golden[256], *text;
+    size_t n;
+
+    golden_of(golden, name);
+    text = read_file("bad", golden, &n);
+    all_golden = realloc(all_golden, all_golden_size + n + 1);
+    memcpy(all_golden + all_golden_size, text, n + 1);
+    all_golden_size += n;
+    free(text);
+}
+
+/* Every code has a fixture, but for those that no small file of ours can show:
+ * files that cannot be read or are huge (test_yaml), and manifests
+ * (test_manifest). */
+START_TEST(every_code_has_a_fixture)
+{
+    for_each("bad", add_golden);
+    for (size_t i = 0; i < mortise_n_codes; i++) {
+        const char *code = mortise_codes[i].code;
+        char mark[16];
+
+        if (strcmp(code, "E0101") == 0 || strcmp(code, "E0102") == 0 ||
+            strncmp(code, "E07", 3) == 0)
+            continue;
+        snprintf(mark, sizeof mark, "[%s]: ", code);
+        ck_assert_msg(strstr(all_golden, mark) != NULL, "no fixture for %s",
+                      code);
+    }
+    free(all_golden);
+}
+END_TEST
+
+/* ---- the compiled graph ---------------------------------------------- */
+
+#define HEAD "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: t}\n"
+
+static const struct mortise_node *node(const char *id)
+{
+    const struct mortise_node *n = mortise_graph_node(graph, id);
+
+    ck_assert_msg(n != NULL, "no node %s", id);
+    return n;
+}
+
+static void load_good_file(const char *name)
+{
+    size_t n;
+    char *text = read_file("good", name, &n);
+
+    ck_assert_int_eq(load_n(name, text, n), MORTISE_OK);
+    ck_assert_uint_eq(graph->source_size, n);
+    ck_assert_mem_eq(graph->source, text, n);
+    free(text);
+}
+
+/* All that a file says stands in the graph. */
+START_TEST(every_key_arrives)
+{
+    const struct mortise_node *n;
+
+    load_good_file("all-keys.yaml");
+    ck_assert_str_eq(graph->name, "all-keys");
+    ck_assert_str_eq(graph->version, "1.2.3");
+    ck_assert_str_eq(graph->description, "Every key at least once");
+    ck_assert_str_eq(graph->goal, "Give the money back where it is due");
+    ck_assert(graph->approve_tools);
+    ck_assert_uint_eq(graph->concurrency, 4);
+    ck_assert_uint_eq(graph->expr_cost, 10000);
+    ck_assert_ptr_nonnull(graph->input);
+    ck_assert_ptr_nonnull(graph->scratch);
+    ck_assert_ptr_nonnull(graph->artifacts);
+    ck_assert_uint_eq(graph->n_reducers, 2);
+    ck_assert_uint_eq(graph->n_nodes, 10);
+    ck_assert_uint_eq(graph->n_start, 3);
+
+    n = node("read");
+    ck_assert_uint_eq(n->index, 0);
+    ck_assert_int_eq(n->type, MORTISE_NODE_EXTENSION);
+    ck_assert_str_eq(n->plugin, "file");
+    ck_assert_str_eq(n->operation, "read");
+    ck_assert_str_eq(n->op->name, "read");
+    ck_assert_int_eq(n->effect, MORTISE_READ);
+    ck_assert_uint_eq(n->timeout_ms, 30000);
+    ck_assert_uint_eq(n->retry.max_attempts, 2);
+    ck_assert_uint_eq(n->retry.n_retry_on, 2);
+    ck_assert_ptr_nonnull(n->input_schema);
+    ck_assert_ptr_nonnull(n->output_schema);
+    ck_assert_str_eq(n->output_as, "file");
+    ck_assert_uint_eq(n->n_outputs, 2);
+    ck_assert_str_eq(n->outputs[0].path.text, "scratch.text");
+    ck_assert(n->interrupt_after && !n->interrupt_before);
+
+    n = node("count");
+    ck_assert_int_eq(n->effect, MORTISE_READ); /* the default is stricter */
+    ck_assert_ptr_null(n->output_as);
+    ck_assert(n->on_error_value);
+
+    n = node("mask");
+    ck_assert_int_eq(n->effect, MORTISE_READ);
+    ck_assert_uint_eq(n->timeout_ms, 2000);
+    ck_assert_uint_eq(n->n_guardrails, 2);
+    ck_assert_int_eq(n->on_violation, MORTISE_VIOLATION_SANITIZE);
+    ck_assert(n->has_target && n->target_is_path);
+    ck_assert_str_eq(n->target_path.text, "scratch.text");
+    n = node("check");
+    ck_assert(!n->has_target && n->target_is_path);
+    ck_assert_str_eq(n->target_path.text, "scratch");
+    ck_assert_uint_eq(n->timeout_ms, 30000);
+
+    n = node("by-name");
+    ck_assert(n->by_condition);
+    ck_assert_int_eq(n->effect, MORTISE_PURE);
+    ck_assert_ptr_null(n->output_as);
+    ck_assert_uint_eq(n->timeout_ms, 0);
+
+    n = node("ask");
+    ck_assert_uint_eq(n->wait_ms, 48u * 3600 * 1000);
+    ck_assert_int_eq(n->on_timeout, MORTISE_TIMEOUT_GOTO);
+    ck_assert_uint_eq(n->n_assignees, 2);
+    ck_assert_str_eq(n->assignees[1], "bob");
+    ck_assert_ptr_nonnull(n->answer_schema);
+    ck_assert_ptr_nonnull(n->prompt);
+    ck_assert_str_eq(n->output_as, "ask");
+    ck_assert_int_eq(node("give-up")->on_timeout, MORTISE_TIMEOUT_REJECT);
+
+    n = node("pay");
+    ck_assert_int_eq(n->effect, MORTISE_EXTERNAL);
+    ck_assert_int_eq(n->on_in_doubt, MORTISE_DOUBT_ASK);
+    ck_assert_uint_eq(n->timeout_ms, 60000);
+    ck_assert_uint_eq(n->retry.max_attempts, 4);
+    ck_assert_int_eq(n->retry.backoff, MORTISE_BACKOFF_FIXED);
+    ck_assert_uint_eq(n->retry.delay_ms, 500);
+    ck_assert_uint_eq(n->retry.max_delay_ms, 2000);
+    ck_assert(n->retry.jitter == 0);
+    ck_assert_uint_eq(n->retry.n_retry_on, 1);
+    ck_assert_str_eq(n->retry.retry_on[0], "transient");
+    ck_assert(n->interrupt_before);
+    ck_assert_uint_eq(node("write")->timeout_ms, 5000); /* the operation's */
+
+    ck_assert_uint_eq(graph->n_plugins, 5);
+    ck_assert_str_eq(graph->plugins[0], "file");
+    ck_assert_str_eq(graph->plugins[1], "guardrail:pattern");
+    ck_assert_str_eq(graph->plugins[4], "text");
+    ck_assert_ptr_null(mortise_graph_node(graph, "nobody"));
+    ck_assert_ptr_null(mortise_graph_node(graph, "START"));
+}
+END_TEST
+
+/* What nobody says has its documented default. */
+START_TEST(defaults_are_as_documented)
+{
+    const struct mortise_node *n;
+
+    load_good_file("minimal.yaml");
+    n = node("a");
+    ck_assert_str_eq(graph->version, "");
+    ck_assert_ptr_null(graph->goal);
+    ck_assert(!graph->approve_tools);
+    ck_assert_uint_eq(graph->concurrency, 8);
+    ck_assert_uint_eq(graph->expr_cost, 1000000);
+    ck_assert_int_eq(n->effect, MORTISE_PURE);
+    ck_assert_int_eq(n->on_in_doubt, MORTISE_DOUBT_DEFAULT);
+    ck_assert_uint_eq(n->timeout_ms, 0);
+    ck_assert_uint_eq(n->retry.max_attempts, 1);
+    ck_assert_int_eq(n->retry.backoff, MORTISE_BACKOFF_EXPONENTIAL);
+    ck_assert_uint_eq(n->retry.delay_ms, 1000);
+    ck_assert_uint_eq(n->retry.max_delay_ms, 30000);
+    ck_assert(n->retry.jitter == 0.1);
+    ck_assert_str_eq(n->retry.retry_on[0], "transient");
+    ck_assert_str_eq(n->retry.retry_on[1], "timeout");
+    ck_assert_str_eq(n->output_as, "a");
+}
+END_TEST
+
+static void edge(uint32_t i, const char *from, const char *to,
+                 enum mortise_edge_kind kind, bool when)
+{
+    const struct mortise_edge *e = &graph->edges[i];
+
+    ck_assert_str_eq(from, e->from == MORTISE_START ? "START"
+                                                    : graph->nodes[e->from].id);
+    ck_assert_str_eq(to, e->to == MORTISE_END ? "END" : graph->nodes[e->to].id);
+    ck_assert_int_eq(e->kind, kind);
+    ck_assert_int_eq(e->when.cel != NULL, when);
+    ck_assert_uint_gt(e->span.line, 0);
+}
+
+/* Edges stand in the order of the file, whoever declared them, and nodes know
+ * theirs. */
+START_TEST(edges_are_linked)
+{
+    const struct mortise_node *n;
+
+    good(HEAD "start: [a, b]\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: pay/refund, next: [b, END]}\n"
+              "  b:\n"
+              "    type: human\n"
+              "    prompt: x\n"
+              "    wait: 1s\n"
+              "    on_timeout: {goto: c}\n"
+              "    routes: {all: [{when: output.approved, to: c}]}\n"
+              "    default: END\n"
+              "    on_error: {goto: d}\n"
+              "  c: {type: guardrail, guardrails: [pii], depends_on: [a],"
+              " on_violation: reroute, reroute_target: d}\n"
+              "  d: {type: router, routes: [{when: input.x, to: e}, "
+              "{when: input.y, to: END}], default: f}\n"
+              "  e: {type: tool, tool: pay/refund}\n"
+              "  f: {type: router, condition: input.z, targets: [e, END]}\n"
+              "edges:\n"
+              "  - {from: START, to: e, when: input.now}\n"
+              "  - {from: e, to: END, when: output > 1}\n");
+    ck_assert_uint_eq(graph->n_edges, 17);
+    edge(0, "a", "b", MORTISE_EDGE_STATIC, false);
+    edge(1, "a", "END", MORTISE_EDGE_STATIC, false);
+    edge(2, "b", "c", MORTISE_EDGE_TIMEOUT, false);
+    edge(3, "b", "d", MORTISE_EDGE_ERROR, false);
+    edge(4, "b", "c", MORTISE_EDGE_ROUTE_ALL, true);
+    edge(5, "b", "END", MORTISE_EDGE_DEFAULT, false);
+    edge(6, "c", "d", MORTISE_EDGE_REROUTE, false);
+    edge(7, "a", "c", MORTISE_EDGE_STATIC, false);
+    edge(8, "d", "e", MORTISE_EDGE_ROUTE, true);
+    edge(9, "d", "END", MORTISE_EDGE_ROUTE, true);
+    edge(10, "d", "f", MORTISE_EDGE_DEFAULT, false);
+    edge(11, "f", "e", MORTISE_EDGE_TARGET, false);
+    edge(12, "f", "END", MORTISE_EDGE_TARGET, false);
+    edge(13, "START", "e", MORTISE_EDGE_WHEN, true);
+    edge(14, "e", "END", MORTISE_EDGE_WHEN, true);
+    edge(15, "START", "a", MORTISE_EDGE_STATIC, false);
+    edge(16, "START", "b", MORTISE_EDGE_STATIC, false);
+    ck_assert_uint_eq(graph->n_start, 3);
+    ck_assert_uint_eq(graph->start[0], 13);
+    n = node("b");
+    ck_assert_uint_eq(n->n_out, 4);
+    ck_assert_uint_eq(n->out[3], 5);
+    ck_assert_uint_eq(n->n_in, 2);
+    ck_assert_uint_eq(n->in[1], 16);
+    ck_assert_uint_eq(node("e")->n_in, 3);
+    ck_assert_uint_eq(node("a")->n_in, 1);
+}
+END_TEST
+
+/* The reducer of exactly this path, however it is spelled. */
+START_TEST(reducers_are_found)
+{
+    struct mortise_path path;
+    struct mortise_arena a;
+    static const struct {
+        const char *path;
+        enum mortise_reduce reduce;
+    } want[] = {
+        {"scratch.a", MORTISE_REDUCE_LAST},
+        {"scratch[\"b\"]", MORTISE_REDUCE_FIRST},
+        {"artifacts.x.y", MORTISE_REDUCE_LONGEST},
+        {"artifacts.x", MORTISE_REDUCE_DEFAULT},
+        {"scratch.zz", MORTISE_REDUCE_DEFAULT},
+        {"scratch.m", MORTISE_REDUCE_MERGE},
+    };
+
+    good(HEAD "state: {reducers: {scratch.m: merge, scratch.a: last, "
+              "scratch.b: first, artifacts.x.y: longest}}\n"
+              "start: a\nnodes:\n  a: {type: tool, tool: pay/refund}\n");
+    mortise_arena_init(&a, &test_mem);
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        ck_assert_int_eq(mortise_path_parse(&path, &a, want[i].path,
+                                            strlen(want[i].path), NULL),
+                         MORTISE_OK);
+        ck_assert_int_eq(mortise_graph_reduce(graph, &path), want[i].reduce);
+    }
+    mortise_arena_finish(&a);
+}
+END_TEST
+
+/* Held twice, it dies at the second release. */
+START_TEST(graphs_are_counted)
+{
+    load_good_file("minimal.yaml");
+    ck_assert_ptr_eq(mortise_graph_ref(graph), graph);
+    mortise_graph_unref(graph);
+    ck_assert_str_eq(node("a")->id, "a");
+}
+END_TEST
+
+/* ---- digest ---------------------------------------------------------- */
+
+static void digest_of(char hex[MORTISE_DIGEST_HEX], const char *text)
+{
+    good(text);
+    mortise_hex(hex, graph->digest, MORTISE_DIGEST);
+    mortise_graph_unref(graph);
+    graph = NULL;
+}
+
+#define NODE_A "start: a\nnodes: {a: {type: tool, tool: pay/refund"
+
+/* The digest follows what the file says: not its layout, not what is ignored,
+ * but everything else, data under x- keys in args included. */
+START_TEST(digests_follow_the_meaning)
+{
+    static const char *const same[] = {
+        "# c\nkind: Graph\nmetadata: {\"name\": 't'}\napiVersion: mortise/v1\n"
+        "nodes:\n  a:\n    tool: pay/refund\n    type: tool\nstart: a\n",
+        HEAD "x-y: [1, 2]\n" NODE_A ", x-z: {b: c}}}",
+    };
+    static const char *const other[] = {
+        HEAD NODE_A ", args: {x-a: 1}}}",
+        HEAD NODE_A ", args: {x-a: 2}}}",
+        HEAD NODE_A ", args: {x-a: 2.0}}}",
+        HEAD NODE_A ", args: {}}}",
+        HEAD "goal: x\n" NODE_A "}}",
+        HEAD NODE_A ", metadata: {a: b}}}",
+        HEAD "limits: {concurrency: 8}\n" NODE_A "}}",
+    };
+    char a[MORTISE_DIGEST_HEX], seen[8][MORTISE_DIGEST_HEX];
+
+    digest_of(seen[0], HEAD NODE_A "}}");
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        digest_of(a, same[i]);
+        ck_assert_str_eq(a, seen[0]);
+    }
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+        digest_of(seen[i + 1], other[i]);
+        for (size_t k = 0; k <= i; k++)
+            ck_assert_str_ne(seen[k], seen[i + 1]);
+    }
+}
+END_TEST
+
+/* ---- templates and expressions --------------------------------------- */
+
+static const struct {
+    const char *args, *json; /* NULL: an error that contains `words` */
+    const char *words;
+} templates[] = {
+    {"[1, {a: null}, x]", "[1,{\"a\":null},\"x\"]", NULL},
+    {"${input.n}", "7", NULL},
+    {"'${ input.n }'", "7", NULL},
+    {"'n is ${input.n}, ${input.s}!'", "\"n is 7, sun!\"", NULL},
+    {"' ${input.n}'", "\" 7\"", NULL},
+    {"${input.list}", "[1,2]", NULL},
+    {"'${input.list}${input.list}'", "\"[1,2][1,2]\"", NULL},
+    {"{a: [\"${input.s}\"], b: c}", "{\"a\":[\"sun\"],\"b\":\"c\"}", NULL},
+    {"'$${input.n}'", "\"${input.n}\"", NULL},
+    {"'$$${input.n}'", "\"$${input.n}\"", NULL},
+    {"'$5 and $ and }'", "\"$5 and $ and }\"", NULL},
+    {"\"${'}' + input.s + '}'}\"", "\"}sun}\"", NULL},
+    {"\"${ {'a': {'b': input.n}}['a'].b }\"", "7", NULL},
+    {"'${\"\"\"a}\"b\"\"\" + \"\\\"}\"}'", "\"a}\\\"b\\\"}\"", NULL},
+    {"'${r\"\\\" + \"}\"}'", "\"\\\\}\"", NULL},
+    {"${input.tricky}", "\"${input.n}\"", NULL},
+    {"'-${input.tricky}'", "\"-${input.n}\"", NULL},
+    {"${state.input.n + 1}", "8", NULL},
+    {"${input.nothing}", NULL, "t:9:"},
+    {"'a ${1 / (input.n - 7)}'", NULL, "t:9:"},
+};
+
+static int eval_args(const char *args, json_t **value, struct mortise_err *err)
+{
+    const json_t *values[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {values, 0};
+    char text[512];
+    json_t *input = json_loads("{\"n\":7,\"s\":\"sun\",\"list\":[1,2],"
+                               "\"tricky\":\"${input.n}\"}",
+                               0, NULL);
+    json_t *state = json_pack("{s:O}", "input", input);
+    int rv;
+
+    snprintf(text, sizeof text,
+             HEAD "start: a\nnodes:\n  a:\n    type: tool\n"
+                  "    tool: pay/refund\n    args: %s\n",
+             args);
+    good(text);
+    values[MORTISE_IN_INPUT] = input;
+    values[MORTISE_IN_STATE] = state;
+    rv = mortise_tmpl_eval(node("a")->args, &env, value, err);
+    json_decref(state);
+    json_decref(input);
+    return rv;
+}
+
+/* Templates give values and strings, and say where they fail. */
+START_TEST(templates_are_filled)
+{
+    struct mortise_err err = {0};
+    json_t *got = NULL, *want;
+    int rv = eval_args(templates[_i].args, &got, &err);
+
+    if (templates[_i].json == NULL) {
+        ck_assert_int_eq(rv, MORTISE_EINVAL);
+        ck_assert_ptr_null(got);
+        ck_assert_msg(strncmp(err.msg, templates[_i].words,
+                              strlen(templates[_i].words)) == 0,
+                      "%s", err.msg);
+        return;
+    }
+    ck_assert_msg(rv == MORTISE_OK, "%s: %s", templates[_i].args, err.msg);
+    want = json_loads(templates[_i].json, JSON_DECODE_ANY, NULL);
+    ck_assert_msg(json_equal(got, want), "%s", templates[_i].args);
+    json_decref(want);
+    json_decref(got);
+}
+END_TEST
+
+/* A condition that fails in a run says where it stands. */
+START_TEST(conditions_say_where_they_fail)
+{
+    const json_t *values[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {values, 0};
+    struct mortise_err err;
+    json_t *input = json_object();
+    bool taken;
+
+    good(HEAD "start: r\nnodes:\n"
+              "  r:\n    type: router\n    routes:\n"
+              "      - when: 1 > 2 || input.x\n        to: END\n"
+              "    default: END\n");
+    values[MORTISE_IN_INPUT] = input;
+    ck_assert_int_eq(
+        mortise_expr_test(&graph->edges[0].when, &env, &taken, &err),
+        MORTISE_EINVAL);
+    ck_assert_msg(strncmp(err.msg, "t:9:", 4) == 0, "%s", err.msg);
+    json_decref(input);
+}
+END_TEST
+
+/* ---- size ------------------------------------------------------------ */
+
+static char *big; /* a graph being written */
+static size_t big_n;
+
+static void start_big(const char *head)
+{
+    big = malloc(64 << 20);
+    big_n = (size_t)sprintf(big, HEAD "%s", head);
+}
+
+static uint64_t load_big(int want)
+{
+    uint64_t before = mortise_mono_ns();
+    int rv = load_n("big", big, big_n);
+    uint64_t ms = (mortise_mono_ns() - before) / 1000000;
+
+    ck_assert_int_eq(rv, want);
+    free(big);
+    return ms;
+}
+
+/* A chain of 5,000 nodes that all write and all decide.  No test of time (the
+ * bench has it), but a quadratic loader would run into the test's timeout. */
+START_TEST(long_chains_load)
+{
+    start_big("start: n0\nnodes:\n");
+    for (int i = 0; i < 20000; i++)
+        big_n +=
+            (size_t)sprintf(big + big_n,
+                            "  n%d:\n    type: tool\n    tool: text/count\n"
+                            "    args: {text: \"${input.x} and so on\"}\n"
+                            "    outputs: {scratch.n: output.n}\n"
+                            "    routes: [{when: output.n > 1, to: n%d}]\n"
+                            "    default: END\n",
+                            i, i + 1);
+    big_n +=
+        (size_t)sprintf(big + big_n, "  n20000: {type: human, prompt: done}\n");
+    load_big(MORTISE_OK);
+    ck_assert_msg(diags.n == 0, "%s", found());
+}
+END_TEST
+
+/* 5,000 nodes beside each other that all write the same. */
+START_TEST(wide_graphs_load)
+{
+    start_big("nodes:\n");
+    for (int i = 0; i < 5000; i++)
+        big_n +=
+            (size_t)sprintf(big + big_n,
+                            "  n%d: {type: tool, tool: pay/refund, outputs: "
+                            "{scratch.n: output, scratch.x%d: output}}\n",
+                            i, i);
+    big_n += (size_t)sprintf(big + big_n, "start:\n");
+    for (int i = 0; i < 5000; i++)
+        big_n += (size_t)sprintf(big + big_n, "- n%d\n", i);
+    load_big(MORTISE_OK);
+    ck_assert_uint_eq(diags.n, 1);
+    ck_assert_str_eq(diags.list[0].code, "W0801");
+}
+END_TEST
+
+/* One ring of 50,000 nodes is one finding, found without recursion. */
+START_TEST(long_loops_are_named)
+{
+    start_big("start: n0\nnodes:\n");
+    for (int i = 0; i < 50000; i++)
+        big_n += (size_t)sprintf(
+            big + big_n, "  n%d: {type: tool, tool: pay/refund, next: n%d}\n",
+            i, (i + 1) % 50000);
+    load_big(MORTISE_ECHECK);
+    ck_assert_uint_eq(diags.n, 1);
+    ck_assert_ptr_nonnull(strstr(diags.list[0].message,
+                                 "n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> "
+                                 "... -> n49999 -> n0"));
+}
+END_TEST
+
+/* 20,000 typing errors do not make 20,000 searches through 20,000 ids. */
+START_TEST(many_findings_stay_cheap)
+{
+    start_big("start: n0\nnodes:\n");
+    for (int i = 0; i < 20000; i++)
+        big_n += (size_t)sprintf(
+            big + big_n, "  n%d: {type: tool, tool: pay/refund, next: m%d}\n",
+            i, i);
+    load_big(MORTISE_ECHECK);
+    ck_assert_uint_eq(diags.n, 20000);
+    ck_assert_uint_gt(strlen(found()), 20000);
+}
+END_TEST
+
+/* ---- what breaks ----------------------------------------------------- */
+
+/* Loading copes with its first, second, ... allocation failing: a graph, or
+ * MORTISE_ENOMEM, nothing between. */
+START_TEST(loading_survives_oom)
+{
+    size_t n;
+    char *text = read_file("good", "all-keys.yaml", &n);
+    struct mortise_err err;
+    int at = 0, rv;
+
+    test_catalog();
+    do {
+        struct mortise_diags d;
+
+        mortise_diags_init(&d, &test_mem);
+        test_mem_fail_at(at++);
+        rv = mortise_graph_load(&graph, &test_mem, "t", text, n, test_catalog(),
+                                &d, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(graph == NULL, test_mem_failed());
+        mortise_diags_finish(&d);
+    } while (test_mem_failed());
+    ck_assert_int_gt(at, 100);
+    free(text);
+}
+END_TEST
+
+/* The same where there is something to report. */
+static void report_without_memory(const char *name)
+{
+    size_t n;
+    char *text = read_file("bad", name, &n);
+    int at = 0, rv;
+
+    if (strncmp(name, "deploy-", 7) == 0 || n > 3000) {
+        free(text);
+        return;
+    }
+    do {
+        struct mortise_diags d;
+
+        mortise_diags_init(&d, &test_mem);
+        test_mem_fail_at(at);
+        rv = mortise_graph_load(&graph, &test_mem, "t", text, n, test_catalog(),
+                                &d, NULL);
+        if (test_mem_failed())
+            ck_assert_msg(rv == MORTISE_ENOMEM, "%s: %d at %d", name, rv, at);
+        mortise_graph_unref(graph);
+        graph = NULL;
+        mortise_diags_finish(&d);
+        at += 3;
+    } while (test_mem_failed());
+    free(text);
+}
+
+START_TEST(reporting_survives_oom)
+{
+    test_catalog();
+    for_each("bad", report_without_memory);
+}
+END_TEST
+
+/* xorshift: the same mutations in every run. */
+static uint32_t seed;
+
+static uint32_t rnd(uint32_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return seed % below;
+}
+
+/* One change of a kind that people, editors and disks make. */
+static size_t mutate(char *text, size_t n)
+{
+    static const char junk[] = "{}[]:,-&*#?|>'\"%@`!$\t\n x0\x80\xFF";
+    size_t at = rnd((uint32_t)n), len = 1 + rnd(12), to;
+
+    if (len > n - at)
+        len = n - at;
+    switch (rnd(5)) {
+    case 0: /* cut out */
+        memmove(text + at, text + at + len, n - at - len);
+        return n - len;
+    case 1: /* cut off */
+        return rnd(4) == 0 ? at : n;
+    case 2: /* double */
+        memmove(text + at + len, text + at, n - at);
+        return n + len;
+    case 3: /* swap in from elsewhere */
+        to = rnd((uint32_t)(n - len + 1));
+        memmove(text + at, text + to, len);
+        return n;
+    default:
+        text[at] = junk[rnd(sizeof junk - 1)];
+        return n;
+    }
+}
+
+static void load_mutant(const char *text, size_t n)
+{
+    int rv = load_n("t", text, n);
+
+    ck_assert(rv == MORTISE_OK || rv == MORTISE_ECHECK);
+    ck_assert_int_eq(rv == MORTISE_ECHECK, diags.n_errors > 0);
+    for (size_t i = 0; i < diags.n; i++) {
+        ck_assert_ptr_nonnull(diags.list[i].path);
+        ck_assert_uint_ge(diags.list[i].span.line, 1);
+        ck_assert_uint_ge(diags.list[i].span.col, 1);
+        ck_assert_ptr_nonnull(mortise_code(diags.list[i].code));
+    }
+    found();
+    ck_assert(mortise_utf8_valid(out.p, out.n));
+    mortise_graph_unref(graph);
+    graph = NULL;
+    mortise_diags_finish(&diags);
+}
+
+static void mutants_of(const char *name)
+{
+    size_t n;
+    char *text = read_file("good", name, &n), *m = malloc(n + 1000);
+
+    seed = 20240229;
+    for (int i = 0; i < 1000 && n > 0; i++) {
+        size_t size = n;
+
+        memcpy(m, text, n);
+        for (uint32_t k = rnd(3) + 1; k > 0 && size > 0; k--)
+            size = mutate(m, size);
+        load_mutant(m, size);
+    }
+    free(m);
+    free(text);
+}
+
+/* A thousand broken versions of every good file: refused with a place, or
+ * loaded, but never anything else. */
+START_TEST(mutants_are_refused_or_loaded)
+{
+    for_each("good", mutants_of);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("graph");
+    TCase *tc = tcase_create("graph");
+
+    tcase_set_timeout(tc, 300);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, good_graphs_load);
+    tcase_add_test(tc, bad_graphs_say_what_is_wrong);
+    tcase_add_test(tc, every_code_has_a_fixture);
+    tcase_add_test(tc, every_key_arrives);
+    tcase_add_test(tc, defaults_are_as_documented);
+    tcase_add_test(tc, edges_are_linked);
+    tcase_add_test(tc, reducers_are_found);
+    tcase_add_test(tc, graphs_are_counted);
+    tcase_add_test(tc, digests_follow_the_meaning);
+    tcase_add_loop_test(tc, templates_are_filled, 0,
+                        sizeof templates / sizeof templates[0]);
+    tcase_add_test(tc, conditions_say_where_they_fail);
+    tcase_add_test(tc, long_chains_load);
+    tcase_add_test(tc, wide_graphs_load);
+    tcase_add_test(tc, long_loops_are_named);
+    tcase_add_test(tc, many_findings_stay_cheap);
+    tcase_add_test(tc, loading_survives_oom);
+    tcase_add_test(tc, reporting_survives_oom);
+    tcase_add_test(tc, mutants_are_refused_or_loaded);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
