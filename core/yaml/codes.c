@@ -166,19 +166,6 @@ const struct mortise_code mortise_codes[] = {
      "Digests are the BLAKE2b-256 of a manifest or an artifact: 64 hex "
      "digits."},
 
-    {"E0701", "an operation with an impossible name",
-     "The name of an operation is a letter, then letters, digits, '.', '_' and "
-     "'-'."},
-    {"E0702", "a version that is none",
-     "Versions and ranges of versions are numbers with dots: 1.4.2, ^2.1, "
-     "\">=1.0 <2\"."},
-    {"E0703", "an artifact that cannot be used",
-     "An artifact names one file beside the manifest, once per architecture, "
-     "with its size and its BLAKE2b-256 in hex."},
-    {"E0705", "a permission that makes no sense",
-     "Each kind of permission takes its own words: hosts with ports, paths, "
-     "names of variables, paths of the state."},
-
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
      "chance; a run in which both write fails.  Give the path a reducer, last "
