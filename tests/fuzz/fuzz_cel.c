@@ -1,0 +1,84 @@
+/* fuzz_cel.c -- bytes as an expression, compiled and evaluated.
+ *
+ * Nothing crashes, errors point inside the text, results can be written, and
+ * an evaluation gives the same answer twice. */
+#include <assert.h>
+#include <string.h>
+
+#include "cel/cel.h"
+#include "json/path.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char state[] =
+    "{\"s\":\"text\",\"n\":[1,2.5,\"x\",null,true],\"o\":{\"k\":{\"l\":1}}}";
+static const char state_schema[] =
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+    "\"s\":{\"type\":\"string\"},\"n\":{\"type\":\"array\"},"
+    "\"o\":{\"type\":\"object\"}}}";
+
+static json_t *value;
+static struct mortise_schema *schema;
+static struct mortise_arena forever;
+
+static void set_up(void)
+{
+    json_t *json;
+    char where[8];
+
+    mortise_arena_init(&forever, &mortise_heap);
+    assert(mortise_json_parse(&value, state, sizeof state - 1, NULL) ==
+           MORTISE_OK);
+    assert(mortise_json_parse(&json, state_schema, sizeof state_schema - 1,
+                              NULL) == MORTISE_OK);
+    assert(mortise_schema_compile(&schema, &forever, json, where, sizeof where,
+                                  NULL) == MORTISE_OK);
+    json_decref(json);
+}
+
+static void evaluate(const struct mortise_cel *prog, size_t size)
+{
+    const json_t *values[3] = {value, value, NULL};
+    struct mortise_cel_env env = {values, 20000};
+    struct mortise_cel_where where = {0, 0};
+    struct mortise_err err;
+    json_t *one, *two;
+    int rv = mortise_cel_eval(prog, &env, &one, &where, &err);
+    char *text;
+
+    assert(where.offset + where.length <= size);
+    assert(mortise_cel_eval(prog, &env, &two, NULL, NULL) == rv);
+    assert((one == NULL) == (rv != MORTISE_OK));
+    if (one != NULL) {
+        assert(json_equal(one, two));
+        text = mortise_json_text(&mortise_heap, one);
+        assert(text != NULL);
+        mortise_release_str(&mortise_heap, text);
+    }
+    json_decref(one);
+    json_decref(two);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    struct mortise_cel_name names[] = {
+        {"input", NULL}, {"scratch", NULL}, {"state.output", NULL}};
+    struct mortise_cel_scope scope = {names, 3};
+    struct mortise_cel_where where;
+    struct mortise_arena a;
+    struct mortise_cel *prog;
+    struct mortise_err err;
+
+    if (value == NULL)
+        set_up();
+    names[1].schema = schema;
+    mortise_arena_init(&a, &mortise_heap);
+    if (mortise_cel_compile(&prog, &a, text, size, &scope, &where, &err) ==
+        MORTISE_OK)
+        evaluate(prog, size);
+    else
+        assert(where.offset + where.length <= size);
+    mortise_arena_finish(&a);
+    return 0;
+}
