@@ -138,7 +138,8 @@ struct mortise_run_call {
     json_t *body;                   /* owned by the action */
     uint32_t attempt, visit;
     char path[128];               /* "1.0/node#1" */
-    char key[MORTISE_DIGEST_HEX]; /* idempotency key; "" for CHECK */
+    char key[MORTISE_DIGEST_HEX]; /* idempotency key of a `write` or `external`
+                                     execution; else "" */
     uint64_t timeout_ms;          /* 0: none; the run arms it itself */
 };
 

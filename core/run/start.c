@@ -219,7 +219,7 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->visit = x->visit;
     c->timeout_ms = n->timeout_ms;
     exec_path(r, x, c->path);
-    if (!check) {
+    if (!check && n->effect >= MORTISE_WRITE) {
         effect_key(r, x, x->key);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
@@ -389,6 +389,13 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : start_call(r, x, MORTISE_RUN_CHECK, err);
 }
 
+/* Approvals and effects are bound to the arguments; nothing else is. */
+static bool needs_digest(const struct mortise_run *r,
+                         const struct mortise_node *n)
+{
+    return n->effect >= MORTISE_WRITE || r->graph->approve_tools;
+}
+
 /* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
 static int find_body(struct mortise_run *r, struct exec *x,
                      struct mortise_err *why, struct mortise_err *err)
@@ -409,7 +416,7 @@ static int find_body(struct mortise_run *r, struct exec *x,
         if (rv != MORTISE_OK)
             return MORTISE_EINVAL;
     }
-    if (rv == MORTISE_OK &&
+    if (rv == MORTISE_OK && needs_digest(r, n) &&
         mortise_json_digest(x->body_digest, x->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
     return rv;

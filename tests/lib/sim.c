@@ -1,0 +1,614 @@
+#include "lib/sim.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/test.h"
+#include "run/journal.h"
+
+uint32_t sim_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return *seed >> 8;
+}
+
+/* ---- catalogue --------------------------------------------------------- */
+
+static const struct mortise_operation ops[] = {
+    {"t", "echo", MORTISE_PURE, false, false, 0, NULL, NULL},
+    {"t", "read", MORTISE_READ, false, false, 0, NULL, NULL},
+    {"t", "write", MORTISE_WRITE, false, false, 0, NULL, NULL},
+    {"t", "idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL},
+    {"t", "rec", MORTISE_WRITE, false, true, 0, NULL, NULL},
+    {"t", "fail", MORTISE_PURE, false, false, 0, NULL, NULL},
+};
+
+static const struct mortise_operation *
+find_op(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+{
+    (void)ud;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        if (strcmp(ops[i].plugin, plugin) == 0 && strcmp(ops[i].name, op) == 0)
+            return &ops[i];
+    }
+    mortise_fail(why, MORTISE_ENOTFOUND, "no operation %s/%s", plugin, op);
+    return NULL;
+}
+
+static int find_guardrail(void *ud, const char *id, struct mortise_err *why)
+{
+    (void)ud;
+    if (strcmp(id, "ok") == 0 || strcmp(id, "bad") == 0 ||
+        strcmp(id, "stern") == 0)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
+}
+
+const struct mortise_catalog sim_catalog = {NULL, find_op, find_guardrail};
+
+struct mortise_graph *sim_graph(const char *yaml)
+{
+    struct mortise_diags diags;
+    struct mortise_graph *g;
+    struct mortise_buf text;
+    struct mortise_err err;
+    int rv;
+
+    mortise_diags_init(&diags, &test_mem);
+    rv = mortise_graph_load(&g, &test_mem, "test.yaml", yaml, strlen(yaml),
+                            &sim_catalog, &diags, &err);
+    if (rv != MORTISE_OK) {
+        mortise_buf_init(&text, &test_mem);
+        mortise_diags_text(&diags, &text);
+        ck_abort_msg("%s", mortise_buf_cstr(&text));
+    }
+    mortise_diags_finish(&diags);
+    return g;
+}
+
+/* ---- carrying out actions ------------------------------------------------ */
+
+void sim_init(struct sim *s, struct mortise_graph *g)
+{
+    memset(s, 0, sizeof *s);
+    s->graph = g;
+    s->now_ms = 1700000000000;
+    s->published = json_array();
+    s->pending = json_object();
+    mortise_actions_init(&s->actions, &test_mem);
+}
+
+static void drop_calls(struct sim *s)
+{
+    for (size_t i = 0; i < s->n_calls; i++)
+        json_decref(s->calls[i].call.body);
+    s->n_calls = 0;
+}
+
+static int collect(void *ud, json_t *event)
+{
+    return json_array_append(ud, event);
+}
+
+/* Every durable event, as a reader of the store gets them. */
+static json_t *stored_events(const struct sim *s, size_t n_commits)
+{
+    json_t *events = json_array();
+    struct mortise_run *r;
+
+    mortise_run_replay(&r, &test_mem, s->graph, "default", "run-1", collect,
+                       events, NULL);
+    for (size_t i = 0; i < n_commits; i++)
+        mortise_run_apply(r, s->commits[i].seq, s->commits[i].time_ms,
+                          s->commits[i].id, s->commits[i].entries,
+                          s->commits[i].size, NULL);
+    mortise_run_free(r);
+    return events;
+}
+
+/* What watchers were told is what readers read, and seq has no gaps. */
+static void check_events(const struct sim *s)
+{
+    json_t *stored = stored_events(s, s->n_commits), *event;
+    size_t i;
+
+    json_array_foreach(stored, i, event)
+    {
+        ck_assert_int_eq(json_integer_value(json_object_get(event, "seq")),
+                         (json_int_t)i + 1);
+    }
+    json_array_foreach(s->published, i, event)
+    {
+        json_t *seq = json_object_get(event, "seq");
+
+        if (seq != NULL)
+            ck_assert(json_equal(
+                event,
+                json_array_get(stored, (size_t)json_integer_value(seq) - 1)));
+    }
+    json_decref(stored);
+}
+
+void sim_finish(struct sim *s)
+{
+    check_events(s);
+    drop_calls(s);
+    mortise_run_free(s->run);
+    mortise_actions_finish(&s->actions);
+    for (size_t i = 0; i < s->n_commits; i++)
+        free(s->commits[i].entries);
+    json_decref(s->published);
+    json_decref(s->pending);
+    mortise_graph_unref(s->graph);
+}
+
+static void take_commit(struct sim *s, const struct mortise_run_commit *c)
+{
+    struct sim_commit *k = &s->commits[s->n_commits++];
+
+    ck_assert_uint_lt(s->n_commits, 512);
+    ck_assert_uint_eq(c->seq, s->n_commits); /* contiguous, from 1 */
+    ck_assert_uint_gt(c->size, 0);
+    k->seq = c->seq;
+    k->time_ms = c->now_ms;
+    k->id = c->id;
+    k->size = c->size;
+    k->status = c->status;
+    k->entries = malloc(c->size);
+    memcpy(k->entries, c->entries, c->size);
+    for (size_t i = 0; i < c->n_closes; i++)
+        json_object_del(s->pending, c->closes[i].id);
+    for (size_t i = 0; i < c->n_opens; i++)
+        json_object_set(s->pending, c->opens[i].id, c->opens[i].payload);
+    ck_assert_uint_eq(c->n_pending, json_object_size(s->pending));
+}
+
+static void drop_timer(struct sim *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->n_timers; i++) {
+        if (s->timers[i].id == id) {
+            s->timers[i] = s->timers[--s->n_timers];
+            return;
+        }
+    }
+}
+
+/* Is the intent of this key among the commits that are on disk? */
+static bool intent_is_synced(const struct sim *s, const char *key)
+{
+    struct mortise_reader reader;
+    struct mortise_entry e;
+    struct mortise_arena a;
+    char hex[MORTISE_DIGEST_HEX];
+    bool found = false;
+
+    mortise_arena_init(&a, &mortise_heap);
+    for (size_t i = 0; i < s->n_synced; i++) {
+        mortise_reader_init(&reader, s->commits[i].entries, s->commits[i].size);
+        while (mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
+            mortise_hex(hex, e.digest, MORTISE_DIGEST);
+            found |= e.type == MORTISE_E_INTENT && strcmp(hex, key) == 0;
+            mortise_entry_finish(&e);
+        }
+    }
+    mortise_arena_finish(&a);
+    return found;
+}
+
+/* R12: whatever changes the world starts on an intent that is on disk. */
+static void take_call(struct sim *s, struct mortise_run_call *c)
+{
+    ck_assert_uint_lt(s->n_calls, 512);
+    if (c->kind == MORTISE_RUN_EXECUTE && c->node->effect >= MORTISE_WRITE)
+        ck_assert(intent_is_synced(s, c->key));
+    s->calls[s->n_calls].cancelled = false;
+    s->calls[s->n_calls].call = *c;
+    s->calls[s->n_calls++].call.body = json_incref(c->body);
+}
+
+static void publish(struct sim *s, json_t *event)
+{
+    json_t *seq = json_object_get(event, "seq");
+
+    if (seq != NULL) { /* durable ones in order, none twice, none missing */
+        size_t i;
+        json_t *old;
+        json_int_t last = 0;
+
+        json_array_foreach(s->published, i, old)
+        {
+            if (json_object_get(old, "seq") != NULL)
+                last = json_integer_value(json_object_get(old, "seq"));
+        }
+        ck_assert_int_gt(json_integer_value(seq), last);
+    }
+    json_array_append(s->published, event);
+}
+
+static void carry_out(struct sim *s)
+{
+    for (size_t i = 0; i < s->actions.n; i++) {
+        struct mortise_action *a = &s->actions.list[i];
+
+        switch (a->kind) {
+        case MORTISE_ACT_COMMIT:
+            ck_assert_uint_eq(i, 0); /* always the first */
+            take_commit(s, &a->u.commit);
+            break;
+        case MORTISE_ACT_CALL:
+            take_call(s, &a->u.call);
+            break;
+        case MORTISE_ACT_CANCEL:
+            for (size_t k = 0; k < s->n_calls; k++) {
+                if (s->calls[k].call.id == a->u.cancel)
+                    s->calls[k].cancelled = true;
+            }
+            break;
+        case MORTISE_ACT_ARM:
+            ck_assert_uint_lt(s->n_timers, 256);
+            s->timers[s->n_timers++] =
+                (struct sim_timer){a->u.timer.id, a->u.timer.at_ms};
+            break;
+        case MORTISE_ACT_DISARM:
+            drop_timer(s, a->u.timer.id);
+            break;
+        case MORTISE_ACT_PUBLISH:
+            publish(s, a->u.publish);
+            break;
+        case MORTISE_ACT_APPLIED:
+            ck_assert_int_eq(s->applied, 1); /* exactly once a command */
+            s->applied = a->u.applied.result;
+            s->applied_err = a->u.applied.err;
+            break;
+        }
+    }
+    mortise_actions_clear(&s->actions);
+}
+
+static void step(struct sim *s, struct mortise_input *in)
+{
+    struct mortise_err err = {0, ""};
+    int rv;
+
+    in->now_ms = s->now_ms;
+    rv = mortise_run_step(s->run, in, &s->actions, &err);
+    ck_assert_msg(rv == MORTISE_OK, "step: %s", err.msg);
+    carry_out(s);
+}
+
+int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
+{
+    static const struct mortise_pin pins[] = {{"t", {1, 2, 3}}};
+    struct mortise_admission adm = {.tenant = "default",
+                                    .run = "run-1",
+                                    .actor = "tester",
+                                    .seed = {42},
+                                    .pins = pins,
+                                    .n_pins = 1};
+    int rv;
+
+    ck_assert_int_eq(mortise_json_parse(&adm.input, input, strlen(input), NULL),
+                     MORTISE_OK);
+    rv = mortise_run_admit(&s->run, &test_mem, s->graph, &adm, s->now_ms,
+                           &s->actions, err);
+    json_decref(adm.input);
+    if (rv == MORTISE_OK) {
+        mortise_run_watch(s->run, true);
+        carry_out(s);
+    }
+    mortise_actions_clear(&s->actions);
+    return rv;
+}
+
+int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
+                uint32_t flags, const char *actor, struct mortise_err *err)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_COMMAND, .now_ms = s->now_ms};
+    int rv;
+
+    in.u.command.list = list;
+    in.u.command.n = n;
+    in.u.command.flags = flags;
+    in.u.command.actor = actor;
+    s->applied = 1;
+    rv = mortise_run_step(s->run, &in, &s->actions, err);
+    if (rv != MORTISE_OK) {
+        ck_assert_uint_eq(s->actions.n, 0); /* nothing happened */
+        return rv;
+    }
+    carry_out(s);
+    return rv;
+}
+
+/* ---- what can happen
+ * --------------------------------------------------------- */
+
+bool sim_sync_one(struct sim *s)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_SYNCED};
+
+    if (s->n_synced == s->n_commits)
+        return false;
+    in.u.seq = ++s->n_synced;
+    step(s, &in);
+    return true;
+}
+
+static struct sim_effect *effect_of(struct sim *s,
+                                    const struct mortise_run_call *c)
+{
+    for (size_t i = 0; i < s->n_effects; i++) {
+        if (strcmp(s->effects[i].key, c->key) == 0)
+            return &s->effects[i];
+    }
+    ck_assert_uint_lt(s->n_effects, 256);
+    snprintf(s->effects[s->n_effects].key, MORTISE_DIGEST_HEX, "%s", c->key);
+    snprintf(s->effects[s->n_effects].node, sizeof s->effects[0].node, "%s",
+             c->node->id);
+    return &s->effects[s->n_effects++];
+}
+
+static void happen(struct sim *s, const struct mortise_run_call *c)
+{
+    struct sim_effect *e;
+
+    if (c->kind != MORTISE_RUN_EXECUTE || c->node->effect < MORTISE_WRITE)
+        return;
+    e = effect_of(s, c);
+    if (c->node->op->idempotent && e->times > 0)
+        return; /* it knows the key */
+    e->times++;
+}
+
+static void fail_as_told(const struct sim_call *c, struct mortise_result_in *r)
+{
+    json_t *times = json_object_get(c->call.body, "times");
+
+    if (times != NULL &&
+        json_integer_value(times) < (json_int_t)c->call.attempt) {
+        r->output = json_incref(c->call.body);
+        return;
+    }
+    r->status = -1;
+    r->message = "told to fail";
+    r->error_code = json_string_value(json_object_get(c->call.body, "code"));
+    r->error_class = json_string_value(json_object_get(c->call.body, "class"));
+    if (r->error_code == NULL)
+        r->error_code = "";
+    if (r->error_class == NULL)
+        r->error_class = "permanent";
+}
+
+static void guard(const struct sim_call *c, struct mortise_result_in *r)
+{
+    r->violation = strcmp(c->call.plugin, "stern") == 0 ||
+                   (strcmp(c->call.plugin, "bad") == 0 &&
+                    json_object_get(c->call.body, "bad") != NULL);
+    if (!r->violation)
+        return;
+    r->message = "found something";
+    if (strcmp(c->call.plugin, "bad") == 0) {
+        r->output = json_copy(c->call.body);
+        json_object_del(r->output, "bad");
+    }
+}
+
+static void answer(struct sim *s, struct sim_call *c,
+                   struct mortise_result_in *r)
+{
+    if (c->cancelled) {
+        r->status = -3;
+        r->message = "cancelled";
+        r->error_class = "cancelled";
+    } else if (c->call.kind == MORTISE_RUN_CHECK) {
+        guard(c, r);
+    } else if (c->call.kind == MORTISE_RUN_RECONCILE) {
+        bool did = effect_of(s, &c->call)->times > 0;
+
+        r->output = json_pack("{s:b, s:O}", "happened", (int)did, "result",
+                              c->call.body);
+    } else if (strcmp(c->call.operation, "fail") == 0) {
+        fail_as_told(c, r);
+    } else {
+        happen(s, &c->call);
+        r->output = json_incref(c->call.body);
+    }
+}
+
+bool sim_end_call(struct sim *s, size_t i)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+    struct sim_call c;
+
+    if (i >= s->n_calls)
+        return false;
+    c = s->calls[i];
+    memmove(s->calls + i, s->calls + i + 1,
+            (--s->n_calls - i) * sizeof s->calls[0]);
+    in.u.result = (struct mortise_result_in){
+        .call = c.call.id, .message = "", .error_code = "", .error_class = ""};
+    answer(s, &c, &in.u.result);
+    step(s, &in);
+    json_decref(in.u.result.output);
+    json_decref(c.call.body);
+    return true;
+}
+
+bool sim_fire_timer(struct sim *s, size_t i)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_TIMER};
+
+    if (i >= s->n_timers)
+        return false;
+    if (s->now_ms < s->timers[i].at_ms)
+        s->now_ms = s->timers[i].at_ms;
+    in.u.timer = s->timers[i].id;
+    s->timers[i] = s->timers[--s->n_timers];
+    step(s, &in);
+    return true;
+}
+
+/* A person's deadline (a day away and more) is not waited for. */
+static bool fire_soonest(struct sim *s)
+{
+    size_t best = s->n_timers;
+
+    for (size_t i = 0; i < s->n_timers; i++) {
+        if (s->timers[i].at_ms < s->now_ms + 86400000 &&
+            (best == s->n_timers || s->timers[i].at_ms < s->timers[best].at_ms))
+            best = i;
+    }
+    return sim_fire_timer(s, best);
+}
+
+void sim_run(struct sim *s, uint32_t *seed)
+{
+    for (;;) {
+        bool may_sync = s->n_synced < s->n_commits;
+
+        s->now_ms++;
+        if (may_sync && (s->n_calls == 0 || sim_random(seed) % 3 == 0))
+            sim_sync_one(s);
+        else if (s->n_calls > 0)
+            sim_end_call(s, sim_random(seed) % s->n_calls);
+        else if (!fire_soonest(s))
+            return;
+    }
+}
+
+void sim_run_plain(struct sim *s)
+{
+    do {
+        s->now_ms++;
+    } while (sim_sync_one(s) || sim_end_call(s, 0) || fire_soonest(s));
+}
+
+/* ---- dying
+ * --------------------------------------------------------------------- */
+
+static void replay(struct sim *s)
+{
+    struct mortise_err err;
+
+    ck_assert_int_eq(mortise_run_replay(&s->run, &test_mem, s->graph, "default",
+                                        "run-1", NULL, NULL, &err),
+                     MORTISE_OK);
+    for (size_t i = 0; i < s->n_commits; i++) {
+        int rv = mortise_run_apply(
+            s->run, s->commits[i].seq, s->commits[i].time_ms, s->commits[i].id,
+            s->commits[i].entries, s->commits[i].size, &err);
+
+        ck_assert_msg(rv == MORTISE_OK, "replay: %s", err.msg);
+    }
+}
+
+void sim_crash(struct sim *s, uint32_t *seed)
+{
+    for (size_t i = 0; i < s->n_calls; i++) {
+        if (sim_random(seed) % 2 == 0)
+            happen(s, &s->calls[i].call);
+    }
+    drop_calls(s);
+    s->n_timers = 0;
+    mortise_run_free(s->run);
+    while (s->n_commits > s->n_synced)
+        free(s->commits[--s->n_commits].entries);
+    json_object_clear(s->pending);
+    replay(s);
+    mortise_run_watch(s->run, true);
+    /* what the store would list */
+    json_t *show = mortise_run_show(s->run), *p;
+    size_t i;
+
+    json_array_foreach(json_object_get(show, "pending"), i, p)
+    {
+        json_object_set(s->pending, json_string_value(json_object_get(p, "id")),
+                        p);
+    }
+    json_decref(show);
+}
+
+void sim_recover(struct sim *s)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RECOVER};
+
+    step(s, &in);
+}
+
+/* ---- looking
+ * ---------------------------------------------------------------------- */
+
+json_t *sim_show(struct sim *s)
+{
+    json_t *show = mortise_run_show(s->run);
+
+    ck_assert_ptr_nonnull(show);
+    return show;
+}
+
+char *sim_state(struct sim *s)
+{
+    json_t *show = sim_show(s);
+    struct mortise_buf b;
+    char *text;
+
+    mortise_buf_init(&b, &mortise_heap);
+    mortise_json_canonical(&b, json_object_get(show, "state"));
+    text = strdup(mortise_buf_cstr(&b));
+    mortise_buf_finish(&b);
+    json_decref(show);
+    return text;
+}
+
+int sim_effect_count(const struct sim *s, const char *node)
+{
+    int times = 0;
+
+    for (size_t i = 0; i < s->n_effects; i++) {
+        if (strcmp(s->effects[i].node, node) == 0)
+            times += s->effects[i].times;
+    }
+    return times;
+}
+
+const char *sim_request(struct sim *s, const char *node)
+{
+    const char *id;
+    json_t *p;
+
+    json_object_foreach(s->pending, id, p)
+    {
+        if (strcmp(json_string_value(json_object_get(p, "node")), node) == 0)
+            return id;
+    }
+    return NULL;
+}
+
+static bool has_event(const json_t *events, const char *type, const char *node)
+{
+    size_t i;
+    json_t *event;
+
+    json_array_foreach(events, i, event)
+    {
+        const char *of = json_string_value(json_object_get(event, "node"));
+
+        if (strcmp(json_string_value(json_object_get(event, "type")), type) ==
+                0 &&
+            (node == NULL || (of != NULL && strcmp(of, node) == 0)))
+            return true;
+    }
+    return false;
+}
+
+bool sim_saw(const struct sim *s, const char *type, const char *node)
+{
+    json_t *stored = stored_events(s, s->n_synced);
+    bool saw =
+        has_event(s->published, type, node) || has_event(stored, type, node);
+
+    json_decref(stored);
+    return saw;
+}

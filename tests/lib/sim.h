@@ -1,0 +1,105 @@
+/* sim.h -- a world for the step function: no threads, no clock, no disk.
+ *
+ * The simulator carries out a run's actions in the order that the test (or a
+ * seed) chooses: which commit is synced next, which call ends, which timer
+ * fires, when the process dies.  Commits are kept as a store would keep them;
+ * a crash loses what was not synced, and recovery replays the rest.
+ *
+ * Operations of plugin `t` (their effect, how they can be settled):
+ *   echo  pure               gives its body
+ *   read  read               gives its body
+ *   write write              happens; nobody can tell afterwards
+ *   idem  external           happens; idempotent by key
+ *   rec   write              happens; reconcile knows by key
+ *   fail  pure               fails as its body says: {code, class, times}: the
+ *                            first `times` attempts; then gives its body
+ * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
+ * violation and offers the payload without it; `stern` is a violation without
+ * replacement. */
+#ifndef TEST_SIM_H
+#define TEST_SIM_H
+
+#include "run/run.h"
+
+struct sim_commit {
+    uint64_t seq, time_ms;
+    struct mortise_uuid id;
+    char *entries;
+    size_t size;
+    int status;
+};
+
+struct sim_call {
+    struct mortise_run_call call; /* body owned */
+    bool cancelled;
+};
+
+struct sim_timer {
+    uint64_t id, at_ms;
+};
+
+struct sim_effect { /* how often an effect happened in the world */
+    char key[MORTISE_DIGEST_HEX];
+    char node[80];
+    int times;
+};
+
+struct sim {
+    struct mortise_graph *graph;
+    struct mortise_run *run; /* NULL when it was never admitted */
+    struct mortise_actions actions;
+    uint64_t now_ms;
+
+    struct sim_commit commits[512];
+    size_t n_commits, n_synced;
+    struct sim_call calls[512];
+    size_t n_calls;
+    struct sim_timer timers[256];
+    size_t n_timers;
+    struct sim_effect effects[256];
+    size_t n_effects;
+    json_t *published; /* events, in order */
+    json_t *pending;   /* id -> payload, as the store has them (synced only
+                          by the test's care) */
+    int applied;       /* 1: no answer yet; else the result of the command */
+    struct mortise_err applied_err;
+};
+
+extern const struct mortise_catalog sim_catalog;
+
+/* Compile a graph; the test fails if it has findings. */
+struct mortise_graph *sim_graph(const char *yaml);
+
+void sim_init(struct sim *s, struct mortise_graph *g); /* takes the graph */
+void sim_finish(struct sim *s);
+
+/* Admit with this input (JSON text). */
+int sim_admit(struct sim *s, const char *input, struct mortise_err *err);
+int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
+                uint32_t flags, const char *actor, struct mortise_err *err);
+
+/* One thing that can happen, by choice: false when there is nothing. */
+bool sim_sync_one(struct sim *s);
+bool sim_end_call(struct sim *s, size_t i);
+bool sim_fire_timer(struct sim *s, size_t i);
+/* Let things happen, in the order that *seed chooses, until none can.  Timers
+ * fire only when nothing else can happen, soonest first. */
+void sim_run(struct sim *s, uint32_t *seed);
+void sim_run_plain(struct sim *s); /* syncs first, then calls in order */
+
+/* The process dies: calls out that have an effect happen or not, as *seed
+ * says; what was not synced is lost.  Then the run is replayed, not resumed. */
+void sim_crash(struct sim *s, uint32_t *seed);
+void sim_recover(struct sim *s);
+
+/* The state as JSON text (canonical), freed by the caller. */
+char *sim_state(struct sim *s);
+json_t *sim_show(struct sim *s);
+int sim_effect_count(const struct sim *s, const char *node);
+/* The id of the one pending request of a node, or NULL. */
+const char *sim_request(struct sim *s, const char *node);
+bool sim_saw(const struct sim *s, const char *type, const char *node);
+
+uint32_t sim_random(uint32_t *seed);
+
+#endif
