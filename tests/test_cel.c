@@ -660,12 +660,13 @@ END_TEST
 START_TEST(bytes_are_paid_for)
 {
     static const char *const texts[] = {
-        "input.s + input.s == ''", "input.s == input.s",
-        "input.s < input.s",       "size(input.s) == 0",
-        "input.s.contains('b')",   "input.s.matches('b')",
-        "'a'.contains(input.s)",   "{input.s: 1}[input.s] == 1",
-        "int(input.s) == 1",       "input.s.startsWith(input.s)",
-        "[input.s][0] + ''"};
+        "input.s + input.s == ''",     "input.s == input.s",
+        "input.s < input.s",           "size(input.s) == 0",
+        "input.s.contains('b')",       "input.s in input",
+        "{'a': 1}[input.s] == 1",      "input[input.s] == 1",
+        "input.s.matches('b')",        "'a'.contains(input.s)",
+        "{input.s: 1}[input.s] == 1",  "int(input.s) == 1",
+        "input.s.startsWith(input.s)", "[input.s][0] + ''"};
     char *text = repeated("a", "", "", 20000);
 
     json_object_set_new(input, "s", json_string(text));
@@ -709,6 +710,19 @@ START_TEST(regular_expressions_end)
              "the regular expression takes too many steps on this text");
     gives("input.s.matches('^a+b$') && matches(input.s, 'a' + 'b')", "true");
     gives("'a\\n'.matches('a$')", "false");
+}
+END_TEST
+
+/* Many searches, each within its bounds, are bounded together: by cost, and
+ * without holding the memory of all of them. */
+START_TEST(many_searches_are_paid_for)
+{
+    ck_assert_int_eq(costs("input.all(x, input.all(y, 'abc'.matches('b')))", 0),
+                     MORTISE_ELIMIT);
+    ck_assert_int_eq(costs("input.all(x, 'abc'.matches('b' + ''))", 0),
+                     MORTISE_OK);
+    ck_assert_int_eq(costs("input.all(x, 'abc'.matches('b'))", 50000),
+                     MORTISE_ELIMIT);
 }
 END_TEST
 
@@ -858,6 +872,7 @@ static void add_evaluating(Suite *s)
     tcase_add_test(tc, bytes_are_paid_for);
     tcase_add_test(tc, shared_parts_are_paid_for_each_time);
     tcase_add_test(tc, regular_expressions_end);
+    tcase_add_test(tc, many_searches_are_paid_for);
     tcase_add_test(tc, large_maps_find_their_keys);
     tcase_add_test(tc, results_nest_within_bounds);
     tcase_add_test(tc, scalars_need_no_memory);

@@ -27,7 +27,7 @@ static int search(const char *pattern, const char *s, bool *found)
     ck_assert_msg(mortise_regex_compile(&re, &arena, pattern, strlen(pattern),
                                         NULL, &err) == MORTISE_OK,
                   "%s: %s", pattern, err.msg);
-    return mortise_regex_search(re, s, strlen(s), &arena, found, &err);
+    return mortise_regex_search(re, s, strlen(s), &test_mem, found, &err);
 }
 
 static bool found(const char *pattern, const char *s)
@@ -107,7 +107,7 @@ START_TEST(regex_survives_oom)
         test_mem_fail_at(n++);
         rv = mortise_regex_compile(&re, &a, "(a|b)+c{3,500}", 14, NULL, &err);
         if (rv == MORTISE_OK)
-            rv = mortise_regex_search(re, "abccc", 5, &a, &yes, &err);
+            rv = mortise_regex_search(re, "abccc", 5, &test_mem, &yes, &err);
         ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
         mortise_arena_finish(&a);
     } while (test_mem_failed());

@@ -29,6 +29,17 @@ START_TEST(utf8_is_strict)
 }
 END_TEST
 
+/* What is cut ends with a whole character. */
+START_TEST(cutting_keeps_characters)
+{
+    static const char text[] = "a\xC3\xA9\xF0\x9F\x98\x80z";
+    static const size_t kept[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
+
+    for (size_t most = 0; most < sizeof kept / sizeof kept[0]; most++)
+        ck_assert_uint_eq(mortise_utf8_cut(text, 8, most), kept[most]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("utf8");
@@ -36,6 +47,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, utf8_is_strict);
+    tcase_add_test(tc, cutting_keeps_characters);
     suite_add_tcase(s, tc);
     return s;
 }

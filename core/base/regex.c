@@ -2,22 +2,31 @@
  *
  * CEL's `matches` and JSON Schema's `pattern` come from files and are held
  * against data from anywhere; PCRE2 backtracks, and for some pairs that takes
- * as good as forever.  So a search is bounded in steps (MATCH_LIMIT), depth and
+ * as good as forever.  So a search is bounded in steps (a fixed number for each
+ * byte of the text, so that who pays by the byte has paid for them), depth and
  * memory; what passes a bound is an error, never "no match" and never a hang.
  *
  * The dialect leans towards RE2, for which CEL is written: `$` is the end of
  * the text alone, `.` and classes see code points, `\d` and `\w` are ASCII,
  * \C does not exist.
  *
- * All of PCRE2's memory comes from arenas, where freeing does nothing, so that
- * a compiled expression needs no destructor.
+ * A compiled expression lies in an arena, where freeing does nothing, so that
+ * it needs no destructor.  A search takes and returns its memory.
  */
 #include "base/regex.h"
+
+#include <stddef.h>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-enum { MATCH_LIMIT = 200000, DEPTH_LIMIT = 2000, HEAP_LIMIT_KIB = 4096 };
+enum {
+    STEPS = 10000,
+    STEPS_PER_BYTE = 100,
+    MOST_STEPS = 10000000,
+    DEPTH_LIMIT = 2000,
+    HEAP_LIMIT_KIB = 4096
+};
 
 struct mortise_regex {
     pcre2_code *code;
@@ -95,26 +104,60 @@ static int search_result(int rv, bool *found, struct mortise_err *err)
     }
 }
 
+/* PCRE2 does not say how large what it frees was: we note it in front. */
+union header {
+    size_t size;
+    max_align_t align;
+};
+
+static void *take(PCRE2_SIZE n, void *mem)
+{
+    union header *h = mortise_alloc(mem, sizeof *h + n);
+
+    if (h == NULL)
+        return NULL;
+    h->size = sizeof *h + n;
+    return h + 1;
+}
+
+static void give_back(void *p, void *mem)
+{
+    union header *h = p;
+
+    if (h != NULL)
+        mortise_release(mem, h - 1, h[-1].size);
+}
+
+static uint32_t steps_for(size_t n)
+{
+    size_t most = (MOST_STEPS - STEPS) / STEPS_PER_BYTE;
+
+    return (uint32_t)(STEPS + STEPS_PER_BYTE * (n < most ? n : most));
+}
+
 int mortise_regex_search(const struct mortise_regex *re, const char *s,
-                         size_t n, struct mortise_arena *scratch, bool *found,
+                         size_t n, const struct mortise_mem *mem, bool *found,
                          struct mortise_err *err)
 {
+    struct mortise_mem lent = *mem;
     pcre2_general_context *general =
-        pcre2_general_context_create(from_arena, to_arena, scratch);
-    pcre2_match_context *context;
-    pcre2_match_data *data;
+        pcre2_general_context_create(take, give_back, &lent);
+    pcre2_match_context *context = NULL;
+    pcre2_match_data *data = NULL;
+    int rv = PCRE2_ERROR_NOMEMORY;
 
-    *found = false;
-    if (general == NULL)
-        return mortise_nomem(err);
-    context = pcre2_match_context_create(general);
-    data = pcre2_match_data_create(1, general);
-    if (context == NULL || data == NULL)
-        return mortise_nomem(err);
-    pcre2_set_match_limit(context, MATCH_LIMIT);
-    pcre2_set_depth_limit(context, DEPTH_LIMIT);
-    pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
-    return search_result(
-        pcre2_match(re->code, (PCRE2_SPTR)s, n, 0, 0, data, context), found,
-        err);
+    if (general != NULL) { /* without it PCRE2 would take the C heap */
+        context = pcre2_match_context_create(general);
+        data = pcre2_match_data_create(1, general);
+    }
+    if (context != NULL && data != NULL) {
+        pcre2_set_match_limit(context, steps_for(n));
+        pcre2_set_depth_limit(context, DEPTH_LIMIT);
+        pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
+        rv = pcre2_match(re->code, (PCRE2_SPTR)s, n, 0, 0, data, context);
+    }
+    pcre2_match_data_free(data);
+    pcre2_match_context_free(context);
+    pcre2_general_context_free(general);
+    return search_result(rv, found, err);
 }

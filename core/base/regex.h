@@ -16,11 +16,11 @@ int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
                           const char *pattern, size_t n, size_t *offset,
                           struct mortise_err *err);
 
-/* Does it match anywhere in s?  `scratch` gives the working memory.
- * MORTISE_ELIMIT when the limits end the search, MORTISE_EINVAL when s is not
- * UTF-8. */
+/* Does it match anywhere in s?  Takes at most 10,000 + 100 n steps and needs
+ * memory of `mem` meanwhile.  MORTISE_ELIMIT when the limits end the search,
+ * MORTISE_EINVAL when s is not UTF-8. */
 int mortise_regex_search(const struct mortise_regex *re, const char *s,
-                         size_t n, struct mortise_arena *scratch, bool *found,
+                         size_t n, const struct mortise_mem *mem, bool *found,
                          struct mortise_err *err);
 
 #endif

@@ -72,3 +72,12 @@ size_t mortise_utf8_count(const char *s, size_t n)
         count += ((unsigned char)s[i] & 0xC0) != 0x80;
     return count;
 }
+
+size_t mortise_utf8_cut(const char *s, size_t n, size_t most)
+{
+    if (n <= most)
+        return n;
+    while (most > 0 && ((unsigned char)s[most] & 0xC0) == 0x80)
+        most--;
+    return most;
+}

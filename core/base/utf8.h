@@ -14,5 +14,7 @@ size_t mortise_utf8_encode(char out[4], uint32_t cp);
 bool mortise_utf8_valid(const char *s, size_t n);
 /* Code points in valid UTF-8. */
 size_t mortise_utf8_count(const char *s, size_t n);
+/* How much of s to show where only `most` bytes fit: whole characters. */
+size_t mortise_utf8_cut(const char *s, size_t n, size_t most);
 
 #endif

@@ -94,6 +94,9 @@ struct mortise_cel_source {
 int mortise_cel_fail(const struct mortise_cel_source *src, int code,
                      size_t offset, size_t length, const char *fmt, ...)
     MORTISE_PRINTF(5, 6);
+int mortise_cel_vfail(const struct mortise_cel_source *src, int code,
+                      size_t offset, size_t length, const char *fmt, va_list ap)
+    MORTISE_PRINTF(5, 0);
 
 /* The tree of a whole text, macros expanded, names not yet looked up. */
 int mortise_cel_parse(const struct mortise_cel_source *src,

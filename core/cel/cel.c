@@ -20,15 +20,21 @@
 
 enum { DEFAULT_COST = 1000000 };
 
+int mortise_cel_vfail(const struct mortise_cel_source *src, int code,
+                      size_t offset, size_t length, const char *fmt, va_list ap)
+{
+    if (src->where != NULL)
+        *src->where = (struct mortise_cel_where){offset, length};
+    return mortise_vfail(src->err, code, fmt, ap);
+}
+
 int mortise_cel_fail(const struct mortise_cel_source *src, int code,
                      size_t offset, size_t length, const char *fmt, ...)
 {
     va_list ap;
 
-    if (src->where != NULL)
-        *src->where = (struct mortise_cel_where){offset, length};
     va_start(ap, fmt);
-    mortise_vfail(src->err, code, fmt, ap);
+    mortise_cel_vfail(src, code, offset, length, fmt, ap);
     va_end(ap);
     return code;
 }
@@ -243,13 +249,14 @@ static int say_overload(const struct mortise_cel_fault *f,
 
 static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
 {
-    int n = f->n_name < 100 ? (int)f->n_name : 100;
+    int n;
 
+    if (f->name == NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "no such key");
+    n = (int)mortise_utf8_cut(f->name, f->n_name, 100);
     if (f->kind == MORTISE_CEL_UNSET)
         return mortise_fail(err, MORTISE_EINVAL, "'%.*s' is not set here", n,
                             f->name);
-    if (f->name == NULL)
-        return mortise_fail(err, MORTISE_EINVAL, "no such key");
     return mortise_fail(err, MORTISE_EINVAL, "no such key: '%.*s'", n, f->name);
 }
 

@@ -67,14 +67,12 @@ static int fail_at(const struct checker *c, const struct mortise_cel_node *n,
 static int fail_at(const struct checker *c, const struct mortise_cel_node *n,
                    const char *fmt, ...)
 {
-    char words[512];
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
+    mortise_cel_vfail(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
     va_end(ap);
-    return mortise_cel_fail(c->src, MORTISE_EINVAL, n->offset, n->length, "%s",
-                            words);
+    return MORTISE_EINVAL;
 }
 
 /* "no name 'x'", and what was perhaps meant. */

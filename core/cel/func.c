@@ -135,21 +135,21 @@ static bool call_ends_with(struct mortise_cel_ctx *c,
     return true;
 }
 
-/* The pattern's program: from the text, or compiled for this call. */
-static int pattern_of(struct mortise_cel_ctx *c,
-                      const struct mortise_cel_node *n,
-                      const struct mortise_cel_value *pattern,
-                      const struct mortise_regex **out)
+/* A pattern that does not stand in the text, for this search alone. */
+static int search_with(const struct mortise_cel_value *pattern,
+                       const struct mortise_cel_value *s,
+                       const struct mortise_mem *mem, bool *found)
 {
     struct mortise_regex *regex;
+    struct mortise_arena own;
     int rv;
 
-    *out = n->u.call.regex;
-    if (*out != NULL)
-        return MORTISE_OK;
-    rv = mortise_regex_compile(&regex, c->arena, pattern->u.s.p, pattern->u.s.n,
+    mortise_arena_init(&own, mem);
+    rv = mortise_regex_compile(&regex, &own, pattern->u.s.p, pattern->u.s.n,
                                NULL, NULL);
-    *out = regex;
+    if (rv == MORTISE_OK)
+        rv = mortise_regex_search(regex, s->u.s.p, s->u.s.n, mem, found, NULL);
+    mortise_arena_finish(&own);
     return rv;
 }
 
@@ -158,16 +158,18 @@ static bool call_matches(struct mortise_cel_ctx *c,
                          const struct mortise_cel_value *args,
                          struct mortise_cel_value *out)
 {
-    const struct mortise_regex *regex;
+    enum { START = 100 }; /* with the bytes, what the steps may cost */
+    const struct mortise_regex *regex = n->u.call.regex;
+    const struct mortise_mem *mem = c->arena->mem;
     bool found = false;
     int rv;
 
-    if (!two_strings(c, n, args) || !mortise_cel_charge(c, args[0].u.s.n))
+    if (!two_strings(c, n, args) ||
+        !mortise_cel_charge(c, START + args[0].u.s.n))
         return false;
-    rv = pattern_of(c, n, &args[1], &regex);
-    if (rv == MORTISE_OK)
-        rv = mortise_regex_search(regex, args[0].u.s.p, args[0].u.s.n, c->arena,
-                                  &found, NULL);
+    rv = regex != NULL ? mortise_regex_search(regex, args[0].u.s.p,
+                                              args[0].u.s.n, mem, &found, NULL)
+                       : search_with(&args[1], &args[0], mem, &found);
     *out = mortise_cel_bool(found);
     if (rv == MORTISE_OK)
         return true;

@@ -14,6 +14,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 struct parser {
     const struct mortise_cel_source *src;
     struct mortise_cel_token tok; /* the next one, not yet taken */
@@ -53,13 +55,15 @@ static int fail_here(struct parser *ps, const char *words)
 
 static int unexpected(struct parser *ps, const char *wanted)
 {
+    const char *found = ps->src->text + ps->tok.offset;
+
     if (ps->tok.kind == MORTISE_CEL_T_END)
         return mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, 0,
                                 "expected %s, but the expression ends", wanted);
     return mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset,
                             ps->tok.length, "expected %s, found '%.*s'", wanted,
-                            (int)(ps->tok.length < 40 ? ps->tok.length : 40),
-                            ps->src->text + ps->tok.offset);
+                            (int)mortise_utf8_cut(found, ps->tok.length, 40),
+                            found);
 }
 
 static int expect(struct parser *ps, int op, const char *name)

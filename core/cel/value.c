@@ -329,8 +329,7 @@ static bool is_entry(struct mortise_cel_ctx *c,
     struct mortise_cel_value other = plain_key(&e->key);
 
     *same = same_key(&other, key);
-    return mortise_cel_charge(
-        c, key->kind == MORTISE_CEL_STRING ? key->u.s.n / 8 + 1 : 1);
+    return mortise_cel_charge(c, 1);
 }
 
 static bool find_linear(struct mortise_cel_ctx *c,
@@ -369,6 +368,14 @@ static bool find_hashed(struct mortise_cel_ctx *c,
     return true;
 }
 
+/* To hash or to compare a key reads it. */
+static bool charge_key(struct mortise_cel_ctx *c,
+                       const struct mortise_cel_value *key)
+{
+    return mortise_cel_charge(
+        c, key->kind == MORTISE_CEL_STRING ? key->u.s.n + 1 : 1);
+}
+
 /* The entry of a plain key, or NULL. */
 static bool find_entry(struct mortise_cel_ctx *c,
                        const struct mortise_cel_map *m,
@@ -393,7 +400,7 @@ bool mortise_cel_map_add(struct mortise_cel_ctx *c, struct mortise_cel_map *m,
         c->fault.x = key->kind;
         return false;
     }
-    if (!find_entry(c, m, &plain, &slot, &there))
+    if (!charge_key(c, key) || !find_entry(c, m, &plain, &slot, &there))
         return false;
     if (there != NULL)
         return mortise_cel_fault(c, MORTISE_CEL_KEY_TWICE);
@@ -413,6 +420,8 @@ bool mortise_cel_map_find(struct mortise_cel_ctx *c,
     struct mortise_cel_entry *e;
     size_t slot;
 
+    if (!charge_key(c, key))
+        return false;
     if (map->is_json) {
         const json_t *v =
             key->kind == MORTISE_CEL_STRING
@@ -476,6 +485,11 @@ static int order_of_text(const struct mortise_cel_value *a,
     return (d > 0) - (d < 0);
 }
 
+static bool is_number(const struct mortise_cel_value *v)
+{
+    return v->kind >= MORTISE_CEL_INT && v->kind <= MORTISE_CEL_DOUBLE;
+}
+
 static bool is_text(const struct mortise_cel_value *v)
 {
     return v->kind == MORTISE_CEL_STRING || v->kind == MORTISE_CEL_BYTES;
@@ -485,7 +499,7 @@ bool mortise_cel_compare(struct mortise_cel_ctx *c,
                          const struct mortise_cel_value *a,
                          const struct mortise_cel_value *b, int *order)
 {
-    if (mortise_cel_is_number(a) && mortise_cel_is_number(b)) {
+    if (is_number(a) && is_number(b)) {
         *order = order_of_numbers(a, b);
         return true;
     }
@@ -551,7 +565,7 @@ static bool equal(struct mortise_cel_ctx *c, const struct mortise_cel_value *a,
     if (!mortise_cel_charge(c, 1))
         return false;
     *out = false;
-    if (mortise_cel_is_number(a) && mortise_cel_is_number(b)) {
+    if (is_number(a) && is_number(b)) {
         *out = order_of_numbers(a, b) == 0;
         return true;
     }

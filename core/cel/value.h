@@ -142,11 +142,6 @@ static inline struct mortise_cel_value mortise_cel_text(uint8_t kind,
 /* "int", "null_type", ...: what type() denotes. */
 const char *mortise_cel_kind_name(unsigned kind);
 
-static inline bool mortise_cel_is_number(const struct mortise_cel_value *v)
-{
-    return v->kind >= MORTISE_CEL_INT && v->kind <= MORTISE_CEL_DOUBLE;
-}
-
 /* Heterogeneous equality: never an overload error, only cost or depth. */
 bool mortise_cel_equal(struct mortise_cel_ctx *c,
                        const struct mortise_cel_value *a,
