@@ -35,6 +35,7 @@ START_TEST(another_word_finds_nothing)
     ck_assert_ptr_null(nearest(""));
     ck_assert_ptr_null(nearest(page));
     ck_assert_ptr_null(mortise_nearest("reply", NULL, 0));
+    ck_assert_ptr_null(mortise_nearest("aaaa", (const char *[]){page}, 1));
 }
 END_TEST
 

@@ -8,10 +8,14 @@
  * A program lives in the arena of whoever compiles it and never changes.  An
  * evaluation has its own arena on the stack, which allocates nothing until a
  * string, list or map is made: a condition over scalars touches no heap.
+ *
+ * Both take their arguments from strangers.  What bounds them: the length of
+ * the text, the height of its tree (and with it our stack, some 350 KiB at
+ * worst), and for an evaluation its cost, which memory follows.
  */
 #include "cel/cel.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -136,7 +140,7 @@ static bool spell_path(struct mortise_buf *b, const struct mortise_cel *prog,
 static int find_path(struct mortise_cel *prog, struct mortise_arena *a,
                      struct mortise_err *err)
 {
-    struct mortise_path path;
+    struct mortise_path path = {.text = NULL};
     struct mortise_buf b;
     int rv = MORTISE_EINVAL;
 

@@ -303,7 +303,7 @@ static int parse_list(struct parser *ps, int close, const char *close_name,
     int rv = advance(ps);
 
     while (rv == MORTISE_OK && !at(ps, close)) {
-        struct mortise_cel_node *item;
+        struct mortise_cel_node *item = NULL;
 
         if (at(ps, '?'))
             return later(ps, "optional elements");
@@ -324,7 +324,7 @@ static int parse_list(struct parser *ps, int close, const char *close_name,
 static int parse_map(struct parser *ps, struct mortise_cel_node **out)
 {
     struct mortise_cel_token tok = ps->tok;
-    struct mortise_cel_node *part;
+    struct mortise_cel_node *part = NULL;
     struct kids k;
     int rv = advance(ps);
 
@@ -379,7 +379,7 @@ static int parse_literal(struct parser *ps, bool negative,
                          struct mortise_cel_node **out)
 {
     uint64_t m = ps->tok.magnitude, most = (uint64_t)INT64_MAX + negative;
-    struct mortise_cel_value v = {.kind = MORTISE_CEL_NULL};
+    struct mortise_cel_value v;
     int rv;
 
     switch (ps->tok.kind) {

@@ -309,7 +309,8 @@ struct mortise_cel_map *mortise_cel_map_new(struct mortise_cel_ctx *c,
         return NULL;
     if (cap <= FEW_KEYS)
         return m;
-    for (m->n_slots = 2 * FEW_KEYS; m->n_slots < 2 * cap;)
+    m->n_slots = 16;
+    while (m->n_slots < 2 * cap)
         m->n_slots *= 2;
     m->slots = mortise_cel_alloc(c, m->n_slots, sizeof *m->slots);
     return m->slots != NULL ? m : NULL;

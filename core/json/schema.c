@@ -124,7 +124,7 @@ static int type_bit(struct compiler *c, const json_t *name, unsigned *bit)
 
 static int read_type(struct compiler *c, struct mortise_schema *s, json_t *v)
 {
-    unsigned bit, types = 0;
+    unsigned bit = 0, types = 0;
     int rv;
 
     if (!json_is_array(v)) {
