@@ -404,6 +404,22 @@ MORTISE_INLINE size_t mortise_jp_piece(const char *p, const char *end,
     return n;
 }
 
+/* ---- text -------------------------------------------------------------- */
+
+/* How many bytes from the start of s are whole, well-formed UTF-8: s.n when
+ * all of it is. */
+MORTISE_INLINE uint64_t mortise_str_utf8(mortise_str s)
+{
+    uint64_t at = 0;
+    size_t n = 1;
+
+    while (at < s.n && n > 0) {
+        n = mortise_jp_utf8(s.p + at, s.p + s.n);
+        at += n;
+    }
+    return at;
+}
+
 /* ---- reading ----------------------------------------------------------- */
 
 MORTISE_INLINE mortise_jv mortise_jv_none(void)
