@@ -1,0 +1,67 @@
+/* barehost.h -- the least that can host a plugin: its table of functions, and
+ * books of what the plugin did with them.
+ *
+ * For tests of the bundled plugins, which are loaded straight from
+ * $MORTISE_BUILD/plugins (default "build"), without manifest, signature or
+ * engine: what they promise, they promise to any host. */
+#ifndef BAREHOST_H
+#define BAREHOST_H
+
+#include <stdbool.h>
+
+#include <mortise/ask.h>
+
+struct mortise_host {
+    char *out; /* what was emitted as output, with a NUL behind; malloc()ed */
+    size_t n_out;
+    int emits;
+    mortise_status emit_status; /* what emit() answers */
+    char msg[8192];             /* of the last fail() */
+    char code[64], klass[64];   /* of its detail */
+    int fails;
+    int cancel_after; /* cancelled() says yes after so many times; -1: never */
+    uint64_t now_ns, tick_ns; /* the clock, and what each look at it adds */
+    /* Told whenever the plugin is entered (true) or left, callbacks included;
+     * may be NULL. */
+    void (*around)(bool inside);
+};
+
+/* One call's circumstances; what is left 0 does not matter. */
+struct bare_call {
+    const char *operation;
+    const char *body; /* JSON */
+    size_t n_body;    /* 0: up to its NUL */
+    const char *key;  /* idempotency key */
+    uint64_t deadline_ns;
+};
+
+extern const mortise_host_api bare_api;
+
+/* A host with nothing in it; bare_finish() frees its output. */
+void bare_init(struct mortise_host *h);
+void bare_finish(struct mortise_host *h);
+/* Forget the last call. */
+void bare_clear(struct mortise_host *h);
+
+/* The one plugin in NAME.so; fails the test when there is none. */
+const mortise_plugin *bare_plugin(const char *name);
+
+/* NULL, with h->msg, when create() refused. */
+mortise_inst *bare_create(struct mortise_host *h, const mortise_plugin *p,
+                          const char *config);
+void bare_destroy(const mortise_plugin *p, mortise_inst *i);
+
+/* Clears h, then calls. */
+mortise_status bare_execute(struct mortise_host *h, const mortise_plugin *p,
+                            mortise_inst *i, const struct bare_call *c);
+mortise_status bare_reconcile(struct mortise_host *h, const mortise_plugin *p,
+                              mortise_inst *i, const struct bare_call *c);
+/* *reason (may be NULL) gets the verdict's, NUL-terminated, to be freed. */
+mortise_status bare_check(struct mortise_host *h, const mortise_plugin *p,
+                          mortise_inst *i, const struct bare_call *c,
+                          bool *violation, char **reason);
+
+/* s as a JSON string, quotes included; malloc()ed. */
+char *bare_quote(const char *s, size_t n);
+
+#endif
