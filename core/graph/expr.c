@@ -16,13 +16,34 @@ static struct mortise_span place(const struct mortise_expr *e,
     return mortise_yaml_inside(e->at, e->offset + where.offset, where.length);
 }
 
+/* Names that the language has in scope and this build has not. */
+static bool is_later(const char *text, struct mortise_cel_where where)
+{
+    static const char *const later[] = {"memory", "diagnostics", "item",
+                                        "index"};
+
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strlen(later[i]) == where.length &&
+            memcmp(text + where.offset, later[i], where.length) == 0)
+            return true;
+    return false;
+}
+
 /* People write when: ${x}; CEL would complain about a dollar sign. */
 static void report(const struct mortise_expr *e, const char *text, int rv,
                    struct mortise_cel_where where,
                    const struct mortise_err *err, struct mortise_diags *diags)
 {
-    struct mortise_diag *d =
-        mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
+    bool unknown = strncmp(err->msg, "unknown name", 12) == 0;
+    struct mortise_diag *d;
+
+    if (unknown && is_later(text, where)) {
+        mortise_diag_add(diags, "E0404", place(e, where),
+                         "the name '%.*s' is not available in this build",
+                         (int)where.length, text + where.offset);
+        return;
+    }
+    d = mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
                          place(e, where), "%s", err->msg);
 
     if (strncmp(text, "${", 2) == 0)

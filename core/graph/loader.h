@@ -64,6 +64,9 @@ struct mortise_loader {
 
 /* From the graph's arena, zeroed; NULL sets nomem. */
 void *mortise_load_alloc(struct mortise_loader *ld, size_t size);
+/* A list of strings as an array; NULL sets nomem. */
+const char **mortise_load_strings(struct mortise_loader *ld,
+                                  const struct mortise_yaml *list);
 /* Compile a schema; NULL after a finding (or nomem). */
 struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
                                            const struct mortise_yaml *v);
@@ -73,9 +76,20 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 /* Remember that the graph uses a plugin. */
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);
+
+/* ---- top.c, state.c, limits.c ---------------------------------------- */
+
+/* The whole file. */
+void mortise_load_top(struct mortise_loader *ld);
+void mortise_load_state(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
 /* A path below scratch or artifacts, from a key; false after a finding. */
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                        const struct mortise_yaml *key);
+void mortise_load_limits(struct mortise_loader *ld,
+                         const struct mortise_slot *slot);
+void mortise_load_defaults(struct mortise_loader *ld,
+                           const struct mortise_slot *slot);
 
 /* ---- scope.c --------------------------------------------------------- */
 

@@ -222,6 +222,7 @@ static bool race(struct race *r, const struct mortise_write *a,
 static void report(struct race *r, const struct mortise_write *a,
                    const struct mortise_write *b)
 {
+    const struct mortise_path *path = b->path->n > 1 ? b->path : a->path;
     struct mortise_diag *d = mortise_diag_add(
         r->ld->diags, "W0801", b->span,
         "'%s' and '%s' may both write %s, and neither runs after the other",
@@ -230,7 +231,7 @@ static void report(struct race *r, const struct mortise_write *a,
     mortise_diag_help(r->ld->diags, d,
                       "under state.reducers say how to join them, for "
                       "example %s: last",
-                      b->path->text);
+                      path->text);
 }
 
 /* Writes of overlapping paths, by rank where the path is the same.  `front`

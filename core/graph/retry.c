@@ -65,15 +65,12 @@ static void read_retry_on(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
     struct mortise_retry *retry = into;
-    const struct mortise_yaml *list = slot->value;
-    const char **codes = mortise_load_alloc(ld, list->n * sizeof *codes);
+    const char **codes = mortise_load_strings(ld, slot->value);
 
     if (codes == NULL)
         return;
-    for (size_t i = 0; i < list->n; i++)
-        codes[i] = list->items[i]->str;
     retry->retry_on = codes;
-    retry->n_retry_on = list->n;
+    retry->n_retry_on = slot->value->n;
 }
 
 static const struct mortise_word backoffs[] = {

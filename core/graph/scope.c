@@ -97,6 +97,13 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
 {
     struct mortise_cel_scope scope = {ld->names, end};
 
+    *out = (struct mortise_expr){.at = v};
+    if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
+        mortise_diag_add(ld->diags, "E0203", v->span,
+                         "an expression is a string, and this is %s",
+                         mortise_yaml_kind_name(v->kind));
+        return;
+    }
     if (mortise_expr_compile(out, ld->arena, v, &scope, ld->diags) ==
         MORTISE_ENOMEM)
         ld->nomem = true;

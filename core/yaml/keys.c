@@ -21,7 +21,8 @@ static const struct mortise_key *row(const struct mortise_place *place,
                                      const char *name)
 {
     for (size_t i = 0; i < place->n; i++)
-        if (strcmp(place->keys[i].name, name) == 0)
+        if (place->keys[i].name[0] == name[0] &&
+            strcmp(place->keys[i].name, name) == 0)
             return &place->keys[i];
     return NULL;
 }

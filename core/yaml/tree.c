@@ -99,7 +99,10 @@ static size_t line_of(const struct mortise_yaml_file *f, size_t offset)
 static struct mortise_span span_of(const struct mortise_yaml_file *f,
                                    size_t from, size_t to)
 {
-    size_t first = line_of(f, from), last = line_of(f, to);
+    size_t first = line_of(f, from), last = first;
+
+    if (first + 1 < f->n_lines && to >= f->line_at[first + 1])
+        last = line_of(f, to);
 
     return (struct mortise_span){
         .file = f,

@@ -1,0 +1,236 @@
+/* call.c -- what tool and extension nodes run, and with which arguments.
+ *
+ * The catalogue knows the operation; what it says of itself (how strict, how
+ * long, whether it can tell if it happened) is the floor that the graph may
+ * only raise.  Arguments are checked as far as they are written down: as a
+ * whole when they hold no template, else member by member.
+ */
+#include "graph/node.h"
+
+#include <string.h>
+
+static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
+                           struct mortise_span at)
+{
+    struct mortise_err why = {0};
+
+    r->node->op = ld->catalog->operation(ld->catalog->ud, r->node->plugin,
+                                         r->node->operation, &why);
+    if (r->node->op == NULL) {
+        ld->nomem |= why.code == MORTISE_ENOMEM;
+        mortise_diag_add(ld->diags, "E0501", at, "%s", why.msg);
+        return;
+    }
+    mortise_load_plugin(ld, "", r->node->plugin);
+    r->node->effect = r->node->op->effect;
+    r->node->timeout_ms = r->node->op->timeout_ms;
+    ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
+}
+
+void mortise_node_read_tool(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const char *tool = slot->value->str, *slash = strchr(tool, '/');
+    struct mortise_diag *d;
+
+    if (slash == NULL || slash == tool || slash[1] == '\0') {
+        d = mortise_diag_add(ld->diags, "E0505", slot->value->span,
+                             "'%s' is no tool", tool);
+        mortise_diag_help(ld->diags, d,
+                          "a tool is PLUGIN/OPERATION, such as file/write");
+        return;
+    }
+    r->node->plugin =
+        mortise_arena_strndup(ld->arena, tool, (size_t)(slash - tool));
+    r->node->operation = slash + 1;
+    if (r->node->plugin == NULL)
+        ld->nomem = true;
+    else
+        find_operation(ld, r, slot->value->span);
+}
+
+void mortise_node_read_extension(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->plugin = slot->value->str;
+}
+
+void mortise_node_read_method(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->operation = slot->value->str;
+    if (r->node->plugin != NULL)
+        find_operation(ctx, r, slot->value->span);
+}
+
+void mortise_node_read_effect_class(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    enum mortise_effect effect = (enum mortise_effect)slot->word;
+    struct mortise_diag *d;
+
+    r->has_effect = true;
+    if (effect >= r->node->effect) {
+        r->node->effect = effect;
+        return;
+    }
+    d = mortise_diag_add(ld->diags, "E0504", slot->value->span,
+                         "effect_class '%s' is weaker than the operation's "
+                         "'%s'",
+                         mortise_effect_name(effect),
+                         mortise_effect_name(r->node->effect));
+    mortise_diag_help(ld->diags, d, "leave it out, or make it stricter");
+}
+
+void mortise_node_read_on_in_doubt(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->on_in_doubt = (enum mortise_in_doubt)slot->word;
+    if (slot->word == MORTISE_DOUBT_RECONCILE && r->node->op != NULL &&
+        !r->node->op->reconcile)
+        mortise_diag_add(ld->diags, "E0506", slot->value->span,
+                         "%s/%s does not offer reconcile", r->node->plugin,
+                         r->node->operation);
+}
+
+void mortise_node_read_timeout(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->timeout_ms = slot->ms;
+}
+
+void mortise_node_read_retry_policy(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->has_retry = true;
+    mortise_load_retry(ctx, &r->node->retry, slot);
+}
+
+void mortise_node_read_input_schema(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->input_schema = mortise_load_schema(ctx, slot->value);
+}
+
+void mortise_node_read_output_schema(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->output_schema = mortise_load_schema(ld, slot->value);
+    if (r->node->output_schema != NULL)
+        ld->names[MORTISE_IN_OUTPUT].schema = r->node->output_schema;
+}
+
+void mortise_node_read_args(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->args = mortise_load_tmpl(ctx, slot->value);
+}
+
+/* ---- arguments against the operation's schema ------------------------ */
+
+/* The place of "at /a/0: ..." in the arguments. */
+static const struct mortise_yaml *at_pointer(const struct mortise_yaml *v,
+                                             const char *msg)
+{
+    char pointer[512];
+    size_t n;
+
+    if (strncmp(msg, "at /", 4) != 0)
+        return v;
+    n = strcspn(msg + 3, ":");
+    if (n >= sizeof pointer)
+        return v;
+    memcpy(pointer, msg + 3, n);
+    pointer[n] = '\0';
+    return mortise_yaml_at(v, pointer);
+}
+
+/* A value without templates; NULL stands for {}.  `name` is its key when it is
+ * not the whole of the arguments. */
+static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
+                        const struct mortise_schema *schema,
+                        const struct mortise_yaml *v, const char *name)
+{
+    json_t *json = v != NULL ? mortise_yaml_json(v, false) : json_object();
+    struct mortise_span at;
+    struct mortise_err err;
+    int rv = MORTISE_ENOMEM;
+
+    if (json != NULL)
+        rv = mortise_schema_check(schema, json, &err);
+    json_decref(json);
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (rv != MORTISE_EINVAL)
+        return;
+    at = v != NULL ? at_pointer(v, err.msg)->span : r->key->span;
+    if (name != NULL)
+        mortise_diag_add(ld->diags, "E0503", at,
+                         "%s/%s refuses the argument '%s': %s", r->node->plugin,
+                         r->node->operation, name, err.msg);
+    else
+        mortise_diag_add(ld->diags, "E0503", at, "%s/%s refuses these args: %s",
+                         r->node->plugin, r->node->operation, err.msg);
+}
+
+static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
+                         const struct mortise_schema *schema,
+                         const struct mortise_yaml *key,
+                         const struct mortise_yaml *v)
+{
+    const struct mortise_schema *s = mortise_schema_member(schema, key->str);
+    struct mortise_diag *d;
+    const char *near;
+
+    if (s != NULL && mortise_schema_types(s) == 0) {
+        d = mortise_diag_add(ld->diags, "E0503", key->span,
+                             "%s/%s takes no argument '%s'", r->node->plugin,
+                             r->node->operation, key->str);
+        near = mortise_schema_nearest(schema, key->str);
+        if (near != NULL)
+            mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
+        return;
+    }
+    if (s != NULL && !mortise_tmpl_in(v))
+        check_value(ld, r, s, v, key->str);
+}
+
+/* Whole where there is no template, else member by member. */
+void mortise_node_check_args(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_schema *schema)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(r->map, "args");
+
+    if (v == NULL || !mortise_tmpl_in(v)) {
+        check_value(ld, r, schema, v, NULL);
+        return;
+    }
+    if (v->kind != MORTISE_YAML_MAP || r->node->args == NULL)
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        check_member(ld, r, schema, v->keys[i], v->items[i]);
+}

@@ -1,0 +1,169 @@
+/* exit.c -- how nodes are left and entered: next, routes, depends_on, and what
+ * makes a router. */
+#include "graph/node.h"
+
+#include <string.h>
+
+static void add_depends_on(struct mortise_loader *ld, void *ud,
+                           const struct mortise_yaml *id)
+{
+    struct mortise_reading *r = ud;
+    uint32_t from = mortise_load_node_id(ld, id);
+    struct mortise_draft *draft;
+
+    if (from == MORTISE_NOWHERE)
+        return;
+    draft = mortise_load_edge(ld, from, r->key, MORTISE_EDGE_STATIC);
+    if (draft == NULL)
+        return;
+    draft->depends_on = true;
+    draft->edge.span = id->span;
+}
+
+void mortise_node_read_depends_on(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    mortise_load_each_id(ctx, slot, add_depends_on, into);
+}
+
+static void add_next(struct mortise_loader *ld, void *ud,
+                     const struct mortise_yaml *id)
+{
+    struct mortise_reading *r = ud;
+
+    mortise_load_edge(ld, r->node->index, id, MORTISE_EDGE_STATIC);
+}
+
+void mortise_node_read_next(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    mortise_load_each_id(ctx, slot, add_next, into);
+}
+
+void mortise_node_read_routes(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    mortise_load_routes(ctx, r->node, slot);
+}
+
+void mortise_node_read_default(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (mortise_yaml_get(r->map, "routes") == NULL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'default' needs 'routes'");
+    mortise_load_edge(ld, r->node->index, slot->value, MORTISE_EDGE_DEFAULT);
+}
+
+void mortise_node_read_condition(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    mortise_load_expr(ld, &r->node->condition, slot->value, MORTISE_IN_OUTPUT);
+    r->node->by_condition = true;
+}
+
+static void add_target(struct mortise_loader *ld, void *ud,
+                       const struct mortise_yaml *id)
+{
+    struct mortise_reading *r = ud;
+
+    mortise_load_edge(ld, r->node->index, id, MORTISE_EDGE_TARGET);
+}
+
+void mortise_node_read_targets(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (mortise_yaml_get(r->map, "condition") == NULL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'targets' needs 'condition'");
+    mortise_load_each_id(ld, slot, add_target, into);
+}
+
+static const struct mortise_word joins[] = {
+    {"all", 0, false},
+    {"any", 0, true},
+    {"best_effort", 0, true},
+    {NULL, 0, false},
+};
+
+void mortise_node_read_join(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    if (slot->value->kind == MORTISE_YAML_MAP)
+        mortise_diag_add(ld->diags, "E0205", slot->value->span,
+                         "join by quorum is not available in this build");
+    else
+        mortise_word_find(joins, "join", slot->value, ld->diags);
+}
+
+/* ---- routers --------------------------------------------------------- */
+
+static bool is_target(const struct mortise_yaml *targets, const char *id)
+{
+    if (targets->kind == MORTISE_YAML_STRING)
+        return strcmp(targets->str, id) == 0;
+    for (size_t i = 0; i < targets->n; i++)
+        if (targets->items[i]->str != NULL &&
+            strcmp(targets->items[i]->str, id) == 0)
+            return true;
+    return false;
+}
+
+/* A condition that mentions no name always gives the same: look now. */
+static void check_constant(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    const json_t *nothing[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    const struct mortise_yaml *targets = mortise_yaml_get(r->map, "targets");
+    json_t *v = NULL;
+    int rv;
+
+    if (r->node->condition.cel == NULL || targets == NULL ||
+        mortise_cel_uses(r->node->condition.cel) != 0)
+        return;
+    rv = mortise_expr_eval(&r->node->condition, &env, &v, NULL);
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (!json_is_string(v) || !is_target(targets, json_string_value(v)))
+        mortise_diag_add(ld->diags, "E0403", r->node->condition.at->span,
+                         "this condition never gives an id of 'targets'");
+    json_decref(v);
+}
+
+void mortise_node_finish_router(struct mortise_loader *ld,
+                                struct mortise_reading *r)
+{
+    bool routes = mortise_yaml_get(r->map, "routes") != NULL;
+
+    if (routes && r->node->by_condition)
+        mortise_diag_add(ld->diags, "E0212", r->key->span,
+                         "a router takes 'routes' or 'condition', not both");
+    else if (routes && mortise_yaml_get(r->map, "default") == NULL)
+        mortise_diag_add(ld->diags, "E0308", r->key->span,
+                         "router '%s' has no 'default'", r->node->id);
+    else if (!routes && !r->node->by_condition)
+        mortise_diag_add(ld->diags, "E0206", r->key->span,
+                         "router '%s' needs 'routes' and 'default', or "
+                         "'condition' and 'targets'",
+                         r->node->id);
+    else if (r->node->by_condition &&
+             mortise_yaml_get(r->map, "targets") == NULL)
+        mortise_diag_add(ld->diags, "E0206", r->key->span,
+                         "router '%s' needs 'targets': the ids that its "
+                         "condition may give",
+                         r->node->id);
+    check_constant(ld, r);
+}

@@ -1,0 +1,89 @@
+/* human.c -- human nodes: the question, who answers, how long it stands. */
+#include "graph/node.h"
+
+void mortise_node_read_prompt(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->prompt = mortise_load_tmpl(ctx, slot->value);
+}
+
+void mortise_node_read_schema(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->answer_schema = mortise_load_schema(ld, slot->value);
+    ld->names[MORTISE_IN_OUTPUT].schema =
+        mortise_load_decision(ld, r->node->answer_schema);
+}
+
+void mortise_node_read_assignees(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->assignees = mortise_load_strings(ctx, slot->value);
+    r->node->n_assignees = slot->value->n;
+}
+
+void mortise_node_read_wait(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->wait_ms = slot->ms;
+}
+
+static const struct mortise_word timeouts[] = {
+    {"error", MORTISE_TIMEOUT_ERROR, false},
+    {"accept", MORTISE_TIMEOUT_ACCEPT, false},
+    {"reject", MORTISE_TIMEOUT_REJECT, false},
+    {NULL, 0, false},
+};
+
+static void read_timeout_goto(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->on_timeout = MORTISE_TIMEOUT_GOTO;
+    mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_TIMEOUT);
+}
+
+static const struct mortise_key on_timeout_keys[] = {
+    {.name = "goto",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_timeout_goto},
+};
+
+static const struct mortise_place on_timeout_place = {
+    .what = "on_timeout", .keys = on_timeout_keys, .n = 1};
+
+void mortise_node_read_on_timeout(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_word *w;
+
+    if (mortise_yaml_get(r->map, "wait") == NULL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'on_timeout' needs 'wait': without it nothing times "
+                         "out");
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(&on_timeout_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, r, ld->diags);
+        return;
+    }
+    w = mortise_word_find(timeouts, "on_timeout", slot->value, ld->diags);
+    if (w != NULL)
+        r->node->on_timeout = (enum mortise_on_timeout)w->value;
+    else
+        mortise_node_also_takes(ld, "{goto: ID}");
+}

@@ -1,0 +1,83 @@
+/* node.h -- a node while it is being read; shared by the files that read nodes
+ * and by nobody else.  node.c has the table of keys, the others have their
+ * readers. */
+#ifndef MORTISE_GRAPH_NODE_H
+#define MORTISE_GRAPH_NODE_H
+
+#include "graph/loader.h"
+
+/* A node while it is read. */
+struct mortise_reading {
+    struct mortise_node *node;
+    const struct mortise_yaml *key, *map;
+    bool has_effect, has_retry;
+};
+
+/* Readers of keys: `ctx` is the loader, `into` the reading. */
+
+/* ---- call.c -------------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_tool;
+mortise_key_fn mortise_node_read_extension;
+mortise_key_fn mortise_node_read_method;
+mortise_key_fn mortise_node_read_effect_class;
+mortise_key_fn mortise_node_read_on_in_doubt;
+mortise_key_fn mortise_node_read_timeout;
+mortise_key_fn mortise_node_read_retry_policy;
+mortise_key_fn mortise_node_read_input_schema;
+mortise_key_fn mortise_node_read_output_schema;
+mortise_key_fn mortise_node_read_args;
+/* What is written of `args` against the operation's schema. */
+void mortise_node_check_args(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_schema *schema);
+
+/* ---- human.c ------------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_prompt;
+mortise_key_fn mortise_node_read_schema;
+mortise_key_fn mortise_node_read_assignees;
+mortise_key_fn mortise_node_read_wait;
+mortise_key_fn mortise_node_read_on_timeout;
+
+/* ---- guardrail.c --------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_guardrails;
+mortise_key_fn mortise_node_read_target;
+mortise_key_fn mortise_node_read_on_violation;
+mortise_key_fn mortise_node_read_reroute_target;
+void mortise_node_finish_guardrail(struct mortise_loader *ld,
+                                   struct mortise_reading *r);
+
+/* ---- result.c ------------------------------------------------------------ */
+
+mortise_key_fn mortise_node_read_outputs;
+mortise_key_fn mortise_node_read_output_as;
+mortise_key_fn mortise_node_read_on_error;
+void mortise_node_finish_output(struct mortise_loader *ld,
+                                struct mortise_reading *r);
+/* Remember that the node writes to a path. */
+void mortise_node_add_write(struct mortise_loader *ld,
+                            const struct mortise_node *node,
+                            const struct mortise_path *path,
+                            struct mortise_span span);
+/* Ids of nodes and keys of artifacts. */
+bool mortise_node_is_id(const char *s);
+void mortise_node_bad_id(struct mortise_loader *ld,
+                         const struct mortise_yaml *id);
+/* The help of the last finding, about a word where a mapping may stand too. */
+void mortise_node_also_takes(struct mortise_loader *ld, const char *what);
+
+/* ---- exit.c -------------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_depends_on;
+mortise_key_fn mortise_node_read_join;
+mortise_key_fn mortise_node_read_next;
+mortise_key_fn mortise_node_read_routes;
+mortise_key_fn mortise_node_read_default;
+mortise_key_fn mortise_node_read_condition;
+mortise_key_fn mortise_node_read_targets;
+void mortise_node_finish_router(struct mortise_loader *ld,
+                                struct mortise_reading *r);
+
+#endif

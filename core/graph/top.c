@@ -1,0 +1,212 @@
+/* top.c -- the keys at the top of a graph file.
+ *
+ * Their order in the table is the order in which they are read: what others
+ * build on (schemas, limits, defaults) before the nodes, and what names nodes
+ * after them.
+ */
+#include "graph/loader.h"
+
+#include "yaml/header.h"
+
+static void read_metadata(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_metadata m;
+
+    (void)into;
+    mortise_metadata_read(&m, slot->name, slot->value, ld->diags);
+    ld->g->name = m.name;
+    ld->g->version = m.version;
+    ld->g->description = m.description;
+}
+
+static void read_goal(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    ld->g->goal = slot->value->str;
+}
+
+static void read_hitl_mode(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    ld->g->approve_tools = slot->word == 1;
+}
+
+static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_state(ctx, slot);
+}
+
+static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_limits(ctx, slot);
+}
+
+static void read_defaults(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_defaults(ctx, slot);
+}
+
+static void read_nodes(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    mortise_load_scope(ld);
+    if (!ld->nomem)
+        mortise_load_nodes(ld, slot->name, slot->value);
+}
+
+static void read_edges(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    if (!ld->nomem)
+        mortise_load_edges(ld, slot->value);
+}
+
+static void read_start(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_start(ctx, slot);
+}
+
+static void pause_before(struct mortise_loader *ld, void *ud,
+                         const struct mortise_yaml *id)
+{
+    uint32_t i = mortise_load_node_id(ld, id);
+
+    (void)ud;
+    if (i != MORTISE_NOWHERE)
+        ld->g->nodes[i].interrupt_before = true;
+}
+
+static void pause_after(struct mortise_loader *ld, void *ud,
+                        const struct mortise_yaml *id)
+{
+    uint32_t i = mortise_load_node_id(ld, id);
+
+    (void)ud;
+    if (i != MORTISE_NOWHERE)
+        ld->g->nodes[i].interrupt_after = true;
+}
+
+static void read_interrupt_before(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_each_id(ctx, slot, pause_before, NULL);
+}
+
+static void read_interrupt_after(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_each_id(ctx, slot, pause_after, NULL);
+}
+
+static const struct mortise_word hitl_modes[] = {
+    {"none", 0, false},        {"approve_tools", 1, false},
+    {"approve_plan", 0, true}, {"approve_each_node", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_word failures[] = {
+    {"continue", 0, false},
+    {"fail_fast", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_word ends[] = {
+    {"all", 0, false},
+    {"first", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key graph_keys[] = {
+    MORTISE_HEADER_KEYS,
+    {.name = "metadata",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_metadata},
+    {.name = "goal",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_goal},
+    {.name = "hitl_mode",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = hitl_modes,
+     .read = read_hitl_mode},
+    {.name = "failure",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = failures},
+    {.name = "end",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = ends},
+    {.name = "state",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_state},
+    {.name = "limits",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_limits},
+    {.name = "defaults",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_defaults},
+    {.name = "nodes",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_nodes},
+    {.name = "edges",
+     .value = MORTISE_V_ANY,
+     .here = MORTISE_HERE,
+     .read = read_edges},
+    {.name = "start",
+     .value = MORTISE_V_IDS,
+     .here = MORTISE_HERE,
+     .read = read_start},
+    {.name = "interrupt_before",
+     .value = MORTISE_V_IDS,
+     .here = MORTISE_HERE,
+     .read = read_interrupt_before},
+    {.name = "interrupt_after",
+     .value = MORTISE_V_IDS,
+     .here = MORTISE_HERE,
+     .read = read_interrupt_after},
+    {.name = "checkpoint_policy", .later = MORTISE_HERE},
+    {.name = "memory_consistency", .later = MORTISE_HERE},
+    {.name = "budget", .later = MORTISE_HERE},
+    {.name = "roles", .later = MORTISE_HERE},
+    {.name = "persona", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place graph_place = {.what = "a graph",
+                                                 .keys = graph_keys,
+                                                 .n = sizeof graph_keys /
+                                                      sizeof graph_keys[0]};
+void mortise_load_top(struct mortise_loader *ld)
+{
+    const struct mortise_yaml *root = ld->g->tree;
+
+    if (mortise_header_check(root, "Graph", ld->diags))
+        mortise_keys_read(&graph_place, MORTISE_HERE, root, root->span, ld,
+                          NULL, ld->diags);
+}
