@@ -1,9 +1,11 @@
 /* test_cel.c -- expressions: what they refuse, where they point, what they
  * may cost.  The language itself is tested by test_cel_conformance.c. */
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cel/cel.h"
 #include "json/path.h"
@@ -686,14 +688,18 @@ END_TEST
 /* A small expression may stand for a huge value: 2^40 elements. */
 START_TEST(shared_parts_are_paid_for_each_time)
 {
-    char *text = repeated("", "[0]", ".map(a, [a, a])", 40);
-    json_t *v;
+    static const char *const made[] = {".map(a, [a, a])", ".map(a, a + a)"};
+    struct mortise_cel_env env = {values, 50000};
 
-    ck_assert_int_eq(evaluated(text, &v), MORTISE_ELIMIT);
-    free(text);
-    text = repeated("", "['x']", ".map(a, a + a)", 40);
-    ck_assert_int_eq(evaluated(text, &v), MORTISE_ELIMIT);
-    free(text);
+    for (int i = 0; i < 2; i++) {
+        char *text = repeated("", "['x']", made[i], 40);
+        json_t *v;
+
+        ck_assert_int_eq(
+            mortise_cel_eval(compiled(text), &env, &v, &where, &err),
+            MORTISE_ELIMIT);
+        free(text);
+    }
 }
 END_TEST
 
@@ -829,6 +835,64 @@ START_TEST(eval_survives_oom)
 }
 END_TEST
 
+static void *evaluate_often(void *prog)
+{
+    struct mortise_cel_env env = {values, 0};
+    size_t good = 0;
+    json_t *v;
+
+    for (int i = 0; i < 500; i++) {
+        good += mortise_cel_eval(prog, &env, &v, NULL, NULL) == MORTISE_OK &&
+                json_array_size(v) == 3;
+        json_decref(v);
+    }
+    return good == 500 ? prog : NULL;
+}
+
+/* One program, one state, any thread (for `make tsan`). */
+START_TEST(threads_share_a_program)
+{
+    struct mortise_cel *prog =
+        compiled("[input.o.k, input.s + 'x', input.s.matches('^t(e|x)*t$')]");
+    pthread_t threads[4];
+    void *result;
+
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, evaluate_often, prog), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &result);
+        ck_assert_ptr_eq(result, prog);
+    }
+    usleep(20000); /* the kernel lists a joined thread a moment longer */
+}
+END_TEST
+
+static void *nothing(void *arg)
+{
+    return arg;
+}
+
+/* ThreadSanitizer starts a thread of its own with the first one. */
+static void begin_with_threads(void)
+{
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, nothing, NULL), 0);
+    pthread_join(thread, NULL);
+    usleep(20000);
+    begin();
+}
+
+static void add_threads(Suite *s)
+{
+    TCase *tc = tcase_create("threads");
+
+    tcase_add_checked_fixture(tc, begin_with_threads, finish);
+    tcase_add_test(tc, threads_share_a_program);
+    suite_add_tcase(s, tc);
+}
+
 static void add_text(Suite *s)
 {
     TCase *tc = tcase_create("text");
@@ -888,6 +952,7 @@ static Suite *suite(void)
     add_text(s);
     add_checking(s);
     add_evaluating(s);
+    add_threads(s);
     return s;
 }
 
