@@ -517,7 +517,7 @@ int mortise_elf_arch(const char **arch, const void *p, size_t n,
     return MORTISE_OK;
 }
 
-static int inspect(struct object *o)
+static int inspect(struct object *o, const char *arch)
 {
     Elf64_Ehdr eh;
     int rv = read_header(o, &eh);
@@ -525,11 +525,11 @@ static int inspect(struct object *o)
     if (rv != MORTISE_OK)
         return rv;
     if (arch_of(eh.e_machine) == NULL ||
-        strcmp(arch_of(eh.e_machine), mortise_elf_host()) != 0)
+        strcmp(arch_of(eh.e_machine), arch) != 0)
         return mortise_fail(o->err, MORTISE_EDENIED,
                             "is for another machine; this one is %s: build it "
                             "for that",
-                            mortise_elf_host());
+                            arch);
     if ((rv = read_segments(o, &eh)) != MORTISE_OK ||
         (rv = each_tag(o, collect)) != MORTISE_OK ||
         (rv = check_tags(o)) != MORTISE_OK ||
@@ -538,9 +538,10 @@ static int inspect(struct object *o)
     return check_symbols(o);
 }
 
-int mortise_elf_check(const void *p, size_t n, struct mortise_err *err)
+int mortise_elf_check(const void *p, size_t n, const char *arch,
+                      struct mortise_err *err)
 {
     struct object o = {.p = p, .n = n, .err = err};
 
-    return inspect(&o);
+    return inspect(&o, arch);
 }

@@ -14,9 +14,10 @@ const char *mortise_elf_host(void);
 int mortise_elf_arch(const char **arch, const void *p, size_t n,
                      struct mortise_err *err);
 
-/* May these bytes be loaded?  MORTISE_EINVAL when they are no shared object at
- * all, MORTISE_EDENIED when they break a rule for plugins; one sentence says
- * which and what to do. */
-int mortise_elf_check(const void *p, size_t n, struct mortise_err *err);
+/* May these bytes be loaded on a machine of that architecture?  MORTISE_EINVAL
+ * when they are no shared object at all, MORTISE_EDENIED when they break a rule
+ * for plugins; one sentence says which and what to do. */
+int mortise_elf_check(const void *p, size_t n, const char *arch,
+                      struct mortise_err *err);
 
 #endif

@@ -66,18 +66,35 @@ static mortise_str cut(mortise_str s, uint64_t max)
     return (mortise_str){s.p, n < max ? n : max};
 }
 
+/* Sequentially consistent on both sides: close() sets `deaf` and then waits for
+ * `outside`, we count ourselves and then look. */
+bool mortise_host_go_out(struct mortise_instance *i)
+{
+    atomic_fetch_add(&i->outside, 1);
+    if (!atomic_load(&i->deaf))
+        return true;
+    atomic_fetch_sub(&i->outside, 1);
+    return false;
+}
+
+void mortise_host_come_back(struct mortise_instance *i)
+{
+    atomic_fetch_sub(&i->outside, 1);
+}
+
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...)
 {
     char text[MORTISE_WORDS_MAX];
     va_list ap;
 
-    if (i->ops.log == NULL)
+    if (i->ops.log == NULL || !mortise_host_go_out(i))
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     i->ops.log(i->ops.ud, level, i->manifest->name, text);
+    mortise_host_come_back(i);
 }
 
 /* Log that the plugin broke a rule, the first time it does. */
@@ -206,7 +223,10 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
         class = s->status == MORTISE_S_CANCELLED ? "cancelled" : "permanent";
     if (failed)
         done.error_class = class;
-    i->ops.done(i->ops.ud, &done);
+    if (mortise_host_go_out(i)) {
+        i->ops.done(i->ops.ud, &done);
+        mortise_host_come_back(i);
+    }
 }
 
 void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s)
@@ -275,9 +295,11 @@ static mortise_status take_event(struct mortise_instance *i, uint64_t id,
 {
     if (chunk.n > MORTISE_EVENT_MAX)
         return MORTISE_S_INVALID;
-    if (i->ops.event != NULL)
+    if (i->ops.event != NULL && mortise_host_go_out(i)) {
         i->ops.event(i->ops.ud, id, chunk.p != NULL ? chunk.p : "",
                      (size_t)chunk.n);
+        mortise_host_come_back(i);
+    }
     return MORTISE_S_OK;
 }
 
@@ -475,11 +497,16 @@ static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
                                .body = cut(body, UINT64_MAX)};
     struct mortise_wire_held held;
 
-    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK)
+    if (!mortise_host_go_out(i))
+        return MORTISE_S_CANCELLED;
+    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
+        mortise_host_come_back(i);
         return MORTISE_S_NOMEM;
+    }
     i->ops.ask(i->ops.ud, id, msg.ask, method,
                msg.body.p != NULL ? msg.body.p : "", (size_t)msg.body.n);
     mortise_wire_release(&held);
+    mortise_host_come_back(i);
     return MORTISE_S_OK;
 }
 

@@ -23,6 +23,10 @@ struct mortise_instance {
     _Atomic uint64_t last_ask;
     _Atomic unsigned scolded; /* bits: said once, not again */
     atomic_bool closing;
+    /* A leaked instance must not call its engine, which is gone: `deaf`, and
+     * nobody `outside` (in one of ops) any more before close() returns. */
+    atomic_bool deaf;
+    atomic_int outside;
     pthread_mutex_t lock;       /* guards words */
     struct mortise_words words; /* for create() */
 };
@@ -33,6 +37,10 @@ extern const mortise_host_api mortise_host_functions;
 /* In the loopback build: msg through bytes and back; else nothing. */
 int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,
                        const struct mortise_mem *mem, struct mortise_err *err);
+
+/* Around each call of an op, which is skipped when this says false. */
+bool mortise_host_go_out(struct mortise_instance *i);
+void mortise_host_come_back(struct mortise_instance *i);
 
 /* printf into the log, in the plugin's name. */
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,

@@ -15,7 +15,7 @@
  *       from a guardrail, it is an error.
  *   (5) A plugin that does not quiesce, hangs in quiesce(), or claims to be
  *       quiet while a function of its is on a stack, is leaked: freeing what it
- *       still uses would be worse.
+ *       still uses would be worse.  It cannot reach the engine any more.
  *
  * Slots (calls.h) carry a call's state; the slot's lock is never held while the
  * plugin or the engine runs.  A call's life: open and inside -> [finished] ->
@@ -701,6 +701,17 @@ static void note_inside(struct mortise_cell *s, void *ud)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Nothing of the plugin reaches the engine any more. */
+static bool leak(struct mortise_instance *i)
+{
+    const struct timespec a_moment = {.tv_nsec = 100000};
+
+    atomic_store(&i->deaf, true);
+    while (atomic_load(&i->outside) != 0)
+        nanosleep(&a_moment, NULL);
+    return false;
+}
+
 bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
 {
     bool inside = false;
@@ -712,14 +723,14 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
                          "did not quiesce within %llu ms: its memory and "
                          "threads are left as they are",
                          (unsigned long long)timeout_ms);
-        return false;
+        return leak(i);
     }
     mortise_calls_each(&i->calls, note_inside, &inside);
     if (inside) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "says that it is quiet while a call is still inside "
                          "it: its memory is left as it is");
-        return false;
+        return leak(i);
     }
     i->plugin->destroy(i->inst);
     release(i);

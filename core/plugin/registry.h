@@ -27,17 +27,24 @@ struct mortise_plugins_config {
                    struct mortise_err *err);
     void *seq_ud;
     struct mortise_instance_ops ops; /* for every instance */
+    uint64_t quiesce_ms;             /* at close, each; 0: 10 s */
 };
 
 /* One manifest found on the path, usable or not. */
 struct mortise_found {
     const char *name, *version, *path;
-    const struct mortise_manifest *manifest; /* NULL when it does not parse */
+    /* NULL when its signature does not verify (then nobody parsed it, and name
+     * is the file's, version is "") or when it does not parse. */
+    const struct mortise_manifest *manifest;
     const char *problem; /* why it cannot be used: a sentence; NULL if it can
                             (as far as reading tells) */
     bool started;
 };
 
+/* The config is copied, what its pointers lend (ops, mem) stays the caller's.
+ * Directories that do not exist are empty.  MORTISE_ECHECK when a trust file
+ * has errors (the first is in err), MORTISE_EDENIED when a trust directory is
+ * older than one that was seen before. */
 int mortise_plugins_open(struct mortise_plugins **out,
                          const struct mortise_plugins_config *config,
                          struct mortise_err *err);
@@ -54,7 +61,8 @@ const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
                                                     const char *name,
                                                     struct mortise_err *why);
 /* Verify, load and create, once per name; later calls give the same instance.
- * `config` is validated against the manifest's schema first. */
+ * `config` (borrowed; NULL: {}) is validated against the manifest's schema
+ * first. */
 int mortise_plugins_start(struct mortise_plugins *p, const char *name,
                           json_t *config, struct mortise_instance **out,
                           struct mortise_err *err);

@@ -1,0 +1,375 @@
+/* load.c -- the bytes of a .so, held so that they cannot change, and the module
+ * that is made of them.
+ *
+ * "The code that runs is the code that was signed" is kept here:
+ *
+ *   (1) The file is copied into a memfd, which is sealed; only then is it
+ *       digested, inspected and loaded, all from there.  Whoever replaces the
+ *       file meanwhile replaces nothing.
+ *   (2) glibc knows a loaded object by the *string* it was opened with: a
+ *       descriptor number used twice in "/proc/PID/fd/N" would silently give
+ *       the first library again.  So descriptors of loaded modules stay open
+ *       for good, a name that is known already is refused (RTLD_NOLOAD), and
+ *       the loaded object's l_name must be the string we gave.
+ *   (3) Nothing is ever unloaded: a thread or a thread-specific destructor of
+ *       the plugin would run unmapped code.  The same bytes asked for again
+ *       give the module that is there; other bytes under the same name are a
+ *       new generation, eight at most, as each stays in memory.
+ *   (4) What a module says of itself is checked before it is followed: size,
+ *       abi, every pointer of what will be called.
+ *
+ * MFD_NOEXEC_SEAL keeps the memfd from being executed as a program, which no
+ * plugin needs; mapping it executable, as dlopen does, is another matter.
+ *
+ * Modules belong to the process, not to an engine: several engines share them,
+ * so the list is global, under one lock, in plain heap memory.
+ */
+#include "plugin/load.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "plugin/files.h"
+
+#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };
+
+enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
+
+struct mortise_loaded {
+    struct mortise_loaded *next;
+    uint8_t digest[MORTISE_DIGEST];
+    char name[129];               /* of the plugin that it was loaded for */
+    const mortise_module *module; /* NULL: it is not to be used */
+    size_t users;
+    bool started; /* init() ran, fini() did not */
+    bool leaked;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards: */
+static struct mortise_loaded *modules;
+
+/* ---- objects ---------------------------------------------------------------
+ */
+
+static int new_memfd(const char *label)
+{
+    char name[200]; /* the kernel takes 249 */
+    int fd;
+
+    snprintf(name, sizeof name, "%s", label);
+    fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd;
+}
+
+static int copy(int to, int from, const char *path, struct mortise_err *err)
+{
+    char block[65536];
+    uint64_t total = 0;
+    ssize_t n;
+
+    while ((n = read(from, block, sizeof block)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return mortise_syserr(err, errno, "read %s", path);
+        total += (uint64_t)n;
+        if (total > OBJECT_MAX)
+            return mortise_fail(err, MORTISE_EINVAL, "%s is too large", path);
+        if (mortise_file_put(to, block, (size_t)n) != 0)
+            return mortise_syserr(err, errno, "copy %s", path);
+    }
+    return MORTISE_OK;
+}
+
+/* From here on the bytes are what they are. */
+static int seal(struct mortise_object *o, const char *path,
+                struct mortise_err *err)
+{
+    off_t n = lseek(o->fd, 0, SEEK_END);
+    void *p;
+
+    if (fcntl(o->fd, F_ADD_SEALS, SEALS) != 0)
+        return mortise_syserr(err, errno, "seal the copy of %s", path);
+    if (n <= 0)
+        return mortise_fail(err, MORTISE_EINVAL, "%s is empty", path);
+    p = mmap(NULL, (size_t)n, PROT_READ, MAP_PRIVATE, o->fd, 0);
+    if (p == MAP_FAILED)
+        return mortise_syserr(err, errno, "map the copy of %s", path);
+    o->p = p;
+    o->n = (size_t)n;
+    mortise_digest(o->digest, o->p, o->n);
+    return MORTISE_OK;
+}
+
+int mortise_object_open(struct mortise_object *o, const char *path,
+                        const char *label, struct mortise_err *err)
+{
+    uint64_t size;
+    int file, rv = mortise_file_open(&file, &size, path, OBJECT_MAX, err);
+
+    *o = (struct mortise_object){.fd = -1};
+    if (rv != MORTISE_OK)
+        return rv;
+    o->fd = new_memfd(label);
+    if (o->fd < 0)
+        rv = mortise_syserr(err, errno, "memfd for %s", path);
+    else
+        rv = copy(o->fd, file, path, err);
+    close(file);
+    if (rv == MORTISE_OK)
+        rv = seal(o, path, err);
+    if (rv != MORTISE_OK)
+        mortise_object_close(o);
+    return rv;
+}
+
+void mortise_object_close(struct mortise_object *o)
+{
+    if (o->p != NULL)
+        munmap(o->p, o->n);
+    if (o->fd >= 0)
+        close(o->fd);
+    *o = (struct mortise_object){.fd = -1};
+}
+
+/* ---- dlopen ----------------------------------------------------------------
+ */
+
+static struct mortise_loaded *find(const uint8_t digest[MORTISE_DIGEST])
+{
+    struct mortise_loaded *l = modules;
+
+    while (l != NULL && memcmp(l->digest, digest, MORTISE_DIGEST) != 0)
+        l = l->next;
+    return l;
+}
+
+static int check_generations(const char *name, struct mortise_err *err)
+{
+    int n = 0;
+
+    for (const struct mortise_loaded *l = modules; l != NULL; l = l->next)
+        n += strcmp(l->name, name) == 0;
+    if (n < GENERATIONS)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ESTATE,
+                        "%d generations of it are in this process, and none "
+                        "can leave it; restart to load another",
+                        n);
+}
+
+static int dl_error(struct mortise_err *err)
+{
+    const char *why = dlerror();
+
+    return mortise_fail(err, MORTISE_EINVAL, "cannot be loaded: %s",
+                        why != NULL ? why : "no reason given");
+}
+
+/* Is the object behind the handle the one of that name? */
+static bool is_that(void *handle, const char *path)
+{
+    struct link_map *map = NULL;
+
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != NULL &&
+           strcmp(map->l_name, path) == 0;
+}
+
+static int open_memfd(void **out, int fd, struct mortise_err *err)
+{
+    char path[64];
+    void *handle;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    if (dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "another object is loaded as %s; restart", path);
+    dlerror();
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == NULL)
+        return dl_error(err);
+    if (!is_that(handle, path))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "the dynamic linker gave another object than %s",
+                            path);
+    *out = handle;
+    return MORTISE_OK;
+}
+
+/* ---- what a module says of itself ------------------------------------------
+ */
+
+static int check_module(const mortise_module *m, struct mortise_err *err)
+{
+    if (m->size < sizeof *m)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "its mortise_module has %u bytes and must have %zu "
+                            "at least; set size to sizeof(mortise_module)",
+                            m->size, sizeof *m);
+    if (m->abi_major != MORTISE_ABI_MAJOR)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "was built for abi %u.%u and this host has %d.%d; "
+                            "build it with this host's <mortise/plugin.h>",
+                            m->abi_major, m->abi_minor, MORTISE_ABI_MAJOR,
+                            MORTISE_ABI_MINOR);
+    if (m->plugin_count == 0 || m->plugin_count > PLUGINS_MAX ||
+        m->plugins == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "its mortise_module lists %u plugins",
+                            m->plugin_count);
+    return MORTISE_OK;
+}
+
+/* Under the lock.  Behind the dlopen the entry stays, whatever comes. */
+static int add(struct mortise_loaded **out, struct mortise_object *o,
+               const char *name, struct mortise_err *err)
+{
+    struct mortise_loaded *l;
+    void *handle = NULL;
+    int rv = check_generations(name, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    l = mortise_zalloc(&mortise_heap, sizeof *l);
+    if (l == NULL)
+        return mortise_nomem(err);
+    rv = open_memfd(&handle, o->fd, err);
+    if (rv != MORTISE_OK) {
+        mortise_release(&mortise_heap, l, sizeof *l);
+        return rv;
+    }
+    o->fd = -1; /* kept for good (2) */
+    memcpy(l->digest, o->digest, sizeof l->digest);
+    snprintf(l->name, sizeof l->name, "%s", name);
+    l->module = dlsym(handle, "mortise_module_v1");
+    l->next = modules;
+    modules = l;
+    *out = l;
+    return MORTISE_OK;
+}
+
+static int check_loaded(const struct mortise_loaded *l, struct mortise_err *err)
+{
+    if (l->module == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "does not export mortise_module_v1");
+    if (l->leaked)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "did not stop when it was closed before; restart "
+                            "to use it again");
+    return check_module(l->module, err);
+}
+
+int mortise_module_load(struct mortise_loaded **out, struct mortise_object *o,
+                        const char *name, struct mortise_err *err)
+{
+    struct mortise_loaded *l;
+    int rv = MORTISE_OK;
+
+    pthread_mutex_lock(&lock);
+    l = find(o->digest);
+    if (l == NULL)
+        rv = add(&l, o, name, err);
+    if (rv == MORTISE_OK)
+        rv = check_loaded(l, err);
+    if (rv == MORTISE_OK)
+        l->users++;
+    pthread_mutex_unlock(&lock);
+    if (rv == MORTISE_OK)
+        *out = l;
+    return rv;
+}
+
+/* ---- its plugins -----------------------------------------------------------
+ */
+
+static bool is_whole(const mortise_plugin *p)
+{
+    return p != NULL && p->size >= sizeof *p && p->id != NULL &&
+           p->version != NULL && p->create != NULL &&
+           p->get_interface != NULL && p->cancel != NULL &&
+           p->quiesce != NULL && p->destroy != NULL;
+}
+
+static int find_plugin(const mortise_plugin **out, const mortise_module *m,
+                       const char *name, const char *version,
+                       struct mortise_err *err)
+{
+    const mortise_plugin *last = NULL;
+
+    for (uint32_t i = 0; i < m->plugin_count; i++) {
+        const mortise_plugin *p = m->plugins[i];
+
+        if (!is_whole(p))
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "its mortise_plugin %u is too small or lacks "
+                                "one of id, version, create, get_interface, "
+                                "cancel, quiesce, destroy",
+                                i);
+        last = p;
+        if (strcmp(p->id, name) == 0 && strcmp(p->version, version) == 0) {
+            *out = p;
+            return MORTISE_OK;
+        }
+    }
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "its manifest says %s %s and its module %.100s %.50s; "
+                        "build and sign them together",
+                        name, version, last->id, last->version);
+}
+
+static int start(struct mortise_loaded *l, struct mortise_err *err)
+{
+    mortise_status status = MORTISE_S_OK;
+
+    if (l->started)
+        return MORTISE_OK;
+    if (l->module->init != NULL)
+        status = l->module->init();
+    if (status != MORTISE_S_OK)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "its module's init() failed with status %d",
+                            (int)status);
+    l->started = true;
+    return MORTISE_OK;
+}
+
+int mortise_module_plugin(const mortise_plugin **out, struct mortise_loaded *l,
+                          const char *name, const char *version,
+                          struct mortise_err *err)
+{
+    int rv = find_plugin(out, l->module, name, version, err);
+
+    pthread_mutex_lock(&lock);
+    if (rv == MORTISE_OK)
+        rv = start(l, err);
+    pthread_mutex_unlock(&lock);
+    return rv;
+}
+
+void mortise_module_release(struct mortise_loaded *l, bool leaked)
+{
+    pthread_mutex_lock(&lock);
+    l->users--;
+    l->leaked = l->leaked || leaked;
+    if (l->users == 0 && l->started && !l->leaked) {
+        l->started = false;
+        if (l->module->fini != NULL)
+            l->module->fini();
+    }
+    pthread_mutex_unlock(&lock);
+}

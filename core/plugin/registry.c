@@ -1,0 +1,884 @@
+/* registry.c -- the plugins of a deployment: found, verified, loaded, created.
+ *
+ * The order of plugins.md section 4, and where it happens:
+ *
+ *   at open      read manifest and signature; mortise_trust_verify() (key,
+ *                revocation, name, time); parse; the trusted comment matches;
+ *                kinds; abi and requires; isolation; seq; quarantine
+ *   at start     config; copy the .so into a sealed memfd; digest; ELF; dlopen
+ *                of that memfd; module, descriptors; create; publish
+ *
+ * The promises:
+ *
+ *   (1) Nothing of a plugin runs before all that can be judged without running
+ *       it was judged; its config too, so that a wrong one loads no code.
+ *   (2) judge() is the one way to a manifest without a problem, and prepare()
+ *       the one way to bytes that are loaded; there is no second way in.
+ *   (3) A manifest is parsed only if its bytes verify: what strangers left in
+ *       a directory meets the signature check and nothing behind it.
+ *   (4) The first directory that has a name decides, and there the highest
+ *       version.  If that one has a problem, it is the answer: going on to
+ *       another would let whoever breaks a signature choose an older version.
+ *   (5) Every refusal is one sentence: what was expected, what was found, what
+ *       to do.
+ */
+#include "plugin/registry.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/dirs.h"
+#include "plugin/elf.h"
+#include "plugin/files.h"
+#include "plugin/load.h"
+#include "plugin/quarantine.h"
+#include "plugin/trust.h"
+#include "plugin/version.h"
+
+enum {
+    TEXT_MAX = 1 << 20,
+    SIG_MAX = 64 * 1024,
+    QUIESCE_MS = 10000,
+    NAMES_MAX = 256 /* that "did you mean" looks at */
+};
+
+static const char suffix[] = ".plugin.yaml";
+
+struct entry {
+    struct mortise_found pub;          /* its strings are in the arena */
+    struct mortise_manifest *manifest; /* owned; pub's when it is usable */
+    struct mortise_signed signature;
+    size_t dir;
+    int code;                /* with `problem` */
+    const char *problem;     /* of its own */
+    const char *quarantined; /* why, or NULL */
+    struct mortise_loaded *loaded;
+    struct mortise_instance *instance;
+};
+
+struct mortise_plugins {
+    struct mortise_plugins_config config; /* its strings are in the arena */
+    const struct mortise_mem *mem;
+    struct mortise_arena arena;
+    struct mortise_trust *trust;
+    struct entry *entries;
+    size_t n, cap;
+};
+
+/* ---- problems --------------------------------------------------------------
+ */
+
+static void publish(struct entry *e)
+{
+    e->pub.manifest = e->manifest;
+    e->pub.problem = e->quarantined != NULL ? e->quarantined : e->problem;
+    e->pub.started = e->instance != NULL;
+}
+
+/* Note a refusal; MORTISE_ENOMEM when there is no room for its words. */
+static int note(struct mortise_plugins *p, struct entry *e,
+                const struct mortise_err *why)
+{
+    if (e->problem != NULL)
+        return MORTISE_OK;
+    e->code = why->code;
+    e->problem = mortise_arena_strdup(&p->arena, why->msg);
+    return e->problem != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
+/* "PATH:LINE:COL: MESSAGE" of the first finding. */
+static int first_finding(const struct mortise_diags *d, int code,
+                         struct mortise_err *err)
+{
+    const struct mortise_diag *f = &d->list[0];
+
+    if (d->n == 0)
+        return mortise_fail(err, code, "has errors");
+    return mortise_fail(err, code, "%s:%u:%u: %s%s%s", f->path, f->span.line,
+                        f->span.col, f->message, f->help != NULL ? "; " : "",
+                        f->help != NULL ? f->help : "");
+}
+
+/* ---- judging a manifest ----------------------------------------------------
+ */
+
+static int parse(struct mortise_plugins *p, struct entry *e,
+                 const struct mortise_buf *text, struct mortise_err *why)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_diags_init(&diags, p->mem);
+    rv = mortise_manifest_parse(&e->manifest, p->mem, e->pub.path, text->p,
+                                text->n, true, &diags);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(why);
+    else if (rv != MORTISE_OK)
+        first_finding(&diags, rv, why);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+static int check_comment(const struct entry *e, struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    const struct mortise_signed *s = &e->signature;
+
+    if (strcmp(m->name, s->name) == 0 && strcmp(m->version, s->version) == 0 &&
+        m->seq == s->seq)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "its signature is for %s %s seq %llu and its manifest "
+                        "says %s %s seq %llu; sign it again",
+                        s->name, s->version, (unsigned long long)s->seq,
+                        m->name, m->version, (unsigned long long)m->seq);
+}
+
+static int check_kinds(const struct entry *e, struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    const struct mortise_trusted *by = e->signature.by;
+    const char *kind = m->executor.present && !by->executor     ? "executor"
+                       : m->guardrail.present && !by->guardrail ? "guardrail"
+                                                                : NULL;
+
+    if (kind == NULL)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "provides %s, and %s trusts its signer for other kinds "
+                        "only; add %s to `kinds` there if it may",
+                        kind, by->path, kind);
+}
+
+static int check_abi(const struct entry *e, struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    char host[32];
+
+    snprintf(host, sizeof host, "%d.%d", MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
+    if (m->abi_major != MORTISE_ABI_MAJOR)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "was built for abi %u.%u and this host has %s; "
+                            "install a build for it",
+                            m->abi_major, m->abi_minor, host);
+    if (m->requires_host != NULL && !mortise_range_has(m->requires_host, host))
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "requires host %s and this one has abi %s; install "
+                            "a version for it, or a newer mortise",
+                            m->requires_host, host);
+    return MORTISE_OK;
+}
+
+/* Process isolation is not in this build, so this decides alone. */
+static int check_isolation(const struct entry *e, struct mortise_err *why)
+{
+    if (!e->manifest->in_process)
+        return mortise_fail(why, MORTISE_EUNAVAILABLE,
+                            "runs in a process of its own only, and that is "
+                            "not available in this build");
+    if (!e->signature.by->in_process)
+        return mortise_fail(why, MORTISE_EDENIED,
+                            "may not run in this process: %s does not say "
+                            "in_process: true for its signer, and process "
+                            "isolation is not available in this build",
+                            e->signature.by->path);
+    return MORTISE_OK;
+}
+
+static int check_seq(const struct mortise_plugins *p, const struct entry *e,
+                     struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    uint64_t seen = 0;
+    int rv = MORTISE_OK;
+
+    if (p->config.seq_get != NULL)
+        rv = p->config.seq_get(p->config.seq_ud, m->name, &seen, why);
+    if (rv != MORTISE_OK || m->seq >= seen)
+        return rv;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "is seq %llu, and seq %llu ran here before: an older "
+                        "release may bring back what was mended; install one "
+                        "of seq %llu or later",
+                        (unsigned long long)m->seq, (unsigned long long)seen,
+                        (unsigned long long)seen);
+}
+
+/* The order matters: nothing is parsed before the bytes verify (3). */
+static int judge(struct mortise_plugins *p, struct entry *e,
+                 const struct mortise_buf *text, const struct mortise_buf *sig,
+                 struct mortise_err *why)
+{
+    int rv = mortise_trust_verify(p->trust, text->p != NULL ? text->p : "",
+                                  text->n, sig->p != NULL ? sig->p : "", sig->n,
+                                  &e->signature, why);
+
+    if (rv != MORTISE_OK || (rv = parse(p, e, text, why)) != MORTISE_OK ||
+        (rv = check_comment(e, why)) != MORTISE_OK ||
+        (rv = check_kinds(e, why)) != MORTISE_OK ||
+        (rv = check_seq(p, e, why)) != MORTISE_OK ||
+        (rv = check_abi(e, why)) != MORTISE_OK)
+        return rv;
+    return check_isolation(e, why);
+}
+
+/* ---- finding ---------------------------------------------------------------
+ */
+
+static int read_sig(struct mortise_buf *sig, const char *path,
+                    struct mortise_err *why)
+{
+    char sig_path[PATH_MAX];
+    int rv =
+        mortise_file_path(sig_path, sizeof sig_path, why, "%s.minisig", path);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_file_read(sig, sig_path, SIG_MAX, why);
+    if (rv == MORTISE_ENOTFOUND)
+        rv = mortise_fail(why, MORTISE_EDENIED,
+                          "is not signed: there is no %s; its author signs it "
+                          "with mortise plugin sign",
+                          sig_path);
+    return rv;
+}
+
+/* Does a refusal concern this plugin alone, or everything? */
+static bool is_fatal(int rv)
+{
+    return rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT ||
+           rv == MORTISE_ESTATE;
+}
+
+static int read_entry(struct mortise_plugins *p, struct entry *e,
+                      struct mortise_err *err)
+{
+    struct mortise_buf text, sig;
+    struct mortise_err why;
+    int rv;
+
+    mortise_buf_init(&text, p->mem);
+    mortise_buf_init(&sig, p->mem);
+    rv = mortise_file_read(&text, e->pub.path, TEXT_MAX, &why);
+    if (rv == MORTISE_OK)
+        rv = read_sig(&sig, e->pub.path, &why);
+    if (rv == MORTISE_OK)
+        rv = judge(p, e, &text, &sig, &why);
+    mortise_buf_finish(&text);
+    mortise_buf_finish(&sig);
+    if (e->manifest != NULL) {
+        e->pub.name = e->manifest->name;
+        e->pub.version = e->manifest->version;
+    }
+    if (rv == MORTISE_OK)
+        return MORTISE_OK;
+    if (is_fatal(rv))
+        return mortise_fail(err, rv, "%s", why.msg);
+    return note(p, e, &why) == MORTISE_OK ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int add_entry(struct mortise_plugins *p, size_t dir, const char *file,
+                     struct mortise_err *err)
+{
+    struct entry *grown = mortise_grow(p->mem, p->entries, p->n, &p->cap,
+                                       sizeof *grown),
+                 *e;
+    size_t size = strlen(p->config.dirs[dir]) + strlen(file) + 2;
+    char *path = mortise_arena_alloc(&p->arena, size);
+    char *name =
+        mortise_arena_strndup(&p->arena, file, strlen(file) - strlen(suffix));
+
+    if (grown != NULL)
+        p->entries = grown;
+    if (grown == NULL || path == NULL || name == NULL)
+        return mortise_nomem(err);
+    snprintf(path, size, "%s/%s", p->config.dirs[dir], file);
+    e = &p->entries[p->n++];
+    *e = (struct entry){.dir = dir};
+    e->pub.name = name;
+    e->pub.version = "";
+    e->pub.path = path;
+    return read_entry(p, e, err);
+}
+
+static int scan_dir(struct mortise_plugins *p, size_t dir,
+                    struct mortise_err *err)
+{
+    struct mortise_listing l;
+    int rv = mortise_listing_read(&l, p->mem, p->config.dirs[dir], suffix, err);
+
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
+        rv = add_entry(p, dir, l.names[i], err);
+    mortise_listing_finish(&l);
+    return rv;
+}
+
+/* One version cannot be two things: which would run must not depend on the
+ * order of directories. */
+static int check_twins(struct mortise_plugins *p, struct entry *a,
+                       struct entry *b, struct mortise_err *err)
+{
+    struct mortise_err why;
+
+    if (a->manifest == NULL || b->manifest == NULL ||
+        strcmp(a->pub.name, b->pub.name) != 0 ||
+        mortise_version_compare(a->pub.version, b->pub.version) != 0 ||
+        memcmp(a->manifest->digest, b->manifest->digest, MORTISE_DIGEST) == 0)
+        return MORTISE_OK;
+    mortise_fail(&why, MORTISE_ECONFIG,
+                 "%s and %s are both %s %s and not the same; remove one",
+                 a->pub.path, b->pub.path, a->pub.name, a->pub.version);
+    if (note(p, a, &why) != MORTISE_OK || note(p, b, &why) != MORTISE_OK)
+        return mortise_nomem(err);
+    return MORTISE_OK;
+}
+
+/* What is known of a plugin from another process. */
+static int check_quarantine(struct mortise_plugins *p, struct entry *e,
+                            struct mortise_err *err)
+{
+    char why[MORTISE_WHY_MAX], words[MORTISE_WHY_MAX + 128];
+    int rv;
+
+    if (p->config.quarantine_dir == NULL || e->manifest == NULL)
+        return MORTISE_OK;
+    rv =
+        mortise_quarantine_why(why, p->config.quarantine_dir, e->manifest, err);
+    if (rv != MORTISE_OK || why[0] == '\0')
+        return rv;
+    snprintf(words, sizeof words,
+             "is quarantined: %s; mortise plugin unquarantine %s, or install "
+             "another version",
+             why, e->pub.name);
+    e->quarantined = mortise_arena_strdup(&p->arena, words);
+    return e->quarantined != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int scan(struct mortise_plugins *p, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_dirs; i++)
+        rv = scan_dir(p, i, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < p->n; i++) {
+        rv = check_quarantine(p, &p->entries[i], err);
+        for (size_t j = 0; rv == MORTISE_OK && j < i; j++)
+            rv = check_twins(p, &p->entries[j], &p->entries[i], err);
+    }
+    for (size_t i = 0; i < p->n; i++)
+        publish(&p->entries[i]);
+    return rv;
+}
+
+/* ---- trust -----------------------------------------------------------------
+ */
+
+/* A trust directory never goes back: a copy from before a revocation would
+ * trust again what was revoked. */
+static int check_trust_seq(struct mortise_plugins *p, size_t dir,
+                           struct mortise_err *err)
+{
+    uint64_t seen = 0, seq = mortise_trust_seq(p->trust, dir);
+    const char *path = p->config.trust_dirs[dir];
+    char real[PATH_MAX], key[PATH_MAX + 8];
+    int rv;
+
+    if (p->config.seq_get == NULL || realpath(path, real) == NULL)
+        return MORTISE_OK;
+    snprintf(key, sizeof key, "trust:%s", real);
+    rv = p->config.seq_get(p->config.seq_ud, key, &seen, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (seq < seen)
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "trust directory %s is at seq %llu and was at %llu before: a "
+            "revocation may be missing; restore its newest files, or raise "
+            "`seq` in one of them if that is meant",
+            path, (unsigned long long)seq, (unsigned long long)seen);
+    if (seq > seen && p->config.seq_put != NULL)
+        return p->config.seq_put(p->config.seq_ud, key, seq, err);
+    return MORTISE_OK;
+}
+
+static int open_trust(struct mortise_plugins *p, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_diags_init(&diags, p->mem);
+    rv = mortise_trust_open(&p->trust, p->mem, p->config.trust_dirs,
+                            p->config.n_trust_dirs, &diags, err);
+    if (rv == MORTISE_ECHECK) {
+        first_finding(&diags, rv, err);
+        mortise_doing(err, rv,
+                      "nothing is trusted while a trust file has "
+                      "errors");
+    }
+    mortise_diags_finish(&diags);
+    for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_trust_dirs; i++)
+        rv = check_trust_seq(p, i, err);
+    return rv;
+}
+
+/* ---- open and close --------------------------------------------------------
+ */
+
+static const char *const *copy_strings(struct mortise_arena *a,
+                                       const char *const *from, size_t n)
+{
+    const char **to = mortise_arena_alloc(a, (n + 1) * sizeof *to);
+
+    for (size_t i = 0; to != NULL && i < n; i++) {
+        to[i] = mortise_arena_strdup(a, from[i]);
+        if (to[i] == NULL)
+            return NULL;
+    }
+    return to;
+}
+
+static int copy_config(struct mortise_plugins *p,
+                       const struct mortise_plugins_config *c,
+                       struct mortise_err *err)
+{
+    struct mortise_plugins_config *to = &p->config;
+
+    *to = *c;
+    to->dirs = copy_strings(&p->arena, c->dirs, c->n_dirs);
+    to->trust_dirs = copy_strings(&p->arena, c->trust_dirs, c->n_trust_dirs);
+    if (c->quarantine_dir != NULL)
+        to->quarantine_dir = mortise_arena_strdup(&p->arena, c->quarantine_dir);
+    if (c->quiesce_ms == 0)
+        to->quiesce_ms = QUIESCE_MS;
+    if (to->dirs == NULL || to->trust_dirs == NULL ||
+        (c->quarantine_dir != NULL && to->quarantine_dir == NULL))
+        return mortise_nomem(err);
+    return MORTISE_OK;
+}
+
+int mortise_plugins_open(struct mortise_plugins **out,
+                         const struct mortise_plugins_config *config,
+                         struct mortise_err *err)
+{
+    struct mortise_plugins *p = mortise_zalloc(config->mem, sizeof *p);
+    int rv;
+
+    *out = NULL;
+    if (p == NULL)
+        return mortise_nomem(err);
+    p->mem = config->mem;
+    mortise_arena_init(&p->arena, p->mem);
+    rv = copy_config(p, config, err);
+    if (rv == MORTISE_OK)
+        rv = open_trust(p, err);
+    if (rv == MORTISE_OK)
+        rv = scan(p, err);
+    if (rv != MORTISE_OK) {
+        mortise_plugins_close(p);
+        return rv;
+    }
+    *out = p;
+    return MORTISE_OK;
+}
+
+/* A leaked instance goes on using its manifest, so that is not ours any more.
+ */
+static void let_go(struct entry *e, bool leaked)
+{
+    e->instance = NULL;
+    mortise_module_release(e->loaded, leaked);
+    e->loaded = NULL;
+    if (!leaked)
+        return;
+    e->manifest = NULL;
+    e->code = MORTISE_ESTATE;
+    e->problem = "did not stop when it was told to; restart to use it again";
+}
+
+static void stop(struct mortise_plugins *p, struct entry *e)
+{
+    if (e->instance != NULL)
+        let_go(e, !mortise_instance_close(e->instance, p->config.quiesce_ms));
+}
+
+static void close_entry(struct mortise_plugins *p, struct entry *e)
+{
+    stop(p, e);
+    mortise_manifest_free(e->manifest);
+}
+
+void mortise_plugins_close(struct mortise_plugins *p)
+{
+    if (p == NULL)
+        return;
+    for (size_t i = p->n; i-- > 0;)
+        close_entry(p, &p->entries[i]);
+    mortise_release(p->mem, p->entries, p->cap * sizeof *p->entries);
+    mortise_trust_close(p->trust);
+    mortise_arena_finish(&p->arena);
+    mortise_release(p->mem, p, sizeof *p);
+}
+
+size_t mortise_plugins_count(const struct mortise_plugins *p)
+{
+    return p->n;
+}
+
+const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
+                                               size_t i)
+{
+    return &p->entries[i].pub;
+}
+
+/* ---- by name ---------------------------------------------------------------
+ */
+
+/* Is a the better answer?  The earlier directory, then what cannot be compared
+ * (4), then the higher version. */
+static bool is_better(const struct entry *a, const struct entry *b)
+{
+    if (a->dir != b->dir)
+        return a->dir < b->dir;
+    if (a->manifest == NULL || b->manifest == NULL)
+        return a->manifest == NULL && b->manifest != NULL;
+    return mortise_version_compare(a->pub.version, b->pub.version) > 0;
+}
+
+static struct entry *best(struct mortise_plugins *p, const char *name)
+{
+    struct entry *found = NULL;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct entry *e = &p->entries[i];
+
+        if (strcmp(e->pub.name, name) == 0 &&
+            (found == NULL || is_better(e, found)))
+            found = e;
+    }
+    return found;
+}
+
+/* "./plugins, /usr/lib/mortise/plugins", cut when there are many. */
+static void list_dirs(const struct mortise_plugins *p, char *out, size_t size)
+{
+    size_t n = 0;
+
+    snprintf(out, size, "any directory, as none is configured");
+    for (size_t i = 0; i < p->config.n_dirs && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s", i > 0 ? ", " : "",
+                              p->config.dirs[i]);
+}
+
+static int not_found(const struct mortise_plugins *p, const char *name,
+                     struct mortise_err *why)
+{
+    const char *names[NAMES_MAX], *near;
+    char dirs[512];
+    size_t n = p->n < NAMES_MAX ? p->n : NAMES_MAX;
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = p->entries[i].pub.name;
+    near = mortise_nearest(name, names, n);
+    list_dirs(p, dirs, sizeof dirs);
+    return mortise_fail(why, MORTISE_ENOTFOUND, "no plugin '%s' in %s%s%s%s",
+                        name, dirs, near != NULL ? "; did you mean '" : "",
+                        near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
+/* The entry that a name stands for, if it may be used. */
+static int usable(struct mortise_plugins *p, const char *name,
+                  struct entry **out, struct mortise_err *why)
+{
+    struct entry *e = best(p, name);
+
+    if (e == NULL)
+        return not_found(p, name, why);
+    if (e->pub.problem != NULL)
+        return mortise_fail(
+            why, e->quarantined != NULL ? MORTISE_EDENIED : e->code,
+            "plugin %s (%s): %s", name, e->pub.path, e->pub.problem);
+    *out = e;
+    return MORTISE_OK;
+}
+
+const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
+                                                    const char *name,
+                                                    struct mortise_err *why)
+{
+    struct entry *e = NULL;
+
+    return usable(p, name, &e, why) == MORTISE_OK ? e->manifest : NULL;
+}
+
+/* ---- the bytes -------------------------------------------------------------
+ */
+
+static const struct mortise_artifact *artifact(const struct entry *e,
+                                               struct mortise_err *err)
+{
+    const struct mortise_manifest *m = e->manifest;
+
+    for (size_t i = 0; i < m->n_artifacts; i++)
+        if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
+            return &m->artifacts[i];
+    mortise_fail(err, MORTISE_EINVAL,
+                 "has no artifact for %s (it has one for %s); install a build "
+                 "for this machine",
+                 mortise_elf_host(), m->artifacts[0].arch);
+    return NULL;
+}
+
+static int check_bytes(const struct mortise_plugins *p,
+                       const struct mortise_artifact *a,
+                       const struct mortise_object *o, struct mortise_err *err)
+{
+    char want[MORTISE_DIGEST_HEX], got[MORTISE_DIGEST_HEX];
+    int rv;
+
+    if (o->n != a->size ||
+        memcmp(o->digest, a->digest, sizeof a->digest) != 0) {
+        mortise_hex(want, a->digest, sizeof a->digest);
+        mortise_hex(got, o->digest, sizeof o->digest);
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "is not what was signed: the manifest says %llu "
+                            "bytes, blake2b-256 %.16s..., and it has %zu, "
+                            "%.16s...; install it again",
+                            (unsigned long long)a->size, want, o->n, got);
+    }
+    rv = mortise_trust_digest(p->trust, o->digest, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_elf_check(o->p, o->n, mortise_elf_host(), err);
+    return rv;
+}
+
+/* The artifact's bytes, sealed and judged: the only ones that are loaded. */
+static int prepare(const struct mortise_plugins *p, const struct entry *e,
+                   struct mortise_object *o, struct mortise_err *err)
+{
+    const struct mortise_artifact *a = artifact(e, err);
+    const char *manifest = e->pub.path, *slash = strrchr(manifest, '/');
+    char path[PATH_MAX], label[200];
+    int rv;
+
+    if (a == NULL)
+        return mortise_doing(err, MORTISE_EINVAL, "plugin %s", e->pub.name);
+    snprintf(label, sizeof label, "%s@%s", e->pub.name, e->pub.version);
+    rv = mortise_file_path(path, sizeof path, err, "%.*s%s",
+                           (int)(slash - manifest + 1), manifest, a->file);
+    if (rv == MORTISE_OK)
+        rv = mortise_object_open(o, path, label, err);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "plugin %s", e->pub.name);
+    rv = check_bytes(p, a, o, err);
+    if (rv == MORTISE_OK)
+        return MORTISE_OK;
+    mortise_object_close(o);
+    return mortise_doing(err, rv, "plugin %s: %s", e->pub.name, path);
+}
+
+int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
+                           struct mortise_err *err)
+{
+    struct mortise_object o;
+    struct entry *e;
+    int rv = usable(p, name, &e, err);
+
+    if (rv == MORTISE_OK)
+        rv = prepare(p, e, &o, err);
+    if (rv == MORTISE_OK)
+        mortise_object_close(&o);
+    return rv;
+}
+
+/* ---- start -----------------------------------------------------------------
+ */
+
+/* The config as text, once it is known to fit. */
+static int check_config(const struct entry *e, const json_t *config,
+                        struct mortise_buf *text, struct mortise_err *err)
+{
+    const struct mortise_schema *schema = e->manifest->config_schema;
+    int rv;
+
+    if (schema == NULL && json_object_size(config) > 0)
+        return mortise_fail(err, MORTISE_ECONFIG,
+                            "plugin %s takes no config; take its part out of "
+                            "plugins.config",
+                            e->pub.name);
+    if (schema != NULL && mortise_schema_check(schema, config, err) != 0)
+        return mortise_doing(err, MORTISE_ECONFIG, "the config of plugin %s",
+                             e->pub.name);
+    rv = mortise_json_write(text, config);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return rv == MORTISE_OK
+               ? rv
+               : mortise_fail(err, MORTISE_ECONFIG,
+                              "the config of plugin %s is too deep",
+                              e->pub.name);
+}
+
+/* Load the bytes and find the plugin in them. */
+static int load(const struct mortise_plugins *p, struct entry *e,
+                const mortise_plugin **plugin, struct mortise_err *err)
+{
+    struct mortise_object o;
+    int rv = prepare(p, e, &o, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_module_load(&e->loaded, &o, e->pub.name, err);
+    mortise_object_close(&o);
+    if (rv == MORTISE_OK) {
+        rv = mortise_module_plugin(plugin, e->loaded, e->pub.name,
+                                   e->pub.version, err);
+        if (rv == MORTISE_OK)
+            return rv;
+        mortise_module_release(e->loaded, false);
+        e->loaded = NULL;
+    }
+    return mortise_doing(err, rv, "plugin %s", e->pub.name);
+}
+
+static int create(struct mortise_plugins *p, struct entry *e,
+                  const struct mortise_buf *config, struct mortise_err *err)
+{
+    const mortise_plugin *plugin;
+    bool leaked = false;
+    int rv = load(p, e, &plugin, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_instance_open(&e->instance, p->mem, plugin, e->manifest,
+                               &p->config.ops, config->p, config->n, &leaked,
+                               err);
+    if (rv != MORTISE_OK)
+        let_go(e, leaked);
+    return rv;
+}
+
+/* With a mark on disk while code of the plugin runs that nobody has seen run:
+ * its constructors, init() and create(). */
+static int create_marked(struct mortise_plugins *p, struct entry *e,
+                         const struct mortise_buf *config,
+                         struct mortise_err *err)
+{
+    const char *dir = p->config.quarantine_dir;
+    int mark, rv;
+
+    if (dir == NULL)
+        return create(p, e, config, err);
+    rv = mortise_quarantine_begin(&mark, dir, e->manifest, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = create(p, e, config, err);
+    mortise_quarantine_end(mark, dir, e->pub.name);
+    return rv;
+}
+
+/* From now on an older release is refused. */
+static int remember_seq(struct mortise_plugins *p, const struct entry *e,
+                        struct mortise_err *err)
+{
+    const struct mortise_plugins_config *c = &p->config;
+    uint64_t seen = 0;
+    int rv = MORTISE_OK;
+
+    if (c->seq_get == NULL || c->seq_put == NULL)
+        return rv;
+    rv = c->seq_get(c->seq_ud, e->pub.name, &seen, err);
+    if (rv == MORTISE_OK && e->manifest->seq > seen)
+        rv = c->seq_put(c->seq_ud, e->pub.name, e->manifest->seq, err);
+    return rv;
+}
+
+static int start(struct mortise_plugins *p, struct entry *e,
+                 const json_t *config, struct mortise_err *err)
+{
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, p->mem);
+    rv = check_config(e, config, &text, err);
+    if (rv == MORTISE_OK)
+        rv = create_marked(p, e, &text, err);
+    if (rv == MORTISE_OK) {
+        /* Only what came up counts as seen: a release that cannot start must
+         * not lock out the one that could. */
+        rv = remember_seq(p, e, err);
+        if (rv != MORTISE_OK)
+            stop(p, e);
+    }
+    mortise_buf_finish(&text);
+    publish(e);
+    return rv;
+}
+
+int mortise_plugins_start(struct mortise_plugins *p, const char *name,
+                          json_t *config, struct mortise_instance **out,
+                          struct mortise_err *err)
+{
+    struct entry *e;
+    json_t *given;
+    int rv = usable(p, name, &e, err);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    if (e->instance == NULL) {
+        given = config != NULL ? json_incref(config) : json_object();
+        if (given == NULL)
+            return mortise_nomem(err);
+        rv = start(p, e, given, err);
+        json_decref(given);
+    }
+    *out = e->instance;
+    return rv;
+}
+
+/* ---- quarantine ------------------------------------------------------------
+ */
+
+void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
+                                const char *why)
+{
+    struct entry *e = best(p, name);
+    char words[MORTISE_WHY_MAX + 128];
+
+    if (e == NULL || e->manifest == NULL)
+        return;
+    snprintf(words, sizeof words,
+             "is quarantined: %.*s; mortise plugin unquarantine %s, or install "
+             "another version",
+             (int)MORTISE_WHY_MAX - 1, why, name);
+    e->quarantined = mortise_arena_strdup(&p->arena, words);
+    if (e->quarantined == NULL)
+        e->quarantined = "is quarantined";
+    if (p->config.quarantine_dir != NULL)
+        mortise_quarantine_put(p->config.quarantine_dir, e->manifest, why,
+                               NULL);
+    publish(e);
+}
+
+int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
+                                 struct mortise_err *err)
+{
+    struct entry *e = best(p, name);
+    int rv = MORTISE_OK;
+
+    if (e == NULL)
+        return not_found(p, name, err);
+    if (e->quarantined == NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "plugin %s is not quarantined", name);
+    if (p->config.quarantine_dir != NULL)
+        rv = mortise_quarantine_lift(p->config.quarantine_dir, name, err);
+    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
+        return rv;
+    e->quarantined = NULL;
+    publish(e);
+    return MORTISE_OK;
+}

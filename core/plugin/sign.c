@@ -1,0 +1,299 @@
+/* sign.c -- what `mortise plugin sign` does.
+ *
+ *   (1) The author's text is signed as it was written, byte for byte, with the
+ *       artifacts appended: comments stay, and nothing is reformatted.
+ *   (2) What is signed was parsed and inspected first, by the code that loads
+ *       plugins, so an author meets a refusal before a user does.
+ *   (3) The signature binds name, version, seq and time in its comment, which
+ *       the loader compares with the manifest.
+ *   (4) The object is written first, the signature last: interrupted anywhere,
+ *       the directory holds something that verifies or something that does not,
+ *       never something that verifies and is not what was meant.
+ */
+#include "plugin/sign.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "plugin/elf.h"
+#include "plugin/files.h"
+#include "plugin/manifest.h"
+
+enum { TEXT_MAX = 1 << 20, OBJECT_MAX = 1 << 28 };
+
+struct work {
+    const struct mortise_signing *s;
+    const struct mortise_mem *mem;
+    struct mortise_diags *diags;
+    struct mortise_buf text; /* of the manifest to sign */
+    struct mortise_manifest *m;
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int parse(struct work *w, bool need_artifacts, struct mortise_err *err)
+{
+    const char *path = w->s->manifest;
+    int rv;
+
+    mortise_manifest_free(w->m);
+    rv = mortise_manifest_parse(&w->m, w->mem, path,
+                                w->text.p != NULL ? w->text.p : "", w->text.n,
+                                need_artifacts, w->diags);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return rv == MORTISE_OK ? rv : mortise_fail(err, rv, "%s has errors", path);
+}
+
+/* ---- objects ---------------------------------------------------------------
+ */
+
+/* Words that need no quotes in YAML, shells and messages. */
+static bool is_plain(const char *name)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
+
+    return name[0] != '\0' && name[0] != '.' &&
+           strspn(name, good) == strlen(name) && strlen(name) <= 200;
+}
+
+static int inspect(const struct work *w, const struct mortise_buf *so,
+                   const char *path, const char **arch, struct mortise_err *err)
+{
+    int rv = mortise_elf_arch(arch, so->p, so->n, err);
+
+    if (rv == MORTISE_OK && !w->s->unchecked)
+        rv = mortise_elf_check(so->p, so->n, *arch, err);
+    if (rv == MORTISE_OK && !is_plain(base_name(path)))
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "its name may have letters, digits, '.', '_', '+' "
+                          "and '-' only");
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
+}
+
+/* Into OUT, unless it is there. */
+static int place(const struct work *w, const struct mortise_buf *so,
+                 const char *path, struct mortise_err *err)
+{
+    char to[PATH_MAX];
+    struct stat a, b;
+    int rv = mortise_file_path(to, sizeof to, err, "%s/%s", w->s->out,
+                               base_name(path));
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (stat(path, &a) == 0 && stat(to, &b) == 0 && a.st_dev == b.st_dev &&
+        a.st_ino == b.st_ino)
+        return MORTISE_OK;
+    return mortise_file_write(to, so->p, so->n, 0644, 0, err);
+}
+
+static int read_object(const struct work *w, struct mortise_buf *so,
+                       const char *path, const char **arch,
+                       struct mortise_err *err)
+{
+    int rv;
+
+    mortise_buf_init(so, w->mem);
+    rv = mortise_file_read(so, path, OBJECT_MAX, err);
+    if (rv == MORTISE_OK)
+        rv = inspect(w, so, path, arch, err);
+    return rv;
+}
+
+/* ---- a manifest without artifacts: make them -------------------------------
+ */
+
+/* Read, inspect, copy, and describe one object in the manifest's text. */
+static int append_object(struct work *w, const char *path,
+                         struct mortise_err *err)
+{
+    char hex[MORTISE_DIGEST_HEX];
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_buf so;
+    const char *arch;
+    int rv = read_object(w, &so, path, &arch, err);
+
+    if (rv == MORTISE_OK) {
+        mortise_digest(digest, so.p, so.n);
+        mortise_hex(hex, digest, sizeof digest);
+        mortise_buf_printf(&w->text,
+                           "  - {arch: %s, file: \"%s\", size: %zu, "
+                           "blake2b-256: \"%s\"}\n",
+                           arch, base_name(path), so.n, hex);
+        rv = place(w, &so, path, err);
+    }
+    mortise_buf_finish(&so);
+    return rv;
+}
+
+static int append_artifacts(struct work *w, struct mortise_err *err)
+{
+    char only[PATH_MAX];
+    int rv;
+
+    if (w->text.n > 0 && w->text.p[w->text.n - 1] != '\n')
+        mortise_buf_puts(&w->text, "\n");
+    mortise_buf_puts(&w->text, "artifacts:\n");
+    if (w->s->n_objects == 0) {
+        rv = mortise_file_path(only, sizeof only, err, "%s/%s.so", w->s->out,
+                               w->m->name);
+        if (rv == MORTISE_OK)
+            rv = append_object(w, only, err);
+    } else {
+        rv = MORTISE_OK;
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < w->s->n_objects; i++)
+        rv = append_object(w, w->s->objects[i], err);
+    if (rv == MORTISE_OK && w->text.failed)
+        rv = mortise_nomem(err);
+    /* A file in flow style, or one that ends in another mapping's middle, does
+     * not survive the appending: then this has findings. */
+    return rv == MORTISE_OK ? parse(w, true, err) : rv;
+}
+
+/* ---- a manifest with artifacts: hold it against the objects ----------------
+ */
+
+/* The object of an artifact: one that was given, or beside the manifest. */
+static int find_object(const struct work *w, const struct mortise_artifact *a,
+                       char path[PATH_MAX], struct mortise_err *err)
+{
+    const char *manifest = w->s->manifest;
+
+    for (size_t i = 0; i < w->s->n_objects; i++)
+        if (strcmp(base_name(w->s->objects[i]), a->file) == 0)
+            return mortise_file_path(path, PATH_MAX, err, "%s",
+                                     w->s->objects[i]);
+    return mortise_file_path(path, PATH_MAX, err, "%.*s%s",
+                             (int)(base_name(manifest) - manifest), manifest,
+                             a->file);
+}
+
+static int compare_object(const struct work *w,
+                          const struct mortise_artifact *a,
+                          struct mortise_err *err)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    char path[PATH_MAX];
+    struct mortise_buf so;
+    const char *arch;
+    int rv = find_object(w, a, path, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = read_object(w, &so, path, &arch, err);
+    if (rv == MORTISE_OK) {
+        mortise_digest(digest, so.p, so.n);
+        if (so.n != a->size || strcmp(arch, a->arch) != 0 ||
+            memcmp(digest, a->digest, sizeof digest) != 0)
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "%s is not the artifact that %s describes; take "
+                              "`artifacts` out and sign again",
+                              path, w->s->manifest);
+        else
+            rv = place(w, &so, path, err);
+    }
+    mortise_buf_finish(&so);
+    return rv;
+}
+
+static int compare_artifacts(const struct work *w, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < w->m->n_artifacts; i++)
+        rv = compare_object(w, &w->m->artifacts[i], err);
+    return rv;
+}
+
+/* ---- signing ---------------------------------------------------------------
+ */
+
+static int write_signed(const struct work *w, const char *path,
+                        struct mortise_err *err)
+{
+    uint64_t when = w->s->timestamp;
+    char sig_path[PATH_MAX], comment[512];
+    struct mortise_buf sig;
+    int rv =
+        mortise_file_path(sig_path, sizeof sig_path, err, "%s.minisig", path);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    snprintf(comment, sizeof comment,
+             "name:%s version:%s seq:%llu timestamp:%llu", w->m->name,
+             w->m->version, (unsigned long long)w->m->seq,
+             (unsigned long long)(when != 0 ? when : mortise_now_ms() / 1000));
+    mortise_buf_init(&sig, w->mem);
+    rv = mortise_minisign_sign(&sig, w->s->key, w->text.p, w->text.n, comment,
+                               err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(path, w->text.p, w->text.n, 0644, 0, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(sig_path, sig.p, sig.n, 0644, 0, err);
+    mortise_buf_finish(&sig);
+    return rv;
+}
+
+static int finish(const struct work *w, char **path, struct mortise_err *err)
+{
+    char to[PATH_MAX], *copy = NULL;
+    int rv = mortise_file_path(to, sizeof to, err, "%s/%s.plugin.yaml",
+                               w->s->out, w->m->name);
+
+    if (rv == MORTISE_OK && path != NULL) {
+        copy = mortise_strdup(w->mem, to);
+        if (copy == NULL)
+            return mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        rv = write_signed(w, to, err);
+    if (rv != MORTISE_OK)
+        mortise_release_str(w->mem, copy);
+    else if (path != NULL)
+        *path = copy;
+    return rv;
+}
+
+static int make_out(const struct work *w, struct mortise_err *err)
+{
+    if (mkdir(w->s->out, 0755) != 0 && errno != EEXIST)
+        return mortise_syserr(err, errno, "make %s", w->s->out);
+    return MORTISE_OK;
+}
+
+int mortise_plugin_sign(const struct mortise_signing *s, char **path,
+                        const struct mortise_mem *mem,
+                        struct mortise_diags *diags, struct mortise_err *err)
+{
+    struct work w = {.s = s, .mem = mem, .diags = diags};
+    int rv;
+
+    if (path != NULL)
+        *path = NULL;
+    mortise_buf_init(&w.text, mem);
+    rv = mortise_file_read(&w.text, s->manifest, TEXT_MAX, err);
+    if (rv == MORTISE_OK)
+        rv = parse(&w, false, err);
+    if (rv == MORTISE_OK)
+        rv = make_out(&w, err);
+    if (rv == MORTISE_OK)
+        rv = w.m->n_artifacts == 0 ? append_artifacts(&w, err)
+                                   : compare_artifacts(&w, err);
+    if (rv == MORTISE_OK)
+        rv = finish(&w, path, err);
+    mortise_manifest_free(w.m);
+    mortise_buf_finish(&w.text);
+    return rv;
+}

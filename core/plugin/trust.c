@@ -1,0 +1,1015 @@
+/* trust.c -- whose plugins may run here.
+ *
+ * A trust directory is the whole of the decision: no key is built in, and the
+ * bundled plugins' signer is listed like any other.  The promises:
+ *
+ *   (1) Fail closed.  A file with an error, an unknown key of YAML included,
+ *       means that nothing is trusted: what could not be read may have been a
+ *       revocation.
+ *   (2) mortise_trust_verify() decides on the bytes that it is given, before
+ *       anybody has parsed them; name, version, seq and time come from the
+ *       signed comment.  Whoever parses the manifest then compares.
+ *   (3) Times are judged at signing time: a plugin that was signed while its
+ *       key was good stays good.  A key that leaked is revoked, not expired,
+ *       as its thief can write any time into a comment.
+ *   (4) Revocation wins over every entry, whatever the order of the files.
+ *   (5) Changes add a file and touch none; each raises the directory's seq, so
+ *       that a copy from before a revocation can be told from the present one
+ *       (the registry remembers the highest seen).
+ */
+#include "plugin/trust.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "plugin/dirs.h"
+#include "plugin/files.h"
+#include "plugin/manifest.h"
+#include "plugin/version.h"
+#include "yaml/header.h"
+
+/* Lists in the arena, the newest first. */
+struct trusted {
+    struct mortise_trusted pub;
+    struct trusted *next;
+};
+
+struct revoked {
+    struct revoked *next;
+    const char *path; /* of the file that says so */
+    enum { A_KEY, A_KEY_ID, A_DIGEST, A_VERSION } what;
+    struct mortise_pubkey key; /* A_KEY; its id: A_KEY_ID */
+    uint8_t digest[MORTISE_DIGEST];
+    const char *plugin, *range; /* A_VERSION */
+};
+
+struct mortise_trust {
+    const struct mortise_mem *mem;
+    struct mortise_arena arena; /* holds the files' trees, too */
+    struct trusted *trusted;
+    struct revoked *revoked;
+    size_t n_trusted;
+    uint64_t *seqs; /* one a directory */
+};
+
+struct reading {
+    struct mortise_trust *t;
+    const char *dir, *path;
+    struct mortise_diags *diags;
+    uint64_t seq; /* the highest so far */
+    bool nomem;
+};
+
+#define MUST .here = MORTISE_HERE, .required = MORTISE_HERE
+#define MAY  .here = MORTISE_HERE
+
+#define PLACE(name, words)                                                     \
+    static const struct mortise_place name##_place = {                         \
+        .what = words,                                                         \
+        .keys = name##_keys,                                                   \
+        .n = sizeof name##_keys / sizeof name##_keys[0]}
+
+static void *take(struct reading *r, size_t size)
+{
+    void *p = mortise_arena_alloc(&r->t->arena, size);
+
+    if (p == NULL)
+        r->nomem = true;
+    return p;
+}
+
+/* ---- names and times ------------------------------------------------------
+ */
+
+static bool is_pattern(const char *s)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz"
+                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*";
+
+    return s[0] != '\0' && strspn(s, good) == strlen(s) && strlen(s) <= 128;
+}
+
+/* Does a name fit a pattern?  After a mismatch the last star takes one more
+ * character: linear but for stars, and names are short. */
+static bool fits(const char *pattern, const char *name)
+{
+    const char *star = NULL, *resume = NULL;
+
+    while (*name != '\0') {
+        if (*pattern == '*') {
+            star = ++pattern;
+            resume = name;
+        } else if (*pattern == *name) {
+            pattern++;
+            name++;
+        } else if (star != NULL) {
+            pattern = star;
+            name = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+/* "2026-01-31T12:00:00Z" -> seconds since 1970, at least 1.  timegm() would
+ * take the 31st of June for the 1st of July, hence the way back. */
+static bool read_time(uint64_t *out, const char *s)
+{
+    struct tm tm = {0};
+    char again[32];
+    int end = 0;
+    time_t t;
+
+    if (sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &tm.tm_year, &tm.tm_mon,
+               &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &end) != 6 ||
+        end != 20 || s[20] != '\0')
+        return false;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    t = timegm(&tm);
+    gmtime_r(&t, &tm);
+    strftime(again, sizeof again, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    *out = (uint64_t)t;
+    return t > 0 && strcmp(s, again) == 0;
+}
+
+static void time_text(char out[32], uint64_t s)
+{
+    time_t t = (time_t)s;
+    struct tm tm;
+
+    if (gmtime_r(&t, &tm) == NULL ||
+        strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        snprintf(out, 32, "%llu", (unsigned long long)s);
+}
+
+/* ---- keys: an entry -------------------------------------------------------
+ */
+
+static void bad_key(struct reading *r, const struct mortise_yaml *at,
+                    const struct mortise_err *err)
+{
+    mortise_diag_add(r->diags, "E0711", at->span, "%s", err->msg);
+}
+
+static void read_key(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_trusted *by = into;
+    struct mortise_err err;
+
+    if (mortise_pubkey_parse(&by->key, slot->value->str, slot->value->len,
+                             &err) != MORTISE_OK)
+        bad_key(r, slot->value, &err);
+}
+
+static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_trusted *by = into;
+    struct mortise_err err;
+    char path[PATH_MAX];
+    int rv = mortise_file_path(path, sizeof path, &err, "%s/%s", r->dir,
+                               slot->value->str);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_pubkey_read(&by->key, path, &err);
+    if (rv == MORTISE_ENOMEM)
+        r->nomem = true;
+    else if (rv != MORTISE_OK)
+        bad_key(r, slot->value, &err);
+}
+
+static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_trusted *by = into;
+    const struct mortise_yaml *list = slot->value;
+    const char **items = take(r, list->n * sizeof *items);
+
+    for (size_t i = 0; items != NULL && i < list->n; i++) {
+        items[by->n_plugins++] = list->items[i]->str;
+        if (!is_pattern(list->items[i]->str))
+            mortise_diag_add(r->diags, "E0712", list->items[i]->span,
+                             "'%s' cannot be a plugin's name or pattern",
+                             list->items[i]->str);
+    }
+    by->plugins = items;
+}
+
+static const struct mortise_word kinds[] = {
+    {.word = "executor", .value = 1},     {.word = "guardrail", .value = 2},
+    {.word = "model", .later = true},     {.word = "memory", .later = true},
+    {.word = "discovery", .later = true}, {.word = NULL},
+};
+
+static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_trusted *by = into;
+
+    by->executor = by->guardrail = false;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        const struct mortise_word *w =
+            mortise_word_find(kinds, "kinds", slot->value->items[i], r->diags);
+
+        by->executor = by->executor || (w != NULL && w->value == 1);
+        by->guardrail = by->guardrail || (w != NULL && w->value == 2);
+    }
+}
+
+static void read_in_process(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_trusted *by = into;
+
+    if (slot->value->kind != MORTISE_YAML_BOOL)
+        mortise_diag_add(r->diags, "E0203", slot->value->span,
+                         "'in_process' takes true or false");
+    else
+        by->in_process = slot->value->u.b;
+}
+
+static void read_bound(struct reading *r, uint64_t *out,
+                       const struct mortise_slot *slot)
+{
+    if (!read_time(out, slot->value->str))
+        mortise_diag_add(r->diags, "E0713", slot->value->span,
+                         "'%s' takes a time such as 2026-01-31T12:00:00Z",
+                         slot->key->name);
+}
+
+static void read_not_before(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_trusted *by = into;
+
+    read_bound(ctx, &by->not_before, slot);
+}
+
+static void read_not_after(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_trusted *by = into;
+
+    read_bound(ctx, &by->not_after, slot);
+}
+
+static const struct mortise_key trusted_keys[] = {
+    {.name = "key", .value = MORTISE_V_STRING, MAY, .read = read_key},
+    {.name = "file", .value = MORTISE_V_STRING, MAY, .read = read_file},
+    {.name = "plugins", .value = MORTISE_V_STRINGS, MUST, .read = read_plugins},
+    {.name = "kinds", .value = MORTISE_V_STRINGS, MAY, .read = read_kinds},
+    {.name = "in_process",
+     .value = MORTISE_V_ANY,
+     MAY,
+     .read = read_in_process},
+    {.name = "not_before",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_not_before},
+    {.name = "not_after",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_not_after},
+};
+PLACE(trusted, "an entry of 'keys'");
+
+static void read_trusted(struct reading *r, const struct mortise_yaml *v)
+{
+    struct trusted *k = take(r, sizeof *k);
+    bool key = mortise_yaml_get(v, "key") != NULL;
+    bool file = mortise_yaml_get(v, "file") != NULL;
+
+    if (k == NULL)
+        return;
+    k->pub.path = r->path;
+    k->pub.executor = k->pub.guardrail = true;
+    mortise_keys_read(&trusted_place, MORTISE_HERE, v, v->span, r, &k->pub,
+                      r->diags);
+    if (v->kind == MORTISE_YAML_MAP && key == file)
+        mortise_diag_add(r->diags, "E0212", v->span,
+                         "an entry of 'keys' has either 'key' or 'file'");
+    k->next = r->t->trusted;
+    r->t->trusted = k;
+    r->t->n_trusted++;
+}
+
+static bool is_list(struct reading *r, const struct mortise_slot *slot)
+{
+    if (slot->value->kind == MORTISE_YAML_SEQ)
+        return true;
+    mortise_diag_add(r->diags, "E0203", slot->value->span,
+                     "'%s' takes a list, and this is %s", slot->key->name,
+                     mortise_yaml_kind_name(slot->value->kind));
+    return false;
+}
+
+static void read_keys(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    (void)into;
+    for (size_t i = 0; is_list(r, slot) && i < slot->value->n; i++)
+        read_trusted(r, slot->value->items[i]);
+}
+
+/* ---- revocations ----------------------------------------------------------
+ */
+
+static struct revoked *add_revoked(struct reading *r)
+{
+    struct revoked *v = take(r, sizeof *v);
+
+    if (v == NULL)
+        return NULL;
+    v->path = r->path;
+    v->next = r->t->revoked;
+    r->t->revoked = v;
+    return v;
+}
+
+/* "9339C8D385102656", the number whose bytes are the id, lowest first. */
+static bool read_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
+{
+    uint8_t raw[MORTISE_KEYID];
+
+    if (mortise_unhex(raw, sizeof raw, s, n) != 0)
+        return false;
+    for (int i = 0; i < MORTISE_KEYID; i++)
+        id[i] = raw[MORTISE_KEYID - 1 - i];
+    return true;
+}
+
+static void read_revoked_keys(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    (void)into;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        const struct mortise_yaml *v = slot->value->items[i];
+        struct revoked *k = add_revoked(r);
+        struct mortise_err err;
+
+        if (k == NULL)
+            return;
+        k->what = A_KEY_ID;
+        if (read_key_id(k->key.id, v->str, v->len))
+            continue;
+        k->what = A_KEY;
+        if (mortise_pubkey_parse(&k->key, v->str, v->len, &err) != MORTISE_OK)
+            bad_key(r, v, &err);
+    }
+}
+
+static void read_digests(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    (void)into;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        const struct mortise_yaml *v = slot->value->items[i];
+        struct revoked *d = add_revoked(r);
+
+        if (d == NULL)
+            return;
+        d->what = A_DIGEST;
+        if (mortise_unhex(d->digest, sizeof d->digest, v->str, v->len) != 0)
+            mortise_diag_add(r->diags, "E0714", v->span,
+                             "'digests' takes 64 hex digits each");
+    }
+}
+
+static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct revoked *v = into;
+
+    v->plugin = slot->value->str;
+    if (!is_pattern(v->plugin))
+        mortise_diag_add(r->diags, "E0712", slot->value->span,
+                         "'%s' cannot be a plugin's name or pattern",
+                         v->plugin);
+}
+
+static void read_range(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct revoked *v = into;
+
+    v->range = slot->value->str;
+    if (!mortise_range_valid(v->range))
+        mortise_diag_add(r->diags, "E0702", slot->value->span,
+                         "'%s' is no range of versions", v->range);
+}
+
+static const struct mortise_key version_keys[] = {
+    {.name = "plugin", .value = MORTISE_V_STRING, MUST, .read = read_plugin},
+    {.name = "range", .value = MORTISE_V_STRING, MUST, .read = read_range},
+};
+PLACE(version, "an entry of 'versions'");
+
+static void read_versions(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    (void)into;
+    for (size_t i = 0; is_list(r, slot) && i < slot->value->n; i++) {
+        const struct mortise_yaml *item = slot->value->items[i];
+        struct revoked *v = add_revoked(r);
+
+        if (v == NULL)
+            return;
+        v->what = A_VERSION;
+        mortise_keys_read(&version_place, MORTISE_HERE, item, item->span, r, v,
+                          r->diags);
+    }
+}
+
+static const struct mortise_key revoked_keys[] = {
+    {.name = "keys",
+     .value = MORTISE_V_STRINGS,
+     MAY,
+     .read = read_revoked_keys},
+    {.name = "digests", .value = MORTISE_V_STRINGS, MAY, .read = read_digests},
+    {.name = "versions", .value = MORTISE_V_ANY, MAY, .read = read_versions},
+};
+PLACE(revoked, "'revoked'");
+
+static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    mortise_keys_read(&revoked_place, MORTISE_HERE, slot->value,
+                      slot->name->span, r, into, r->diags);
+}
+
+/* ---- files and directories ------------------------------------------------
+ */
+
+static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    uint64_t seq = (uint64_t)slot->value->u.i;
+
+    (void)into;
+    if (seq > r->seq)
+        r->seq = seq;
+}
+
+static const struct mortise_key trust_keys[] = {
+    MORTISE_HEADER_KEYS,
+    {.name = "seq",
+     .value = MORTISE_V_INT,
+     MUST,
+     .min = 1,
+     .max = 9007199254740992.0,
+     .read = read_seq},
+    {.name = "keys", .value = MORTISE_V_ANY, MAY, .read = read_keys},
+    {.name = "revoked", .value = MORTISE_V_MAP, MAY, .read = read_revoked},
+};
+PLACE(trust, "a trust file");
+
+static int read_trust_file(struct reading *r, const char *name,
+                           struct mortise_err *err)
+{
+    size_t n = strlen(r->dir) + strlen(name) + 2;
+    char *path = take(r, n);
+    struct mortise_yaml *root;
+    int rv;
+
+    if (path == NULL)
+        return mortise_nomem(err);
+    snprintf(path, n, "%s/%s", r->dir, name);
+    r->path = path;
+    rv = mortise_yaml_read(&root, &r->t->arena, path, r->diags);
+    if (rv == MORTISE_OK && mortise_header_check(root, "Trust", r->diags))
+        mortise_keys_read(&trust_place, MORTISE_HERE, root, root->span, r, NULL,
+                          r->diags);
+    return r->nomem || r->diags->failed || rv == MORTISE_ENOMEM
+               ? mortise_nomem(err)
+               : MORTISE_OK; /* findings are counted at the end */
+}
+
+static int read_dir(struct reading *r, struct mortise_err *err)
+{
+    struct mortise_listing l;
+    int rv = mortise_listing_read(&l, r->t->mem, r->dir, ".yaml", err);
+
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
+        rv = read_trust_file(r, l.names[i], err);
+    mortise_listing_finish(&l);
+    return rv;
+}
+
+/* Mark revoked entries, for whoever lists them; verify() looks by itself. */
+static const struct revoked *key_revoked(const struct mortise_trust *t,
+                                         const struct mortise_pubkey *key)
+{
+    for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
+        if ((v->what == A_KEY && mortise_pubkey_equal(&v->key, key)) ||
+            (v->what == A_KEY_ID &&
+             memcmp(v->key.id, key->id, sizeof key->id) == 0))
+            return v;
+    return NULL;
+}
+
+static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
+                     struct mortise_diags *diags, struct mortise_err *err)
+{
+    size_t errors = diags->n_errors;
+    int rv = MORTISE_OK;
+
+    t->seqs = mortise_arena_alloc(&t->arena, (n + 1) * sizeof *t->seqs);
+    if (t->seqs == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        struct reading r = {.t = t, .diags = diags};
+
+        r.dir = mortise_arena_strdup(&t->arena, dirs[i]);
+        if (r.dir == NULL)
+            return mortise_nomem(err);
+        rv = read_dir(&r, err);
+        t->seqs[i] = r.seq;
+    }
+    if (rv == MORTISE_OK && diags->n_errors > errors)
+        rv = mortise_fail(err, MORTISE_ECHECK,
+                          "a trust file has errors, so nothing is trusted");
+    for (struct trusted *k = t->trusted; k != NULL; k = k->next)
+        k->pub.revoked = key_revoked(t, &k->pub.key) != NULL;
+    return rv;
+}
+
+int mortise_trust_open(struct mortise_trust **out,
+                       const struct mortise_mem *mem, const char *const *dirs,
+                       size_t n, struct mortise_diags *diags,
+                       struct mortise_err *err)
+{
+    struct mortise_trust *t = mortise_zalloc(mem, sizeof *t);
+    int rv;
+
+    *out = NULL;
+    if (t == NULL)
+        return mortise_nomem(err);
+    t->mem = mem;
+    mortise_arena_init(&t->arena, mem);
+    rv = read_dirs(t, dirs, n, diags, err);
+    if (rv != MORTISE_OK) {
+        mortise_trust_close(t);
+        return rv;
+    }
+    *out = t;
+    return MORTISE_OK;
+}
+
+void mortise_trust_close(struct mortise_trust *t)
+{
+    if (t == NULL)
+        return;
+    mortise_arena_finish(&t->arena);
+    mortise_release(t->mem, t, sizeof *t);
+}
+
+size_t mortise_trust_count(const struct mortise_trust *t)
+{
+    return t->n_trusted;
+}
+
+const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
+                                               size_t i)
+{
+    const struct trusted *k = t->trusted;
+
+    /* The list is the newest first, and people read files from the top. */
+    for (size_t skip = t->n_trusted - 1 - i; skip > 0; skip--)
+        k = k->next;
+    return &k->pub;
+}
+
+uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir)
+{
+    return t->seqs[dir];
+}
+
+/* ---- verifying ------------------------------------------------------------
+ */
+
+/* The next "key:value" of a comment, NUL-terminated into out; the cursor moves
+ * behind it.  False when it is not there or too long. */
+static bool take_pair(const char **p, const char *end, const char *key,
+                      char *out, size_t size)
+{
+    size_t len = strlen(key), n = 0;
+
+    if ((size_t)(end - *p) <= len || memcmp(*p, key, len) != 0 ||
+        (*p)[len] != ':')
+        return false;
+    *p += len + 1;
+    while (*p < end && **p != ' ') {
+        if (n + 1 >= size)
+            return false;
+        out[n++] = *(*p)++;
+    }
+    out[n] = '\0';
+    if (*p < end)
+        ++*p; /* exactly one space between */
+    return n > 0;
+}
+
+static bool take_number(const char **p, const char *end, const char *key,
+                        uint64_t *out)
+{
+    char text[20];
+
+    *out = 0;
+    if (!take_pair(p, end, key, text, sizeof text) ||
+        strspn(text, "0123456789") != strlen(text))
+        return false;
+    for (const char *c = text; *c != '\0'; c++)
+        *out = *out * 10 + (uint64_t)(*c - '0');
+    return true;
+}
+
+int mortise_signed_parse(struct mortise_signed *out, const char *comment,
+                         size_t n, struct mortise_err *err)
+{
+    const char *p = comment, *end = comment + n;
+
+    *out = (struct mortise_signed){0};
+    if (take_pair(&p, end, "name", out->name, sizeof out->name) &&
+        take_pair(&p, end, "version", out->version, sizeof out->version) &&
+        take_number(&p, end, "seq", &out->seq) &&
+        take_number(&p, end, "timestamp", &out->timestamp) && p == end &&
+        mortise_manifest_is_name(out->name) &&
+        mortise_version_valid(out->version))
+        return MORTISE_OK;
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "its trusted comment is not \"name:NAME version:VERSION "
+        "seq:SEQ timestamp:UNIX\"; sign it with mortise plugin "
+        "sign");
+}
+
+static int unknown_key(const struct mortise_trust *t, const uint8_t *id,
+                       struct mortise_err *err)
+{
+    char text[MORTISE_KEYID_TEXT];
+
+    mortise_keyid_text(text, id);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "is signed with key %s, which %s; if you trust its "
+                        "owner, list it with mortise key trust",
+                        text,
+                        t->trusted == NULL
+                            ? "nobody listed: the trust directory is empty"
+                            : "no trust file lists");
+}
+
+/* A key that made the signature, or NULL and why.  Ids are chosen by who makes
+ * a key, so several may have the same. */
+static const struct mortise_trusted *signer(const struct mortise_trust *t,
+                                            const struct mortise_minisig *sig,
+                                            const void *p, size_t n,
+                                            struct mortise_err *err)
+{
+    bool known = false;
+
+    for (const struct trusted *k = t->trusted; k != NULL; k = k->next) {
+        if (memcmp(k->pub.key.id, sig->id, sizeof sig->id) != 0)
+            continue;
+        known = true;
+        if (mortise_minisign_verify(sig, &k->pub.key, p, n, err) == MORTISE_OK)
+            return &k->pub;
+    }
+    if (!known)
+        unknown_key(t, sig->id, err);
+    else
+        mortise_doing(err, MORTISE_EDENIED,
+                      "was changed after it was signed, or its signature was");
+    return NULL;
+}
+
+static int check_key(const struct mortise_trust *t,
+                     const struct mortise_pubkey *key, struct mortise_err *err)
+{
+    const struct revoked *v = key_revoked(t, key);
+    char text[MORTISE_KEYID_TEXT];
+
+    if (v == NULL)
+        return MORTISE_OK;
+    mortise_keyid_text(text, key->id);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "is signed with key %s, which %s revokes; ask its "
+                        "owner for one that is signed with another",
+                        text, v->path);
+}
+
+static bool may_name(const struct mortise_trusted *by, const char *name)
+{
+    for (size_t i = 0; i < by->n_plugins; i++)
+        if (fits(by->plugins[i], name))
+            return true;
+    return false;
+}
+
+/* May this entry have signed that?  MORTISE_EDENIED and why not. */
+static int check_entry(const struct mortise_trusted *by,
+                       const struct mortise_signed *s, struct mortise_err *err)
+{
+    char text[MORTISE_KEYID_TEXT], when[32], bound[32];
+
+    mortise_keyid_text(text, by->key.id);
+    if (!may_name(by, s->name))
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "is signed with key %s, which %s trusts for other "
+                            "plugins only; add the name %s there if it may",
+                            text, by->path, s->name);
+    time_text(when, s->timestamp);
+    if (by->not_before != 0 && s->timestamp < by->not_before) {
+        time_text(bound, by->not_before);
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "was signed at %s, before %s, from when on %s "
+                            "trusts key %s; it must be signed again",
+                            when, bound, by->path, text);
+    }
+    if (by->not_after != 0 && s->timestamp > by->not_after) {
+        time_text(bound, by->not_after);
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "was signed at %s, after %s, until when %s trusts "
+                            "key %s; it must be signed with a current key",
+                            when, bound, by->path, text);
+    }
+    return MORTISE_OK;
+}
+
+/* The same key may stand in several entries, each for other plugins: the first
+ * that allows it, or NULL and why the last one does not. */
+static const struct mortise_trusted *allows(const struct mortise_trust *t,
+                                            const struct mortise_pubkey *key,
+                                            const struct mortise_signed *s,
+                                            struct mortise_err *err)
+{
+    for (const struct trusted *k = t->trusted; k != NULL; k = k->next)
+        if (mortise_pubkey_equal(&k->pub.key, key) &&
+            check_entry(&k->pub, s, err) == MORTISE_OK)
+            return &k->pub;
+    return NULL;
+}
+
+static int check_version(const struct mortise_trust *t,
+                         const struct mortise_signed *s,
+                         struct mortise_err *err)
+{
+    for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
+        if (v->what == A_VERSION && fits(v->plugin, s->name) &&
+            mortise_range_has(v->range, s->version))
+            return mortise_fail(err, MORTISE_EDENIED,
+                                "is version %s, and %s revokes %s; install "
+                                "another version",
+                                s->version, v->path, v->range);
+    return MORTISE_OK;
+}
+
+int mortise_trust_digest(const struct mortise_trust *t,
+                         const uint8_t digest[MORTISE_DIGEST],
+                         struct mortise_err *err)
+{
+    for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
+        if (v->what == A_DIGEST &&
+            memcmp(v->digest, digest, sizeof v->digest) == 0)
+            return mortise_fail(err, MORTISE_EDENIED,
+                                "is revoked by its digest in %s; install "
+                                "another version",
+                                v->path);
+    return MORTISE_OK;
+}
+
+int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
+                         size_t n, const char *sig, size_t sig_n,
+                         struct mortise_signed *out, struct mortise_err *err)
+{
+    struct mortise_minisig s;
+    const struct mortise_trusted *by;
+    uint8_t digest[MORTISE_DIGEST];
+    int rv = mortise_minisign_parse(&s, sig, sig_n, err);
+
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, MORTISE_EDENIED, "its signature");
+    by = signer(t, &s, manifest, n, err);
+    if (by == NULL)
+        return MORTISE_EDENIED;
+    mortise_digest(digest, manifest, n);
+    if ((rv = check_key(t, &by->key, err)) != MORTISE_OK ||
+        (rv = mortise_signed_parse(out, s.comment, s.comment_size, err)) !=
+            MORTISE_OK ||
+        (rv = check_version(t, out, err)) != MORTISE_OK ||
+        (rv = mortise_trust_digest(t, digest, err)) != MORTISE_OK)
+        return rv;
+    out->by = allows(t, &by->key, out, err);
+    return out->by != NULL ? MORTISE_OK : MORTISE_EDENIED;
+}
+
+/* ---- changing -------------------------------------------------------------
+ */
+
+/* The seq above all that the directory has, which must be without errors: a
+ * change to one that is not trusted anyhow would only hide that. */
+static int next_seq(uint64_t *seq, const char *dir,
+                    const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    struct mortise_trust *t;
+    int rv;
+
+    mortise_diags_init(&diags, mem);
+    rv = mortise_trust_open(&t, mem, &dir, 1, &diags, err);
+    if (rv == MORTISE_OK)
+        *seq = mortise_trust_seq(t, 0) + 1;
+    else if (rv == MORTISE_ECHECK)
+        rv = mortise_fail(err, rv, "%s has errors (%s); mend it first", dir,
+                          diags.n > 0 ? diags.list[0].message : "");
+    mortise_trust_close(t);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+static int make_dir(const char *dir, struct mortise_err *err)
+{
+    if (mkdir(dir, 0755) != 0 && errno != EEXIST)
+        return mortise_syserr(err, errno, "make %s", dir);
+    return MORTISE_OK;
+}
+
+static void put_head(struct mortise_buf *b, uint64_t seq)
+{
+    mortise_buf_printf(b,
+                       "apiVersion: mortise/v1\n"
+                       "kind: Trust\n"
+                       "seq: %llu\n",
+                       (unsigned long long)seq);
+}
+
+static void put_times(struct mortise_buf *b, const struct mortise_trusted *by)
+{
+    char text[32];
+
+    if (by->not_before != 0) {
+        time_text(text, by->not_before);
+        mortise_buf_printf(b, "    not_before: \"%s\"\n", text);
+    }
+    if (by->not_after != 0) {
+        time_text(text, by->not_after);
+        mortise_buf_printf(b, "    not_after: \"%s\"\n", text);
+    }
+}
+
+static void put_entry(struct mortise_buf *b, const struct mortise_trusted *by)
+{
+    char key[MORTISE_PUBKEY_TEXT];
+
+    mortise_pubkey_text(key, &by->key);
+    mortise_buf_printf(b, "keys:\n  - key: \"%s\"\n    plugins: [", key);
+    for (size_t i = 0; i < by->n_plugins; i++)
+        mortise_buf_printf(b, "%s\"%s\"", i > 0 ? ", " : "", by->plugins[i]);
+    mortise_buf_printf(b, "]\n    kinds: [%s%s%s]\n    in_process: %s\n",
+                       by->executor ? "executor" : "",
+                       by->executor && by->guardrail ? ", " : "",
+                       by->guardrail ? "guardrail" : "",
+                       by->in_process ? "true" : "false");
+    put_times(b, by);
+}
+
+static int check_grant(const char *name, const struct mortise_trusted *by,
+                       struct mortise_err *err)
+{
+    if (!mortise_manifest_is_name(name))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'%s' cannot be the name of a trust file", name);
+    if (by->n_plugins == 0 || (!by->executor && !by->guardrail))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "say which plugins the key may sign");
+    for (size_t i = 0; i < by->n_plugins; i++)
+        if (!is_pattern(by->plugins[i]))
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "'%s' cannot be a plugin's name or pattern",
+                                by->plugins[i]);
+    return MORTISE_OK;
+}
+
+/* Give a new file its name. */
+static int put_file(const char *dir, const char *name, struct mortise_buf *b,
+                    char **path, struct mortise_err *err)
+{
+    char full[PATH_MAX];
+    int rv;
+
+    if (b->failed)
+        return mortise_nomem(err);
+    rv = mortise_file_path(full, sizeof full, err, "%s/%s.yaml", dir, name);
+    if (rv == MORTISE_OK && path != NULL) {
+        *path = mortise_strdup(b->mem, full);
+        if (*path == NULL)
+            rv = mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(full, b->p, b->n, 0644, MORTISE_FILE_NEW, err);
+    if (rv != MORTISE_OK && path != NULL) {
+        mortise_release_str(b->mem, *path);
+        *path = NULL;
+    }
+    return rv;
+}
+
+int mortise_trust_add(const char *dir, const char *name,
+                      const struct mortise_trusted *by,
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_buf b;
+    uint64_t seq;
+    int rv;
+
+    if ((rv = check_grant(name, by, err)) != MORTISE_OK ||
+        (rv = make_dir(dir, err)) != MORTISE_OK ||
+        (rv = next_seq(&seq, dir, mem, err)) != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&b, mem);
+    put_head(&b, seq);
+    put_entry(&b, by);
+    rv = put_file(dir, name, &b, NULL, err);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+static int check_revoke(const struct mortise_revoke *what,
+                        struct mortise_err *err)
+{
+    struct mortise_pubkey pk;
+    uint8_t raw[MORTISE_DIGEST];
+
+    if (what->key == NULL && what->digest == NULL && what->plugin == NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "say what is revoked");
+    if (what->key != NULL &&
+        !read_key_id(pk.id, what->key, strlen(what->key)) &&
+        mortise_pubkey_parse(&pk, what->key, strlen(what->key), err) !=
+            MORTISE_OK)
+        return MORTISE_EINVAL;
+    if (what->digest != NULL &&
+        mortise_unhex(raw, sizeof raw, what->digest, strlen(what->digest)) != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a digest is 64 hex digits, not '%s'",
+                            what->digest);
+    if ((what->plugin != NULL || what->range != NULL) &&
+        (what->plugin == NULL || what->range == NULL ||
+         !is_pattern(what->plugin) || !mortise_range_valid(what->range)))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "versions are revoked by a plugin's name and a "
+                            "range such as \">=1.0 <1.4.2\"");
+    return MORTISE_OK;
+}
+
+static void put_revoked(struct mortise_buf *b,
+                        const struct mortise_revoke *what)
+{
+    mortise_buf_puts(b, "revoked:\n");
+    if (what->key != NULL)
+        mortise_buf_printf(b, "  keys: [\"%s\"]\n", what->key);
+    if (what->digest != NULL)
+        mortise_buf_printf(b, "  digests: [\"%s\"]\n", what->digest);
+    if (what->plugin != NULL)
+        mortise_buf_printf(b, "  versions: [{plugin: \"%s\", range: \"%s\"}]\n",
+                           what->plugin, what->range);
+}
+
+int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
+                         char **path, const struct mortise_mem *mem,
+                         struct mortise_err *err)
+{
+    struct mortise_buf b;
+    char name[64];
+    uint64_t seq;
+    int rv;
+
+    if ((rv = check_revoke(what, err)) != MORTISE_OK ||
+        (rv = make_dir(dir, err)) != MORTISE_OK ||
+        (rv = next_seq(&seq, dir, mem, err)) != MORTISE_OK)
+        return rv;
+    snprintf(name, sizeof name, "revoked-%llu", (unsigned long long)seq);
+    mortise_buf_init(&b, mem);
+    put_head(&b, seq);
+    put_revoked(&b, what);
+    rv = put_file(dir, name, &b, path, err);
+    mortise_buf_finish(&b);
+    return rv;
+}

@@ -1,0 +1,25 @@
+/* init_fails.c -- has a module whose init() fails. */
+#include "simple.h"
+
+static mortise_status execute(mortise_inst *i, const mortise_request *r)
+{
+    return simple_echo(i, r);
+}
+
+static const mortise_executor executor = {sizeof(mortise_executor), 0, execute,
+                                          NULL};
+SIMPLE_INTERFACE(MORTISE_EXECUTOR_1, executor)
+
+static mortise_status init(void)
+{
+    return MORTISE_S_IO;
+}
+
+static const mortise_plugin plugin = {sizeof(mortise_plugin), 0,
+                                      "init_fails",           "1.0.0",
+                                      simple_create,          simple_interface,
+                                      simple_cancel,          simple_quiesce,
+                                      simple_destroy};
+static const mortise_plugin *const plugins[] = {&plugin};
+MORTISE_MODULE mortise_module_v1 = {
+    sizeof(mortise_module), 1, 0, 0, 1, plugins, init, NULL};
