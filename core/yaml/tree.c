@@ -3,41 +3,31 @@
  * libyaml knows the grammar (of YAML 1.1); this file decides what of it a file
  * of ours may use, and turns its marks into places.
  *
- *   (1) The text is looked over before libyaml sees it: UTF-8 without byte
- *       order mark, no control characters, none of the three line breaks that
- *       YAML 1.1 has and 1.2 has not (NEL, LS, PS).  So libyaml and we agree
- *       on what a line is, also in files with CRLF.
- *   (2) libyaml counts characters, people's editors and our spans bytes:
- *       offset_of() is the only place that translates.
- *   (3) What is refused (tags, merge keys, duplicate keys, keys that are no
+ *   (1) What is refused (tags, merge keys, duplicate keys, keys that are no
  *       strings, further documents) is a finding each, and reading goes on;
- *       only broken syntax, depth and the bounds on aliases end it.
- *   (4) Nothing is quadratic or unbounded in the file: recursion ends at
+ *       only broken syntax, depth and the bounds on aliases end it.  What may
+ *       not stand in any text is refused by text.c.
+ *   (2) Nothing is quadratic or unbounded in the file: recursion ends at
  *       MAX_DEPTH, aliases may add MAX_ALIASED nodes in all, and duplicate
  *       keys are found by sorting.  An alias inside its own anchor does not
  *       resolve, because an anchor is known once its node is complete.
- *   (5) An alias shares the node of its anchor.  Trees are immutable, so
+ *   (3) An alias shares the node of its anchor.  Trees are immutable, so
  *       nobody can tell but by the span, which is the anchor's.
  */
 #include "yaml/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <yaml.h>
 
-#include "base/utf8.h"
 #include "yaml/scalar.h"
+#include "yaml/text.h"
 
 enum {
-    MAX_SIZE = 16 << 20,  /* bytes of a file */
     MAX_DEPTH = 64,       /* of nodes */
     MAX_ALIASED = 100000, /* nodes that aliases add in all */
-    MAX_ANCHORS = 1000,   /* they are searched one by one */
-    STRIDE = 256          /* characters from one known offset to the next */
+    MAX_ANCHORS = 1000    /* they are searched one by one */
 };
 
 struct anchor {
@@ -50,8 +40,7 @@ struct anchor {
 struct source {
     struct mortise_arena *arena;
     struct mortise_diags *diags;
-    struct mortise_yaml_file *file;
-    uint32_t *strides; /* offset of every STRIDE-th character; NULL: ASCII */
+    struct mortise_text text;
     yaml_parser_t parser;
     struct anchor *anchors;
     size_t n_anchors;
@@ -63,152 +52,12 @@ struct source {
     bool nomem;
 };
 
-/* ---- places ---------------------------------------------------------- */
-
-static size_t offset_of(const struct source *s, size_t index)
-{
-    const char *text = s->file->text;
-    size_t at, left;
-
-    if (s->strides == NULL)
-        return index < s->file->size ? index : s->file->size;
-    at = s->strides[index / STRIDE];
-    for (left = index % STRIDE; left > 0 && at < s->file->size; left--)
-        do
-            at++;
-        while (((unsigned char)text[at] & 0xC0) == 0x80);
-    return at;
-}
-
-/* The line that holds an offset, from 0. */
-static size_t line_of(const struct mortise_yaml_file *f, size_t offset)
-{
-    size_t low = 0, high = f->n_lines;
-
-    while (high - low > 1) {
-        size_t mid = low + (high - low) / 2;
-
-        if (f->line_at[mid] <= offset)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static struct mortise_span span_of(const struct mortise_yaml_file *f,
-                                   size_t from, size_t to)
-{
-    size_t first = line_of(f, from), last = first;
-
-    if (first + 1 < f->n_lines && to >= f->line_at[first + 1])
-        last = line_of(f, to);
-
-    return (struct mortise_span){
-        .file = f,
-        .line = (uint32_t)first + 1,
-        .col = (uint32_t)(from - f->line_at[first]) + 1,
-        .end_line = (uint32_t)last + 1,
-        .end_col = (uint32_t)(to - f->line_at[last]) + 1,
-    };
-}
-
 static struct mortise_span event_span(const struct source *s,
                                       const yaml_event_t *ev)
 {
-    return span_of(s->file, offset_of(s, ev->start_mark.index),
-                   offset_of(s, ev->end_mark.index));
-}
-
-/* ---- looking over the text (1) --------------------------------------- */
-
-static bool is_line_end(const char *p)
-{
-    return *p == '\n' || (*p == '\r' && p[1] != '\n');
-}
-
-static int find_lines(struct mortise_arena *a, struct mortise_yaml_file *f)
-{
-    size_t n = 1;
-    uint32_t *at;
-
-    for (size_t i = 0; i < f->size; i++)
-        n += is_line_end(f->text + i);
-    at = mortise_arena_alloc(a, n * sizeof *at);
-    if (at == NULL)
-        return MORTISE_ENOMEM;
-    f->line_at = at;
-    f->n_lines = n;
-    for (size_t i = 0; i < f->size; i++)
-        if (is_line_end(f->text + i))
-            *++at = (uint32_t)i + 1;
-    return MORTISE_OK;
-}
-
-/* Why a character may not stand in a file of ours; NULL: it may. */
-static const char *refusal(uint32_t c)
-{
-    if (c == 0xFEFF)
-        return "a byte order mark";
-    if (c == 0x85 || c == 0x2028 || c == 0x2029)
-        return "a Unicode line break";
-    if (c == 0)
-        return "a NUL byte";
-    if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') ||
-        (c >= 0x7F && c < 0xA0) || c == 0xFFFE || c == 0xFFFF)
-        return "a control character";
-    return NULL;
-}
-
-static int refuse_char(struct source *s, size_t at, size_t len, uint32_t c)
-{
-    struct mortise_span span = span_of(s->file, at, at + (len != 0 ? len : 1));
-    struct mortise_diag *d;
-
-    if (len == 0) {
-        d = mortise_diag_add(s->diags, "E0104", span, "this is not UTF-8");
-        mortise_diag_help(s->diags, d, "save the file as UTF-8");
-    } else if (c == 0xFEFF && at == 0) {
-        d = mortise_diag_add(s->diags, "E0105", span,
-                             "the file starts with a byte order mark");
-        mortise_diag_help(s->diags, d, "save it as UTF-8 without BOM");
-    } else {
-        d = mortise_diag_add(s->diags, "E0104", span,
-                             "%s (U+%04X) cannot stand in a file", refusal(c),
-                             (unsigned)c);
-        mortise_diag_help(s->diags, d,
-                          "inside double quotes write it as \\u%04x",
-                          (unsigned)c);
-    }
-    return MORTISE_ECHECK;
-}
-
-/* Check every character, and note where each STRIDE-th begins if they are not
- * all bytes. */
-static int check_text(struct source *s)
-{
-    const char *text = s->file->text, *end = text + s->file->size;
-    size_t chars = mortise_utf8_count(text, s->file->size), index = 0;
-    uint32_t c = 0;
-
-    if (chars != s->file->size) {
-        s->strides = mortise_arena_alloc(
-            s->arena, (s->file->size / STRIDE + 2) * sizeof *s->strides);
-        if (s->strides == NULL)
-            return MORTISE_ENOMEM;
-    }
-    for (const char *p = text; p < end; index++) {
-        size_t len = mortise_utf8_decode(p, end, &c);
-
-        if (len == 0 || refusal(c) != NULL)
-            return refuse_char(s, (size_t)(p - text), len, c);
-        if (s->strides != NULL && index % STRIDE == 0)
-            s->strides[index / STRIDE] = (uint32_t)(p - text);
-        p += len;
-    }
-    if (s->strides != NULL && index % STRIDE == 0)
-        s->strides[index / STRIDE] = (uint32_t)s->file->size;
-    return MORTISE_OK;
+    return mortise_text_span(
+        &s->text, mortise_text_offset(&s->text, ev->start_mark.index),
+        mortise_text_offset(&s->text, ev->end_mark.index));
 }
 
 /* ---- libyaml's events ------------------------------------------------ */
@@ -239,11 +88,11 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
 static void report_syntax(struct source *s)
 {
     const yaml_parser_t *p = &s->parser;
-    size_t at = offset_of(s, p->problem_mark.index);
-    struct mortise_span span = span_of(s->file, at, at), began;
+    size_t at = mortise_text_offset(&s->text, p->problem_mark.index);
+    struct mortise_span span = mortise_text_span(&s->text, at, at), began;
     struct mortise_diag *d;
 
-    if (s->file->text[at] == '\t') {
+    if (s->text.file->text[at] == '\t') {
         d = mortise_diag_add(s->diags, "E0107", span,
                              "a tab cannot indent in YAML");
         mortise_diag_help(s->diags, d, "use spaces");
@@ -252,8 +101,8 @@ static void report_syntax(struct source *s)
     if (p->context == NULL) {
         d = mortise_diag_add(s->diags, "E0106", span, "%s", p->problem);
     } else {
-        at = offset_of(s, p->context_mark.index);
-        began = span_of(s->file, at, at);
+        at = mortise_text_offset(&s->text, p->context_mark.index);
+        began = mortise_text_span(&s->text, at, at);
         d = mortise_diag_add(s->diags, "E0106", span,
                              "%s %s that begins at "
                              "%u:%u",
@@ -300,7 +149,7 @@ static bool stands_at(const struct source *s, const struct mortise_yaml *node,
                       size_t end, size_t back)
 {
     return end >= node->len + back &&
-           memcmp(s->file->text + end - back - node->len, node->str,
+           memcmp(s->text.file->text + end - back - node->len, node->str,
                   node->len) == 0;
 }
 
@@ -309,8 +158,8 @@ static bool stands_at(const struct source *s, const struct mortise_yaml *node,
 static void place_scalar(struct source *s, struct mortise_yaml *node,
                          const yaml_event_t *ev)
 {
-    size_t from = offset_of(s, ev->start_mark.index);
-    size_t to = offset_of(s, ev->end_mark.index);
+    size_t from = mortise_text_offset(&s->text, ev->start_mark.index);
+    size_t to = mortise_text_offset(&s->text, ev->end_mark.index);
     yaml_scalar_style_t style = ev->data.scalar.style;
     bool quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
                   style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
@@ -319,7 +168,7 @@ static void place_scalar(struct source *s, struct mortise_yaml *node,
         node->verbatim = stands_at(s, node, to, quoted);
     if (node->verbatim)
         from = to - node->len - 2 * (size_t)quoted;
-    node->span = span_of(s->file, from, to);
+    node->span = mortise_text_span(&s->text, from, to);
 }
 
 static struct mortise_yaml *new_node(struct source *s,
@@ -680,7 +529,7 @@ static void check_directives(struct source *s, const yaml_event_t *ev)
 
 static void report_empty(struct source *s)
 {
-    mortise_diag_add(s->diags, "E0103", span_of(s->file, 0, 0),
+    mortise_diag_add(s->diags, "E0103", mortise_text_span(&s->text, 0, 0),
                      "the file is empty");
 }
 
@@ -735,47 +584,29 @@ static struct mortise_yaml *run_parser(struct source *s)
 
     if (yaml_parser_initialize(&s->parser) == 0)
         return nomem(s);
-    yaml_parser_set_input_string(
-        &s->parser, (const unsigned char *)s->file->text, s->file->size);
+    yaml_parser_set_input_string(&s->parser,
+                                 (const unsigned char *)s->text.file->text,
+                                 s->text.file->size);
     yaml_parser_set_encoding(&s->parser, YAML_UTF8_ENCODING);
     root = document(s);
     yaml_parser_delete(&s->parser);
     return root;
 }
 
-static int parse(struct mortise_yaml **out, struct source *s)
+static int run(struct mortise_yaml **out, struct source *s)
 {
-    int rv = check_text(s);
+    const struct mortise_mem *mem = s->arena->mem;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    s->anchors = mortise_alloc(s->arena->mem, MAX_ANCHORS * sizeof *s->anchors);
+    s->anchors = mortise_alloc(mem, MAX_ANCHORS * sizeof *s->anchors);
     if (s->anchors == NULL)
         return MORTISE_ENOMEM;
     *out = run_parser(s);
-    mortise_release(s->arena->mem, s->anchors,
-                    MAX_ANCHORS * sizeof *s->anchors);
-    mortise_release(s->arena->mem, s->stack, s->cap * sizeof *s->stack);
+    mortise_release(mem, s->anchors, MAX_ANCHORS * sizeof *s->anchors);
+    mortise_release(mem, s->stack, s->cap * sizeof *s->stack);
     return s->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
 /* ---- entry points ---------------------------------------------------- */
-
-static struct mortise_yaml_file *
-new_file(struct mortise_arena *a, const char *path, const char *text, size_t n)
-{
-    static const uint32_t one_line[] = {0};
-    struct mortise_yaml_file *f = mortise_arena_alloc(a, sizeof *f);
-
-    if (f == NULL)
-        return NULL;
-    f->path = mortise_arena_strdup(a, path);
-    f->text = mortise_arena_strndup(a, text, n);
-    f->size = n;
-    f->line_at = one_line;
-    f->n_lines = 1;
-    return f->path != NULL && f->text != NULL ? f : NULL;
-}
 
 int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
                        const char *path, const char *text, size_t n,
@@ -783,21 +614,12 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
 {
     struct source s = {.arena = a, .diags = diags};
     size_t errors = diags->n_errors;
-    int rv;
+    int rv = mortise_text_open(&s.text, a, path, text, n, diags);
 
     *out = NULL;
-    s.file =
-        new_file(a, path, n <= MAX_SIZE ? text : "", n <= MAX_SIZE ? n : 0);
-    if (s.file == NULL || find_lines(a, s.file) != MORTISE_OK)
-        return MORTISE_ENOMEM;
-    if (n > MAX_SIZE) {
-        mortise_diag_add(diags, "E0102", span_of(s.file, 0, 0),
-                         "the file is larger than %d MiB", MAX_SIZE >> 20);
-        rv = MORTISE_ECHECK;
-    } else {
-        rv = parse(out, &s);
-    }
-    if (rv == MORTISE_OK && (diags->n_errors > errors || *out == NULL))
+    if (rv == MORTISE_OK)
+        rv = run(out, &s);
+    if (rv == MORTISE_OK && diags->n_errors > errors)
         rv = MORTISE_ECHECK;
     if (diags->failed)
         rv = MORTISE_ENOMEM;
@@ -806,57 +628,33 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     return rv;
 }
 
-/* Read up to one byte more than is allowed; errno's value, or 0. */
-static int read_all(int fd, struct mortise_buf *b)
+static int report_unreadable(struct mortise_arena *a, const char *path,
+                             int errnum, struct mortise_diags *diags)
 {
-    char block[65536];
-    struct stat st;
-    ssize_t n;
+    struct mortise_text name;
+    struct mortise_err err;
 
-    if (fstat(fd, &st) != 0)
-        return errno;
-    if (S_ISDIR(st.st_mode))
-        return EISDIR;
-    while (b->n <= MAX_SIZE && (n = read(fd, block, sizeof block)) != 0) {
-        if (n < 0 && errno != EINTR)
-            return errno;
-        if (n > 0)
-            mortise_buf_put(b, block, (size_t)n);
-    }
-    return b->failed ? ENOMEM : 0;
-}
-
-static int slurp(const char *path, struct mortise_buf *b)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC), errnum;
-
-    if (fd < 0)
-        return errno;
-    errnum = read_all(fd, b);
-    close(fd);
-    return errnum;
+    if (errnum == ENOMEM || mortise_text_name(&name, a, path) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    mortise_syserr(&err, errnum, "cannot read the file");
+    mortise_diag_add(diags, "E0101", mortise_text_span(&name, 0, 0), "%s",
+                     err.msg);
+    return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
 }
 
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags)
 {
-    struct mortise_yaml_file *f;
-    struct mortise_err err;
     struct mortise_buf b;
     int errnum, rv;
 
     *out = NULL;
     mortise_buf_init(&b, a->mem);
-    errnum = slurp(path, &b);
-    if (errnum == 0) {
+    errnum = mortise_text_slurp(path, &b);
+    if (errnum == 0)
         rv = mortise_yaml_parse(out, a, path, b.n > 0 ? b.p : "", b.n, diags);
-    } else if (errnum == ENOMEM || (f = new_file(a, path, "", 0)) == NULL) {
-        rv = MORTISE_ENOMEM;
-    } else {
-        mortise_syserr(&err, errnum, "cannot read the file");
-        mortise_diag_add(diags, "E0101", span_of(f, 0, 0), "%s", err.msg);
-        rv = diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
-    }
+    else
+        rv = report_unreadable(a, path, errnum, diags);
     mortise_buf_finish(&b);
     return rv;
 }

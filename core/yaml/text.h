@@ -1,0 +1,30 @@
+/* text.h -- the text of a file: what may stand in it, and where.  For tree.c
+ * alone. */
+#ifndef MORTISE_YAML_TEXT_H
+#define MORTISE_YAML_TEXT_H
+
+#include "yaml/tree.h"
+
+struct mortise_text { /* in an arena */
+    struct mortise_yaml_file *file;
+    uint32_t *strides; /* offset of every 256th character; NULL: all ASCII */
+};
+
+/* Copy a text into the arena and look it over: MORTISE_ECHECK with a finding
+ * when it is too large or holds what it may not. */
+int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
+                      const char *path, const char *text, size_t n,
+                      struct mortise_diags *diags);
+/* Only the path, for findings about a file that cannot be read. */
+int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
+                      const char *path);
+/* The offset of the index-th character. */
+size_t mortise_text_offset(const struct mortise_text *t, size_t index);
+/* The place of the bytes [from, to). */
+struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
+                                      size_t to);
+/* The bytes of a file on disk (one more than is allowed, at most), appended.
+ * 0, or errno. */
+int mortise_text_slurp(const char *path, struct mortise_buf *b);
+
+#endif
