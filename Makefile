@@ -14,6 +14,7 @@
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
+#   make docs       docs/cli.md anew, from the help texts
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make clean
 #
@@ -66,7 +67,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 .PHONY: all check unit programs demo bench asan tsan valgrind mutants headers format \
-        lint install clean deps
+        lint docs install clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -95,6 +96,7 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
 $(B)/tests/test_cli $(B)/tests/test_cli_parts: $(B)/libcli.a
+$(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 $(B)/tests/%: $(B)/tests/%.o $(LIB_OBJ) $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
@@ -169,6 +171,17 @@ $(B)/tests/plugins/%.so: tests/plugins/%.c $(HEADERS)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $< \
 	    $(shell cat tests/plugins/$*.libs 2>/dev/null)
 
+# What the kill harness runs: under this library, and a build that can be
+# told to die at any of its fault points.
+$(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+.PHONY: faults
+faults:
+	$(Q)$(AGAIN) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
+$(B)/tests/test_kill: | $(B)/tests/powercut.so faults
+
 programs: all $(TESTS) $(TEST_PLUGINS)
 
 unit: programs
@@ -201,12 +214,19 @@ headers: $(B)/deps.mk
 	        -Werror -Isdk -fsyntax-only -x c++ $$h || exit 1; \
 	done
 
+mutants:
+	$(Q)$(AGAIN) ONLY="store_crash kill" programs
+	$(Q)sh tools/mutants.sh $(B)
+
 BENCH := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench/*.c))
 bench: all $(BENCH)
 	$(Q)for b in $(BENCH); do MORTISE_BUILD=$(B) $$b || exit 1; done
 
 demo: all
 	$(Q)MORTISE_BUILD=$(B) sh tools/demo.sh
+
+docs: $(B)/mortise
+	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
 
 lint:
 	clang-tidy --quiet $(CORE_SRC) $(wildcard core/cli/*.c plugins/*/*/*.c) \
