@@ -354,13 +354,19 @@ MORTISE_INLINE const char *mortise_jp_skip_string(const char *p,
     return end;
 }
 
+MORTISE_INLINE int mortise_jp_ends(char c)
+{
+    return c == ',' || c == ']' || c == '}' || c == ' ' || c == '\n' ||
+           c == '\t' || c == '\r' || c == '\0';
+}
+
 /* Behind the value at p (p < end), of a text that was checked. */
 MORTISE_INLINE const char *mortise_jp_skip(const char *p, const char *end)
 {
     uint64_t depth = 0;
 
     if (*p != '"' && *p != '{' && *p != '[') {
-        while (p < end && strchr(",]} \t\r\n", *p) == NULL)
+        while (p < end && !mortise_jp_ends(*p))
             p++;
         return p;
     }
