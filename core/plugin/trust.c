@@ -480,17 +480,13 @@ static const struct mortise_key trust_keys[] = {
 };
 PLACE(trust, "a trust file");
 
-static int read_trust_file(struct reading *r, const char *name,
+/* A file of r->dir; the path outlives the reading. */
+static int read_trust_file(struct reading *r, const char *path,
                            struct mortise_err *err)
 {
-    size_t n = strlen(r->dir) + strlen(name) + 2;
-    char *path = take(r, n);
     struct mortise_yaml *root;
     int rv;
 
-    if (path == NULL)
-        return mortise_nomem(err);
-    snprintf(path, n, "%s/%s", r->dir, name);
     r->path = path;
     rv = mortise_yaml_read(&root, &r->t->arena, path, r->diags);
     if (rv == MORTISE_OK && mortise_header_check(root, "Trust", r->diags))
@@ -508,8 +504,17 @@ static int read_dir(struct reading *r, struct mortise_err *err)
 
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
-    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
-        rv = read_trust_file(r, l.names[i], err);
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++) {
+        size_t n = strlen(r->dir) + strlen(l.names[i]) + 2;
+        char *path = take(r, n);
+
+        if (path == NULL) {
+            rv = mortise_nomem(err);
+            break;
+        }
+        snprintf(path, n, "%s/%s", r->dir, l.names[i]);
+        rv = read_trust_file(r, path, err);
+    }
     mortise_listing_finish(&l);
     return rv;
 }
@@ -572,6 +577,30 @@ int mortise_trust_open(struct mortise_trust **out,
     }
     *out = t;
     return MORTISE_OK;
+}
+
+int mortise_trust_check(const struct mortise_mem *mem, const char *path,
+                        struct mortise_diags *diags, struct mortise_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct mortise_trust *t = mortise_zalloc(mem, sizeof *t);
+    struct reading r = {.t = t, .diags = diags};
+    size_t errors = diags->n_errors;
+    int rv;
+
+    if (t == NULL)
+        return mortise_nomem(err);
+    t->mem = mem;
+    mortise_arena_init(&t->arena, mem);
+    r.dir = slash == NULL   ? "."
+            : slash == path ? "/"
+                            : mortise_arena_strndup(&t->arena, path,
+                                                    (size_t)(slash - path));
+    rv = r.dir != NULL ? read_trust_file(&r, path, err) : mortise_nomem(err);
+    if (rv == MORTISE_OK && diags->n_errors > errors)
+        rv = mortise_fail(err, MORTISE_ECHECK, "%s has errors", path);
+    mortise_trust_close(t);
+    return rv;
 }
 
 void mortise_trust_close(struct mortise_trust *t)

@@ -47,6 +47,11 @@ int mortise_trust_open(struct mortise_trust **out,
                        struct mortise_err *err);
 void mortise_trust_close(struct mortise_trust *t); /* NULL is fine */
 
+/* Findings of one file alone, for `mortise check`: MORTISE_ECHECK if any of
+ * them is an error.  What it would trust counts nowhere. */
+int mortise_trust_check(const struct mortise_mem *mem, const char *path,
+                        struct mortise_diags *diags, struct mortise_err *err);
+
 size_t mortise_trust_count(const struct mortise_trust *t);
 const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
                                                size_t i);
