@@ -288,6 +288,10 @@ START_TEST(long_chains_work)
     ck_assert_int_eq(json_integer_value(v), 241);
     json_decref(v);
     free(text);
+    text = repeated(" ", "1", "", 65535);
+    ck_assert_int_eq(evaluated(text, &v), MORTISE_OK);
+    json_decref(v);
+    free(text);
     /* Each literal costs its own length, not that of the rest. */
     text = repeated("", "[''", ",''", 20000);
     text = realloc(text, strlen(text) + 2);
@@ -418,6 +422,9 @@ START_TEST(possible_types_pass)
     compiled("scratch.free + 1 > 2 || scratch.free == 'a'");
     compiled("(true ? 1 : 'x') + 1");
     gives("1 == 'a'", "false");
+    gives("double(1.5) + double(2) + double(3u)", "6.5");
+    gives("0 == 0u && 0 >= 0u && !(0 < 0u) && -1 < 0u", "true");
+    gives("double('NaN') == double('NaN') || double('-inf') > 0.0", "false");
     gives("scratch.amount > 100 && scratch.count < 3.5", "true");
     gives("scratch.tags.map(t, t.id * 2)", "[2,4]");
 }
@@ -552,6 +559,8 @@ START_TEST(errors_say_where)
     fails("{1: 1, 1u: 2}", "{", "the same key twice in one map");
     fails("{input.n: 1}", "{", "a map's key cannot be list");
     fails("int('x')", "int", "this string is no int");
+    fails("double('x')", "double", "this string is no double");
+    fails("bool('yes')", "bool", "this string is no bool");
     fails("uint(-1)", "uint", "this int is no uint");
     fails("string(b'\\xff')", "string", "these bytes are not UTF-8");
     fails("input.s.matches('(' + input.s)", "matches",
@@ -613,6 +622,11 @@ START_TEST(a_test_wants_a_bool)
         MORTISE_EINVAL);
     ck_assert_uint_eq(where.offset, 0);
     ck_assert_uint_eq(where.length, 6);
+    /* What it made meanwhile is gone (the teardown counts). */
+    ck_assert_int_eq(mortise_cel_test(compiled("input.s + 'x' == 'textx'"),
+                                      &env, &b, &where, &err),
+                     MORTISE_OK);
+    ck_assert(b);
 }
 END_TEST
 

@@ -20,6 +20,9 @@ START_TEST(a_slip_finds_its_word)
     ck_assert_str_eq(nearest("charqe"), "charge");
     ck_assert_str_eq(nearest("rpely"), "reply");
     ck_assert_str_eq(nearest("reply"), "reply");
+    ck_assert_str_eq(
+        mortise_nearest("cat", (const char *[]){"bat", "rat", "cart"}, 3),
+        "bat"); /* the first of equals */
 }
 END_TEST
 
