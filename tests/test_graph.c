@@ -233,6 +233,50 @@ START_TEST(every_code_has_a_fixture)
 }
 END_TEST
 
+static void check_codes_in(const char *path)
+{
+    size_t n;
+    char *text = test_read(path, &n), code[6];
+
+    for (const char *p = text; (p = strchr(p, '"')) != NULL; p++) {
+        if ((p[1] != 'E' && p[1] != 'W') || p[2] != '0' || p[6] != '"' ||
+            strspn(p + 2, "0123456789") != 4)
+            continue;
+        memcpy(code, p + 1, 5);
+        code[5] = '\0';
+        ck_assert_msg(mortise_code(code) != NULL, "%s: %s is in no table", path,
+                      code);
+    }
+    free(text);
+}
+
+/* No source reports a code that codes.c does not explain. */
+START_TEST(every_code_is_explained)
+{
+    static const char *const layers[] = {"yaml", "graph", "plugin"};
+    const char *top = getenv("MORTISE_TOP");
+
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
+        char path[4096];
+        struct dirent **names;
+        int n;
+
+        snprintf(path, sizeof path, "%s/core/%s", top != NULL ? top : ".",
+                 layers[i]);
+        n = scandir(path, &names, NULL, alphasort);
+        ck_assert_int_gt(n, 0);
+        for (int k = 0; k < n; k++) {
+            snprintf(path, sizeof path, "%s/core/%s/%.200s",
+                     top != NULL ? top : ".", layers[i], names[k]->d_name);
+            if (ends_with(path, ".c"))
+                check_codes_in(path);
+            free(names[k]);
+        }
+        free(names);
+    }
+}
+END_TEST
+
 /* ---- the compiled graph ---------------------------------------------- */
 
 #define HEAD "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: t}\n"
@@ -482,6 +526,88 @@ START_TEST(graphs_are_counted)
     ck_assert_ptr_eq(mortise_graph_ref(graph), graph);
     mortise_graph_unref(graph);
     ck_assert_str_eq(node("a")->id, "a");
+}
+END_TEST
+
+/* ---- writes that collide --------------------------------------------- */
+
+#define WRITER "{type: tool, tool: pay/refund, outputs: {scratch.x: output}"
+
+/* `a` and `b` both write scratch.x; what stands around them decides. */
+static const struct {
+    const char *graph;
+    bool warned;
+} races[] = {
+    {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: " WRITER "}\n", true},
+    {"start: a\nnodes:\n  a: " WRITER ", next: b}\n  b: " WRITER "}\n", false},
+    {"start: [a, b]\nstate: {reducers: {scratch.x: last}}\nnodes:\n  a: " WRITER
+     "}\n  b: " WRITER "}\n",
+     false},
+    /* two routes, a route and the default: one of them */
+    {"start: r\nnodes:\n  r: {type: router, routes: [{when: input.p, to: a}, "
+     "{when: input.q, to: b}], default: END}\n  a: " WRITER "}\n  b: " WRITER
+     "}\n",
+     false},
+    {"start: r\nnodes:\n  r: {type: router, routes: [{when: input.p, to: c}], "
+     "default: b}\n  c: {type: human, prompt: x, next: a}\n  a: " WRITER
+     "}\n  b: " WRITER "}\n",
+     false},
+    /* ... but both, where another way leads to one of them */
+    {"start: [r, s]\nnodes:\n  r: {type: router, routes: [{when: input.p, to: "
+     "a}], default: b}\n  s: {type: human, prompt: x, next: a}\n  a: " WRITER
+     "}\n  b: " WRITER "}\n",
+     true},
+    /* routes: {all} takes several, but not with the default */
+    {"start: r\nnodes:\n  r: {type: router, routes: {all: [{when: input.p, to: "
+     "a}, {when: input.q, to: b}]}, default: END}\n  a: " WRITER
+     "}\n  b: " WRITER "}\n",
+     true},
+    {"start: r\nnodes:\n  r: {type: router, routes: {all: [{when: input.p, to: "
+     "a}]}, default: b}\n  a: " WRITER "}\n  b: " WRITER "}\n",
+     false},
+    /* targets of a condition */
+    {"start: r\nnodes:\n  r: {type: router, condition: input.p, targets: [a, "
+     "b]}\n  a: " WRITER "}\n  b: " WRITER "}\n",
+     false},
+    /* success and failure, answer and timeout */
+    {"start: r\nnodes:\n  r: {type: tool, tool: pay/refund, next: a, on_error: "
+     "{goto: b}}\n  a: " WRITER "}\n  b: " WRITER "}\n",
+     false},
+    {"start: r\nnodes:\n  r: {type: human, prompt: x, wait: 1s, on_timeout: "
+     "{goto: b}, next: a}\n  a: " WRITER "}\n  b: " WRITER "}\n",
+     false},
+    /* a static edge beside routes */
+    {"start: r\nnodes:\n  r: {type: tool, tool: pay/refund, next: a, routes: "
+     "[{when: input.p, to: b}]}\n  a: " WRITER "}\n  b: " WRITER "}\n",
+     true},
+    /* conditional edges are independent of each other */
+    {"nodes:\n  a: " WRITER "}\n  b: " WRITER
+     "}\nedges:\n- {from: START, to: a, when: input.p}\n"
+     "- {from: START, to: b, when: '!input.p'}\n",
+     true},
+    /* a node and what sanitises in place */
+    {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: {type: guardrail, "
+     "guardrails: [pii], target: scratch.x, on_violation: sanitize}\n",
+     true},
+    {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: {type: guardrail, "
+     "guardrails: [pii], target: scratch.x, on_violation: block}\n",
+     false},
+    {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: {type: guardrail, "
+     "guardrails: [pii], on_violation: sanitize}\n",
+     true},
+};
+
+/* Two writers of a path are warned about when both may run and neither waits
+ * for the other, and only then. */
+START_TEST(races_are_seen)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, HEAD "%s", races[_i].graph);
+    good(text);
+    ck_assert_msg((diags.n == 1) == races[_i].warned, "%s\n%s", text, found());
+    if (races[_i].warned)
+        ck_assert_str_eq(diags.list[0].code, "W0801");
 }
 END_TEST
 
@@ -875,11 +1001,13 @@ static Suite *suite(void)
     tcase_add_test(tc, good_graphs_load);
     tcase_add_test(tc, bad_graphs_say_what_is_wrong);
     tcase_add_test(tc, every_code_has_a_fixture);
+    tcase_add_test(tc, every_code_is_explained);
     tcase_add_test(tc, every_key_arrives);
     tcase_add_test(tc, defaults_are_as_documented);
     tcase_add_test(tc, edges_are_linked);
     tcase_add_test(tc, reducers_are_found);
     tcase_add_test(tc, graphs_are_counted);
+    tcase_add_loop_test(tc, races_are_seen, 0, sizeof races / sizeof races[0]);
     tcase_add_test(tc, digests_follow_the_meaning);
     tcase_add_loop_test(tc, templates_are_filled, 0,
                         sizeof templates / sizeof templates[0]);

@@ -72,6 +72,8 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
          "a value that contains ': ' needs quotes"},
         {"cannot start any token",
          "a value that starts with this character needs quotes"},
+        {"invalid Unicode character escape",
+         "write the character itself: YAML has no surrogate pairs"},
         {"expected ',' or '}'",
          "inside { } a value with a brace, comma or ': ' needs quotes, "
          "\"${...}\" too"},
