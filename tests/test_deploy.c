@@ -165,6 +165,7 @@ START_TEST(variables_are_put_in)
     bad(HEAD "store: {path: '${env:MORTISE_T}'}\n", "E0601");
     bad(HEAD "store: {path: '${env:A=B}'}\n", "E0603");
     bad(HEAD "store: {path: '${env'}\n", "E0603");
+    bad(HEAD "plugins: {config: {p: {v: \"\\0${env:X}\"}}}\n", "E0603");
 }
 END_TEST
 

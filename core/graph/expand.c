@@ -203,7 +203,7 @@ static void put_string(struct expander *x, const struct mortise_yaml *at,
 static bool has_hole(const struct mortise_yaml *v)
 {
     if (v->kind == MORTISE_YAML_STRING)
-        return strlen(v->str) == v->len && strstr(v->str, "${") != NULL;
+        return memmem(v->str, v->len, "${", 2) != NULL;
     if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP)
         for (size_t i = 0; i < v->n; i++)
             if (has_hole(v->items[i]))
@@ -234,6 +234,11 @@ static struct mortise_yaml *expand_string(struct expander *x,
 
     if (out == NULL)
         return NULL;
+    if (strlen(v->str) != v->len) {
+        mortise_diag_add(x->diags, "E0603", v->span,
+                         "a string with a NUL cannot hold ${");
+        return out;
+    }
     mortise_buf_init(&b, x->arena->mem);
     put_string(x, v, &b);
     out->verbatim = false;
