@@ -404,6 +404,7 @@ START_TEST(clashes_of_types_are_refused)
             "size() needs string or bytes or list or map, this is int");
     refused("scratch.label.contains(1)", "1",
             "contains() needs string, this is int");
+    refused("(true ? 1 : 2) + 'x'", "+", "'+' cannot take int and string");
     refused("{1.5: 1}", "1.5",
             "a map's key needs bool or int or uint or string, this is "
             "double");
