@@ -1,0 +1,349 @@
+/* out.c -- writing to people and pipes: checked, and never raw.
+ *
+ * (1) Every byte is written or its loss is known: the first failed write is
+ *     kept in errnum, and main() turns it into words and an exit code.  A
+ *     reader that went away (EPIPE) is no error to talk about.
+ * (2) Nothing that came from a file, a plugin or a store reaches a terminal as
+ *     a control character: a graph's prompt must not be able to move the
+ *     cursor over the digest that a person is about to approve.  The same
+ *     holds for bidirectional overrides, which reorder what one reads.  JSON
+ *     is held to it as well: inside a string \u009b means the same.
+ * (3) Colours and cursor movement go to terminals only.
+ *
+ * The buffer is part of the struct, so that printing needs no memory; only a
+ * JSON text does.
+ */
+#include "cli/out.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "base/utf8.h"
+#include "json/value.h"
+
+enum { ESCAPED = 16 }; /* "\u{10ffff}" and room */
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0';
+}
+
+void mortise_out_init(struct mortise_out *o, int fd,
+                      const struct mortise_mem *mem)
+{
+    const char *term = getenv("TERM");
+
+    memset(o, 0, sizeof *o);
+    o->fd = fd;
+    o->mem = mem;
+    o->tty = isatty(fd) == 1 && term != NULL && term[0] != '\0' &&
+             strcmp(term, "dumb") != 0;
+    o->color = o->tty && !is_set("NO_COLOR");
+}
+
+int mortise_out_flush(struct mortise_out *o)
+{
+    size_t at = 0;
+
+    while (o->errnum == 0 && at < o->n) {
+        ssize_t n = write(o->fd, o->buf + at, o->n - at);
+
+        if (n >= 0)
+            at += (size_t)n;
+        else if (errno != EINTR)
+            o->errnum = errno;
+    }
+    o->n = 0;
+    return o->errnum;
+}
+
+void mortise_out_put(struct mortise_out *o, const char *p, size_t n)
+{
+    while (n > 0) {
+        size_t room = sizeof o->buf - o->n, part = n < room ? n : room;
+
+        memcpy(o->buf + o->n, p, part);
+        o->n += part;
+        p += part;
+        n -= part;
+        if (o->n == sizeof o->buf)
+            mortise_out_flush(o);
+    }
+}
+
+void mortise_out_puts(struct mortise_out *o, const char *s)
+{
+    mortise_out_put(o, s, strlen(s));
+}
+
+void mortise_out_printf(struct mortise_out *o, const char *fmt, ...)
+{
+    char text[1024]; /* our own words are short; longer ones are cut */
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    mortise_out_puts(o, text);
+}
+
+void mortise_out_style(struct mortise_out *o, enum mortise_style style)
+{
+    static const char *const sgr[] = {
+        [MORTISE_PLAIN] = "\x1b[0m", [MORTISE_BOLD] = "\x1b[1m",
+        [MORTISE_DIM] = "\x1b[2m",   [MORTISE_GOOD] = "\x1b[32m",
+        [MORTISE_BAD] = "\x1b[31m",  [MORTISE_ASKS] = "\x1b[33m",
+    };
+
+    if (o->color)
+        mortise_out_puts(o, sgr[style]);
+}
+
+/* Controls (C0, DEL, C1), and what reorders or breaks lines unseen. */
+static bool is_unsafe(uint32_t cp)
+{
+    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x061C ||
+           cp == 0x200E || cp == 0x200F || (cp >= 0x2028 && cp <= 0x202E) ||
+           (cp >= 0x2066 && cp <= 0x2069);
+}
+
+/* The next character of s (not at its end) as it may be shown; returns the
+ * bytes taken. */
+static size_t next_shown(const char *s, size_t n, char shown[ESCAPED])
+{
+    uint32_t cp;
+    size_t taken = mortise_utf8_decode(s, s + n, &cp);
+
+    if (taken == 0)
+        snprintf(shown, ESCAPED, "\\x%02x", (unsigned char)*s);
+    else if (cp == '\n')
+        strcpy(shown, "\\n");
+    else if (cp == '\t')
+        strcpy(shown, "\\t");
+    else if (is_unsafe(cp) && cp < 0x80)
+        snprintf(shown, ESCAPED, "\\x%02x", (unsigned)cp);
+    else if (is_unsafe(cp))
+        snprintf(shown, ESCAPED, "\\u{%x}", (unsigned)cp);
+    else {
+        memcpy(shown, s, taken);
+        shown[taken] = '\0';
+    }
+    return taken != 0 ? taken : 1;
+}
+
+/* Columns of one shown character, or of an escape. */
+static size_t columns_of(const char *shown)
+{
+    uint32_t cp;
+    size_t n = strlen(shown);
+    int width;
+
+    if (mortise_utf8_decode(shown, shown + n, &cp) != n)
+        return n; /* an escape is ASCII */
+    width = wcwidth((wchar_t)cp);
+    return width >= 0 ? (size_t)width : 1;
+}
+
+/* All of s, made safe; returns its columns. */
+static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
+{
+    char shown[ESCAPED];
+    size_t columns = 0;
+
+    while (n > 0) {
+        size_t taken = next_shown(s, n, shown);
+
+        mortise_out_puts(o, shown);
+        columns += columns_of(shown);
+        s += taken;
+        n -= taken;
+    }
+    return columns;
+}
+
+void mortise_out_word(struct mortise_out *o, const char *s)
+{
+    if (s != NULL)
+        put_safe(o, s, strlen(s));
+}
+
+void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)
+{
+    size_t used = s != NULL ? put_safe(o, s, strlen(s)) : 0;
+
+    for (; used < columns; used++)
+        mortise_out_put(o, " ", 1);
+}
+
+/* One line of a text: tabs pass. */
+static void put_line(struct mortise_out *o, const char *s, size_t n)
+{
+    while (n > 0) {
+        const char *tab = memchr(s, '\t', n);
+        size_t part = tab != NULL ? (size_t)(tab - s) : n;
+
+        put_safe(o, s, part);
+        if (tab == NULL)
+            return;
+        mortise_out_put(o, "\t", 1);
+        s += part + 1;
+        n -= part + 1;
+    }
+}
+
+void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
+{
+    if (s == NULL)
+        return;
+    do {
+        size_t n = strcspn(s, "\n");
+
+        mortise_out_cell(o, "", n != 0 ? indent : 0);
+        put_line(o, s, n);
+        mortise_out_put(o, "\n", 1);
+        s += n + (s[n] == '\n');
+    } while (*s != '\0');
+}
+
+void mortise_out_shell(struct mortise_out *o, const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-./,:@%+=#";
+
+    if (*s != '\0' && *s != '#' && s[strspn(s, plain)] == '\0') {
+        mortise_out_puts(o, s);
+        return;
+    }
+    mortise_out_put(o, "'", 1);
+    for (; *s != '\0'; s++) {
+        size_t n = strcspn(s, "'");
+
+        put_safe(o, s, n);
+        s += n;
+        if (*s == '\0')
+            break;
+        mortise_out_puts(o, "'\\''");
+    }
+    mortise_out_put(o, "'", 1);
+}
+
+static void newline(struct mortise_out *o, size_t depth)
+{
+    mortise_out_put(o, "\n", 1);
+    mortise_out_cell(o, "", 2 * depth);
+}
+
+/* A string of a JSON text with its quotes; returns the bytes taken.  What is
+ * unsafe beyond JSON's own escapes can only stand here. */
+static size_t put_string(struct mortise_out *o, const char *s, size_t n)
+{
+    size_t i = 0;
+
+    do {
+        uint32_t cp = 0;
+        size_t taken = mortise_utf8_decode(s + i, s + n, &cp);
+
+        if (taken != 0 && is_unsafe(cp))
+            mortise_out_printf(o, "\\u%04x", (unsigned)cp);
+        else
+            mortise_out_put(o, s + i, taken != 0 ? taken : 1);
+        i += taken != 0 ? taken : 1;
+        if (s[i - 1] == '\\' && i < n)
+            mortise_out_put(o, s + i++, 1);
+        else if (s[i - 1] == '"' && i > 1)
+            break;
+    } while (i < n);
+    return i;
+}
+
+/* A compact JSON text; when pretty, with line breaks and indents. */
+static void put_json_text(struct mortise_out *o, const char *s, size_t n,
+                          bool pretty)
+{
+    size_t depth = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool opens = s[i] == '{' || s[i] == '[';
+        bool closes = s[i] == '}' || s[i] == ']';
+        bool empty = opens && s[i + 1] == s[i] + 2; /* {} or [] */
+
+        if (s[i] == '"') {
+            i += put_string(o, s + i, n - i) - 1;
+            continue;
+        }
+        depth -= closes;
+        if (pretty && closes && s[i - 1] != s[i] - 2)
+            newline(o, depth);
+        mortise_out_put(o, s + i, 1);
+        depth += opens;
+        if (pretty && s[i] == ':')
+            mortise_out_put(o, " ", 1);
+        else if (pretty && (s[i] == ',' || (opens && !empty)))
+            newline(o, depth);
+    }
+}
+
+void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, o->mem);
+    if (mortise_json_write(&b, v) == MORTISE_OK && mortise_buf_cstr(&b)) {
+        put_json_text(o, b.p, b.n, pretty);
+        mortise_out_put(o, "\n", 1);
+    } else if (o->errnum == 0) {
+        o->errnum = ENOMEM;
+    }
+    mortise_buf_finish(&b);
+}
+
+size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns)
+{
+    char shown[ESCAPED];
+    size_t n = strlen(s), used = 0, len = 0, at_ellipsis = 0, cut_columns = 0;
+
+    while (n > 0) {
+        size_t taken = next_shown(s, n, shown), w = columns_of(shown);
+
+        if (used + w > columns || len + strlen(shown) + 4 > cap)
+            break;
+        if (used + w + 1 <= columns) { /* an ellipsis would fit behind it */
+            at_ellipsis = len + strlen(shown);
+            cut_columns = used + w;
+        }
+        memcpy(out + len, shown, strlen(shown));
+        len += strlen(shown);
+        used += w;
+        s += taken;
+        n -= taken;
+    }
+    out[len] = '\0';
+    if (n == 0 || columns == 0)
+        return used;
+    strcpy(out + at_ellipsis, "\xE2\x80\xA6"); /* ... in one column */
+    return cut_columns + 1;
+}
+
+void mortise_out_window(const struct mortise_out *o, size_t *columns,
+                        size_t *rows)
+{
+    struct winsize w;
+
+    *columns = 80;
+    *rows = 24;
+    if (ioctl(o->fd, TIOCGWINSZ, &w) != 0)
+        return;
+    if (w.ws_col != 0)
+        *columns = w.ws_col;
+    if (w.ws_row != 0)
+        *rows = w.ws_row;
+}

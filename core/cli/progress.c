@@ -1,0 +1,315 @@
+/* progress.c -- a run's events, as people see them go by.
+ *
+ * Three ways to show one event.  For programs: the event itself, one JSON
+ * object a line.  For pipes and dumb terminals: one plain line,
+ *
+ *     2026-01-02T03:04:05.678Z node_end read ms=12
+ *
+ * where every member that is not said otherwise stands as KEY=VALUE, so that
+ * an event type that is younger than this file is shown like any other.  For
+ * terminals: what is finished scrolls by, and what is at work stays in the
+ * bottom lines, which are redrawn.  Hence the invariant of a terminal:
+ *
+ * (1) Outside of our functions the cursor stands at the start of the line under
+ *     the working lines, and `drawn` is their number.
+ * (2) They fit: each is cut to the width and all of them to the height, because
+ *     the cursor cannot be moved back over what has wrapped or scrolled away.
+ *
+ * Each event is flushed: who looks, sees where the run is.
+ */
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+/* Bytes of a line's details; columns of its parts; the narrowest window that
+ * is redrawn. */
+enum { DETAIL = 512, WORD = 9, NODE = 20, NARROW = 40 };
+
+void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
+                           bool json)
+{
+    memset(p, 0, sizeof *p);
+    p->out = out;
+    p->json = json;
+    p->live = !json && out->tty;
+}
+
+const char *mortise_progress_took(uint64_t ms, char out[32])
+{
+    if (ms < 1000)
+        snprintf(out, 32, "%u ms", (unsigned)ms);
+    else if (ms < 60000)
+        snprintf(out, 32, "%u.%u s", (unsigned)(ms / 1000),
+                 (unsigned)(ms % 1000 / 100));
+    else
+        snprintf(out, 32, "%llu min %u s", (unsigned long long)(ms / 60000),
+                 (unsigned)(ms / 1000 % 60));
+    return out;
+}
+
+/* ---- details: KEY=VALUE ------------------------------------------------- */
+
+static bool is_said_elsewhere(const char *key)
+{
+    static const char *const keys[] = {"seq",  "run",     "tenant",
+                                       "at",   "type",    "node",
+                                       "path", "attempt", "ephemeral"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static size_t append(char *out, size_t at, size_t cap, const char *s)
+{
+    int n = snprintf(out + at, cap - at, "%s", s);
+
+    return n < 0 || (size_t)n >= cap - at ? cap - 1 : at + (size_t)n;
+}
+
+static size_t append_value(const struct mortise_mem *mem, char *out, size_t at,
+                           size_t cap, const json_t *v)
+{
+    const char *s = json_string_value(v);
+    char *text;
+
+    if (s != NULL)
+        return append(out, at, cap, s);
+    text = mortise_json_text(mem, v);
+    at = append(out, at, cap, text != NULL ? text : "...");
+    mortise_release_str(mem, text);
+    return at;
+}
+
+/* All members that are not said elsewhere; what does not fit is cut. */
+static void details(const struct mortise_mem *mem, const json_t *event,
+                    char out[DETAIL])
+{
+    const char *key;
+    json_t *v;
+    size_t at = 0;
+
+    out[0] = '\0';
+    json_object_foreach(mortise_json_unconst(event), key, v)
+    {
+        if (is_said_elsewhere(key))
+            continue;
+        at = append(out, at, DETAIL, at > 0 ? " " : "");
+        at = append(out, at, DETAIL, key);
+        at = append(out, at, DETAIL, "=");
+        at = append_value(mem, out, at, DETAIL, v);
+    }
+}
+
+/* ---- plain lines -------------------------------------------------------- */
+
+static void plain(struct mortise_out *o, const json_t *event)
+{
+    static const char *const head[] = {"at", "type", "node"};
+    char text[DETAIL], cut[DETAIL];
+
+    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
+        const char *s = mortise_cli_text(event, head[i]);
+
+        if (s[0] == '\0')
+            continue;
+        mortise_out_puts(o, i > 0 ? " " : "");
+        mortise_out_word(o, s);
+    }
+    details(o->mem, event, text);
+    mortise_out_cut(cut, sizeof cut, text, 160);
+    mortise_out_printf(o, "%s%s\n", cut[0] != '\0' ? " " : "", cut);
+}
+
+/* ---- terminals ---------------------------------------------------------- */
+
+/* What an event is called in the margin; NULL: it is not worth a line. */
+static const struct look {
+    const char *type, *word;
+    enum mortise_style style;
+} looks[] = {
+    {"run_start", "started", MORTISE_DIM},
+    {"node_end", "done", MORTISE_GOOD},
+    {"node_failed", "failed", MORTISE_BAD},
+    {"node_skipped", "skipped", MORTISE_DIM},
+    {"retry_scheduled", "retry", MORTISE_ASKS},
+    {"guardrail_result", "guard", MORTISE_PLAIN},
+    {"interrupt", "asks", MORTISE_ASKS},
+    {"decision", "decided", MORTISE_GOOD},
+    {"command", "command", MORTISE_PLAIN},
+    {"run_end", NULL, MORTISE_PLAIN}, /* whoever waits says more of it */
+};
+
+static const struct look *look_of(const char *type)
+{
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
+        if (strcmp(looks[i].type, type) == 0)
+            return &looks[i];
+    return NULL;
+}
+
+/* The part of an event that a person wants to read; else KEY=VALUE. */
+static void gist(const struct mortise_mem *mem, const char *type,
+                 const json_t *event, char out[DETAIL])
+{
+    const json_t *error = json_object_get(event, "error");
+    const json_t *request = json_object_get(event, "request");
+    const char *prompt = mortise_cli_text(request, "prompt");
+    char took[32];
+
+    if (strcmp(type, "node_end") == 0)
+        snprintf(out, DETAIL, "%s",
+                 mortise_progress_took(mortise_cli_integer(event, "ms"), took));
+    else if (error != NULL)
+        snprintf(out, DETAIL, "%s: %s", mortise_cli_text(error, "code"),
+                 mortise_cli_text(error, "message"));
+    else if (strcmp(type, "node_skipped") == 0)
+        snprintf(out, DETAIL, "%s", mortise_cli_text(event, "why"));
+    else if (strcmp(type, "interrupt") == 0)
+        snprintf(out, DETAIL, "%s",
+                 prompt[0] != '\0' ? prompt
+                                   : mortise_cli_text(request, "kind"));
+    else if (strcmp(type, "decision") == 0)
+        snprintf(out, DETAIL, "%s by %s", mortise_cli_text(event, "decision"),
+                 mortise_cli_text(event, "actor"));
+    else
+        details(mem, event, out);
+}
+
+/* `  word     node                  the gist of it`, cut to the columns. */
+static void margin_line(struct mortise_out *o, enum mortise_style style,
+                        const char *word, const char *node, const char *text,
+                        size_t columns)
+{
+    char cut[DETAIL];
+    size_t used;
+
+    mortise_out_puts(o, "  ");
+    mortise_out_style(o, style);
+    mortise_out_cut(cut, sizeof cut, word, WORD);
+    mortise_out_cell(o, cut, WORD);
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_cut(cut, sizeof cut, node, NODE);
+    mortise_out_cell(o, cut, NODE);
+    mortise_out_puts(o, " ");
+    used = 2 + WORD + NODE + 1;
+    mortise_out_cut(cut, sizeof cut, text, columns - used - 1);
+    mortise_out_printf(o, "%s\n", cut);
+}
+
+/* The window, and whether working lines fit into it. */
+static bool window(const struct mortise_progress *p, size_t *columns,
+                   size_t *rows)
+{
+    mortise_out_window(p->out, columns, rows);
+    if (*columns >= NARROW)
+        return true;
+    *columns = NARROW; /* what scrolls by may wrap */
+    return false;
+}
+
+void mortise_progress_erase(struct mortise_progress *p)
+{
+    if (p->drawn > 0)
+        mortise_out_printf(p->out, "\x1b[%uA\r\x1b[J", (unsigned)p->drawn);
+    p->drawn = 0;
+}
+
+void mortise_progress_draw(struct mortise_progress *p)
+{
+    size_t columns, rows;
+
+    if (!p->live || !window(p, &columns, &rows))
+        return;
+    for (size_t i = 0; i < p->n_working && p->drawn + 2 < rows; i++) {
+        const struct mortise_working *w = &p->working[i];
+        const char *slash = strrchr(w->path, '/');
+
+        margin_line(p->out, MORTISE_BOLD, "working",
+                    slash != NULL ? slash + 1 : w->path, w->text, columns);
+        p->drawn++;
+    }
+}
+
+static void stop_working(struct mortise_progress *p, const char *path)
+{
+    for (size_t i = 0; i < p->n_working; i++)
+        if (strcmp(p->working[i].path, path) == 0) {
+            p->n_working--;
+            memmove(&p->working[i], &p->working[i + 1],
+                    (p->n_working - i) * sizeof p->working[0]);
+            return;
+        }
+}
+
+/* The entry of a path, made if there is room; NULL if there is none. */
+static struct mortise_working *working(struct mortise_progress *p,
+                                       const char *path)
+{
+    struct mortise_working *w;
+
+    for (size_t i = 0; i < p->n_working; i++)
+        if (strcmp(p->working[i].path, path) == 0)
+            return &p->working[i];
+    if (p->n_working == MORTISE_PROGRESS_NODES ||
+        strlen(path) >= sizeof w->path)
+        return NULL;
+    w = &p->working[p->n_working++];
+    strcpy(w->path, path);
+    w->text[0] = '\0';
+    return w;
+}
+
+/* Something passing: a node began, or its plugin says how far it is. */
+static void note_passing(struct mortise_progress *p, const char *type,
+                         const json_t *event)
+{
+    const char *path = mortise_cli_text(event, "path");
+    struct mortise_working *w = path[0] != '\0' ? working(p, path) : NULL;
+    char text[DETAIL];
+
+    if (w == NULL || strcmp(type, "node_start") == 0)
+        return;
+    details(p->out->mem, event, text);
+    mortise_out_cut(w->text, sizeof w->text, text, 120);
+}
+
+static void terminal(struct mortise_progress *p, const char *type,
+                     const json_t *event)
+{
+    const struct look *look = look_of(type);
+    char text[DETAIL];
+    size_t columns, rows;
+
+    mortise_progress_erase(p);
+    if (json_is_true(json_object_get(event, "ephemeral"))) {
+        note_passing(p, type, event);
+    } else {
+        stop_working(p, mortise_cli_text(event, "path"));
+        if (look == NULL || look->word != NULL) {
+            window(p, &columns, &rows);
+            gist(p->out->mem, type, event, text);
+            margin_line(p->out, look != NULL ? look->style : MORTISE_PLAIN,
+                        look != NULL ? look->word : type,
+                        mortise_cli_text(event, "node"), text, columns);
+        }
+    }
+    mortise_progress_draw(p);
+}
+
+int mortise_progress_event(struct mortise_progress *p, const json_t *event)
+{
+    if (p->json)
+        mortise_out_json(p->out, event, false);
+    else if (p->live)
+        terminal(p, mortise_cli_text(event, "type"), event);
+    else
+        plain(p->out, event);
+    return mortise_out_flush(p->out) != 0;
+}
