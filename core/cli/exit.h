@@ -1,0 +1,33 @@
+/* exit.h -- what the command line ends with. */
+#ifndef MORTISE_CLI_EXIT_H
+#define MORTISE_CLI_EXIT_H
+
+enum mortise_exit {
+    MORTISE_EXIT_OK = 0,
+    MORTISE_EXIT_FAILED = 1,
+    MORTISE_EXIT_FINDINGS = 2,
+    MORTISE_EXIT_USAGE = 3,
+    MORTISE_EXIT_WAITING = 4,
+    MORTISE_EXIT_IN_DOUBT = 5,
+    MORTISE_EXIT_DENIED = 77,
+    MORTISE_EXIT_CONFIG = 78
+};
+
+/* The code for an enum mortise_result; for an enum mortise_run_status that a
+ * run was left in; and for its name ("waiting"), as replies carry it. */
+enum mortise_exit mortise_exit_of_result(int result);
+enum mortise_exit mortise_exit_of_status(int status);
+int mortise_status_of_name(const char *name); /* 0 when it is none */
+
+/* The n-th line of the table (n from 0): its code and its words, or NULL. */
+const char *mortise_exit_words(unsigned n, enum mortise_exit *code);
+
+/* Sets of them, for struct mortise_cmd: MORTISE_EXITS_RUN and so on.  Every
+ * subcommand may end with OK, FAILED and USAGE. */
+#define MORTISE_EXIT_BIT(n)    (1u << (n)) /* n: line of the table */
+#define MORTISE_EXITS_ALWAYS   0x0Bu       /* 0 1 3 */
+#define MORTISE_EXITS_FINDINGS 0x04u
+#define MORTISE_EXITS_STORE    0xC0u /* 77 78 */
+#define MORTISE_EXITS_RUN      0xF4u /* 2 4 5 77 78 */
+
+#endif

@@ -1,0 +1,228 @@
+/* opt.c -- the command line, read by table.
+ *
+ * (1) Nothing is ignored and nothing is guessed: an unknown option, one given
+ *     twice, a value where none belongs, a missing or an empty one, too few or
+ *     too many operands are each an error with the fitting words.  There are
+ *     no abbreviations: they would break when an option is added.
+ * (2) `--name VALUE` and `--name=VALUE` mean the same, options and operands
+ *     may be mixed, and behind `--` everything is an operand.  A lone `-` is an
+ *     operand or a value (stdin).
+ * (3) --help shows the same table that the parser reads.
+ *
+ * getopt_long() would give (2), but abbreviates, prints by itself and keeps its
+ * state in globals.
+ */
+#include "cli/opt.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/nearest.h"
+#include "cli/exit.h"
+
+enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
+
+static const struct mortise_opt help_opt = {
+    "help", NULL, offsetof(struct mortise_args, help), "Print this text", 'h'};
+static const struct mortise_opt verbose_opt = {
+    "verbose", NULL, offsetof(struct mortise_args, verbose),
+    "Print what the engine logs, too", 'v'};
+
+/* The i-th option of a subcommand, the common ones behind its own; or NULL. */
+static const struct mortise_opt *option(const struct mortise_cmd *cmd, size_t i)
+{
+    size_t own = 0;
+
+    while (cmd->opts[own].name != NULL)
+        own++;
+    assert(own + 2 < MOST_OPTIONS); /* the names fit in unknown()'s array */
+    if (i < own)
+        return &cmd->opts[i];
+    return i == own ? &verbose_opt : i == own + 1 ? &help_opt : NULL;
+}
+
+static int unknown(const struct mortise_cmd *cmd, const char *word, size_t len,
+                   struct mortise_err *err)
+{
+    const char *names[MOST_OPTIONS];
+    char name[80];
+    const char *near;
+    size_t n = 0;
+
+    for (const struct mortise_opt *o; (o = option(cmd, n)) != NULL; n++)
+        names[n] = o->name;
+    len = len < sizeof name ? len : sizeof name - 1;
+    memcpy(name, word, len);
+    name[len] = '\0';
+    near = mortise_nearest(name + strspn(name, "-"), names, n);
+    if (near != NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "unknown option '%s'; did you mean '--%s'?", name,
+                            near);
+    return mortise_fail(err, MORTISE_EINVAL, "unknown option '%s'", name);
+}
+
+/* The option that a word starting with '-' names; *value is what stands behind
+ * its '=', or NULL. */
+static const struct mortise_opt *find(const struct mortise_cmd *cmd,
+                                      const char *word, const char **value,
+                                      struct mortise_err *err)
+{
+    size_t len = strcspn(word, "=");
+    const struct mortise_opt *o;
+
+    *value = word[len] == '=' ? word + len + 1 : NULL;
+    for (size_t i = 0; (o = option(cmd, i)) != NULL; i++) {
+        if (word[1] == '-' && strlen(o->name) == len - 2 &&
+            memcmp(o->name, word + 2, len - 2) == 0)
+            return o;
+        if (o->letter != 0 && word[1] == o->letter && word[2] == '\0')
+            return o;
+    }
+    unknown(cmd, word, len, err);
+    return NULL;
+}
+
+static int set_flag(struct mortise_args *args, const struct mortise_opt *o,
+                    const char *value, struct mortise_err *err)
+{
+    bool *at = (bool *)(void *)((char *)args + o->at);
+
+    if (value != NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "option '--%s' takes no value",
+                            o->name);
+    *at = true;
+    return MORTISE_OK;
+}
+
+static int set_text(struct mortise_args *args, const struct mortise_opt *o,
+                    const char *value, struct mortise_err *err)
+{
+    const char **at = (const char **)(void *)((char *)args + o->at);
+
+    if (value == NULL || value[0] == '\0')
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "option '--%s' needs a value: --%s %s", o->name,
+                            o->name, o->arg);
+    if (*at != NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "option '--%s' is given twice",
+                            o->name);
+    *at = value;
+    return MORTISE_OK;
+}
+
+static int check_operands(const struct mortise_args *args,
+                          const struct mortise_cmd *cmd,
+                          struct mortise_err *err)
+{
+    if (args->n_operands < cmd->min)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "something is missing: mortise %s %s", cmd->name,
+                            cmd->operands);
+    if (args->n_operands > cmd->max)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "too much: '%s' (expected: mortise %s%s%s)",
+                            args->operands[cmd->max], cmd->name,
+                            cmd->operands[0] != '\0' ? " " : "", cmd->operands);
+    return MORTISE_OK;
+}
+
+/* One option; *i moves on when its value is the next word. */
+static int take(struct mortise_args *args, const struct mortise_cmd *cmd,
+                int argc, char **argv, int *i, struct mortise_err *err)
+{
+    const char *value;
+    const struct mortise_opt *o = find(cmd, argv[*i], &value, err);
+
+    if (o == NULL)
+        return MORTISE_EINVAL;
+    if (o->arg == NULL)
+        return set_flag(args, o, value, err);
+    if (value == NULL && *i + 1 < argc)
+        value = argv[++*i];
+    return set_text(args, o, value, err);
+}
+
+int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
+                      int argc, char **argv, struct mortise_err *err)
+{
+    bool only_operands = false;
+    int rv;
+
+    memset(args, 0, sizeof *args);
+    args->operands = argv;
+    for (int i = 0; i < argc && !args->help; i++) {
+        if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
+            args->operands[args->n_operands++] = argv[i];
+        } else if (strcmp(argv[i], "--") == 0) {
+            only_operands = true;
+        } else {
+            rv = take(args, cmd, argc, argv, &i, err);
+            if (rv != MORTISE_OK)
+                return rv;
+        }
+    }
+    return args->help ? MORTISE_OK : check_operands(args, cmd, err);
+}
+
+/* ---- help ------------------------------------------------------------- */
+
+/* `  --name ARG  what it does`, the words in their own column. */
+static void help_option(struct mortise_out *o, const struct mortise_opt *opt)
+{
+    size_t at = 2;
+
+    mortise_out_puts(o, "  ");
+    if (opt->letter != 0) {
+        mortise_out_printf(o, "-%c, ", opt->letter);
+        at += 4;
+    }
+    mortise_out_printf(o, "--%s%s%s", opt->name, opt->arg != NULL ? " " : "",
+                       opt->arg != NULL ? opt->arg : "");
+    at += 2 + strlen(opt->name) + (opt->arg != NULL ? 1 + strlen(opt->arg) : 0);
+    if (at + 2 > TEXT_AT) {
+        mortise_out_puts(o, "\n");
+        at = 0;
+    }
+    mortise_out_cell(o, "", TEXT_AT - at);
+    /* The table breaks long texts itself. */
+    for (const char *s = opt->help; *s != '\0';) {
+        size_t n = strcspn(s, "\n");
+
+        mortise_out_put(o, s, n);
+        mortise_out_puts(o, "\n");
+        s += n + (s[n] == '\n');
+        mortise_out_cell(o, "", *s != '\0' ? TEXT_AT : 0);
+    }
+}
+
+static void help_exits(struct mortise_out *o, unsigned exits)
+{
+    enum mortise_exit code;
+    const char *words;
+
+    mortise_out_puts(o, "\nExit codes:\n");
+    for (unsigned n = 0; (words = mortise_exit_words(n, &code)) != NULL; n++)
+        if ((exits & MORTISE_EXIT_BIT(n)) != 0)
+            mortise_out_printf(o, "  %2d  %s\n", (int)code, words);
+}
+
+void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd)
+{
+    const struct mortise_opt *opt;
+
+    mortise_out_printf(o, "Usage: mortise %s%s%s [options]\n\n%s.\n", cmd->name,
+                       cmd->operands[0] != '\0' ? " " : "", cmd->operands,
+                       cmd->summary);
+    if (cmd->text != NULL) {
+        mortise_out_puts(o, "\n");
+        mortise_out_puts(o, cmd->text);
+    }
+    mortise_out_puts(o, "\nOptions:\n");
+    for (size_t i = 0; (opt = option(cmd, i)) != NULL; i++)
+        help_option(o, opt);
+    help_exits(o, MORTISE_EXITS_ALWAYS | cmd->exits);
+    mortise_out_puts(o, "\nExample:\n");
+    mortise_out_text(o, cmd->example, 2);
+}

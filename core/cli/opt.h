@@ -1,0 +1,93 @@
+/* opt.h -- the command line: what a subcommand takes, read by table. */
+#ifndef MORTISE_CLI_OPT_H
+#define MORTISE_CLI_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/out.h"
+#include "mortise.h"
+
+/* Everything that any subcommand can be told.  One struct for all, so that
+ * an option means the same wherever it is taken. */
+struct mortise_args {
+    /* where */
+    const char *store, *deployment, *tenant;
+    /* how to print */
+    bool help, json, verbose;
+    const char *format;
+    /* run */
+    const char *input, *id;
+    bool wait;
+    /* commands to a run */
+    bool no_continue, accept_plugins, merge, force, retry, fail;
+    const char *update, *go_to, *reason, *args, *digest, *answer, *value;
+    const char *done;
+    /* lists */
+    const char *after, *limit;
+    bool follow;
+    /* plugins and keys */
+    const char *key, *to, *name, *trust, *plugins, *kinds, *range;
+    bool unencrypted, in_process;
+
+    char **operands; /* of the caller's argv */
+    size_t n_operands;
+};
+
+struct mortise_opt {
+    const char *name; /* without its dashes */
+    const char *arg;  /* what the value is called in --help; NULL: a flag */
+    size_t at;        /* offset in struct mortise_args: const char * or bool */
+    const char *help; /* a sentence without its full stop */
+    char letter;      /* or 0 */
+};
+
+#define MORTISE_OPT_FLAG(name, field, help)                                    \
+    {                                                                          \
+        name, NULL, offsetof(struct mortise_args, field), help, 0              \
+    }
+#define MORTISE_OPT_TEXT(name, arg, field, help)                               \
+    {                                                                          \
+        name, arg, offsetof(struct mortise_args, field), help, 0               \
+    }
+#define MORTISE_OPT_END                                                        \
+    {                                                                          \
+        NULL, NULL, 0, NULL, 0                                                 \
+    }
+
+/* Those that most subcommands take. */
+#define MORTISE_OPT_STORE                                                      \
+    MORTISE_OPT_TEXT("store", "DIR", store,                                    \
+                     "Use this store instead of the deployment's")
+#define MORTISE_OPT_DEPLOYMENT                                                 \
+    MORTISE_OPT_TEXT("deployment", "FILE", deployment,                         \
+                     "Use this Deployment file")
+#define MORTISE_OPT_TENANT                                                     \
+    MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
+                     "Namespace of the run (default: default)")
+#define MORTISE_OPT_JSON(what) MORTISE_OPT_FLAG("json", json, what)
+
+/* One subcommand. */
+struct mortise_cli;
+struct mortise_cmd {
+    const char *name;               /* "run", or "plugin list" */
+    const char *operands;           /* "GRAPH", "RUN [ID]", "FILE..." */
+    size_t min, max;                /* how many of them */
+    const char *summary;            /* one line, for the overview */
+    const char *text;               /* paragraphs */
+    const struct mortise_opt *opts; /* ends with MORTISE_OPT_END */
+    unsigned exits;      /* MORTISE_EXITS(...): what it may end with */
+    const char *example; /* lines, without `$ ` and indent */
+    int (*run)(struct mortise_cli *cli); /* the exit code */
+};
+
+/* argv[0..argc) are the words behind the subcommand; they are permuted so that
+ * the operands stand together.  MORTISE_EINVAL with the words of a usage error
+ * otherwise.  --help wins over every error that comes after it. */
+int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
+                      int argc, char **argv, struct mortise_err *err);
+
+/* The whole help text of a subcommand. */
+void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd);
+
+#endif
