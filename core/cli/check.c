@@ -1,0 +1,250 @@
+/* check.c -- `mortise check`: all findings of all files.
+ *
+ * Each file is read by the very function that the runtime reads it with: there
+ * is no second, more forgiving checker, so what passes here loads.  A broken
+ * file never hides another.  No plugin code runs and no store is opened.
+ *
+ * A graph is checked against the plugins of the deployment that `mortise run`
+ * would choose for it, so graphs of several directories may be checked at
+ * once, each by its own.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "engine/stock.h"
+#include "graph/graph.h"
+#include "plugin/registry.h"
+#include "plugin/trust.h"
+#include "yaml/header.h"
+
+struct checking {
+    struct mortise_cli *cli;
+    struct mortise_diags diags;
+    /* The plugins of `deployment`, opened when a graph first needs them. */
+    bool open;
+    char deployment[PATH_MAX]; /* "": none */
+    struct mortise_site site;
+    struct mortise_plugins *plugins;
+    struct mortise_stock stock;
+};
+
+static void forget_plugins(struct checking *c)
+{
+    mortise_stock_close(&c->stock);
+    mortise_plugins_close(c->plugins);
+    mortise_site_close(&c->site);
+    c->plugins = NULL;
+    c->open = false;
+}
+
+static int open_plugins(struct checking *c, struct mortise_err *err)
+{
+    struct mortise_plugins_config config = {.mem = c->cli->mem};
+    int rv = mortise_site_open(&c->site, c->cli->mem, c->cli->deployment, NULL,
+                               &c->diags, err);
+
+    c->open = true;
+    if (rv != MORTISE_OK)
+        return rv;
+    config.dirs = c->site.plugin_dirs;
+    config.n_dirs = c->site.n_plugin_dirs;
+    config.trust_dirs = c->site.trust_dirs;
+    config.n_trust_dirs = c->site.n_trust_dirs;
+    rv = mortise_plugins_open(&c->plugins, &config, err);
+    if (rv == MORTISE_OK)
+        mortise_stock_open(&c->stock, c->cli->mem, c->plugins);
+    return rv;
+}
+
+/* The catalogue for a graph of this path: that of its deployment. */
+static int catalog_for(struct checking *c, const char *path,
+                       struct mortise_err *err)
+{
+    const char *deployment;
+    int rv = mortise_cli_find(c->cli, path, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    deployment = c->cli->deployment != NULL ? c->cli->deployment : "";
+    if (c->open && strcmp(c->deployment, deployment) == 0)
+        return MORTISE_OK;
+    if (c->open)
+        forget_plugins(c);
+    snprintf(c->deployment, sizeof c->deployment, "%s", deployment);
+    return open_plugins(c, err);
+}
+
+/* ---- one file, by its kind --------------------------------------------------
+ */
+
+static int check_graph(struct checking *c, const char *path, const char *text,
+                       size_t n, struct mortise_err *err)
+{
+    struct mortise_graph *g;
+    int rv = catalog_for(c, path, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_graph_load(&g, c->cli->mem, path, text, n,
+                                &c->stock.strict, &c->diags, err);
+    if (rv == MORTISE_OK)
+        mortise_graph_unref(g);
+    return rv;
+}
+
+static int check_plugin(struct checking *c, const char *path, const char *text,
+                        size_t n, struct mortise_err *err)
+{
+    struct mortise_manifest *m;
+    int rv = mortise_manifest_parse(&m, c->cli->mem, path, text, n, false,
+                                    &c->diags);
+
+    if (rv == MORTISE_OK)
+        mortise_manifest_free(m);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}
+
+static int check_deployment(struct checking *c, const char *path,
+                            struct mortise_err *err)
+{
+    struct mortise_deployment *d;
+    int rv = mortise_deployment_read(&d, c->cli->mem, path, &c->diags);
+
+    if (rv == MORTISE_OK)
+        mortise_deployment_free(d);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}
+
+/* What `kind` a file says it is of: "" when it says nothing that can be read.
+ * Findings are left to who reads it in earnest. */
+static int kind_of(struct checking *c, const char *path, const char *text,
+                   size_t n, char kind[32], struct mortise_err *err)
+{
+    struct mortise_diags ignored;
+    struct mortise_arena arena;
+    struct mortise_yaml *root;
+    const struct mortise_yaml *v = NULL;
+    int rv;
+
+    mortise_diags_init(&ignored, c->cli->mem);
+    mortise_arena_init(&arena, c->cli->mem);
+    rv = mortise_yaml_parse(&root, &arena, path, text, n, &ignored);
+    if (rv == MORTISE_OK && root->kind == MORTISE_YAML_MAP)
+        v = mortise_yaml_get(root, "kind");
+    snprintf(kind, 32, "%s",
+             v != NULL && v->kind == MORTISE_YAML_STRING ? v->str : "");
+    mortise_arena_finish(&arena);
+    mortise_diags_finish(&ignored);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
+}
+
+static int check_file(struct checking *c, const char *path,
+                      struct mortise_err *err)
+{
+    char *text, kind[32];
+    size_t n;
+    int rv = mortise_cli_read(c->cli, path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = kind_of(c, path, text, n, kind, err);
+    if (rv != MORTISE_OK)
+        ;
+    else if (strcmp(kind, "Deployment") == 0)
+        rv = check_deployment(c, path, err);
+    else if (strcmp(kind, "Plugin") == 0)
+        rv = check_plugin(c, path, text, n, err);
+    else if (strcmp(kind, "Trust") == 0)
+        rv = mortise_trust_check(c->cli->mem, path, &c->diags, err);
+    else /* a graph, or what can only be told by who expects one */
+        rv = check_graph(c, path, text, n, err);
+    mortise_release(c->cli->mem, text, n + 1);
+    return rv;
+}
+
+/* ---- all of them ------------------------------------------------------------
+ */
+
+static void print_findings(struct checking *c)
+{
+    struct mortise_out *o = &c->cli->out;
+    struct mortise_buf b;
+    const char *text;
+
+    mortise_buf_init(&b, c->cli->mem);
+    if (c->cli->args.json)
+        mortise_diags_json(&c->diags, &b);
+    else
+        mortise_diags_text(&c->diags, &b);
+    text = mortise_buf_cstr(&b);
+    if (text == NULL)
+        o->errnum = o->errnum != 0 ? o->errnum : ENOMEM;
+    else if (b.n > 0)
+        mortise_out_text(o, text, 0);
+    mortise_buf_finish(&b);
+}
+
+static int check_all(struct checking *c)
+{
+    const struct mortise_args *a = &c->cli->args;
+    struct mortise_err err;
+    int worst = MORTISE_EXIT_OK;
+
+    for (size_t i = 0; i < a->n_operands; i++) {
+        int rv = check_file(c, a->operands[i], &err);
+
+        if (rv == MORTISE_ECHECK)
+            worst = worst != 0 ? worst : MORTISE_EXIT_FINDINGS;
+        else if (rv != MORTISE_OK)
+            worst = mortise_cli_fail(c->cli, &err);
+    }
+    return worst;
+}
+
+static int check(struct mortise_cli *cli)
+{
+    struct checking c = {.cli = cli};
+    const char *format = cli->args.format;
+    int code;
+
+    if (format != NULL && strcmp(format, "json") == 0)
+        cli->args.json = true;
+    else if (format != NULL && strcmp(format, "text") != 0)
+        return mortise_cli_usage(cli, "--format is text or json, not '%s'",
+                                 format);
+    mortise_diags_init(&c.diags, cli->mem);
+    code = check_all(&c);
+    print_findings(&c);
+    if (c.open)
+        forget_plugins(&c);
+    mortise_diags_finish(&c.diags);
+    return code;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("format", "FORMAT", format,
+                     "text or json (default: text)"),
+    MORTISE_OPT_JSON("The same as --format json"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_check = {
+    .name = "check",
+    .operands = "FILE...",
+    .min = 1,
+    .max = SIZE_MAX,
+    .summary = "Check graphs, deployments, plugin manifests and trust files",
+    .text = "All findings of all files, sorted; what passes here loads.  Each\n"
+            "file is read by its `kind`.  Nothing is run and no store opened.\n"
+            "\n"
+            "A graph is checked against the plugins of its deployment:\n"
+            "--deployment, MORTISE_DEPLOYMENT, mortise.yaml beside it,\n"
+            "./mortise.yaml, else the bundled ones.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
+    .example = "mortise check configs/triage/*.yaml",
+    .run = check,
+};

@@ -1,0 +1,184 @@
+/* cli.c -- where things are, and saying so.
+ *
+ * A person who reads `mortise approve 0197 ...` in our output pastes it into
+ * the same shell.  So what we suggest is called as we were called, is quoted,
+ * and names the store or the deployment whenever the pasted command would not
+ * find them by itself.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+static const char deployment_name[] = "mortise.yaml";
+
+/* Look for mortise.yaml beside the graph; true if it is there. */
+static bool beside(struct mortise_cli *cli, const char *graph)
+{
+    const char *slash = strrchr(graph, '/');
+    int dir = slash != NULL ? (int)(slash - graph) + 1 : 0;
+    int n = snprintf(cli->path, sizeof cli->path, "%.*s%s", dir, graph,
+                     deployment_name);
+
+    return n > 0 && (size_t)n < sizeof cli->path &&
+           access(cli->path, F_OK) == 0;
+}
+
+int mortise_cli_find(struct mortise_cli *cli, const char *graph,
+                     struct mortise_err *err)
+{
+    const char *env = getenv("MORTISE_DEPLOYMENT");
+
+    cli->deployment = NULL;
+    cli->found_by_itself = true;
+    if (cli->args.deployment != NULL) {
+        cli->deployment = cli->args.deployment;
+        cli->found_by_itself = false;
+    } else if (env != NULL && env[0] != '\0') {
+        cli->deployment = env;
+    } else if (graph != NULL && beside(cli, graph)) {
+        cli->deployment = cli->path;
+        cli->found_by_itself = strcmp(cli->path, deployment_name) == 0;
+    } else if (access(deployment_name, F_OK) == 0) {
+        cli->deployment = deployment_name;
+    }
+    if (cli->deployment != NULL && access(cli->deployment, R_OK) != 0)
+        return mortise_syserr(err, errno, "the deployment %s", cli->deployment);
+    return MORTISE_OK;
+}
+
+void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_diags_text(d, &b);
+    if (b.n > 0 && mortise_buf_cstr(&b) != NULL)
+        mortise_out_text(&cli->err, b.p, 0);
+    mortise_buf_finish(&b);
+}
+
+int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
+                     struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv = mortise_cli_find(cli, NULL, err);
+
+    memset(site, 0, sizeof *site);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_site_open(site, cli->mem, cli->deployment, cli->args.store,
+                           &diags, err);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+/* [any]: one line, one write. */
+static void log_line(void *ud, int level, const char *msg)
+{
+    static const char *const words[] = {"", "error", "warning", "info",
+                                        "debug"};
+    const struct mortise_cli *cli = ud;
+    struct mortise_out line;
+
+    if (level > MORTISE_LOG_WARN && !cli->args.verbose)
+        return;
+    if (level < MORTISE_LOG_ERROR || level > MORTISE_LOG_DEBUG)
+        level = MORTISE_LOG_ERROR;
+    mortise_out_init(&line, cli->err.fd, cli->mem);
+    mortise_out_printf(&line, "mortise: %s: ", words[level]);
+    mortise_out_word(&line, msg);
+    mortise_out_puts(&line, "\n");
+    mortise_out_flush(&line);
+}
+
+int mortise_cli_open(struct mortise_cli *cli, const char *graph,
+                     struct mortise_err *err)
+{
+    struct mortise_options options = {.size = sizeof options};
+    int rv = mortise_cli_find(cli, graph, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    options.deployment = cli->deployment;
+    options.store = cli->args.store;
+    options.mem = cli->mem;
+    options.log = log_line;
+    options.log_ud = cli;
+    return mortise_link_open(&cli->link, &options, err);
+}
+
+int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
+{
+    mortise_out_flush(&cli->out); /* what was said before comes before */
+    mortise_out_puts(&cli->err, "mortise: ");
+    mortise_out_text(&cli->err, err->msg, 0);
+    cli->err.n -= cli->err.n > 0; /* the code goes on the last line */
+    mortise_out_printf(&cli->err, " (%s)\n", mortise_result_name(err->code));
+    mortise_out_flush(&cli->err);
+    return (int)mortise_exit_of_result(err->code);
+}
+
+int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    mortise_out_puts(&cli->err, "mortise: ");
+    mortise_out_word(&cli->err, text);
+    mortise_out_printf(&cli->err, "\nTry 'mortise %s%s--help'.\n",
+                       cli->cmd != NULL ? cli->cmd->name : "",
+                       cli->cmd != NULL ? " " : "");
+    return MORTISE_EXIT_USAGE;
+}
+
+static void option(struct mortise_out *o, const char *name, const char *value)
+{
+    mortise_out_printf(o, " --%s ", name);
+    mortise_out_shell(o, value);
+}
+
+void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *what, const char *run)
+{
+    mortise_out_puts(o, "  ");
+    mortise_out_shell(o, cli->program);
+    mortise_out_printf(o, " %s", what);
+    if (!cli->found_by_itself)
+        option(o, "deployment", cli->deployment);
+    if (cli->args.store != NULL)
+        option(o, "store", cli->args.store);
+    if (cli->args.tenant != NULL)
+        option(o, "tenant", cli->args.tenant);
+    mortise_out_puts(o, run[0] == '-' ? " -- " : " ");
+    mortise_out_shell(o, run);
+}
+
+int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
+                     mortise_item_fn *fn, void *ud, json_t **reply,
+                     struct mortise_err *err)
+{
+    json_t *request =
+        json_pack("{s:s, s:s*}", "do", what, "tenant", cli->args.tenant);
+    int rv;
+
+    if (body == NULL || request == NULL ||
+        json_object_update(request, body) != 0)
+        rv = mortise_nomem(err);
+    else
+        rv = mortise_link_call(cli->link, request, fn, ud, reply, err);
+    json_decref(body);
+    json_decref(request);
+    return rv;
+}

@@ -1,0 +1,143 @@
+/* cli.h -- what the subcommands share: one invocation, its way to an engine,
+ * and the words that are printed the same everywhere.
+ *
+ * One thread; the engine's log function alone may come from others. */
+#ifndef MORTISE_CLI_CLI_H
+#define MORTISE_CLI_CLI_H
+
+#include <limits.h>
+
+#include "cli/exit.h"
+#include "cli/opt.h"
+#include "engine/link.h"
+#include "engine/site.h"
+
+struct mortise_cli {
+    const char *program; /* as it was called, for the commands we suggest */
+    const struct mortise_cmd *cmd;
+    const struct mortise_mem *mem;
+    struct mortise_args args;
+    struct mortise_out out, err;
+    struct mortise_link *link; /* after mortise_cli_open() */
+    int wanted; /* the status that counts as success, 0: completed */
+
+    /* The Deployment file in use, NULL: none; and whether another command
+     * would find it by itself. */
+    const char *deployment;
+    bool found_by_itself;
+    char path[PATH_MAX]; /* where `deployment` points when we made it up */
+};
+
+/* ---- cli.c: where things are, and saying so ---------------------------- */
+
+/* Settle which Deployment file counts.  `graph` NULL, or the graph file that
+ * is about to run: then a mortise.yaml beside it counts, too. */
+int mortise_cli_find(struct mortise_cli *cli, const char *graph,
+                     struct mortise_err *err);
+/* That, and a link to the engine of its store. */
+int mortise_cli_open(struct mortise_cli *cli, const char *graph,
+                     struct mortise_err *err);
+
+/* Print an error; returns the exit code that stands for it. */
+int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err);
+/* Print a usage error; returns MORTISE_EXIT_USAGE. */
+int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
+
+/* Start a line with a command that works from here, as we were called:
+ * `  PROGRAM WHAT [what it needs to find the store] RUN`.  More operands and
+ * the line end are the caller's. */
+void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *what, const char *run);
+
+/* Ask the engine (link.h has the requests).  Takes the body, an object; NULL is
+ * out of memory.  The tenant is added. */
+int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
+                     mortise_item_fn *fn, void *ud, json_t **reply,
+                     struct mortise_err *err);
+
+/* ---- value.c: what is given as an argument ----------------------------- */
+
+/* A whole file (limit: 64 MiB), NUL-terminated, to be freed with
+ * mortise_release(cli->mem, *text, *n + 1).  "-" is stdin. */
+int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
+                     size_t *n, struct mortise_err *err);
+/* JSON, @FILE or -: a new reference.  `what` names it in errors. */
+int mortise_cli_value(struct mortise_cli *cli, const char *what,
+                      const char *given, json_t **out, struct mortise_err *err);
+/* A decimal number without sign. */
+int mortise_cli_number(const char *what, const char *given, uint64_t *out,
+                       struct mortise_err *err);
+
+/* The words of a list ("a, b" or "a b"), in an arena. */
+int mortise_cli_words(struct mortise_arena *a, const char *list,
+                      const char ***out, size_t *n, struct mortise_err *err);
+
+/* Members of replies; borrowed.  "" when it is not there or no string. */
+const char *mortise_cli_text(const json_t *object, const char *key);
+uint64_t mortise_cli_integer(const json_t *object, const char *key);
+
+/* Where plugins and trust come from, for what needs no engine.  Findings in the
+ * Deployment file are printed.  Close it in any case. */
+int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
+                     struct mortise_err *err);
+/* Print findings to stderr. */
+void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
+
+/* ---- name.c: runs and requests by the beginning of their id ------------- */
+
+/* The whole id of the run that is meant by `given`: its id, or the beginning of
+ * exactly one. */
+int mortise_cli_run(struct mortise_cli *cli, const char *given,
+                    char run[MORTISE_RUN_MAX], struct mortise_err *err);
+/* The pending request of a run that is meant by `given`; NULL: the only one.
+ * *out is a new reference. */
+int mortise_cli_request(struct mortise_cli *cli, const char *run,
+                        const char *given, json_t **out,
+                        struct mortise_err *err);
+/* Print one: what is asked, and the commands that settle it. */
+void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *run, const json_t *request);
+
+/* ---- watch.c: a run going on --------------------------------------------- */
+
+/* The seq of the newest event of a run, for `after` below. */
+int mortise_cli_last_event(struct mortise_cli *cli, const char *run,
+                           uint64_t *seq, struct mortise_err *err);
+/* Show what happens from event `after` on, until it is "idle" or at its "end";
+ * then how it stands and what would unblock it.  The exit code. */
+int mortise_cli_watch(struct mortise_cli *cli, const char *run, uint64_t after,
+                      const char *until);
+/* Give commands (an array; taken; NULL is out of memory) to a run and watch
+ * what comes of it, when it is this process that goes on with it or `always`
+ * is said.  The exit code. */
+int mortise_cli_command(struct mortise_cli *cli, const char *run,
+                        json_t *commands, bool always);
+
+/* ---- the subcommands --------------------------------------------------- */
+
+extern const struct mortise_cmd mortise_cmd_run;
+extern const struct mortise_cmd mortise_cmd_resume;
+extern const struct mortise_cmd mortise_cmd_approve;
+extern const struct mortise_cmd mortise_cmd_reject;
+extern const struct mortise_cmd mortise_cmd_answer;
+extern const struct mortise_cmd mortise_cmd_resolve;
+extern const struct mortise_cmd mortise_cmd_cancel;
+extern const struct mortise_cmd mortise_cmd_runs;
+extern const struct mortise_cmd mortise_cmd_show;
+extern const struct mortise_cmd mortise_cmd_history;
+extern const struct mortise_cmd mortise_cmd_events;
+extern const struct mortise_cmd mortise_cmd_inbox;
+extern const struct mortise_cmd mortise_cmd_check;
+extern const struct mortise_cmd mortise_cmd_plugin_list;
+extern const struct mortise_cmd mortise_cmd_plugin_inspect;
+extern const struct mortise_cmd mortise_cmd_plugin_verify;
+extern const struct mortise_cmd mortise_cmd_plugin_sign;
+extern const struct mortise_cmd mortise_cmd_plugin_unquarantine;
+extern const struct mortise_cmd mortise_cmd_key_new;
+extern const struct mortise_cmd mortise_cmd_key_list;
+extern const struct mortise_cmd mortise_cmd_key_trust;
+extern const struct mortise_cmd mortise_cmd_key_revoke;
+extern const struct mortise_cmd mortise_cmd_version;
+
+#endif

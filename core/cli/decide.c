@@ -1,0 +1,376 @@
+/* decide.c -- what people decide: approve, reject, answer, resolve, cancel.
+ *
+ * A decision names a request by (the beginning of) its id.  The digest of what
+ * is approved is taken from the very request that was looked up, so an approval
+ * can never settle something that changed since: the engine compares.  Which
+ * command a decision becomes depends on the kind of the request; a person need
+ * not know.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+struct decision {
+    char run[MORTISE_RUN_MAX];
+    json_t *request; /* ours */
+    const char *id, *kind;
+};
+
+static int find(struct mortise_cli *cli, struct decision *d,
+                struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    int rv = mortise_cli_open(cli, NULL, err);
+
+    d->request = NULL;
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, a->operands[0], d->run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_request(cli, d->run,
+                                 a->n_operands > 1 ? a->operands[1] : NULL,
+                                 &d->request, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    d->id = mortise_cli_text(d->request, "id");
+    d->kind = mortise_cli_text(d->request, "kind");
+    return MORTISE_OK;
+}
+
+/* An optional JSON argument. */
+static int optional(struct mortise_cli *cli, const char *what,
+                    const char *given, json_t **out, struct mortise_err *err)
+{
+    *out = NULL;
+    if (given == NULL)
+        return MORTISE_OK;
+    return mortise_cli_value(cli, what, given, out, err);
+}
+
+/* Send one command (taken; NULL is out of memory) and see what comes of it. */
+static int send(struct mortise_cli *cli, const char *run, json_t *command)
+{
+    json_t *list = json_array();
+
+    if (command == NULL || json_array_append_new(list, command) != 0) {
+        json_decref(list);
+        list = NULL;
+    }
+    return mortise_cli_command(cli, run, list, false);
+}
+
+/* ---- approve, reject --------------------------------------------------------
+ */
+
+static int decide_tool(struct mortise_cli *cli, const struct decision *d,
+                       bool approve, json_t **out, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    const char *digest =
+        a->digest != NULL ? a->digest : mortise_cli_text(d->request, "digest");
+    json_t *args;
+    int rv;
+
+    if (a->answer != NULL)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "--answer is for questions; this is a call of %s",
+                            mortise_cli_text(d->request, "tool"));
+    rv = optional(cli, "--args", a->args, &args, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:s*, s:o*}", "kind", "approve_tool", "id",
+        d->id, "decision", approve ? "approve" : "reject", "reason", a->reason,
+        "digest", digest[0] != '\0' ? digest : NULL, "value", args);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int decide_human(struct mortise_cli *cli, const struct decision *d,
+                        bool approve, json_t **out, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *answer;
+    int rv;
+
+    if (a->args != NULL || a->digest != NULL)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "--args and --digest are for tool calls; this is a "
+                            "question");
+    rv = optional(cli, "--answer", a->answer, &answer, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
+                     d->id, "value", "approved", approve, "reason", a->reason,
+                     "answer", answer);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int command_of(struct mortise_cli *cli, const struct decision *d,
+                      bool approve, json_t **out, struct mortise_err *err)
+{
+    if (strcmp(d->kind, "approval_pending") == 0)
+        return decide_tool(cli, d, approve, out, err);
+    if (strcmp(d->kind, "human") == 0)
+        return decide_human(cli, d, approve, out, err);
+    return mortise_fail(
+        err, MORTISE_EMISMATCH,
+        "request %s is neither a question nor an approval; "
+        "use 'mortise %s'",
+        d->id, strcmp(d->kind, "in_doubt") == 0 ? "resolve" : "resume");
+}
+
+static int decide(struct mortise_cli *cli, bool approve)
+{
+    struct decision d;
+    struct mortise_err err;
+    json_t *command = NULL;
+    int rv = find(cli, &d, &err), code;
+
+    if (rv == MORTISE_OK)
+        rv = command_of(cli, &d, approve, &command, &err);
+    code = rv == MORTISE_OK ? send(cli, d.run, command)
+                            : mortise_cli_fail(cli, &err);
+    json_decref(d.request);
+    return code;
+}
+
+static int approve(struct mortise_cli *cli)
+{
+    return decide(cli, true);
+}
+
+static int reject(struct mortise_cli *cli)
+{
+    return decide(cli, false);
+}
+
+#define COMMON_OPTS                                                            \
+    MORTISE_OPT_FLAG("no-continue", no_continue,                               \
+                     "Record the decision and run nothing"),                   \
+        MORTISE_OPT_FLAG("accept-plugins", accept_plugins,                     \
+                         "Go on although plugins have changed"),               \
+        MORTISE_OPT_JSON("One event a line, then how the run stands"),         \
+        MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_TENANT,         \
+        MORTISE_OPT_END
+
+static const struct mortise_opt approve_opts[] = {
+    MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
+    MORTISE_OPT_TEXT("args", "JSON", args,
+                     "Run the tool with these arguments instead:\n"
+                     "JSON or @FILE"),
+    MORTISE_OPT_TEXT("digest", "D", digest,
+                     "Approve only the call of this digest"),
+    MORTISE_OPT_TEXT("answer", "JSON", answer,
+                     "What a question with a schema wants to know:\n"
+                     "JSON or @FILE"),
+    COMMON_OPTS,
+};
+
+static const struct mortise_opt reject_opts[] = {
+    MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
+    COMMON_OPTS,
+};
+
+#define ABOUT_IDS                                                              \
+    "ID is the request's id, as 'mortise inbox' shows it.  It may be left "    \
+    "out\n"                                                                    \
+    "when exactly one is pending; of ids and runs a unique beginning is "      \
+    "enough.\n"
+#define ABOUT_WHERE                                                            \
+    "\n"                                                                       \
+    "When another process has the store, it is told and goes on with the\n"    \
+    "run; otherwise this command does.\n"
+
+const struct mortise_cmd mortise_cmd_approve = {
+    .name = "approve",
+    .operands = "RUN [ID]",
+    .min = 1,
+    .max = 2,
+    .summary = "Say yes to a question or to a tool call",
+    .text = ABOUT_IDS ABOUT_WHERE,
+    .opts = approve_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise approve 0197c2 --reason 'checked with Anna'",
+    .run = approve,
+};
+
+const struct mortise_cmd mortise_cmd_reject = {
+    .name = "reject",
+    .operands = "RUN [ID]",
+    .min = 1,
+    .max = 2,
+    .summary = "Say no to a question or to a tool call",
+    .text = ABOUT_IDS ABOUT_WHERE,
+    .opts = reject_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise reject 0197c2 8f31 --reason 'wrong customer'",
+    .run = reject,
+};
+
+/* ---- answer
+ * ------------------------------------------------------------------ */
+
+static int answer(struct mortise_cli *cli)
+{
+    struct decision d = {.request = NULL};
+    struct mortise_err err;
+    json_t *value;
+    int rv, code;
+
+    if (cli->args.value == NULL)
+        return mortise_cli_usage(cli, "--value is missing");
+    rv = mortise_cli_value(cli, "--value", cli->args.value, &value, &err);
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    rv = find(cli, &d, &err);
+    if (rv == MORTISE_OK)
+        code = send(cli, d.run,
+                    json_pack("{s:s, s:s, s:O}", "kind", "answer", "id", d.id,
+                              "value", value));
+    else
+        code = mortise_cli_fail(cli, &err);
+    json_decref(d.request);
+    json_decref(value);
+    return code;
+}
+
+static const struct mortise_opt answer_opts[] = {
+    MORTISE_OPT_TEXT("value", "JSON", value,
+                     "The answer: JSON, @FILE or - for stdin"),
+    COMMON_OPTS,
+};
+
+const struct mortise_cmd mortise_cmd_answer = {
+    .name = "answer",
+    .operands = "RUN [ID]",
+    .min = 1,
+    .max = 2,
+    .summary = "Answer a question in full",
+    .text = "The answer to a `human` node is {\"approved\": true or false,\n"
+            "\"reason\"?, \"answer\"?}; 'approve' and 'reject' write that for "
+            "you.\n"
+            "\n" ABOUT_IDS ABOUT_WHERE,
+    .opts = answer_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise answer 0197c2 8f31 --value "
+               "'{\"approved\": true, \"answer\": {\"amount\": 12}}'",
+    .run = answer,
+};
+
+/* ---- resolve
+ * ------------------------------------------------------------------ */
+
+static int resolve_command(struct mortise_cli *cli, const struct decision *d,
+                           json_t **out, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *result;
+    int rv;
+
+    if (strcmp(d->kind, "in_doubt") != 0)
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "request %s is not in doubt; use 'mortise approve'",
+                            d->id);
+    rv = optional(cli, "--done", a->done, &result, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = json_pack("{s:s, s:s, s:s, s:o*}", "kind", "resolve", "id", d->id,
+                     "decision",
+                     a->done != NULL ? "done"
+                     : a->retry      ? "retry"
+                                     : "fail",
+                     "value", result);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int resolve(struct mortise_cli *cli)
+{
+    const struct mortise_args *a = &cli->args;
+    struct decision d;
+    struct mortise_err err;
+    json_t *command = NULL;
+    int rv, code;
+
+    if ((a->done != NULL) + a->retry + a->fail != 1)
+        return mortise_cli_usage(cli, "say one of --done, --retry and --fail");
+    rv = find(cli, &d, &err);
+    if (rv == MORTISE_OK)
+        rv = resolve_command(cli, &d, &command, &err);
+    code = rv == MORTISE_OK ? send(cli, d.run, command)
+                            : mortise_cli_fail(cli, &err);
+    json_decref(d.request);
+    return code;
+}
+
+static const struct mortise_opt resolve_opts[] = {
+    MORTISE_OPT_TEXT("done", "JSON", done,
+                     "It happened, and this is its result: JSON or\n"
+                     "@FILE"),
+    MORTISE_OPT_FLAG("retry", retry, "Do it again"),
+    MORTISE_OPT_FLAG("fail", fail, "Take it as failed"),
+    COMMON_OPTS,
+};
+
+const struct mortise_cmd mortise_cmd_resolve = {
+    .name = "resolve",
+    .operands = "RUN [STEP]",
+    .min = 1,
+    .max = 2,
+    .summary = "Say what became of an effect that is in doubt",
+    .text =
+        "A process died after an effect began and before its answer was on\n"
+        "disk, and the plugin can neither repeat it safely nor find out.  "
+        "Look\n"
+        "at the world, then say whether it happened.\n"
+        "\n"
+        "STEP is the request's id; see 'mortise show RUN'.  It may be left "
+        "out\n"
+        "when only one is pending.\n" ABOUT_WHERE,
+    .opts = resolve_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise resolve 0197c2 --done '{\"id\": \"re_123\"}'",
+    .run = resolve,
+};
+
+/* ---- cancel
+ * -------------------------------------------------------------------- */
+
+static int cancel(struct mortise_cli *cli)
+{
+    char id[MORTISE_RUN_MAX];
+    struct mortise_err err;
+    int rv = mortise_cli_open(cli, NULL, &err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, cli->args.operands[0], id, &err);
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    cli->wanted = MORTISE_RUN_CANCELLED;
+    return send(
+        cli, id,
+        json_pack("{s:s, s:s*}", "kind", "cancel", "reason", cli->args.reason));
+}
+
+static const struct mortise_opt cancel_opts[] = {
+    MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
+    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_cancel = {
+    .name = "cancel",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "Stop a run for good",
+    .text = "What is at work is asked to stop and awaited; its effects are\n"
+            "recorded.\n" ABOUT_WHERE,
+    .opts = cancel_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise cancel 0197c2 --reason 'wrong file'",
+    .run = cancel,
+};

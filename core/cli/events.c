@@ -1,0 +1,65 @@
+/* events.c -- `mortise events`: what happened in a run, and what happens. */
+#include "base/err.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+
+/* Nobody reads any more: detach. */
+static int event(void *ud, json_t *item)
+{
+    return mortise_progress_event(ud, item);
+}
+
+static int events(struct mortise_cli *cli)
+{
+    const struct mortise_args *a = &cli->args;
+    struct mortise_progress progress;
+    char run[MORTISE_RUN_MAX];
+    struct mortise_err err;
+    uint64_t after = 0;
+    int rv = MORTISE_OK;
+
+    if (a->after != NULL)
+        rv = mortise_cli_number("--after", a->after, &after, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_open(cli, NULL, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, a->operands[0], run, &err);
+    if (rv == MORTISE_OK) {
+        mortise_progress_init(&progress, &cli->out, a->json);
+        progress.live = false; /* what happened, not what is at work */
+        rv = mortise_cli_call(cli, "follow",
+                              json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                        (json_int_t)after, "until",
+                                        a->follow ? "end" : "now"),
+                              event, &progress, NULL, &err);
+    }
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("after", "SEQ", after,
+                     "Only those with a greater sequence number"),
+    MORTISE_OPT_FLAG("follow", follow,
+                     "Go on with what happens, until the run has ended"),
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_events = {
+    .name = "events",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "Print the events of a run",
+    .text =
+        "A line each: time, type, node and what else it says.  Those with\n"
+        "a sequence number (\"seq\", see --json) are on disk; passing ones\n"
+        "have none and are seen with --follow alone.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise events 0197c2 --follow",
+    .run = events,
+};

@@ -1,0 +1,414 @@
+/* key.c -- `mortise key`: keys, and who is trusted to sign what.
+ *
+ * A directory of trust files is the whole truth: trusting a key and revoking
+ * one each add a file to it, nothing is edited and nothing is kept elsewhere.
+ * Its sequence number grows with each, and never goes back.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/secret.h"
+#include "plugin/files.h"
+#include "plugin/trust.h"
+
+/* The directory that a change goes to. */
+static int directory(struct mortise_cli *cli, struct mortise_site *site,
+                     const char **out, struct mortise_err *err)
+{
+    int rv;
+
+    memset(site, 0, sizeof *site);
+    *out = cli->args.trust;
+    if (*out != NULL)
+        return MORTISE_OK;
+    rv = mortise_cli_site(cli, site, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = site->deployment->trust_dir;
+    return *out != NULL
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "say --trust DIR: no deployment names one");
+}
+
+/* ---- new -------------------------------------------------------------------
+ */
+
+static int write_pair(const struct mortise_seckey *sk, const char *name,
+                      const char *password, struct mortise_err *err)
+{
+    struct mortise_pubkey pk;
+    char path[PATH_MAX];
+    int rv = mortise_file_path(path, sizeof path, err, "%s.key", name);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_seckey_write(path, sk, password, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_path(path, sizeof path, err, "%s.pub", name);
+    mortise_seckey_public(sk, &pk);
+    if (rv == MORTISE_OK)
+        rv = mortise_pubkey_write(path, &pk, err);
+    return rv;
+}
+
+static void print_new(struct mortise_cli *cli, const char *name,
+                      const struct mortise_seckey *sk)
+{
+    struct mortise_pubkey pk;
+    char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
+
+    mortise_seckey_public(sk, &pk);
+    mortise_pubkey_text(text, &pk);
+    mortise_keyid_text(id, pk.id);
+    mortise_out_printf(&cli->out, "key %s  %s\n", id, text);
+    mortise_out_puts(&cli->out, "keep secret: ");
+    mortise_out_word(&cli->out, name);
+    mortise_out_puts(&cli->out, ".key\ngive away:   ");
+    mortise_out_word(&cli->out, name);
+    mortise_out_puts(&cli->out, ".pub\n");
+}
+
+static int key_new(struct mortise_cli *cli)
+{
+    const char *name = cli->args.operands[0];
+    char password[MORTISE_PASSWORD];
+    struct mortise_seckey sk = {0};
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    if (!cli->args.unencrypted)
+        rv = mortise_secret_password(cli, true, password, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_seckey_new(&sk, &err);
+    if (rv == MORTISE_OK)
+        rv = write_pair(&sk, name, cli->args.unencrypted ? NULL : password,
+                        &err);
+    if (rv == MORTISE_OK)
+        print_new(cli, name, &sk);
+    mortise_seckey_wipe(&sk);
+    explicit_bzero(password, sizeof password);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt new_opts[] = {
+    {"unencrypted", NULL, offsetof(struct mortise_args, unencrypted),
+     "Write the secret key without a password, for\nautomation", 'W'},
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_key_new = {
+    .name = "key new",
+    .operands = "NAME",
+    .min = 1,
+    .max = 1,
+    .summary = "Make a key pair: NAME.key and NAME.pub",
+    .text = "In minisign's formats: its tools read our keys, and ours read\n"
+            "its.  The password is asked for, or the first line of stdin.\n"
+            "Nothing is overwritten.\n",
+    .opts = new_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise key new ~/keys/acme",
+    .run = key_new,
+};
+
+/* ---- list ------------------------------------------------------------------
+ */
+
+static json_t *key_json(const struct mortise_trusted *t)
+{
+    char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
+    json_t *plugins = json_array();
+
+    mortise_pubkey_text(text, &t->key);
+    mortise_keyid_text(id, t->key.id);
+    for (size_t i = 0; i < t->n_plugins; i++)
+        json_array_append_new(plugins, json_string(t->plugins[i]));
+    return json_pack("{s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:s}", "id", id,
+                     "key", text, "plugins", plugins, "executor", t->executor,
+                     "guardrail", t->guardrail, "in_process", t->in_process,
+                     "revoked", t->revoked, "file", t->path);
+}
+
+static void print_bound(struct mortise_out *o, const char *word, uint64_t s)
+{
+    char text[MORTISE_TIME_TEXT];
+
+    if (s == 0)
+        return;
+    mortise_time_text(text, s * 1000);
+    mortise_out_printf(o, " %s %.10s", word, text);
+}
+
+static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
+{
+    char id[MORTISE_KEYID_TEXT];
+
+    mortise_keyid_text(id, t->key.id);
+    mortise_out_printf(o, "%s ", id);
+    if (t->revoked) {
+        mortise_out_style(o, MORTISE_BAD);
+        mortise_out_puts(o, " revoked");
+        mortise_out_style(o, MORTISE_PLAIN);
+    }
+    for (size_t i = 0; i < t->n_plugins; i++) {
+        mortise_out_puts(o, " ");
+        mortise_out_word(o, t->plugins[i]);
+    }
+    mortise_out_printf(o, " (%s%s%s%s)", t->executor ? "executor" : "",
+                       t->executor && t->guardrail ? ", " : "",
+                       t->guardrail ? "guardrail" : "",
+                       t->in_process ? "; in-process" : "");
+    print_bound(o, "from", t->not_before);
+    print_bound(o, "until", t->not_after);
+    mortise_out_puts(o, "  ");
+    mortise_out_word(o, t->path);
+    mortise_out_puts(o, "\n");
+}
+
+static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
+                      struct mortise_err *err)
+{
+    for (size_t i = 0; i < mortise_trust_count(t); i++) {
+        const struct mortise_trusted *key = mortise_trust_at(t, i);
+        json_t *v;
+
+        if (!cli->args.json) {
+            print_key(&cli->out, key);
+            continue;
+        }
+        v = key_json(key);
+        if (v == NULL)
+            return mortise_nomem(err);
+        mortise_out_json(&cli->out, v, false);
+        json_decref(v);
+    }
+    if (mortise_trust_count(t) == 0 && !cli->args.json)
+        mortise_out_puts(&cli->out, "no key is trusted\n");
+    return MORTISE_OK;
+}
+
+static int key_list(struct mortise_cli *cli)
+{
+    struct mortise_site site;
+    struct mortise_trust *trust = NULL;
+    struct mortise_diags diags;
+    struct mortise_err err;
+    const char *only = cli->args.trust;
+    int rv = mortise_cli_site(cli, &site, &err);
+
+    mortise_diags_init(&diags, cli->mem);
+    if (rv == MORTISE_OK)
+        rv = mortise_trust_open(
+            &trust, cli->mem, only != NULL ? &only : site.trust_dirs,
+            only != NULL ? 1 : site.n_trust_dirs, &diags, &err);
+    if (rv == MORTISE_OK)
+        rv = print_keys(cli, trust, &err);
+    mortise_cli_findings(cli, &diags);
+    mortise_trust_close(trust);
+    mortise_diags_finish(&diags);
+    mortise_site_close(&site);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+#define OPT_TRUST                                                              \
+    MORTISE_OPT_TEXT("trust", "DIR", trust,                                    \
+                     "This trust directory instead of the deployment's")
+
+static const struct mortise_opt list_opts[] = {
+    OPT_TRUST,
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_key_list = {
+    .name = "key list",
+    .operands = "",
+    .summary = "List the keys that are trusted, and for what",
+    .opts = list_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise key list",
+    .run = key_list,
+};
+
+/* ---- trust -----------------------------------------------------------------
+ */
+
+/* "executor, guardrail"; NULL: all. */
+static int read_kinds(struct mortise_arena *a, const char *list,
+                      struct mortise_trusted *t, struct mortise_err *err)
+{
+    const char **words;
+    size_t n;
+    int rv;
+
+    t->executor = t->guardrail = list == NULL;
+    if (list == NULL)
+        return MORTISE_OK;
+    rv = mortise_cli_words(a, list, &words, &n, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        if (strcmp(words[i], "executor") == 0)
+            t->executor = true;
+        else if (strcmp(words[i], "guardrail") == 0)
+            t->guardrail = true;
+        else
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "--kinds: '%s' is neither executor nor guardrail",
+                              words[i]);
+    }
+    return rv;
+}
+
+/* The file's name in the directory: --name, else the key's. */
+static void file_name(char *out, size_t cap, const struct mortise_cli *cli)
+{
+    const char *pub = cli->args.operands[0];
+    const char *slash = strrchr(pub, '/');
+    char *dot;
+
+    snprintf(out, cap, "%s",
+             cli->args.name != NULL ? cli->args.name
+             : slash != NULL        ? slash + 1
+                                    : pub);
+    dot = strrchr(out, '.');
+    if (cli->args.name == NULL && dot != NULL && dot != out)
+        *dot = '\0';
+}
+
+static int trust_key(struct mortise_cli *cli, const char *dir,
+                     struct mortise_arena *a, struct mortise_err *err)
+{
+    struct mortise_trusted t = {.in_process = cli->args.in_process};
+    const char **plugins = NULL;
+    char name[256];
+    int rv = mortise_pubkey_read(&t.key, cli->args.operands[0], err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_words(a, cli->args.plugins, &plugins, &t.n_plugins,
+                               err);
+    t.plugins = plugins;
+    if (rv == MORTISE_OK)
+        rv = read_kinds(a, cli->args.kinds, &t, err);
+    file_name(name, sizeof name, cli);
+    if (rv == MORTISE_OK)
+        rv = mortise_trust_add(dir, name, &t, cli->mem, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_out_puts(&cli->out, "trusted in ");
+    mortise_out_word(&cli->out, dir);
+    mortise_out_puts(&cli->out, "/");
+    mortise_out_word(&cli->out, name);
+    mortise_out_puts(&cli->out, ".yaml\n");
+    return MORTISE_OK;
+}
+
+static int key_trust(struct mortise_cli *cli)
+{
+    struct mortise_site site;
+    struct mortise_arena arena;
+    struct mortise_err err;
+    const char *dir;
+    int rv;
+
+    if (cli->args.plugins == NULL)
+        return mortise_cli_usage(cli, "--plugins is missing: what may this key "
+                                      "sign?");
+    mortise_arena_init(&arena, cli->mem);
+    rv = directory(cli, &site, &dir, &err);
+    if (rv == MORTISE_OK)
+        rv = trust_key(cli, dir, &arena, &err);
+    mortise_arena_finish(&arena);
+    mortise_site_close(&site);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt trust_opts[] = {
+    MORTISE_OPT_TEXT("plugins", "NAMES", plugins,
+                     "What it may sign: names, * for any characters,\n"
+                     "separated by commas or blanks"),
+    MORTISE_OPT_TEXT("kinds", "KINDS", kinds,
+                     "executor, guardrail (default: both)"),
+    MORTISE_OPT_FLAG("in-process", in_process,
+                     "Its plugins may run inside the engine"),
+    MORTISE_OPT_TEXT("name", "NAME", name,
+                     "Call the new file NAME.yaml (default: after the\nkey)"),
+    OPT_TRUST,
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_key_trust = {
+    .name = "key trust",
+    .operands = "FILE.pub",
+    .min = 1,
+    .max = 1,
+    .summary = "Trust a key to sign plugins",
+    .text = "A new file in the trust directory says so.\n",
+    .opts = trust_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise key trust acme.pub --plugins 'acme.*' --trust trust.d",
+    .run = key_trust,
+};
+
+/* ---- revoke ----------------------------------------------------------------
+ */
+
+static int key_revoke(struct mortise_cli *cli)
+{
+    const struct mortise_args *a = &cli->args;
+    struct mortise_revoke what = {
+        .key = a->n_operands > 0 ? a->operands[0] : NULL,
+        .digest = a->digest,
+        .plugin = a->plugins,
+        .range = a->range,
+    };
+    struct mortise_site site;
+    struct mortise_err err;
+    const char *dir;
+    char *path = NULL;
+    int rv;
+
+    if ((a->plugins != NULL) != (a->range != NULL))
+        return mortise_cli_usage(cli, "--plugin and --versions go together");
+    if (what.key == NULL && what.digest == NULL && what.plugin == NULL)
+        return mortise_cli_usage(cli, "say what: KEY, --digest or --plugin");
+    rv = directory(cli, &site, &dir, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_trust_revoke(dir, &what, &path, cli->mem, &err);
+    if (rv == MORTISE_OK) {
+        mortise_out_puts(&cli->out, "revoked in ");
+        mortise_out_word(&cli->out, path);
+        mortise_out_puts(&cli->out, "\n");
+    }
+    mortise_release_str(cli->mem, path);
+    mortise_site_close(&site);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt revoke_opts[] = {
+    MORTISE_OPT_TEXT("digest", "D", digest,
+                     "A manifest or a shared object (BLAKE2b-256, hex)"),
+    MORTISE_OPT_TEXT("plugin", "NAME", plugins, "A plugin ..."),
+    MORTISE_OPT_TEXT("versions", "RANGE", range,
+                     "... in these versions, as in \">=1.0 <1.4.2\""),
+    OPT_TRUST,
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_key_revoke = {
+    .name = "key revoke",
+    .operands = "[KEY]",
+    .min = 0,
+    .max = 1,
+    .summary = "Take trust away: from a key, a file or versions of a plugin",
+    .text =
+        "KEY is a public key (RW...) or a key id.  A new file in the trust\n"
+        "directory says so; what it names never loads again.\n",
+    .opts = revoke_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise key revoke 9339C8D385102656 --trust trust.d",
+    .run = key_revoke,
+};

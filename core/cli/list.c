@@ -1,0 +1,210 @@
+/* list.c -- `mortise runs` and `mortise inbox`: pages of what the store has.
+ *
+ * The store is asked page by page and each page is printed before the next is
+ * fetched, so a list may be longer than memory.  With --json each entry is one
+ * line, for the same reason.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+enum { PAGE = 100 };
+
+struct list {
+    const char *what, *member; /* the request, and where its entries are */
+    void (*print)(struct mortise_cli *cli, const json_t *entry);
+    uint64_t left; /* entries still wanted */
+    uint64_t n;    /* printed */
+    char *after;   /* of cli->mem; NULL at the beginning and at the end */
+};
+
+static void print_page(struct mortise_cli *cli, struct list *l,
+                       const json_t *page)
+{
+    size_t i;
+    json_t *entry;
+
+    json_array_foreach(mortise_json_unconst(page), i, entry)
+    {
+        if (cli->args.json)
+            mortise_out_json(&cli->out, entry, false);
+        else
+            l->print(cli, entry);
+        l->n++;
+        l->left--;
+    }
+    mortise_out_flush(&cli->out);
+}
+
+/* Fetch and print one page; l->after is where the next begins. */
+static int page(struct mortise_cli *cli, struct list *l,
+                struct mortise_err *err)
+{
+    uint64_t limit = l->left < PAGE ? l->left : PAGE;
+    const char *next;
+    json_t *reply = NULL;
+    int rv = mortise_cli_call(
+        cli, l->what,
+        json_pack("{s:s*, s:I}", "after", l->after, "limit", (json_int_t)limit),
+        NULL, NULL, &reply, err);
+
+    mortise_release_str(cli->mem, l->after);
+    l->after = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    print_page(cli, l, json_object_get(reply, l->member));
+    next = json_string_value(json_object_get(reply, "next"));
+    if (next != NULL) {
+        l->after = mortise_strdup(cli->mem, next);
+        rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    json_decref(reply);
+    return rv;
+}
+
+static int list(struct mortise_cli *cli, struct list *l,
+                struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    l->left = UINT64_MAX;
+    if (cli->args.limit != NULL)
+        rv = mortise_cli_number("--limit", cli->args.limit, &l->left, err);
+    if (rv == MORTISE_OK && cli->args.after != NULL) {
+        l->after = mortise_strdup(cli->mem, cli->args.after);
+        rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_open(cli, NULL, err);
+    while (rv == MORTISE_OK && l->left > 0) {
+        rv = page(cli, l, err);
+        if (l->after == NULL || cli->out.errnum != 0)
+            break;
+    }
+    return rv;
+}
+
+/* The whole command; `none` is said when there was nothing. */
+static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
+{
+    struct mortise_err err;
+    int rv = list(cli, l, &err);
+
+    if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
+        mortise_out_printf(&cli->out, "%s\n", none);
+    if (rv == MORTISE_OK && l->after != NULL && !cli->args.json) {
+        mortise_out_puts(&cli->out, "more: --after ");
+        mortise_out_shell(&cli->out, l->after);
+        mortise_out_puts(&cli->out, "\n");
+    }
+    mortise_release_str(cli->mem, l->after);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+/* ---- runs ------------------------------------------------------------------
+ */
+
+static enum mortise_style style_of(const char *status)
+{
+    switch (mortise_status_of_name(status)) {
+    case MORTISE_RUN_COMPLETED:
+        return MORTISE_GOOD;
+    case MORTISE_RUN_WAITING:
+    case MORTISE_RUN_PAUSED:
+        return MORTISE_ASKS;
+    case MORTISE_RUN_IN_DOUBT:
+    case MORTISE_RUN_BLOCKED:
+    case MORTISE_RUN_FAILED:
+        return MORTISE_BAD;
+    default:
+        return MORTISE_PLAIN;
+    }
+}
+
+static void print_run(struct mortise_cli *cli, const json_t *entry)
+{
+    struct mortise_out *o = &cli->out;
+    const char *status = mortise_cli_text(entry, "status");
+    const char *reason = mortise_cli_text(entry, "reason");
+
+    mortise_out_cell(o, mortise_cli_text(entry, "run"), 36);
+    mortise_out_puts(o, "  ");
+    if (style_of(status) != MORTISE_PLAIN)
+        mortise_out_style(o, style_of(status));
+    mortise_out_cell(o, status, 9);
+    if (style_of(status) != MORTISE_PLAIN)
+        mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_puts(o, "  ");
+    mortise_out_cell(o, mortise_cli_text(entry, "updated"), 24);
+    mortise_out_puts(o, "  ");
+    mortise_out_word(o, mortise_cli_text(entry, "graph"));
+    if (reason[0] != '\0') {
+        mortise_out_puts(o, "  ");
+        mortise_out_word(o, reason);
+    }
+    mortise_out_puts(o, "\n");
+}
+
+static int runs(struct mortise_cli *cli)
+{
+    struct list l = {.what = "runs", .member = "runs", .print = print_run};
+
+    return run_list(cli, &l, "no runs");
+}
+
+static const struct mortise_opt runs_opts[] = {
+    MORTISE_OPT_TEXT("after", "CURSOR", after,
+                     "Begin behind this run, as the last page said"),
+    MORTISE_OPT_TEXT("limit", "N", limit, "At most so many (default: all)"),
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_runs = {
+    .name = "runs",
+    .operands = "",
+    .summary = "List runs, in the order of their ids",
+    .text = "A line each: id, status, when it last changed, graph, reason.\n"
+            "Ids that we made sort by the time they were made.\n",
+    .opts = runs_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise runs --limit 20",
+    .run = runs,
+};
+
+/* ---- inbox -----------------------------------------------------------------
+ */
+
+static void print_pending(struct mortise_cli *cli, const json_t *entry)
+{
+    const char *run = mortise_cli_text(entry, "run");
+
+    mortise_out_puts(&cli->out, "run ");
+    mortise_out_word(&cli->out, run);
+    mortise_out_puts(&cli->out, ": ");
+    mortise_cli_print_request(cli, &cli->out, run, entry);
+}
+
+static int inbox(struct mortise_cli *cli)
+{
+    struct list l = {
+        .what = "inbox", .member = "pending", .print = print_pending};
+
+    return run_list(cli, &l, "nothing waits for anybody");
+}
+
+const struct mortise_cmd mortise_cmd_inbox = {
+    .name = "inbox",
+    .operands = "",
+    .summary = "List what waits for somebody, over all runs",
+    .text = "Each with what is asked, and the commands that settle it.\n",
+    .opts = runs_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise inbox",
+    .run = inbox,
+};

@@ -1,0 +1,236 @@
+/* main.c -- the `mortise` command: one table.
+ *
+ * A subcommand is a row: its words, its options, its help and its function.
+ * Groups (`plugin`, `key`) are rows of two words.  What is common to all
+ * happens here and only here: usage errors, --help, the check that everything
+ * printed was written, and the exit code.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "cli/cli.h"
+
+static const struct mortise_cmd *const commands[] = {
+    &mortise_cmd_run,
+    &mortise_cmd_resume,
+    &mortise_cmd_approve,
+    &mortise_cmd_reject,
+    &mortise_cmd_answer,
+    &mortise_cmd_resolve,
+    &mortise_cmd_cancel,
+    &mortise_cmd_runs,
+    &mortise_cmd_show,
+    &mortise_cmd_history,
+    &mortise_cmd_events,
+    &mortise_cmd_inbox,
+    &mortise_cmd_check,
+    &mortise_cmd_plugin_list,
+    &mortise_cmd_plugin_inspect,
+    &mortise_cmd_plugin_verify,
+    &mortise_cmd_plugin_sign,
+    &mortise_cmd_plugin_unquarantine,
+    &mortise_cmd_key_new,
+    &mortise_cmd_key_list,
+    &mortise_cmd_key_trust,
+    &mortise_cmd_key_revoke,
+    &mortise_cmd_version,
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const char intro[] =
+    "Usage: mortise COMMAND [options]\n"
+    "\n"
+    "Mortise runs durable agent graphs: kill it anywhere, it goes on where it "
+    "was.\n"
+    "\n"
+    "Commands:\n";
+
+static const char places[] =
+    "\n"
+    "'mortise COMMAND --help' says more about each.\n"
+    "\n"
+    "Which store and which plugins:\n"
+    "  A Deployment file says so.  The first that there is counts:\n"
+    "    --deployment FILE\n"
+    "    the environment's MORTISE_DEPLOYMENT\n"
+    "    mortise.yaml beside the graph ('run' alone)\n"
+    "    ./mortise.yaml\n"
+    "  Without one: the bundled plugins, and the store ./.mortise.  --store "
+    "DIR\n"
+    "  overrides the store in any case.\n"
+    "\n"
+    "While one process runs a store, every other command reaches it there: "
+    "approve\n"
+    "from a second terminal, follow the events in a third.\n";
+
+/* A store or a socket must never get the number of a closed stdin, stdout or
+ * stderr.  The stand-ins fail where the closed one would have: reading gives
+ * the end, writing an error. */
+static void keep_standard_descriptors(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+static size_t first_word(const char *name)
+{
+    return strcspn(name, " ");
+}
+
+/* The row of argv[1] (and argv[2]); *words says how many it took.  NULL: none,
+ * and *group says whether argv[1] begins some. */
+static const struct mortise_cmd *find(int argc, char **argv, int *words,
+                                      bool *group)
+{
+    *group = false;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const char *name = commands[i]->name;
+        size_t n = first_word(name);
+
+        if (strlen(argv[1]) != n || memcmp(argv[1], name, n) != 0)
+            continue;
+        if (name[n] == '\0') {
+            *words = 1;
+            return commands[i];
+        }
+        *group = true;
+        if (argc > 2 && strcmp(argv[2], name + n + 1) == 0) {
+            *words = 2;
+            return commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* The overview; of one group, or of all when that is NULL. */
+static void overview(struct mortise_out *o, const char *group)
+{
+    size_t n = group != NULL ? strlen(group) : 0;
+
+    if (group == NULL)
+        mortise_out_puts(o, intro);
+    else
+        mortise_out_printf(o, "Usage: mortise %s COMMAND [options]\n\n", group);
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const struct mortise_cmd *c = commands[i];
+
+        if (group != NULL &&
+            (first_word(c->name) != n || memcmp(c->name, group, n) != 0))
+            continue;
+        mortise_out_puts(o, "  ");
+        mortise_out_cell(o, c->name, 22);
+        mortise_out_printf(o, "%s\n", c->summary);
+    }
+    if (group == NULL)
+        mortise_out_puts(o, places);
+}
+
+/* No such command: say which one was meant. */
+static int unknown(struct mortise_cli *cli, char **argv, bool group)
+{
+    const char *word = group ? argv[2] : argv[1], *near;
+    const char *names[N_COMMANDS];
+    char text[N_COMMANDS][32];
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const char *name = commands[i]->name;
+        size_t len = first_word(name);
+
+        assert(strlen(name) < sizeof text[0]); /* our own table */
+        if (!group) {
+            memcpy(text[n], name, len);
+            text[n][len] = '\0';
+            names[n] = text[n];
+            n++;
+        } else if (strlen(argv[1]) == len && memcmp(argv[1], name, len) == 0) {
+            names[n++] = name + len + 1;
+        }
+    }
+    near = mortise_nearest(word, names, n);
+    return mortise_cli_usage(cli, "unknown command '%s'%s%s%s", word,
+                             near != NULL ? "; did you mean '" : "",
+                             near != NULL ? near : "",
+                             near != NULL ? "'?" : "");
+}
+
+/* `mortise`, `mortise help`, `mortise --help`, `mortise plugin [--help]`. */
+static int no_command(struct mortise_cli *cli, int argc, char **argv,
+                      bool group)
+{
+    const char *word = argc > (group ? 2 : 1) ? argv[group ? 2 : 1] : NULL;
+    bool help = word != NULL &&
+                (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+                 (!group && strcmp(word, "help") == 0));
+
+    if (word != NULL && !help)
+        return unknown(cli, argv, group);
+    overview(help ? &cli->out : &cli->err, group ? argv[1] : NULL);
+    return help ? MORTISE_EXIT_OK : MORTISE_EXIT_USAGE;
+}
+
+static int dispatch(struct mortise_cli *cli, int argc, char **argv)
+{
+    struct mortise_err err;
+    bool group = false;
+    int words = 0, code;
+
+    if (argc > 1)
+        cli->cmd = find(argc, argv, &words, &group);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        cli->cmd = &mortise_cmd_version;
+        words = 1;
+    }
+    if (cli->cmd == NULL)
+        return no_command(cli, argc, argv, group);
+    if (mortise_opt_parse(&cli->args, cli->cmd, argc - 1 - words,
+                          argv + 1 + words, &err) != MORTISE_OK)
+        return mortise_cli_usage(cli, "%s", err.msg);
+    if (cli->args.help) {
+        mortise_opt_help(&cli->out, cli->cmd);
+        return MORTISE_EXIT_OK;
+    }
+    code = cli->cmd->run(cli);
+    mortise_link_close(cli->link);
+    return code;
+}
+
+/* Everything was written, or say why not.  A reader that left is content. */
+static int finish(struct mortise_cli *cli, int code)
+{
+    int errnum = mortise_out_flush(&cli->out);
+
+    if (errnum != 0 && errnum != EPIPE) {
+        mortise_out_printf(&cli->err, "mortise: write the output: %s\n",
+                           strerror(errnum));
+        code = MORTISE_EXIT_FAILED;
+    }
+    mortise_out_flush(&cli->err);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct mortise_cli cli = {.mem = &mortise_heap};
+
+    keep_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN);       /* write() says EPIPE instead */
+    setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth(); numbers stay C's */
+    cli.program = argc > 0 ? argv[0] : "mortise";
+    mortise_out_init(&cli.out, STDOUT_FILENO, cli.mem);
+    mortise_out_init(&cli.err, STDERR_FILENO, cli.mem);
+    return finish(&cli, dispatch(&cli, argc, argv));
+}

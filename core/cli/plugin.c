@@ -1,0 +1,481 @@
+/* plugin.c -- `mortise plugin`: what is there, what it says of itself, and
+ * whether it would load.  Nothing here runs a plugin's code.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/secret.h"
+#include "plugin/registry.h"
+#include "plugin/sign.h"
+
+/* The plugins of the deployment, or (`dir` not NULL) of one directory. */
+struct shelf {
+    struct mortise_site site;
+    struct mortise_plugins *plugins;
+    char quarantine[PATH_MAX];
+};
+
+static int shelf_open(struct shelf *s, struct mortise_cli *cli, const char *dir,
+                      struct mortise_err *err)
+{
+    struct mortise_plugins_config config = {.mem = cli->mem};
+    int rv = mortise_cli_site(cli, &s->site, err);
+
+    s->plugins = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    config.dirs = dir != NULL ? &dir : s->site.plugin_dirs;
+    config.n_dirs = dir != NULL ? 1 : s->site.n_plugin_dirs;
+    config.trust_dirs = s->site.trust_dirs;
+    config.n_trust_dirs = s->site.n_trust_dirs;
+    snprintf(s->quarantine, sizeof s->quarantine, "%s/quarantine",
+             s->site.store);
+    if (access(s->quarantine, F_OK) == 0) /* no store, no marks */
+        config.quarantine_dir = s->quarantine;
+    return mortise_plugins_open(&s->plugins, &config, err);
+}
+
+static void shelf_close(struct shelf *s)
+{
+    mortise_plugins_close(s->plugins);
+    mortise_site_close(&s->site);
+}
+
+/* The exit code of a subcommand that is done. */
+static int done(struct mortise_cli *cli, int rv, const struct mortise_err *err)
+{
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, err);
+}
+
+/* ---- list ------------------------------------------------------------------
+ */
+
+static const char *kinds(const struct mortise_manifest *m)
+{
+    return m == NULL                                     ? ""
+           : m->executor.present && m->guardrail.present ? "executor, guardrail"
+           : m->guardrail.present                        ? "guardrail"
+                                                         : "executor";
+}
+
+static void print_found(struct mortise_out *o, const struct mortise_found *f)
+{
+    mortise_out_cell(o, f->name != NULL ? f->name : "?", 20);
+    mortise_out_puts(o, " ");
+    mortise_out_cell(o, f->version, 9);
+    mortise_out_puts(o, " ");
+    mortise_out_cell(o, kinds(f->manifest), 10);
+    mortise_out_puts(o, " ");
+    mortise_out_word(o, f->path);
+    mortise_out_puts(o, "\n");
+    if (f->problem != NULL) {
+        mortise_out_style(o, MORTISE_BAD);
+        mortise_out_text(o, f->problem, 4);
+        mortise_out_style(o, MORTISE_PLAIN);
+    }
+}
+
+static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
+                     struct mortise_err *err)
+{
+    json_t *v = json_pack("{s:s?, s:s?, s:s, s:s, s:s?}", "name", f->name,
+                          "version", f->version, "kind", kinds(f->manifest),
+                          "path", f->path, "problem", f->problem);
+
+    if (v == NULL)
+        return mortise_nomem(err);
+    mortise_out_json(&cli->out, v, false);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+static int plugin_list(struct mortise_cli *cli)
+{
+    struct shelf s;
+    struct mortise_err err;
+    int rv = shelf_open(&s, cli, NULL, &err);
+    size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        if (cli->args.json)
+            rv = list_json(cli, mortise_plugins_at(s.plugins, i), &err);
+        else
+            print_found(&cli->out, mortise_plugins_at(s.plugins, i));
+    }
+    if (rv == MORTISE_OK && n == 0 && !cli->args.json)
+        mortise_out_puts(&cli->out, "no plugins\n");
+    shelf_close(&s);
+    return done(cli, rv, &err);
+}
+
+static const struct mortise_opt list_opts[] = {
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_plugin_list = {
+    .name = "plugin list",
+    .operands = "",
+    .summary = "List the plugins there are, and why some cannot be used",
+    .text = "Reads manifests and runs no plugin's code.\n",
+    .opts = list_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise plugin list",
+    .run = plugin_list,
+};
+
+/* ---- inspect ---------------------------------------------------------------
+ */
+
+/* A path, rather than a name. */
+static bool is_path(const char *what)
+{
+    size_t n = strlen(what);
+
+    return strchr(what, '/') != NULL ||
+           (n > 5 && strcmp(what + n - 5, ".yaml") == 0);
+}
+
+static int parse_file(struct mortise_cli *cli, const char *path,
+                      struct mortise_manifest **out, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(cli, path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_manifest_parse(out, cli->mem, path, text, n, false, &diags);
+    mortise_release(cli->mem, text, n + 1);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    if (rv == MORTISE_ECHECK)
+        mortise_fail(err, rv, "%s has errors", path);
+    else if (rv != MORTISE_OK)
+        mortise_nomem(err);
+    return rv;
+}
+
+static void line(struct mortise_out *o, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    mortise_out_cell(o, name, 12);
+    mortise_out_word(o, value);
+    mortise_out_puts(o, "\n");
+}
+
+static void names(struct mortise_out *o, const char *name,
+                  const struct mortise_names *list)
+{
+    if (list->n == 0)
+        return;
+    mortise_out_cell(o, name, 11);
+    for (size_t i = 0; i < list->n; i++) {
+        mortise_out_puts(o, " ");
+        mortise_out_word(o, list->items[i]);
+    }
+    mortise_out_puts(o, "\n");
+}
+
+static void print_operation(struct mortise_out *o,
+                            const struct mortise_manifest_op *op)
+{
+    mortise_out_puts(o, "  ");
+    mortise_out_cell(o, op->name, 16);
+    mortise_out_puts(o, " ");
+    mortise_out_cell(o, op->effect, 9);
+    mortise_out_puts(o, op->idempotent ? " idempotent" : "");
+    mortise_out_puts(o, op->reconcile ? " reconcile" : "");
+    mortise_out_puts(o, " ");
+    mortise_out_word(o, op->description);
+    mortise_out_puts(o, "\n");
+}
+
+static void print_manifest(struct mortise_out *o,
+                           const struct mortise_manifest *m)
+{
+    char hex[MORTISE_DIGEST_HEX];
+
+    line(o, "name", m->name);
+    line(o, "version", m->version);
+    line(o, "description", m->description);
+    line(o, "license", m->license);
+    line(o, "kind", kinds(m));
+    mortise_hex(hex, m->digest, sizeof m->digest);
+    line(o, "digest", hex);
+    line(o, "file", m->path);
+    for (size_t i = 0; i < m->n_artifacts; i++) {
+        mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
+        line(o, m->artifacts[i].file, hex);
+    }
+    for (size_t i = 0; i < m->n_methods; i++)
+        line(o, i == 0 ? "asks for" : "", m->methods[i]);
+    for (size_t i = 0; i < m->n_state_paths; i++)
+        line(o, i == 0 ? "may read" : "", m->state_paths[i]);
+    names(o, "net", &m->net);
+    names(o, "fs read", &m->fs_read);
+    names(o, "fs write", &m->fs_write);
+    names(o, "exec", &m->exec);
+    names(o, "env", &m->env);
+    if (m->n_ops > 0)
+        mortise_out_puts(o, "operations\n");
+    for (size_t i = 0; i < m->n_ops; i++)
+        print_operation(o, &m->ops[i]);
+}
+
+static int print_inspected(struct mortise_cli *cli,
+                           const struct mortise_manifest *m,
+                           struct mortise_err *err)
+{
+    json_t *v;
+
+    if (!cli->args.json) {
+        print_manifest(&cli->out, m);
+        return MORTISE_OK;
+    }
+    v = mortise_yaml_json(m->tree, true);
+    if (v == NULL)
+        return mortise_nomem(err);
+    mortise_out_json(&cli->out, v, true);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+static int inspect_file(struct mortise_cli *cli, const char *path,
+                        struct mortise_err *err)
+{
+    struct mortise_manifest *m = NULL;
+    int rv = parse_file(cli, path, &m, err);
+
+    if (rv == MORTISE_OK)
+        rv = print_inspected(cli, m, err);
+    mortise_manifest_free(m);
+    return rv;
+}
+
+static int inspect_named(struct mortise_cli *cli, const char *name,
+                         struct mortise_err *err)
+{
+    const struct mortise_manifest *m = NULL;
+    struct shelf s;
+    int rv = shelf_open(&s, cli, NULL, err);
+
+    if (rv == MORTISE_OK)
+        m = mortise_plugins_find(s.plugins, name, err);
+    if (rv == MORTISE_OK)
+        rv = m != NULL ? print_inspected(cli, m, err) : err->code;
+    shelf_close(&s);
+    return rv;
+}
+
+static int plugin_inspect(struct mortise_cli *cli)
+{
+    const char *what = cli->args.operands[0];
+    struct mortise_err err;
+    int rv = is_path(what) ? inspect_file(cli, what, &err)
+                           : inspect_named(cli, what, &err);
+
+    return done(cli, rv, &err);
+}
+
+static const struct mortise_opt inspect_opts[] = {
+    MORTISE_OPT_JSON("The manifest as JSON"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_plugin_inspect = {
+    .name = "plugin inspect",
+    .operands = "NAME|FILE",
+    .min = 1,
+    .max = 1,
+    .summary = "Show what a plugin says of itself: operations, permissions",
+    .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
+            "not verified: see 'mortise plugin verify'.\n",
+    .opts = inspect_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise plugin inspect file",
+    .run = plugin_inspect,
+};
+
+/* ---- verify ----------------------------------------------------------------
+ */
+
+/* A manifest's own name, and the directory it lies in. */
+static int name_of(struct mortise_cli *cli, const char *path, char name[256],
+                   char dir[PATH_MAX], struct mortise_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct mortise_manifest *m = NULL;
+    int rv = parse_file(cli, path, &m, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    snprintf(name, 256, "%s", m->name);
+    snprintf(dir, PATH_MAX, "%.*s", slash != NULL ? (int)(slash - path) : 1,
+             slash == path   ? "/"
+             : slash != NULL ? path
+                             : ".");
+    mortise_manifest_free(m);
+    return MORTISE_OK;
+}
+
+static int plugin_verify(struct mortise_cli *cli)
+{
+    const char *what = cli->args.operands[0];
+    char name[256], dir[PATH_MAX];
+    struct shelf s = {.plugins = NULL};
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    snprintf(name, sizeof name, "%s", what);
+    if (is_path(what))
+        rv = name_of(cli, what, name, dir, &err);
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    rv = shelf_open(&s, cli, is_path(what) ? dir : NULL, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_plugins_verify(s.plugins, name, &err);
+    if (rv == MORTISE_OK) {
+        mortise_out_word(&cli->out, name);
+        mortise_out_puts(&cli->out,
+                         ": signed by a trusted key, and would load\n");
+    }
+    shelf_close(&s);
+    return done(cli, rv, &err);
+}
+
+static const struct mortise_opt verify_opts[] = {
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_plugin_verify = {
+    .name = "plugin verify",
+    .operands = "NAME|FILE",
+    .min = 1,
+    .max = 1,
+    .summary = "Do everything that loading a plugin does, up to its code",
+    .text = "Signature, trust, revocation, digest, the ELF file.  FILE is a\n"
+            "NAME.plugin.yaml with its signature and its .so beside it.\n",
+    .opts = verify_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise plugin verify file",
+    .run = plugin_verify,
+};
+
+/* ---- sign ------------------------------------------------------------------
+ */
+
+static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
+                     struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    struct mortise_signing signing = {
+        .manifest = a->operands[0],
+        .objects = (const char *const *)(void *)(a->operands + 1),
+        .n_objects = a->n_operands - 1,
+        .out = a->to,
+        .key = key,
+    };
+    struct mortise_diags diags;
+    char *path = NULL;
+    int rv;
+
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_plugin_sign(&signing, &path, cli->mem, &diags, err);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    if (rv == MORTISE_OK) {
+        mortise_out_puts(&cli->out, "signed ");
+        mortise_out_word(&cli->out, path);
+        mortise_out_puts(&cli->out, "\n");
+    }
+    mortise_release_str(cli->mem, path);
+    return rv;
+}
+
+static int plugin_sign(struct mortise_cli *cli)
+{
+    struct mortise_seckey key = {0};
+    struct mortise_err err;
+    int rv;
+
+    if (cli->args.key == NULL)
+        return mortise_cli_usage(cli, "--key is missing");
+    if (cli->args.to == NULL)
+        return mortise_cli_usage(cli, "--out is missing");
+    rv = mortise_secret_key(cli, cli->args.key, &key, &err);
+    if (rv == MORTISE_OK)
+        rv = sign_with(cli, &key, &err);
+    mortise_seckey_wipe(&key);
+    return done(cli, rv, &err);
+}
+
+static const struct mortise_opt sign_opts[] = {
+    MORTISE_OPT_TEXT("key", "FILE.key", key, "The secret key"),
+    MORTISE_OPT_TEXT("out", "DIR", to,
+                     "Where the signed manifest, its signature and the\n"
+                     "objects go"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_plugin_sign = {
+    .name = "plugin sign",
+    .operands = "MANIFEST [OBJECT...]",
+    .min = 1,
+    .max = 16,
+    .summary = "Sign a plugin: its manifest with the digests of its objects",
+    .text =
+        "MANIFEST is the source without `artifacts`; each OBJECT is a .so,\n"
+        "one an architecture.  Without OBJECT the one of the plugin's name\n"
+        "that lies in DIR already counts.  What loading would refuse is\n"
+        "not signed.\n",
+    .opts = sign_opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise plugin sign pay.plugin.yaml pay.so --key acme.key "
+               "--out dist",
+    .run = plugin_sign,
+};
+
+/* ---- unquarantine ----------------------------------------------------------
+ */
+
+static int plugin_unquarantine(struct mortise_cli *cli)
+{
+    const char *name = cli->args.operands[0];
+    struct shelf s;
+    struct mortise_err err;
+    int rv = shelf_open(&s, cli, NULL, &err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_plugins_unquarantine(s.plugins, name, &err);
+    if (rv == MORTISE_OK) {
+        mortise_out_word(&cli->out, name);
+        mortise_out_puts(&cli->out, " may start again\n");
+    }
+    shelf_close(&s);
+    return done(cli, rv, &err);
+}
+
+const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
+    .name = "plugin unquarantine",
+    .operands = "NAME",
+    .min = 1,
+    .max = 1,
+    .summary = "Let a plugin that took the process down start again",
+    .text = "'mortise plugin list' shows which are quarantined, and why.\n",
+    .opts = verify_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise plugin unquarantine acme.pay",
+    .run = plugin_unquarantine,
+};

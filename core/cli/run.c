@@ -1,0 +1,227 @@
+/* run.c -- `mortise run` and `mortise resume`: set a run going and stay with
+ * it.
+ *
+ * The id is printed as soon as there is one, which is after the admission is on
+ * disk (R3): whoever has read it can resume the run, whatever happens to us.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+/* ---- run ------------------------------------------------------------------
+ */
+
+/* The body of a `start` request. */
+static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
+                      struct mortise_err *err)
+{
+    json_t *input = NULL, *source;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(cli, graph, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    source = mortise_json_strn(text, n);
+    mortise_release(cli->mem, text, n + 1);
+    if (source == NULL)
+        return mortise_fail(err, MORTISE_ECHECK, "%s is not UTF-8 text", graph);
+    if (cli->args.input != NULL)
+        rv = mortise_cli_value(cli, "--input", cli->args.input, &input, err);
+    if (rv != MORTISE_OK) {
+        json_decref(source);
+        return rv;
+    }
+    *out = json_pack("{s:{s:s, s:o}, s:s*, s:o*}", "graph", "path", graph,
+                     "source", source, "run", cli->args.id, "input", input);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static void announce(struct mortise_cli *cli, const char *run)
+{
+    if (!cli->args.json) {
+        mortise_out_puts(&cli->out, "run ");
+        mortise_out_word(&cli->out, run);
+        mortise_out_puts(&cli->out, "\n");
+    }
+    mortise_out_flush(&cli->out);
+}
+
+static int run(struct mortise_cli *cli)
+{
+    const char *graph = cli->args.operands[0];
+    struct mortise_err err;
+    json_t *body = NULL, *reply = NULL;
+    int rv = start_body(cli, graph, &body, &err), code;
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_open(cli, graph, &err);
+    if (rv != MORTISE_OK) {
+        json_decref(body);
+        return mortise_cli_fail(cli, &err);
+    }
+    rv = mortise_cli_call(cli, "start", body, NULL, NULL, &reply, &err);
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    announce(cli, mortise_cli_text(reply, "run"));
+    code = mortise_cli_watch(cli, mortise_cli_text(reply, "run"), 0,
+                             cli->args.wait ? "end" : "idle");
+    json_decref(reply);
+    return code;
+}
+
+static const struct mortise_opt run_opts[] = {
+    MORTISE_OPT_TEXT("input", "JSON", input,
+                     "The run's input: JSON, @FILE or - for stdin\n"
+                     "(default: {})"),
+    MORTISE_OPT_TEXT("id", "X", id,
+                     "Name the run: letters, digits, . _ - (default:\n"
+                     "a new UUID)"),
+    MORTISE_OPT_FLAG("wait", wait,
+                     "Stay until the run has ended, while people answer\n"
+                     "from elsewhere"),
+    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_run = {
+    .name = "run",
+    .operands = "GRAPH",
+    .min = 1,
+    .max = 1,
+    .summary = "Start a run of a graph and show what happens",
+    .text =
+        "The run goes on until it has ended or cannot without somebody; then\n"
+        "it says what it waits for and which commands let it go on.  Every\n"
+        "step is on disk before it is announced: after a crash or a power cut\n"
+        "'mortise resume' goes on where it was.\n"
+        "\n"
+        "Without --deployment, MORTISE_DEPLOYMENT counts, then mortise.yaml\n"
+        "beside GRAPH, then ./mortise.yaml; else the bundled plugins and the\n"
+        "store ./.mortise.\n",
+    .opts = run_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise run configs/triage/triage.graph.yaml "
+               "--input '{\"log\": \"/var/log/dpkg.log\"}'",
+    .run = run,
+};
+
+/* ---- resume ---------------------------------------------------------------
+ */
+
+/* Append {kind: KIND, ...}; the command is taken. */
+static int add(json_t *list, json_t *command, struct mortise_err *err)
+{
+    if (command == NULL || json_array_append_new(list, command) != 0)
+        return mortise_nomem(err);
+    return MORTISE_OK;
+}
+
+static int add_update(struct mortise_cli *cli, json_t *list,
+                      struct mortise_err *err)
+{
+    json_t *value;
+    int rv = mortise_cli_value(cli, "--update", cli->args.update, &value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    return add(list,
+               json_pack("{s:s, s:o, s:b}", "kind", "update", "value", value,
+                         "merge", cli->args.merge),
+               err);
+}
+
+/* What the options of `resume` stand for. */
+static int resume_commands(struct mortise_cli *cli, json_t **out,
+                           struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *list = json_array();
+    int rv = list != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK && a->update != NULL)
+        rv = add_update(cli, list, err);
+    if (rv == MORTISE_OK && a->go_to != NULL)
+        rv = add(list,
+                 json_pack("{s:s, s:s, s:b}", "kind", "goto", "node", a->go_to,
+                           "force", a->force),
+                 err);
+    if (rv == MORTISE_OK && a->update == NULL && a->go_to == NULL)
+        rv = add(list, json_pack("{s:s}", "kind", "resume"), err);
+    if (rv == MORTISE_OK)
+        *out = list;
+    else
+        json_decref(list);
+    return rv;
+}
+
+static int resume(struct mortise_cli *cli)
+{
+    const struct mortise_args *a = &cli->args;
+    char id[MORTISE_RUN_MAX];
+    struct mortise_err err;
+    json_t *commands = NULL;
+    int rv;
+
+    if (a->merge && a->update == NULL)
+        return mortise_cli_usage(cli, "--merge goes with --update");
+    if (a->force && a->go_to == NULL)
+        return mortise_cli_usage(cli, "--force goes with --goto");
+    if (a->no_continue && a->update == NULL && a->go_to == NULL)
+        return mortise_cli_usage(cli, "--no-continue goes with --update or "
+                                      "--goto");
+    rv = resume_commands(cli, &commands, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_open(cli, NULL, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, a->operands[0], id, &err);
+    if (rv != MORTISE_OK) {
+        json_decref(commands);
+        return mortise_cli_fail(cli, &err);
+    }
+    return mortise_cli_command(cli, id, commands, true);
+}
+
+static const struct mortise_opt resume_opts[] = {
+    MORTISE_OPT_TEXT("update", "JSON", update,
+                     "New state first: JSON or @FILE, an object with\n"
+                     "scratch, artifacts or both"),
+    MORTISE_OPT_FLAG("merge", merge,
+                     "Put it through the reducers instead of replacing"),
+    MORTISE_OPT_TEXT("goto", "NODE", go_to,
+                     "Go on at this node instead of where the run is"),
+    MORTISE_OPT_FLAG("force", force, "Do not pause before that node"),
+    MORTISE_OPT_FLAG("no-continue", no_continue,
+                     "Record the commands and run nothing"),
+    MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
+                     "Go on although plugins have changed"),
+    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_resume = {
+    .name = "resume",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "Go on with a run that was interrupted, paused or has failed",
+    .text =
+        "What is done is not done again: the run goes on from its newest\n"
+        "checkpoint.  What failed is tried again.  Questions that are pending\n"
+        "stay so; everything that can go on without them does.  A run that\n"
+        "has completed is shown, and nothing runs.\n"
+        "\n"
+        "RUN may be the beginning of an id, if no other run begins like it.\n",
+    .opts = resume_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise resume 0197c2 --goto report",
+    .run = resume,
+};

@@ -1,0 +1,263 @@
+/* show.c -- `mortise show` and `mortise history`: a run as it stands, and the
+ * checkpoints that made it so.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+/* ---- show ------------------------------------------------------------------
+ */
+
+static void field(struct mortise_out *o, const char *name, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    mortise_out_style(o, MORTISE_DIM);
+    mortise_out_cell(o, name, 9);
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_word(o, value);
+    mortise_out_puts(o, "\n");
+}
+
+static void print_head(struct mortise_out *o, const json_t *run)
+{
+    const json_t *graph = json_object_get(run, "graph");
+    const char *reason = mortise_cli_text(run, "reason");
+    const char *version = mortise_cli_text(graph, "version");
+
+    field(o, "run", mortise_cli_text(run, "run"));
+    mortise_out_style(o, MORTISE_DIM);
+    mortise_out_cell(o, "graph", 9);
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_word(o, mortise_cli_text(graph, "name"));
+    if (version[0] != '\0')
+        mortise_out_puts(o, " ");
+    mortise_out_word(o, version);
+    mortise_out_puts(o, "\n");
+    field(o, "status", mortise_cli_text(run, "status"));
+    field(o, "reason", reason);
+    field(o, "created", mortise_cli_text(run, "created"));
+    field(o, "updated", mortise_cli_text(run, "updated"));
+}
+
+static void print_error(struct mortise_out *o, const json_t *error)
+{
+    mortise_out_word(o, mortise_cli_text(error, "code"));
+    mortise_out_puts(o, ": ");
+    mortise_out_word(o, mortise_cli_text(error, "message"));
+}
+
+static enum mortise_style style_of(const char *status)
+{
+    return strcmp(status, "done") == 0                ? MORTISE_GOOD
+           : strcmp(status, "failed") == 0            ? MORTISE_BAD
+           : strcmp(status, "awaiting_approval") == 0 ? MORTISE_ASKS
+                                                      : MORTISE_DIM;
+}
+
+static void print_nodes(struct mortise_out *o, const json_t *nodes)
+{
+    size_t i;
+    json_t *node;
+
+    mortise_out_puts(o, "\nnodes\n");
+    json_array_foreach(mortise_json_unconst(nodes), i, node)
+    {
+        const char *status = mortise_cli_text(node, "status");
+        const json_t *error = json_object_get(node, "error");
+
+        mortise_out_puts(o, "  ");
+        mortise_out_style(o, style_of(status));
+        mortise_out_cell(o, status, 18);
+        mortise_out_style(o, MORTISE_PLAIN);
+        mortise_out_cell(o, mortise_cli_text(node, "node"), 20);
+        mortise_out_puts(o, " ");
+        mortise_out_word(o, mortise_cli_text(node, "type"));
+        if (error != NULL) {
+            mortise_out_puts(o, "  ");
+            print_error(o, error);
+        }
+        mortise_out_puts(o, "\n");
+    }
+}
+
+static void print_part(struct mortise_out *o, const json_t *state,
+                       const char *part)
+{
+    const json_t *v = json_object_get(state, part);
+
+    if (v == NULL || (json_is_object(v) && json_object_size(v) == 0))
+        return;
+    mortise_out_printf(o, "\n%s ", part);
+    mortise_out_json(o, v, true);
+}
+
+static void print_run(struct mortise_cli *cli, const json_t *run)
+{
+    struct mortise_out *o = &cli->out;
+    const json_t *error = json_object_get(run, "error");
+    size_t i;
+    json_t *one;
+
+    print_head(o, run);
+    if (json_is_object(error)) {
+        mortise_out_style(o, MORTISE_BAD);
+        mortise_out_cell(o, "error", 9);
+        mortise_out_style(o, MORTISE_PLAIN);
+        print_error(o, error);
+        mortise_out_puts(o, "\n");
+    }
+    print_nodes(o, json_object_get(run, "nodes"));
+    print_part(o, json_object_get(run, "state"), "input");
+    print_part(o, json_object_get(run, "state"), "scratch");
+    print_part(o, json_object_get(run, "state"), "artifacts");
+    if (json_array_size(json_object_get(run, "pending")) > 0)
+        mortise_out_puts(o, "\n");
+    json_array_foreach(json_object_get(run, "pending"), i, one)
+        mortise_cli_print_request(cli, o, mortise_cli_text(run, "run"), one);
+}
+
+/* Ask for something about the run that the command line names. */
+static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
+               struct mortise_err *err)
+{
+    char run[MORTISE_RUN_MAX];
+    int rv = mortise_cli_open(cli, NULL, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, cli->args.operands[0], run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(cli, what, json_pack("{s:s}", "run", run), NULL,
+                              NULL, reply, err);
+    return rv;
+}
+
+static int show(struct mortise_cli *cli)
+{
+    struct mortise_err err;
+    json_t *reply = NULL;
+    int rv = ask(cli, "show", &reply, &err);
+
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    if (cli->args.json)
+        mortise_out_json(&cli->out, reply, true);
+    else
+        print_run(cli, reply);
+    json_decref(reply);
+    return MORTISE_EXIT_OK;
+}
+
+static const struct mortise_opt show_opts[] = {
+    MORTISE_OPT_JSON("As one JSON object, with every node's output"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_show = {
+    .name = "show",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "Show how a run stands: nodes, state, what it waits for",
+    .text = "RUN may be the beginning of an id, if no other run begins like "
+            "it.\n",
+    .opts = show_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise show 0197c2 --json",
+    .run = show,
+};
+
+/* ---- history ---------------------------------------------------------------
+ */
+
+/* "done write (approved by uid:0)" for an entry of a checkpoint. */
+static void print_entry(struct mortise_out *o, const json_t *entry)
+{
+    const char *node = mortise_cli_text(entry, "node");
+    const char *how = mortise_cli_text(entry, "how");
+    const char *actor = mortise_cli_text(entry, "actor");
+    const json_t *error = json_object_get(entry, "error");
+
+    mortise_out_word(o, mortise_cli_text(entry, "entry"));
+    if (node[0] != '\0')
+        mortise_out_puts(o, " ");
+    mortise_out_word(o, node);
+    if (how[0] != '\0' || actor[0] != '\0') {
+        mortise_out_puts(o, " (");
+        mortise_out_word(o, how);
+        mortise_out_puts(o, how[0] != '\0' && actor[0] != '\0' ? " " : "");
+        mortise_out_puts(o, actor[0] != '\0' ? "by " : "");
+        mortise_out_word(o, actor);
+        mortise_out_puts(o, ")");
+    }
+    if (json_is_object(error)) {
+        mortise_out_puts(o, " ");
+        print_error(o, error);
+    }
+}
+
+static void print_checkpoint(struct mortise_out *o, const json_t *cp)
+{
+    const json_t *entries = json_object_get(cp, "entries");
+    size_t i;
+    json_t *entry;
+
+    mortise_out_printf(o, "%5llu  ",
+                       (unsigned long long)mortise_cli_integer(cp, "seq"));
+    mortise_out_cell(o, mortise_cli_text(cp, "time"), 24);
+    mortise_out_puts(o, "  ");
+    mortise_out_cell(o, mortise_cli_text(cp, "phase"), 9);
+    json_array_foreach(mortise_json_unconst(entries), i, entry)
+    {
+        mortise_out_puts(o, i > 0 ? ", " : "  ");
+        print_entry(o, entry);
+    }
+    mortise_out_puts(o, "\n");
+}
+
+static int history(struct mortise_cli *cli)
+{
+    struct mortise_err err;
+    json_t *reply = NULL, *cp;
+    size_t i;
+    int rv = ask(cli, "history", &reply, &err);
+
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    json_array_foreach(json_object_get(reply, "checkpoints"), i, cp)
+    {
+        if (cli->args.json)
+            mortise_out_json(&cli->out, cp, false);
+        else
+            print_checkpoint(&cli->out, cp);
+    }
+    json_decref(reply);
+    return MORTISE_EXIT_OK;
+}
+
+static const struct mortise_opt history_opts[] = {
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_history = {
+    .name = "history",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "List the checkpoints of a run: what was recorded, and when",
+    .text = "A line each: number, time, phase, entries.  A checkpoint is on\n"
+            "disk as a whole or not at all, and never changes.\n",
+    .opts = history_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise history 0197c2",
+    .run = history,
+};

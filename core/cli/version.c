@@ -1,0 +1,32 @@
+/* version.c -- `mortise version`. */
+#include "cli/cli.h"
+
+static int version(struct mortise_cli *cli)
+{
+    json_t *v;
+
+    if (!cli->args.json) {
+        mortise_out_puts(&cli->out, "mortise " MORTISE_VERSION "\n");
+        return MORTISE_EXIT_OK;
+    }
+    v = json_pack("{s:s}", "version", MORTISE_VERSION);
+    if (v == NULL)
+        return MORTISE_EXIT_FAILED;
+    mortise_out_json(&cli->out, v, false);
+    json_decref(v);
+    return MORTISE_EXIT_OK;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_JSON("As a JSON object"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_version = {
+    .name = "version",
+    .operands = "",
+    .summary = "Print the version",
+    .opts = opts,
+    .example = "mortise version",
+    .run = version,
+};
