@@ -1,0 +1,39 @@
+/* child.h -- other programs, as a shell would run them.
+ *
+ * A line is given to `sh -c` in the directory of child_dir(), so redirections
+ * and quoting work; $MORTISE in it is the binary under test. */
+#ifndef TEST_CHILD_H
+#define TEST_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "mortise.h" /* MORTISE_PRINTF */
+
+/* Where lines run from now on; the string is lent. */
+void child_dir(const char *dir);
+/* The absolute path of a file under $MORTISE_BUILD (default: build); static
+ * until the next call. */
+const char *child_build(const char *file);
+
+struct child_result {
+    int code;                        /* exit code, or 128 + signal */
+    char out[1 << 18], err[1 << 16]; /* NUL-terminated; the rest is lost */
+};
+extern struct child_result child; /* of the last child_run() */
+
+/* Run a line to its end (60 s at most, then it is killed). */
+int child_run(const char *fmt, ...) MORTISE_PRINTF(1, 2);
+
+/* Start one that goes on; what it prints goes to the file NAME.out and
+ * NAME.err in the directory.  The shell execs it: the pid is its own. */
+pid_t child_start(const char *name, const char *fmt, ...) MORTISE_PRINTF(2, 3);
+/* Wait until the file contains `text` (20 s at most, then the test fails). */
+void child_await(const char *file, const char *text);
+/* Wait for its end: exit code, or 128 + signal. */
+int child_wait(pid_t pid);
+/* Kill it with SIGKILL and reap it. */
+void child_kill(pid_t pid);
+
+#endif
