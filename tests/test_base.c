@@ -1,5 +1,6 @@
 /* test_base.c -- errors, memory, buffers, hashes, ids, clocks. */
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,18 @@ START_TEST(a_long_message_stays_utf8)
     ck_assert_uint_lt(strlen(err.msg), sizeof err.msg);
     ck_assert_uint_eq((strlen(err.msg) - 1) % 2, 0);
     free(long_one);
+}
+END_TEST
+
+/* What the system said is said in its words. */
+START_TEST(errno_becomes_words_and_a_code)
+{
+    struct mortise_err err;
+
+    ck_assert_int_eq(mortise_syserr(&err, EISDIR, "read %s", "x"), MORTISE_EIO);
+    ck_assert_str_eq(err.msg, "read x: Is a directory");
+    ck_assert_int_eq(mortise_syserr(&err, ENOSPC, "write"), MORTISE_ENOSPC);
+    ck_assert_int_eq(mortise_syserr(NULL, ENOENT, "open"), MORTISE_ENOTFOUND);
 }
 END_TEST
 
@@ -206,6 +219,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, doing_prefixes_and_keeps_the_code);
     tcase_add_test(tc, a_long_message_stays_utf8);
+    tcase_add_test(tc, errno_becomes_words_and_a_code);
     tcase_add_test(tc, every_result_has_a_name);
     tcase_add_test(tc, records_round_trip_and_never_overrun);
     tcase_add_test(tc, a_buffer_survives_oom);

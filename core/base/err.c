@@ -128,7 +128,7 @@ static int code_of(int errnum)
 int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
 {
     int code = code_of(errnum);
-    char words[256];
+    char room[256];
     va_list ap;
     size_t n;
 
@@ -137,10 +137,9 @@ int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
     va_start(ap, fmt);
     mortise_vfail(err, code, fmt, ap);
     va_end(ap);
-    if (strerror_r(errnum, words, sizeof words) != 0)
-        snprintf(words, sizeof words, "error %d", errnum);
     n = strlen(err->msg);
-    snprintf(err->msg + n, sizeof err->msg - n, ": %s", words);
+    snprintf(err->msg + n, sizeof err->msg - n, ": %s",
+             strerror_r(errnum, room, sizeof room)); /* GNU's */
     mend_tail(err->msg, sizeof err->msg);
     return code;
 }

@@ -138,7 +138,7 @@ static int get_json(json_t **out, struct mortise_reader *r,
     const char *p = mortise_read_blob(r, &n);
 
     *out = NULL;
-    return n == 0 ? MORTISE_OK : mortise_json_parse(out, p, n, err);
+    return n == 0 ? MORTISE_OK : mortise_json_read(out, p, n, err);
 }
 
 static int get_str(const char **out, struct mortise_reader *r,

@@ -35,8 +35,8 @@ void mortise_actions_init(struct mortise_actions *a,
     *a = (struct mortise_actions){.mem = mem};
 }
 
-static void commit_finish(struct mortise_run_commit *c,
-                          const struct mortise_mem *mem)
+void mortise_run_commit_finish(struct mortise_run_commit *c,
+                               const struct mortise_mem *mem)
 {
     for (size_t i = 0; i < c->n_opens; i++)
         json_decref(c->opens[i].payload);
@@ -50,7 +50,7 @@ void mortise_actions_clear(struct mortise_actions *a)
     for (size_t i = 0; i < a->n; i++) {
         switch (a->list[i].kind) {
         case MORTISE_ACT_COMMIT:
-            commit_finish(&a->list[i].u.commit, a->mem);
+            mortise_run_commit_finish(&a->list[i].u.commit, a->mem);
             break;
         case MORTISE_ACT_CALL:
             json_decref(a->list[i].u.call.body);
@@ -787,6 +787,11 @@ const char *mortise_run_reason(const struct mortise_run *r)
 uint64_t mortise_run_seq(const struct mortise_run *r)
 {
     return r->seq;
+}
+
+uint64_t mortise_run_created_ms(const struct mortise_run *r)
+{
+    return r->created_ms;
 }
 
 bool mortise_run_is_finished(const struct mortise_run *r)

@@ -166,6 +166,10 @@ struct mortise_actions {
     size_t n, cap;
 };
 
+/* Give up what a commit owns: for who took one out of its action. */
+void mortise_run_commit_finish(struct mortise_run_commit *c,
+                               const struct mortise_mem *mem);
+
 void mortise_actions_init(struct mortise_actions *a,
                           const struct mortise_mem *mem);
 void mortise_actions_clear(struct mortise_actions *a); /* keeps the room */
@@ -216,6 +220,7 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
 int mortise_run_status(const struct mortise_run *r);
 const char *mortise_run_reason(const struct mortise_run *r); /* static */
 uint64_t mortise_run_seq(const struct mortise_run *r);
+uint64_t mortise_run_created_ms(const struct mortise_run *r);
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no command under way) and
  * nothing will happen without a command or a deadline. */
