@@ -63,6 +63,7 @@ FAULT_OBJ := $(if $(findstring MORTISE_FAULTS,$(VARIANT)),\
                   $(B)/tests/lib/fault.o)
 
 comma := ,
+AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
@@ -152,16 +153,18 @@ all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml
 # ---- checking -----------------------------------------------------------
 
 ONLY ?=
+SKIP ?=
 TESTS := $(if $(ONLY),$(ONLY:%=$(B)/tests/test_%),\
            $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c)))
+TESTS := $(filter-out $(SKIP:%=$(B)/tests/test_%),$(TESTS))
 # Those whose calls of plugins must survive the wire encoding, too.
 ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := cli docs kill
-
-AGAIN := $(MAKE) --no-print-directory
+# What is preloaded into other programs does not go with the sanitizers'.
+PRELOADS := kill
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
@@ -196,10 +199,11 @@ SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
 asan:
-	$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) unit
+	$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
+	    SKIP="$(PRELOADS)" unit
 
 tsan:
-	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) unit
+	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS)" unit
 
 valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
