@@ -211,7 +211,7 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
         .id = s->id,
         .status = s->status,
         .violation = s->violation && !failed,
-        .has_output = s->has_output && s->output.p != NULL,
+        .has_output = s->has_output && !failed,
         .message = failed || s->violation ? s->words.message : "",
         .error_class = "",
         .error_code = failed ? s->words.code : "",

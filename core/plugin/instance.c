@@ -319,8 +319,10 @@ int mortise_instance_call(struct mortise_instance *i,
     s->held = held; /* nobody else looks before the call has ended */
     fill_request(&s->request, &msg);
     ret = enter(i, &msg, &s->request);
+    /* Without memory the words are lost, but what it returned is not: a call
+     * that is pending must not end here. */
     if (mortise_host_carry(&ret, &held, i->mem, NULL) != MORTISE_OK)
-        ret = (struct mortise_wire){.status = MORTISE_S_NOMEM};
+        ret.message = zstr("memory ran out for the reason");
     returned(i, s, &ret);
     mortise_wire_release(&held);
     return MORTISE_OK;

@@ -45,8 +45,9 @@ struct mortise_call_done {
     uint64_t id;
     int32_t status;     /* mortise_status: 0 ok, < 0 error */
     bool violation;     /* CHECK */
-    bool has_output;    /* something was emitted as "output" */
-    const char *output; /* JSON text of what was emitted */
+    bool has_output;    /* something was emitted as "output", status is 0 */
+    const char *output; /* what was emitted, with a NUL behind; the engine
+                           judges whether it is JSON */
     size_t output_size;
     const char *message;     /* error, or the verdict's reason; "" if none */
     const char *error_class; /* transient, permanent, timeout, cancelled */
