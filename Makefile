@@ -10,6 +10,7 @@
 #   make valgrind   ... under valgrind's memcheck
 #   make mutants    prove the kill harness: three broken builds must turn red
 #   make bench      the table of ratios (tests/bench/)
+#   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang)
 #   make headers    each SDK header alone, as C11 and as C++11
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
@@ -67,7 +68,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check unit programs demo bench asan tsan valgrind mutants headers format \
+.PHONY: all check unit programs demo bench asan tsan valgrind mutants fuzz headers format \
         lint docs install clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -98,10 +99,16 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 
 $(B)/tests/test_cli $(B)/tests/test_cli_parts: $(B)/libcli.a
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
-$(B)/tests/%: $(B)/tests/%.o $(LIB_OBJ) $(B)/libmortise.a
+# What tests share; an archive, so that a test needs only the layers below it.
+$(B)/tests/lib.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
-	    $(filter %/libcli.a,$^) $(B)/libmortise.a $(DEP_LIBS) $(CHECK_LIBS)
+	    $(filter %/libcli.a,$^) $(B)/tests/lib.a $(B)/libmortise.a \
+	    $(DEP_LIBS) $(CHECK_LIBS)
 
 # ---- bundled plugins ---------------------------------------------------
 #
@@ -202,6 +209,7 @@ asan:
 	$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
 
+tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp
 tsan:
 	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS)" unit
 
@@ -216,6 +224,22 @@ headers: $(B)/deps.mk
 	    $(CC) -std=c11 $(WARN) -Werror -Isdk -fsyntax-only -x c $$h && \
 	    $(CXX) -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
 	        -Werror -Isdk -fsyntax-only -x c++ $$h || exit 1; \
+	done
+
+# Each entry point for FUZZ_SECONDS; what it finds is kept in its corpus.
+FUZZ_SECONDS ?= 30
+FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
+fuzz:
+	$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
+	    -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined" \
+	    $(B)/fuzz/libmortise.a
+	$(Q)for f in $(basename $(notdir $(wildcard tests/fuzz/*.c))); do \
+	    mkdir -p $(B)/fuzz/corpus/$$f && \
+	    clang $(OURS) $(TEST_INC) $(DEP_CFLAGS) $(FUZZ_FLAGS) \
+	        -fsanitize=fuzzer,address,undefined -o $(B)/fuzz/$$f \
+	        tests/fuzz/$$f.c $(B)/fuzz/libmortise.a $(DEP_LIBS) && \
+	    $(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+	        -print_final_stats=0 $(B)/fuzz/corpus/$$f || exit 1; \
 	done
 
 mutants:
