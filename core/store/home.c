@@ -147,10 +147,12 @@ int mortise_home_make_db(int dir, struct mortise_err *err)
 
 int mortise_home_sync(int dir, struct mortise_err *err)
 {
-    static const char *const names[] = {"db", ".", ".."};
-    int rv = MORTISE_OK;
+    int rv = sync_dir(dir, ".", err);
 
-    for (int i = 0; i < 3 && rv == MORTISE_OK; i++)
-        rv = sync_dir(dir, names[i], err);
-    return rv;
+    return rv != MORTISE_OK ? rv : sync_dir(dir, "..", err);
+}
+
+int mortise_home_sync_db(const char *db_path, struct mortise_err *err)
+{
+    return sync_dir(AT_FDCWD, db_path, err);
 }

@@ -17,7 +17,9 @@ int mortise_home_write_stamp(int dir, struct mortise_err *err);
 
 /* Make STORE/db (0700) if missing; durable with the next sync of it. */
 int mortise_home_make_db(int dir, struct mortise_err *err);
-/* Make the names in STORE/db, in STORE and beside STORE durable. */
+/* Make the names in STORE and beside STORE durable. */
 int mortise_home_sync(int dir, struct mortise_err *err);
+/* Make the names in STORE/db, by its path, durable. */
+int mortise_home_sync_db(const char *db_path, struct mortise_err *err);
 
 #endif

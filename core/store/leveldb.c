@@ -19,7 +19,12 @@
  *   (5) The epoch is one more than that of the last batch ever written, which
  *       c/n records.  So it grows with each opening that commits, durably with
  *       its very first batch, and an opening that only reads writes no record.
- *   (6) A store of a newer format is refused untouched (home.c); one that
+ *   (6) What an open store shows is durable.  LevelDB, when it opens, writes
+ *       what it found in its log to a table, and renames CURRENT to a manifest
+ *       that names it; but it leaves that rename to the next sync, while the
+ *       log's tail may never have been synced, and a power cut would bring the
+ *       old CURRENT and the shorter log back.  So we sync the directory.
+ *   (7) A store of a newer format is refused untouched (home.c); one that
  *       somebody else holds, too, by the name of its process (hold.c).
  *
  * LevelDB's error strings end in mortise_ldb_taken().  LevelDB is C++ and
@@ -329,6 +334,8 @@ static int open_db(struct mortise_store *s, bool create,
                     : rv;
     }
     rv = verify(s, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_home_sync_db(s->db_path, err);
     if (rv == MORTISE_OK) {
         atomic_store(&s->dead, false);
         return MORTISE_OK;

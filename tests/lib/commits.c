@@ -2,6 +2,7 @@
 #include "commits.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,8 +31,8 @@ void made_entries(char *out, const char *run, uint64_t seq, size_t n)
 
     snprintf(text, sizeof text, "<%.32s %llu>", run, (unsigned long long)seq);
     len = strlen(text);
-    for (size_t i = 0; i < n; i++)
-        out[i] = text[i % len];
+    for (size_t i = 0; i < n; i += len)
+        memcpy(out + i, text, len < n - i ? len : n - i);
 }
 
 bool made_is_pending(uint64_t seq)
@@ -68,7 +69,7 @@ void make_commit(struct made_commit *m, const char *tenant, const char *run,
     struct mortise_head *head = &m->c.head;
 
     assert(entries <= MADE_ENTRIES);
-    memset(m, 0, sizeof *m);
+    memset(m, 0, offsetof(struct made_commit, entries));
     made_entries(m->entries, run, seq, entries);
     m->c.tenant = tenant;
     m->c.run = run;
