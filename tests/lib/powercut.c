@@ -38,15 +38,17 @@
  *     POWERCUT_JOURNALED=dir:dir
  *     POWERCUT_FAIL=kind:n:error:once|always   see below
  *     POWERCUT_KILL=n           SIGKILL at the n-th watched call, before it
+ *     POWERCUT_SLOW=ms          a sync of a journaled directory's file takes
+ *                               so long, while other threads go on
  *     POWERCUT_COUNT=path       append "n kind path" for each watched call
  *     POWERCUT_RENAME_LOG=path  append "rename OLD NEW" before each rename;
  *                               apply appends "undone NEW" for what it undid
  *                               and for a rename that never happened
  *
- * Kinds are open, write, sync (also spelt fsync and fdatasync), rename, link,
- * unlink, truncate, mkdir, close, any.  Errors are EIO, ENOSPC, EMFILE, EACCES,
- * EROFS, and for write `short`: half is written, and the next write finds the
- * disk full.  Opening to read is watched too.
+ * Kinds are open, read, write, sync (also spelt fsync and fdatasync), rename,
+ * link, unlink, truncate, mkdir, close, any.  Errors are EIO, ENOSPC, EMFILE,
+ * EACCES, EROFS, and for write `short`: half is written, and the next write
+ * finds the disk full.  Opening to read is watched too.
  *
  * Below us are raw system calls, not the next library's functions: there is
  * nothing to look up before the first call, and nothing that comes back to us.
@@ -90,6 +92,7 @@ enum {
 
 enum kind {
     K_OPEN,
+    K_READ,
     K_WRITE,
     K_SYNC,
     K_RENAME,
@@ -102,8 +105,8 @@ enum kind {
 };
 
 static const char *const kind_names[] = {
-    "open",   "write",    "sync",  "rename", "link",
-    "unlink", "truncate", "mkdir", "close",  "any"};
+    "open",   "read",     "write", "sync",  "rename", "link",
+    "unlink", "truncate", "mkdir", "close", "any"};
 
 /* ---- the books --------------------------------------------------------- */
 
@@ -144,6 +147,7 @@ static atomic_uchar watched_fd[MAX_FDS];
 
 /* Of this process, under the lock of the books. */
 static unsigned long calls, kill_at;
+static useconds_t slow_us;
 static char count_path[MAX_PATH];
 static struct {
     bool armed, always, is_short;
@@ -443,12 +447,16 @@ static void note_sync(int fd)
 
 /* ---- counting, failing, dying ------------------------------------------ */
 
-static void trace(enum kind kind, const char *path)
+static void trace(enum kind kind, int fd, const char *path)
 {
-    char line[MAX_PATH + 64];
+    char line[MAX_PATH + 64], of_fd[MAX_PATH];
 
     if (count_path[0] == '\0')
         return;
+    if (path == NULL) {
+        path_of_fd(of_fd, fd);
+        path = of_fd;
+    }
     snprintf(line, sizeof line, "%lu %s %s\n", calls, kind_names[kind], path);
     append(count_path, line);
 }
@@ -472,15 +480,15 @@ static int fault_of(enum kind kind, bool *half)
     return 0;
 }
 
-/* A watched call is about to happen.  With the lock held: an errno that it
- * shall fail with, or 0. */
-static int enter(enum kind kind, const char *path, bool *half)
+/* A watched call is about to happen, on a path or (NULL) a descriptor.  With
+ * the lock held: an errno that it shall fail with, or 0. */
+static int enter(enum kind kind, int fd, const char *path, bool *half)
 {
     bool ignored = false;
 
     calls++;
     books->calls++;
-    trace(kind, path);
+    trace(kind, fd, path);
     if (calls == kill_at)
         for (;;)
             kill(getpid(), SIGKILL);
@@ -525,7 +533,7 @@ static int watched_open(int dir, const char *path, int flags, mode_t mode,
     int fd, e;
 
     lock_books();
-    e = enter(K_OPEN, full, NULL);
+    e = enter(K_OPEN, -1, full, NULL);
     if (e != 0)
         return leave(-1, e);
     made = (flags & O_CREAT) != 0 && lstat(full, &st) != 0;
@@ -623,25 +631,60 @@ SHOWN int __openat64_2(int dir, const char *path, int flags)
     return any_open(dir, path, flags, 0);
 }
 
-/* May this write happen?  *n becomes less for a short one. */
-static int before_write(int fd, size_t *n)
+/* May this read or write happen?  *n becomes less for a short one. */
+static int before_io(enum kind kind, int fd, size_t *n)
 {
     bool half = false;
     int e;
 
     lock_books();
-    e = enter(K_WRITE, "", &half);
+    e = enter(kind, fd, NULL, &half);
     unlock_books();
     if (half && *n > 1)
         *n /= 2;
-    (void)fd;
     return e;
+}
+
+SHOWN ssize_t read(int fd, void *p, size_t n)
+{
+    if (fd_is_watched(fd)) {
+        int e = before_io(K_READ, fd, &n);
+
+        if (e != 0) {
+            errno = e;
+            return -1;
+        }
+    }
+    return (ssize_t)syscall(SYS_read, fd, p, n);
+}
+
+static ssize_t any_pread(int fd, void *p, size_t n, off_t at)
+{
+    if (fd_is_watched(fd)) {
+        int e = before_io(K_READ, fd, &n);
+
+        if (e != 0) {
+            errno = e;
+            return -1;
+        }
+    }
+    return (ssize_t)syscall(SYS_pread64, fd, p, n, at);
+}
+
+SHOWN ssize_t pread(int fd, void *p, size_t n, off_t at)
+{
+    return any_pread(fd, p, n, at);
+}
+
+SHOWN ssize_t pread64(int fd, void *p, size_t n, off64_t at)
+{
+    return any_pread(fd, p, n, at);
 }
 
 SHOWN ssize_t write(int fd, const void *p, size_t n)
 {
     if (fd_is_watched(fd)) {
-        int e = before_write(fd, &n);
+        int e = before_io(K_WRITE, fd, &n);
 
         if (e != 0) {
             errno = e;
@@ -654,7 +697,7 @@ SHOWN ssize_t write(int fd, const void *p, size_t n)
 static ssize_t any_pwrite(int fd, const void *p, size_t n, off_t at)
 {
     if (fd_is_watched(fd)) {
-        int e = before_write(fd, &n);
+        int e = before_io(K_WRITE, fd, &n);
 
         if (e != 0) {
             errno = e;
@@ -678,7 +721,7 @@ SHOWN ssize_t writev(int fd, const struct iovec *iov, int n)
 {
     if (fd_is_watched(fd)) {
         size_t all = 2, wanted = all;
-        int e = before_write(fd, &all);
+        int e = before_io(K_WRITE, fd, &all);
 
         if (e != 0) {
             errno = e;
@@ -691,6 +734,22 @@ SHOWN ssize_t writev(int fd, const struct iovec *iov, int n)
     return (ssize_t)syscall(SYS_writev, fd, iov, n);
 }
 
+/* Let a slow disk be slow.  Who dies meanwhile had not synced. */
+static void take_time(int fd)
+{
+    const struct file *f;
+    struct stat st;
+
+    if (slow_us == 0 || fstat(fd, &st) != 0)
+        return;
+    f = find_file(&st);
+    if (f == NULL || f->group < 0)
+        return;
+    unlock_books();
+    usleep(slow_us);
+    lock_books();
+}
+
 static int any_sync(int fd, long number)
 {
     int e;
@@ -698,9 +757,10 @@ static int any_sync(int fd, long number)
     if (!fd_is_watched(fd))
         return (int)syscall(number, fd);
     lock_books();
-    e = enter(K_SYNC, "", NULL);
+    e = enter(K_SYNC, fd, NULL, NULL);
     if (e != 0)
         return leave(-1, e);
+    take_time(fd);
     note_sync(fd);
     return leave(0, 0);
 }
@@ -726,7 +786,7 @@ static int any_rename(int from, const char *old, int to, const char *new,
         !resolve(full_old, from, old))
         return sys_rename(from, old, to, new, flags);
     lock_books();
-    e = enter(K_RENAME, full_new, NULL);
+    e = enter(K_RENAME, -1, full_new, NULL);
     if (e != 0)
         return leave(-1, e);
     op = note_op(OP_RENAME, full_new, full_old);
@@ -770,7 +830,7 @@ static int any_link(int from, const char *old, int to, const char *new,
     if (!atomic_load(&watching) || !is_watched(full, to, new))
         return sys_link(from, old, to, new, flags);
     lock_books();
-    e = enter(K_LINK, full, NULL);
+    e = enter(K_LINK, -1, full, NULL);
     if (e != 0)
         return leave(-1, e);
     op = note_op(OP_CREATE, full, NULL);
@@ -800,7 +860,7 @@ static int any_unlink(int dir, const char *path, int flags)
     if (!atomic_load(&watching) || flags != 0 || !is_watched(full, dir, path))
         return sys_unlink(dir, path, flags);
     lock_books();
-    e = enter(K_UNLINK, full, NULL);
+    e = enter(K_UNLINK, -1, full, NULL);
     if (e != 0)
         return leave(-1, e);
     op = note_op(OP_UNLINK, full, NULL);
@@ -831,7 +891,7 @@ static int any_mkdir(int dir, const char *path, mode_t mode)
     if (!atomic_load(&watching) || !is_watched(full, dir, path))
         return (int)syscall(SYS_mkdirat, dir, path, mode);
     lock_books();
-    e = enter(K_MKDIR, full, NULL);
+    e = enter(K_MKDIR, -1, full, NULL);
     if (e != 0)
         return leave(-1, e);
     if (lstat(full, &st) == 0)
@@ -863,7 +923,7 @@ static int any_ftruncate(int fd, off_t size)
     if (!fd_is_watched(fd))
         return (int)syscall(SYS_ftruncate, fd, size);
     lock_books();
-    e = enter(K_TRUNCATE, "", NULL);
+    e = enter(K_TRUNCATE, fd, NULL, NULL);
     if (e != 0)
         return leave(-1, e);
     rv = (int)syscall(SYS_ftruncate, fd, size);
@@ -890,7 +950,7 @@ SHOWN int close(int fd)
         int e;
 
         lock_books();
-        e = enter(K_CLOSE, "", NULL);
+        e = enter(K_CLOSE, fd, NULL, NULL);
         unlock_books();
         watch_fd(fd, false);
         sys_close(fd); /* the descriptor is gone even where close() fails */
@@ -982,6 +1042,9 @@ static void join_books(const char *state)
 void powercut_begin(const char *state, const char *roots, const char *journaled,
                     const char *rename_log)
 {
+    const char *count = getenv("POWERCUT_COUNT");
+
+    copy_path(count_path, count != NULL ? count : "");
     if (!resolve(state_path, AT_FDCWD, state))
         die(state);
     books = map_books(state_path, O_CREAT | O_EXCL);
@@ -1070,16 +1133,17 @@ __attribute__((constructor)) static void begin_from_environment(void)
 {
     const char *state = getenv("POWERCUT_STATE");
     const char *kill_env = getenv("POWERCUT_KILL");
-    const char *count = getenv("POWERCUT_COUNT");
+    const char *slow = getenv("POWERCUT_SLOW");
 
     if (state == NULL)
         return;
-    copy_path(count_path, count != NULL ? count : "");
     powercut_begin(state, getenv("POWERCUT_ROOTS"),
                    getenv("POWERCUT_JOURNALED"), getenv("POWERCUT_RENAME_LOG"));
     powercut_fail(getenv("POWERCUT_FAIL"));
     if (kill_env != NULL)
         powercut_kill_at(strtoul(kill_env, NULL, 10));
+    if (slow != NULL)
+        slow_us = (useconds_t)strtoul(slow, NULL, 10) * 1000;
 }
 
 /* ---- the cut ----------------------------------------------------------- */
@@ -1242,16 +1306,37 @@ int powercut_apply(const char *state, int keep)
     return 0;
 }
 
+/* Log the renames that were begun and never happened; once. */
+static void note_begun(struct books *b)
+{
+    for (uint32_t i = 0; i < b->n_ops; i++) {
+        struct op *op = &b->ops[i];
+
+        if (op->durable != 0 || op->kind != OP_RENAME || !is_where_it_was(op))
+            continue;
+        op->durable = 1;
+        log_undone(b, op);
+    }
+}
+
+int powercut_died(const char *state)
+{
+    struct books *b = map_books(state, 0);
+
+    if (b == NULL)
+        return -1;
+    note_begun(b);
+    munmap(b, sizeof *b);
+    return 0;
+}
+
 int powercut_settle(const char *state)
 {
     struct books *b = map_books(state, 0);
 
     if (b == NULL)
         return -1;
-    for (uint32_t i = 0; i < b->n_ops; i++)
-        if (b->ops[i].durable == 0 && b->ops[i].kind == OP_RENAME &&
-            is_where_it_was(&b->ops[i]))
-            log_undone(b, &b->ops[i]);
+    note_begun(b);
     remove_books(state, b);
     return 0;
 }

@@ -30,7 +30,10 @@ unsigned long powercut_calls(void);
  * victims are dead.  0, or -1 with errno. */
 int powercut_apply(const char *state, int keep);
 /* Instead of a cut, when only the process died: note in the rename log which
- * rename was begun and never happened, and remove the books. */
+ * rename was begun and never happened.  The books stay, as the page cache
+ * does: a cut in somebody else's time takes what this one did not sync. */
+int powercut_died(const char *state);
+/* The same, and remove the books: what is there is there. */
 int powercut_settle(const char *state);
 
 #endif
