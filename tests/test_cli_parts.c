@@ -97,8 +97,10 @@ START_TEST(cells_count_columns)
 {
     mortise_out_cell(&out, "\xC3\xA4", 3);
     mortise_out_cell(&out, "long", 2);
+    mortise_out_cell(&out, "\xE4\xBD\xA0", 3); /* two columns wide */
+    mortise_out_cell(&out, "e\xCC\x81", 2);    /* an accent over the e */
     mortise_out_puts(&out, "|");
-    ck_assert_str_eq(printed(), "\xC3\xA4  long|");
+    ck_assert_str_eq(printed(), "\xC3\xA4  long\xE4\xBD\xA0 e\xCC\x81 |");
 }
 END_TEST
 

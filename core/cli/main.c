@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -227,8 +226,7 @@ int main(int argc, char **argv)
     struct mortise_cli cli = {.mem = &mortise_heap};
 
     keep_standard_descriptors();
-    signal(SIGPIPE, SIG_IGN);       /* write() says EPIPE instead */
-    setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth(); numbers stay C's */
+    signal(SIGPIPE, SIG_IGN); /* write() says EPIPE instead */
     cli.program = argc > 0 ? argv[0] : "mortise";
     mortise_out_init(&cli.out, STDOUT_FILENO, cli.mem);
     mortise_out_init(&cli.err, STDERR_FILENO, cli.mem);

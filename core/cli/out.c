@@ -22,7 +22,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <wchar.h>
 
 #include "base/utf8.h"
 #include "json/value.h"
@@ -139,17 +138,46 @@ static size_t next_shown(const char *s, size_t n, char shown[ESCAPED])
     return taken != 0 ? taken : 1;
 }
 
+struct range {
+    uint32_t first, last;
+};
+
+static bool is_in(const struct range *r, size_t n, uint32_t cp)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cp >= r[i].first && cp <= r[i].last)
+            return true;
+    return false;
+}
+
+/* Columns of a code point, nearly as Markus Kuhn's wcwidth() has it.  The
+ * libc's depends on a locale, and the engine that calls us works in C's. */
+static size_t width_of(uint32_t cp)
+{
+    static const struct range none[] = {
+        {0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},
+        {0x64B, 0x65F},   {0x200B, 0x200D}, {0x20D0, 0x20FF},
+        {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0xFEFF, 0xFEFF}};
+    static const struct range two[] = {
+        {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
+        {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+        {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
+        {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
+
+    if (is_in(none, sizeof none / sizeof none[0], cp))
+        return 0;
+    return is_in(two, sizeof two / sizeof two[0], cp) ? 2 : 1;
+}
+
 /* Columns of one shown character, or of an escape. */
 static size_t columns_of(const char *shown)
 {
     uint32_t cp;
     size_t n = strlen(shown);
-    int width;
 
     if (mortise_utf8_decode(shown, shown + n, &cp) != n)
         return n; /* an escape is ASCII */
-    width = wcwidth((wchar_t)cp);
-    return width >= 0 ? (size_t)width : 1;
+    return width_of(cp);
 }
 
 /* All of s, made safe; returns its columns. */
