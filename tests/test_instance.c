@@ -1,0 +1,784 @@
+/* test_instance.c -- calls into a plugin that the test itself plays, so that it
+ * may be called, finished and given up at any moment.
+ *
+ * tests/test_plugins.c has the same promises with real plugins. */
+#include <check.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include <mortise/plugin.h>
+
+#include "base/clock.h"
+#include "lib/shelf.h"
+#include "lib/witness.h"
+#include "plugin/instance.h"
+
+/* ---- the plugin ------------------------------------------------------------
+ */
+
+struct mortise_inst {
+    int unused;
+};
+
+static mortise_host *host;
+static const mortise_host_api *api;
+static struct mortise_inst self;
+static mortise_status (*on_execute)(const mortise_request *);
+static atomic_int cancels;
+static mortise_call last_call;
+static const mortise_request *last_request;
+
+static mortise_str str(const char *s)
+{
+    return (mortise_str){s, strlen(s)};
+}
+
+static mortise_status p_create(mortise_host *h, const mortise_host_api *a,
+                               mortise_str config, mortise_inst **out)
+{
+    ck_assert_uint_eq(config.n, 2);
+    ck_assert_uint_eq(a->size, sizeof *a);
+    host = h;
+    api = a;
+    *out = &self;
+    return MORTISE_S_OK;
+}
+
+static mortise_status p_execute(mortise_inst *i, const mortise_request *r)
+{
+    ck_assert_ptr_eq(i, &self);
+    ck_assert_uint_eq(r->size, sizeof *r);
+    return on_execute(r);
+}
+
+static mortise_status p_check(mortise_inst *i, uint32_t stage,
+                              const mortise_request *r, mortise_verdict *v)
+{
+    (void)i;
+    (void)stage;
+    v->violation = r->body.n > 4;
+    v->reason = str("too long");
+    return on_execute != NULL ? on_execute(r) : MORTISE_S_OK;
+}
+
+static const mortise_executor executor = {sizeof executor, 0, p_execute,
+                                          p_execute};
+static const mortise_guardrail guardrail = {sizeof guardrail, 0, p_check};
+
+static const void *p_interface(mortise_inst *i, const char *id)
+{
+    (void)i;
+    return strcmp(id, MORTISE_EXECUTOR_1) == 0 ? (const void *)&executor
+                                               : &guardrail;
+}
+
+static void p_cancel(mortise_inst *i, mortise_call call)
+{
+    (void)i;
+    (void)call;
+    atomic_fetch_add(&cancels, 1);
+}
+
+static mortise_status p_quiesce(mortise_inst *i, uint64_t deadline)
+{
+    (void)i;
+    (void)deadline;
+    return MORTISE_S_OK;
+}
+
+static void p_destroy(mortise_inst *i)
+{
+    (void)i;
+}
+
+static const mortise_plugin plugin = {sizeof plugin, 0,         "test",
+                                      "1",           p_create,  p_interface,
+                                      p_cancel,      p_quiesce, p_destroy};
+
+/* ---- the instance -----------------------------------------------------------
+ */
+
+static struct mortise_manifest manifest;
+static struct mortise_manifest_op ops[1];
+static const char *const methods[] = {"state.get/1"};
+static struct mortise_instance *inst;
+static struct witness *seen;
+static struct mortise_err err;
+
+static void setup(void)
+{
+    shelf_begin();
+    seen = witness_new();
+    ops[0] = (struct mortise_manifest_op){.name = "run", .reconcile = true};
+    manifest = (struct mortise_manifest){.name = "test",
+                                         .ops = ops,
+                                         .n_ops = 1,
+                                         .methods = methods,
+                                         .n_methods = 1};
+    on_execute = NULL;
+    atomic_store(&cancels, 0);
+}
+
+static void open_as(enum mortise_threading threading)
+{
+    struct mortise_instance_ops o = witness_ops(seen);
+    bool leaked;
+
+    manifest.executor = manifest.guardrail =
+        (struct mortise_provides){.present = true, .threading = threading};
+    ck_assert_int_eq(mortise_instance_open(&inst, &test_mem, &plugin, &manifest,
+                                           &o, "{}", 2, &leaked, &err),
+                     MORTISE_OK);
+}
+
+static void close_it(void)
+{
+    if (inst != NULL)
+        ck_assert(mortise_instance_close(inst, 5000));
+    inst = NULL;
+}
+
+static void teardown(void)
+{
+    close_it();
+    witness_free(seen);
+    shelf_nothing_left();
+}
+
+static int call(uint64_t id, enum mortise_call_kind kind, const char *body)
+{
+    struct mortise_call c = {.kind = kind,
+                             .id = id,
+                             .attempt = 2,
+                             .visit = 3,
+                             .stage = MORTISE_STAGE_NODE,
+                             .deadline_ns = 99,
+                             .operation =
+                                 kind == MORTISE_CALL_CHECK ? "" : "run",
+                             .body = body,
+                             .body_size = strlen(body),
+                             .run_id = "r",
+                             .node_path = "n",
+                             .idempotency_key = "k"};
+
+    return mortise_instance_call(inst, &c, &err);
+}
+
+static bool is(mortise_str s, const char *text)
+{
+    return s.n == strlen(text) && memcmp(s.p, text, (size_t)s.n) == 0;
+}
+
+/* ---- requests
+ * ----------------------------------------------------------------- */
+
+static mortise_status look(const mortise_request *r)
+{
+    ck_assert(is(r->operation, "run") && is(r->body, "{\"a\":1}"));
+    ck_assert(is(r->run_id, "r") && is(r->node_path, "n"));
+    ck_assert(is(r->idempotency_key, "k") && is(r->trace_parent, ""));
+    ck_assert_uint_eq(r->attempt, 2);
+    ck_assert_uint_eq(r->visit, 3);
+    ck_assert_uint_eq(r->deadline_ns, 99);
+    last_call = r->call;
+    return MORTISE_S_OK;
+}
+
+/* The plugin sees what it is called with, whatever its threading; and a handle
+ * that is no pointer, not the owner's id, and never the same twice. */
+START_TEST(a_request_arrives)
+{
+    mortise_call first;
+
+    open_as((enum mortise_threading)_i);
+    on_execute = look;
+    ck_assert_int_eq(call(1000, MORTISE_CALL_EXECUTE, "{\"a\":1}"), 0);
+    first = last_call;
+    ck_assert_uint_ne(first, 0);
+    ck_assert_int_eq(call(1001, MORTISE_CALL_RECONCILE, "{\"a\":1}"), 0);
+    ck_assert_uint_ne(last_call, first);
+    ck_assert_uint_eq(seen->n_dones, 2);
+}
+END_TEST
+
+/* What cannot be called is refused, and `done` is not told. */
+START_TEST(what_is_not_there_is_refused)
+{
+    struct mortise_call c = {.kind = MORTISE_CALL_EXECUTE,
+                             .id = 1,
+                             .operation = "walk",
+                             .body = "",
+                             .run_id = "",
+                             .node_path = "",
+                             .idempotency_key = ""};
+
+    open_as(MORTISE_THREAD_INLINE);
+    ck_assert_int_eq(mortise_instance_call(inst, &c, &err), MORTISE_ENOTFOUND);
+    ops[0].reconcile = false;
+    ck_assert_int_eq(call(2, MORTISE_CALL_RECONCILE, "1"), MORTISE_EINVAL);
+    manifest.guardrail.present = false;
+    ck_assert_int_eq(call(3, MORTISE_CALL_CHECK, "1"), MORTISE_EINVAL);
+    ck_assert_uint_eq(seen->n_dones, 0);
+    ck_assert(!mortise_instance_cancel(inst, 1));
+    ck_assert(!mortise_instance_abandon(inst, 1));
+}
+END_TEST
+
+/* ---- pending
+ * ------------------------------------------------------------------- */
+
+static mortise_status pend(const mortise_request *r)
+{
+    last_call = r->call;
+    last_request = r;
+    return MORTISE_S_PENDING;
+}
+
+/* What a pending call was lent is whole until it finishes, though the caller's
+ * own is long gone; abandoned or not. */
+START_TEST(a_pending_request_stays)
+{
+    char *body = strdup("{\"large\":\"enough\"}");
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    ck_assert_int_eq(call(1, MORTISE_CALL_EXECUTE, body), 0);
+    memset(body, 'x', strlen(body));
+    free(body);
+    if (_i == 1)
+        ck_assert(mortise_instance_abandon(inst, 1));
+    ck_assert(is(last_request->body, "{\"large\":\"enough\"}"));
+    ck_assert(is(last_request->run_id, "r"));
+    ck_assert_int_eq(api->cancelled(host, last_call), _i);
+    ck_assert_int_eq(api->finish(host, last_call, 0, str(""), str("")),
+                     _i == 1 ? MORTISE_S_STALE : MORTISE_S_OK);
+    ck_assert_uint_eq(seen->n_dones, _i == 1 ? 0 : 1);
+}
+END_TEST
+
+/* A handle that was never given out, or is stale, or is anything at all, does
+ * no harm. */
+START_TEST(odd_handles_do_nothing)
+{
+    static const mortise_call odd[] = {
+        0, 1, 77, 1u << 24, (1u << 24) + 20, UINT64_MAX, UINT64_MAX >> 1};
+    mortise_call old;
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    old = last_call;
+    api->finish(host, old, 0, str(""), str(""));
+    call(2, MORTISE_CALL_EXECUTE, "1"); /* in the same place */
+    for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
+        mortise_call c = i == 0 ? old : odd[i - 1];
+
+        if (c == last_call)
+            continue;
+        ck_assert_int_eq(api->emit(host, c, str("output"), str("9")),
+                         MORTISE_S_STALE);
+        ck_assert_int_eq(api->finish(host, c, 0, str(""), str("")),
+                         MORTISE_S_STALE);
+        ck_assert_int_eq(api->ask(host, c, str("state.get/1"), str("{}"),
+                                  (mortise_answer_fn *)abort, NULL),
+                         MORTISE_S_STALE);
+        ck_assert_int_eq(api->cancelled(host, c), 1);
+        (api->fail)(host, c, str("no"), str(""));
+    }
+    ck_assert_int_eq(api->cancelled(host, last_call), 0);
+    ck_assert_uint_eq(seen->n_dones, 1);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_uint_eq(seen->n_dones, 2);
+    ck_assert_str_eq(seen->dones[1].output, "");
+}
+END_TEST
+
+/* Nor do strings that point nowhere, or kinds and methods of any length. */
+START_TEST(odd_strings_do_nothing)
+{
+    mortise_str nowhere = {NULL, 100}, vast = {"x", UINT64_MAX};
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_int_eq(api->emit(host, last_call, nowhere, nowhere),
+                     MORTISE_S_UNSUPPORTED);
+    ck_assert_int_eq(api->emit(host, last_call, str("output"), nowhere), 0);
+    ck_assert_int_eq(api->emit(host, last_call, str("event"), vast),
+                     MORTISE_S_INVALID);
+    ck_assert_int_eq(api->emit(host, last_call, str("output"), vast),
+                     MORTISE_S_INVALID);
+    api->log(host, 1, nowhere);
+    (api->fail)(host, last_call, nowhere, nowhere);
+    ck_assert_int_eq(api->ask(host, last_call, nowhere, nowhere,
+                              (mortise_answer_fn *)abort, NULL),
+                     MORTISE_S_DENIED);
+    ck_assert_int_eq(api->ask(host, last_call, str("state.get/1"), vast,
+                              (mortise_answer_fn *)abort, NULL),
+                     MORTISE_S_INVALID);
+    ck_assert_int_eq(api->finish(host, last_call, 5, nowhere, nowhere),
+                     MORTISE_S_INVALID);
+    api->finish(host, last_call, 0, nowhere, nowhere);
+    ck_assert_int_eq(seen->dones[0].status,
+                     -1); /* it wanted to emit too much */
+}
+END_TEST
+
+static mortise_status finish_inside(const mortise_request *r)
+{
+    api->emit(host, r->call, str("output"), str("1"));
+    ck_assert_int_eq(api->finish(host, r->call, 0, str(""), str("")), 0);
+    ck_assert_uint_eq(seen->n_dones, 0); /* not while we are inside */
+    ck_assert_int_eq(api->emit(host, r->call, str("output"), str("2")),
+                     MORTISE_S_STALE);
+    return MORTISE_S_PENDING;
+}
+
+/* A call that finishes before it returns ends when it has returned, so its
+ * owner may call again from `done`. */
+START_TEST(done_waits_for_the_return)
+{
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = finish_inside;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_uint_eq(seen->n_dones, 1);
+    ck_assert_str_eq(seen->dones[0].output, "1");
+}
+END_TEST
+
+static int depth;
+
+static void call_again(void *ud, const struct mortise_call_done *d)
+{
+    witness_done(ud, d);
+    if (++depth < 50)
+        call(d->id + 1, MORTISE_CALL_EXECUTE, "1");
+}
+
+static mortise_status at_once(const mortise_request *r)
+{
+    return api->emit(host, r->call, str("output"), str("1"));
+}
+
+/* Calling from `done`, and again from there. */
+START_TEST(done_may_call)
+{
+    struct mortise_instance_ops o = witness_ops(seen);
+    bool leaked;
+
+    depth = 0;
+    o.done = call_again;
+    manifest.executor.present = true;
+    manifest.executor.threading = MORTISE_THREAD_INLINE;
+    ck_assert_int_eq(mortise_instance_open(&inst, &test_mem, &plugin, &manifest,
+                                           &o, "{}", 2, &leaked, &err),
+                     MORTISE_OK);
+    on_execute = at_once;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_uint_eq(seen->n_dones, 50);
+}
+END_TEST
+
+static mortise_status finish_inline(const mortise_request *r)
+{
+    ck_assert_int_eq(api->finish(host, r->call, 0, str(""), str("")),
+                     MORTISE_S_INVALID);
+    ck_assert_int_eq(api->ask(host, r->call, str("state.get/1"), str("{}"),
+                              (mortise_answer_fn *)abort, NULL),
+                     MORTISE_S_UNSUPPORTED);
+    return at_once(r);
+}
+
+/* Inline calls and checks end by returning, and ask nothing. */
+START_TEST(inline_calls_end_by_returning)
+{
+    open_as(MORTISE_THREAD_INLINE);
+    on_execute = finish_inline;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(2, MORTISE_CALL_CHECK, "1");
+    ck_assert_uint_eq(seen->n_dones, 2);
+    ck_assert_str_eq(seen->dones[0].output, "1");
+    ck_assert(!seen->dones[1].violation);
+    call(3, MORTISE_CALL_CHECK, "12345");
+    ck_assert(seen->dones[2].violation);
+    ck_assert_str_eq(seen->dones[2].message, "too long");
+}
+END_TEST
+
+/* Words of an earlier fail() do not stick to a success, nor to the next call.
+ */
+static mortise_status fail_first(const mortise_request *r)
+{
+    if (is(r->body, "1"))
+        (api->fail)(host, r->call, str("words"),
+                    str("{\"class\":\"timeout\",\"code\":\"a.b\"}"));
+    return is(r->body, "3") ? MORTISE_S_FAILED : MORTISE_S_OK;
+}
+
+START_TEST(words_do_not_stick)
+{
+    open_as(MORTISE_THREAD_INLINE);
+    on_execute = fail_first;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_str_eq(seen->dones[0].message, "");
+    ck_assert_str_eq(seen->dones[0].error_class, "");
+    call(2, MORTISE_CALL_EXECUTE, "3");
+    ck_assert_ptr_null(strstr(seen->dones[1].message, "words"));
+    ck_assert_str_eq(seen->dones[1].error_class, "permanent");
+    ck_assert_str_eq(seen->dones[1].error_code, "");
+}
+END_TEST
+
+/* ---- many calls
+ * ------------------------------------------------------------------ */
+
+/* Thousands of calls open at once, ended in another order. */
+START_TEST(many_calls_are_kept_apart)
+{
+    enum { MANY = 3000 };
+    mortise_call *calls = calloc(MANY, sizeof *calls);
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    for (uint64_t id = 1; id <= MANY; id++) {
+        char body[32];
+
+        snprintf(body, sizeof body, "%llu", (unsigned long long)id);
+        ck_assert_int_eq(call(id, MORTISE_CALL_EXECUTE, body), 0);
+        calls[id - 1] = last_call;
+        api->emit(host, last_call, str("output"), str(body));
+    }
+    ck_assert_uint_eq(mortise_instance_open_calls(inst), MANY);
+    for (size_t k = 0; k < MANY; k++) {
+        size_t at = k * 1009 % MANY;
+
+        ck_assert_int_eq(api->finish(host, calls[at], 0, str(""), str("")), 0);
+        ck_assert_uint_eq(seen->dones[k].id, at + 1);
+        ck_assert_uint_eq(strtoull(seen->dones[k].output, NULL, 10), at + 1);
+    }
+    ck_assert_uint_eq(mortise_instance_open_calls(inst), 0);
+    free(calls);
+}
+END_TEST
+
+/* ---- threads
+ * ---------------------------------------------------------------------- */
+
+enum { THREADS = 4, EACH = 500 };
+
+static _Atomic mortise_call handed[THREADS * EACH];
+static _Atomic int n_handed;
+static atomic_bool stop;
+
+static mortise_status hand_over(const mortise_request *r)
+{
+    int at = atomic_fetch_add(&n_handed, 1);
+
+    atomic_store(&handed[at], r->call);
+    return MORTISE_S_PENDING;
+}
+
+/* Finishes whatever was handed over, several times over. */
+static void *finisher(void *ud)
+{
+    unsigned seed = (unsigned)(uintptr_t)ud;
+
+    while (!atomic_load(&stop)) {
+        int n = atomic_load(&n_handed);
+        mortise_call c;
+
+        if (n == 0)
+            continue;
+        seed = seed * 1103515245u + 12345u;
+        c = atomic_load(&handed[(seed >> 8) % (unsigned)n]);
+        if (c == 0)
+            continue;
+        api->emit(host, c, str("output"), str("1"));
+        (void)api->cancelled(host, c);
+        (api->fail)(host, c, str("x"), str("{\"code\":\"y\"}"));
+        api->finish(host, c, 0, str(""), str(""));
+    }
+    return NULL;
+}
+
+/* Plugin threads that finish, emit and fail at random, one that calls, cancels
+ * and gives up: each call ends once, or was given up. */
+START_TEST(threads_do_not_disagree)
+{
+    pthread_t threads[THREADS];
+    size_t abandoned = 0;
+    int total = THREADS * EACH;
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = hand_over;
+    atomic_store(&n_handed, 0);
+    atomic_store(&stop, false);
+    for (size_t k = 0; k < THREADS; k++)
+        pthread_create(&threads[k], NULL, finisher, (void *)(k + 1));
+    for (int k = 1; k <= total; k++) {
+        ck_assert_int_eq(call((uint64_t)k, MORTISE_CALL_EXECUTE, "1"), 0);
+        if (k % 3 == 0)
+            mortise_instance_cancel(inst, (uint64_t)k);
+        if (k % 7 == 0)
+            abandoned += mortise_instance_abandon(inst, (uint64_t)k);
+    }
+    witness_await(seen, &seen->n_dones, (size_t)total - abandoned);
+    atomic_store(&stop, true);
+    for (size_t k = 0; k < THREADS; k++)
+        pthread_join(threads[k], NULL);
+    ck_assert_uint_eq(seen->n_dones, (size_t)total - abandoned);
+    ck_assert_uint_eq(mortise_instance_open_calls(inst), 0);
+    for (uint64_t id = 1; id <= (uint64_t)total; id += 97)
+        ck_assert_int_le(witness_times(seen, id), 1);
+}
+END_TEST
+
+/* ---- asking
+ * ------------------------------------------------------------------------ */
+
+static int answers;
+static mortise_status answer_status;
+static char answer_text[64];
+
+static void answered(void *ud, mortise_status status, mortise_str text)
+{
+    ck_assert_ptr_eq(ud, &answers);
+    answers++;
+    answer_status = status;
+    snprintf(answer_text, sizeof answer_text, "%.*s", (int)text.n, text.p);
+}
+
+static mortise_status ask_three(const mortise_request *r)
+{
+    last_call = r->call;
+    for (int k = 0; k < 3; k++)
+        ck_assert_int_eq(api->ask(host, r->call, str("state.get/1"), str("{}"),
+                                  answered, &answers),
+                         MORTISE_S_PENDING);
+    return MORTISE_S_PENDING;
+}
+
+/* Several asks of one call are answered in any order, each once; those that are
+ * open when the call ends are answered all the same. */
+START_TEST(asks_are_answered_once_each)
+{
+    open_as(MORTISE_THREAD_ASYNC);
+    answers = 0;
+    on_execute = ask_three;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_uint_eq(seen->n_asks, 3);
+    mortise_instance_answer(inst, 1, seen->asks[1].ask, 0, "\"b\"", 3);
+    ck_assert_int_eq(answers, 1);
+    ck_assert_str_eq(answer_text, "\"b\"");
+    mortise_instance_answer(inst, 1, seen->asks[1].ask, 0, "1", 1);
+    mortise_instance_answer(inst, 1, 4711, 0, "1", 1);
+    mortise_instance_answer(inst, 4711, seen->asks[0].ask, 0, "1", 1);
+    ck_assert_int_eq(answers, 1);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_uint_eq(seen->n_dones, 1);
+    mortise_instance_answer(inst, 1, seen->asks[0].ask, 0, "1", 1);
+    ck_assert_int_eq(answers, 2);
+    ck_assert_int_eq(answer_status, MORTISE_S_CANCELLED);
+    close_it(); /* answers the third */
+    ck_assert_int_eq(answers, 3);
+    ck_assert_int_eq(answer_status, MORTISE_S_CANCELLED);
+}
+END_TEST
+
+/* Cancelling answers what is open at once; asking then is refused. */
+START_TEST(cancelling_answers_everything)
+{
+    open_as(MORTISE_THREAD_ASYNC);
+    answers = 0;
+    on_execute = ask_three;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert(mortise_instance_cancel(inst, 1));
+    ck_assert_int_eq(answers, 3);
+    ck_assert_int_eq(atomic_load(&cancels), 1);
+    ck_assert_int_eq(api->cancelled(host, last_call), 1);
+    ck_assert_int_eq(api->ask(host, last_call, str("state.get/1"), str("{}"),
+                              answered, &answers),
+                     MORTISE_S_CANCELLED);
+    mortise_instance_answer(inst, 1, seen->asks[0].ask, 0, "1", 1);
+    ck_assert_int_eq(answers, 3);
+    api->finish(host, last_call, MORTISE_S_CANCELLED, str(""), str(""));
+    ck_assert_str_eq(seen->dones[0].error_class, "cancelled");
+}
+END_TEST
+
+static mortise_status wait_for_it(const mortise_request *r)
+{
+    mortise_str text;
+    mortise_status status =
+        api->ask_wait(host, r->call, str("state.get/1"), str("{}"), &text);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->emit(host, r->call, str("output"), text);
+}
+
+static void *caller(void *ud)
+{
+    call((uint64_t)(uintptr_t)ud, MORTISE_CALL_EXECUTE, "1");
+    return NULL;
+}
+
+static mortise_status not_here(const mortise_request *r)
+{
+    ck_assert_int_eq(wait_for_it(r), MORTISE_S_UNSUPPORTED);
+    return MORTISE_S_OK;
+}
+
+/* Waiting is for blocking plugins; asking without is for async ones. */
+START_TEST(waiting_is_for_workers)
+{
+    open_as((enum mortise_threading)_i);
+    on_execute = not_here;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_uint_eq(seen->n_dones, 1);
+    ck_assert_uint_eq(seen->n_asks, 0);
+}
+END_TEST
+
+/* A worker that waits is woken by its answer, by cancelling, by being given
+ * up, and by closing. */
+START_TEST(a_waiting_worker_wakes)
+{
+    pthread_t thread;
+
+    open_as(MORTISE_THREAD_BLOCKING);
+    on_execute = wait_for_it;
+    pthread_create(&thread, NULL, caller, (void *)1);
+    witness_await(seen, &seen->n_asks, 1);
+    switch (_i) {
+    case 0:
+        mortise_instance_answer(inst, 1, seen->asks[0].ask, 0, "42", 2);
+        break;
+    case 1:
+        mortise_instance_answer(inst, 1, seen->asks[0].ask, -5, "no", 2);
+        break;
+    case 2:
+        ck_assert(mortise_instance_cancel(inst, 1));
+        break;
+    default:
+        ck_assert(mortise_instance_abandon(inst, 1));
+        break;
+    }
+    pthread_join(thread, NULL);
+    if (_i < 3)
+        ck_assert_int_eq(witness_of(seen, 1)->status, _i == 0   ? 0
+                                                      : _i == 1 ? -5
+                                                                : -3);
+    else
+        ck_assert_uint_eq(seen->n_dones, 0);
+    if (_i == 0)
+        ck_assert_str_eq(seen->dones[0].output, "42");
+}
+END_TEST
+
+/* ---- memory
+ * ------------------------------------------------------------------------- */
+
+/* Opening copes with its first, second, ... allocation failing. */
+START_TEST(open_survives_oom)
+{
+    struct mortise_instance_ops o = witness_ops(seen);
+    bool failed, leaked;
+    int n = 0;
+
+    do {
+        test_mem_fail_at(n++);
+        failed = mortise_instance_open(&inst, &test_mem, &plugin, &manifest, &o,
+                                       "{}", 2, &leaked, &err) != MORTISE_OK;
+        ck_assert_int_eq(failed, test_mem_failed());
+        ck_assert_int_eq(inst == NULL, failed);
+        test_mem_fail_at(-1);
+    } while (failed);
+    ck_assert_int_gt(n, 1);
+}
+END_TEST
+
+/* An ask without memory is refused, and its call goes on. */
+START_TEST(asking_survives_oom)
+{
+    bool failed;
+    int n = 0;
+
+    open_as(MORTISE_THREAD_ASYNC);
+    answers = 0;
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    do {
+        mortise_status s;
+
+        test_mem_fail_at(n++);
+        s = api->ask(host, last_call, str("state.get/1"), str("{}"), answered,
+                     &answers);
+        failed = test_mem_failed();
+        test_mem_fail_at(-1);
+        ck_assert_int_eq(s, failed ? MORTISE_S_NOMEM : MORTISE_S_PENDING);
+    } while (failed);
+    ck_assert_uint_eq(seen->n_asks, 1);
+    mortise_instance_answer(inst, 1, seen->asks[0].ask, 0, "1", 1);
+    ck_assert_int_eq(answers, 1);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_int_eq(seen->dones[0].status, 0);
+}
+END_TEST
+
+/* Output that found no memory makes the call fail, however it ends. */
+START_TEST(lost_output_fails_the_call)
+{
+    char *big = calloc(1, 100001);
+
+    memset(big, '1', 100000);
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    test_mem_fail_at(0);
+    ck_assert_int_eq(api->emit(host, last_call, str("output"), str(big)),
+                     MORTISE_S_NOMEM);
+    test_mem_fail_at(-1);
+    api->emit(host, last_call, str("output"), str("1"));
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_int_eq(seen->dones[0].status, -6);
+    ck_assert_str_eq(seen->dones[0].error_class, "transient");
+    free(big);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("instance");
+    TCase *tc = tcase_create("instance");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, a_request_arrives, MORTISE_THREAD_INLINE,
+                        MORTISE_THREAD_BLOCKING + 1);
+    tcase_add_test(tc, what_is_not_there_is_refused);
+    tcase_add_loop_test(tc, a_pending_request_stays, 0, 2);
+    tcase_add_test(tc, odd_handles_do_nothing);
+    tcase_add_test(tc, odd_strings_do_nothing);
+    tcase_add_test(tc, done_waits_for_the_return);
+    tcase_add_test(tc, done_may_call);
+    tcase_add_test(tc, inline_calls_end_by_returning);
+    tcase_add_test(tc, words_do_not_stick);
+    tcase_add_test(tc, many_calls_are_kept_apart);
+    tcase_add_test(tc, threads_do_not_disagree);
+    tcase_add_test(tc, asks_are_answered_once_each);
+    tcase_add_test(tc, cancelling_answers_everything);
+    tcase_add_loop_test(tc, waiting_is_for_workers, MORTISE_THREAD_INLINE,
+                        MORTISE_THREAD_ASYNC + 1);
+    tcase_add_loop_test(tc, a_waiting_worker_wakes, 0, 4);
+    tcase_add_test(tc, open_survives_oom);
+    tcase_add_test(tc, asking_survives_oom);
+    tcase_add_test(tc, lost_output_fails_the_call);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
