@@ -2,9 +2,13 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Guards the books: all that a host gives is [any]. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void around(const struct mortise_host *h, bool inside)
 {
@@ -44,7 +48,9 @@ static mortise_status on_emit(mortise_host *h, mortise_call call,
 
     (void)call;
     around(h, false);
+    pthread_mutex_lock(&lock);
     status = take(h, kind, chunk);
+    pthread_mutex_unlock(&lock);
     around(h, true);
     return status;
 }
@@ -82,16 +88,25 @@ static void on_fail(mortise_host *h, mortise_call call, mortise_str msg,
 
 static int32_t on_cancelled(mortise_host *h, mortise_call call)
 {
+    int32_t yes;
+
     (void)call;
+    pthread_mutex_lock(&lock);
     if (h->cancel_after > 0)
         h->cancel_after--;
-    return h->cancel_after == 0;
+    yes = h->cancel_after == 0;
+    pthread_mutex_unlock(&lock);
+    return yes;
 }
 
 static uint64_t on_now(mortise_host *h)
 {
-    h->now_ns += h->tick_ns;
-    return h->now_ns;
+    uint64_t now;
+
+    pthread_mutex_lock(&lock);
+    now = h->now_ns += h->tick_ns;
+    pthread_mutex_unlock(&lock);
+    return now;
 }
 
 static mortise_status on_ask(mortise_host *h, mortise_call call,

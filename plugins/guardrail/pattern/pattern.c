@@ -1,0 +1,779 @@
+/* pattern.c -- finds what matches a pattern, and can mask it.
+ *
+ * The check looks at every string of the payload, the names of members
+ * included (not at numbers).  Where a rule matches, that is a violation; its
+ * reason names the rule and the place, never the text.  The payload with every
+ * match masked is offered as replacement, so `on_violation: sanitize` works;
+ * `block`, `warn` and `reroute` do as the graph says.
+ *
+ * Config (of the deployment; at least one rule in all)
+ *   builtin  [names]   in this order, whichever is listed:
+ *              secret  values after password=, token:, api_key=, Bearer and
+ *                      the like; passwords in URLs; AWS, GitHub, GitLab,
+ *                      Slack, Google and sk- keys; JSON web tokens; private
+ *                      key blocks
+ *              email   mail addresses
+ *              ipv6    addresses, also with an IPv4 tail or a zone
+ *              ipv4    addresses (and whatever else is four numbers)
+ *   rules    [{name, pattern, replace?, ignore_case?}]   after those, at most
+ *            64 in all
+ *              pattern  PCRE2 (UTF), up to 4,096 bytes; \w, \d and \b know
+ *                       ASCII only (\p{L} is any letter); what stands before
+ *                       \K must be there and stays
+ *              replace  plain text, up to 256 bytes        ("[NAME]")
+ *
+ * A deployment that uses it
+ *   plugins:
+ *     config:
+ *       pattern:
+ *         builtin: [secret, email, ipv6, ipv4]
+ *         rules: [{name: ticket, pattern: 'INC-\d+'}]
+ * and a node
+ *   mask: {type: guardrail, guardrails: [pattern], target: scratch.log,
+ *          on_violation: sanitize, next: report}
+ *
+ * What it promises:
+ *
+ *   (1) It fails closed.  A rule that could not be checked to the end (too
+ *       many steps, out of time) is a violation without a replacement; out of
+ *       memory is an error, which the engine takes for a violation.
+ *   (2) What it offers would pass: every string that was masked is checked
+ *       again, and if a rule still matches nothing is offered.  So checking
+ *       twice changes nothing.
+ *   (3) A match in the name of a member is a violation without a replacement:
+ *       two masked names could become one, and a value be lost.
+ *   (4) It ends: regex.h bounds the patterns, REGEX_SECONDS the whole check,
+ *       MAX_MASKED what is made.  It is `blocking` in the manifest because
+ *       the payload may be megabytes, which is too long for the engine's own
+ *       thread.
+ *
+ * Rules do not change after create(), so any number of checks may run at once.
+ * A verdict's reason is read after check() has returned, by the thread that
+ * called it, so each thread has a desk of its own to leave it on.  (Not a
+ * _Thread_local: the C library gets its memory at the first use, in whatever
+ * call that is, and aborts the process where there is none.)
+ */
+#include <pthread.h>
+#include <stdarg.h>
+
+#include "../../regex.h"
+
+enum {
+    MAX_RULES = 64,
+    MAX_NAME = 64, /* with its NUL */
+    MAX_REPLACE = 256,
+    MAX_MASKED = 64 << 20, /* bytes of a replacement */
+    MAX_PATH = 256,        /* of a place in a reason */
+    MAX_REASON = 512
+};
+
+struct rule {
+    char name[MAX_NAME];
+    pcre2_code *code;
+    char replace[MAX_REPLACE];
+    uint64_t n_replace;
+};
+
+/* Where a thread leaves its words. */
+struct desk {
+    struct desk *next;
+    pthread_t owner;
+    char reason[MAX_REASON];
+};
+
+struct mortise_inst {
+    mortise_host *host; /* lent until destroy(), as is the table */
+    const mortise_host_api *api;
+    pthread_mutex_t lock; /* guards the list; a desk is its owner's */
+    struct desk *desks;
+    struct rule rules[MAX_RULES];
+    size_t n_rules;
+};
+
+/* ---- the builtin rules ------------------------------------------------- */
+
+#define V4_PART "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])"
+#define V4      "(?:" V4_PART "\\.){3}" V4_PART
+#define HEX     "[0-9A-Fa-f]{1,4}"
+#define MASKED  "(?!\\[secret\\](?:[\\s\"',;&<>()\\]}]|$))"
+
+static const struct builtin {
+    const char *name, *pattern;
+} builtins[] = {
+    {"secret",
+     /* key=value, "key": "value" */
+     "(?i)(?:passwords?|passwd|passphrase|pwd|secrets?|tokens?|api[_-]?keys?|"
+     "access[_-]?keys?|auth[_-]?keys?|private[_-]?keys?|credentials?)"
+     "[\"']?\\s{0,8}[=:]\\s{0,8}\\K" MASKED
+     "(?:\"(?!\\[secret\\]\")[^\"\\n]+\"|'(?!\\[secret\\]')[^'\\n]+'|"
+     "[^\\s\"',;&]+)"
+     /* Authorization: Basic ..., Bearer ... */
+     "|\\b(?:Bearer|Basic)\\s{1,8}\\K[A-Za-z0-9._~+/-]{8,}+=*"
+     /* scheme://user:password@host */
+     "|://[^/\\s:@]{0,256}:\\K(?!\\[secret\\]@)[^/\\s@]++(?=@)"
+     /* keys that look like nothing else */
+     "|\\b(?-i:(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}+|"
+     "github_pat_\\w{22,}+|glpat-[\\w-]{20,}+|xox[abprs]-[A-Za-z0-9-]{10,}+|"
+     "AIza[\\w-]{35}|sk-[\\w-]{20,}+|"
+     "eyJ[\\w-]{8,}+\\.[\\w-]{8,}+\\.[\\w-]{4,}+)"
+     /* PEM; without its end, as far as it can reach */
+     "|-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
+     "[^-]*+(?:-(?!----END)[^-]*+)*+"
+     "(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----)?"},
+    {"email", /* user@1000.service is a unit of systemd, not a person */
+     "(?<![\\w.%+-])[\\w.%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\\.){1,8}"
+     "(?!(?:service|socket|timer|mount|target|slice|scope|device|path|swap)"
+     "\\b)[A-Za-z]{2,63}"},
+    {"ipv6", "(?<![\\w:.])(?:"
+             "(?:" HEX ":){6}" V4 "|(?:" HEX ":){1,5}:(?:" HEX ":){0,4}" V4
+             "|::(?:" HEX ":){0,5}" V4 "|(?:" HEX ":){7}" HEX "|(?:" HEX
+             ":){1,7}:(?:" HEX "(?::" HEX "){0,6})?"
+             "|::" HEX "(?::" HEX "){0,6}"
+             ")(?:%[\\w.]{1,16})?(?![\\w:])"},
+    {"ipv4", "(?<![0-9.])" V4 "(?![0-9]|\\.[0-9])"},
+};
+
+/* ---- saying no, to a config -------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static mortise_status
+no_config(const struct mortise_inst *i, const char *fmt, ...)
+{
+    char msg[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(msg, sizeof msg, fmt, ap);
+    va_end(ap);
+    return mortise_refuse(i->host, i->api, 0, MORTISE_S_INVALID, "permanent",
+                          "invalid", msg);
+}
+
+/* ---- one check --------------------------------------------------------- */
+
+/* Bytes that grow and are reused. */
+struct bytes {
+    char *p;
+    uint64_t n, cap;
+};
+
+/* One step of the way from the payload to the value at hand. */
+struct step {
+    mortise_jv name; /* none: an element */
+    uint64_t index;
+};
+
+struct judge {
+    const struct mortise_inst *inst;
+    struct regex_run run;
+    struct step way[MORTISE_JV_DEPTH];
+    size_t depth;
+    struct bytes text;      /* of the string at hand */
+    struct bytes masked[2]; /* before and after a rule */
+    char *reason;           /* words for the first finding */
+    uint64_t found;         /* strings that a rule matches */
+    bool maskable;          /* all that was found can be masked */
+    enum regex_result stop; /* REGEX_NONE, or why no more is known */
+};
+
+/* Room for n bytes in all. */
+static bool reserve(struct bytes *b, uint64_t n)
+{
+    uint64_t cap = b->cap > 0 ? b->cap : 256;
+    char *p;
+
+    if (n <= b->cap)
+        return true;
+    if (n > MAX_MASKED)
+        return false;
+    while (cap < n)
+        cap *= 2;
+    p = realloc(b->p, cap);
+    if (p == NULL)
+        return false;
+    b->p = p;
+    b->cap = cap;
+    return true;
+}
+
+static bool append(struct bytes *b, const char *p, uint64_t n)
+{
+    if (n == 0)
+        return true;
+    if (n > MAX_MASKED || !reserve(b, b->n + n))
+        return false;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+    return true;
+}
+
+/* The content of a string value; lent until the next one. */
+static bool content(struct judge *j, mortise_jv v, mortise_str *out)
+{
+    if (mortise_jv_text(v, NULL, 0, out) == MORTISE_S_OK)
+        return true;
+    if (v.n <= j->text.cap || reserve(&j->text, v.n))
+        return mortise_jv_text(v, j->text.p, j->text.cap, out) == MORTISE_S_OK;
+    j->stop = REGEX_NOMEM;
+    return false;
+}
+
+/* The first rule that matches the text, or cannot tell; NULL: none. */
+static const struct rule *first_rule(struct judge *j, mortise_str text,
+                                     enum regex_result *result)
+{
+    *result = REGEX_NONE;
+    for (size_t i = 0; i < j->inst->n_rules; i++) {
+        *result = regex_match(&j->run, j->inst->rules[i].code, text, 0,
+                              PCRE2_NOTEMPTY);
+        if (*result != REGEX_NONE)
+            return &j->inst->rules[i];
+    }
+    return NULL;
+}
+
+/* ---- reasons ----------------------------------------------------------- */
+
+/* Append to a text of MAX_PATH, cut at a character. */
+static void put_path(char *path, mortise_str s)
+{
+    size_t n = strlen(path), left = MAX_PATH - 1 - n;
+
+    if (s.n > left)
+        s.n = left;
+    s.n = mortise_str_utf8(s);
+    memcpy(path + n, s.p, s.n);
+    path[n + s.n] = '\0';
+}
+
+/* A member's name as a JSON Pointer has it; a star for one that a rule
+ * matches, or that would not read well. */
+static void put_name(struct judge *j, char *path, mortise_jv name)
+{
+    enum regex_result result;
+    mortise_str s;
+
+    if (!content(j, name, &s))
+        return;
+    for (uint64_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.n > 64)
+            s = mortise_strz("*");
+    if (first_rule(j, s, &result) != NULL)
+        s = mortise_strz("*");
+    for (uint64_t i = 0, n; i < s.n; i += n) {
+        mortise_str rest = mortise_strn(s.p + i, s.n - i);
+
+        n = 1;
+        if (rest.p[0] == '~' || rest.p[0] == '/') {
+            put_path(path, mortise_strz(rest.p[0] == '~' ? "~0" : "~1"));
+            continue;
+        }
+        while (n < rest.n && rest.p[n] != '~' && rest.p[n] != '/')
+            n++;
+        put_path(path, mortise_strn(rest.p, n));
+    }
+}
+
+/* Where we are. */
+static void put_way(struct judge *j, char path[MAX_PATH])
+{
+    char number[24];
+
+    strcpy(path, j->depth == 0 ? "the payload itself" : "");
+    for (size_t i = 0; i < j->depth; i++) {
+        put_path(path, mortise_strz("/"));
+        if (j->way[i].name.n > 0) {
+            put_name(j, path, j->way[i].name);
+            continue;
+        }
+        snprintf(number, sizeof number, "%llu",
+                 (unsigned long long)j->way[i].index);
+        put_path(path, mortise_strz(number));
+    }
+}
+
+static const char *verb(enum regex_result result, bool is_name)
+{
+    switch (result) {
+    case REGEX_FOUND:
+        return is_name ? "matches the name of a member:" : "matches at";
+    case REGEX_TIME:
+        return "could not be checked in time at";
+    default:
+        return "takes too many steps to be checked at";
+    }
+}
+
+/* Remember a finding; the first one gets words. */
+static void note(struct judge *j, const struct rule *rule,
+                 enum regex_result result, bool is_name)
+{
+    char path[MAX_PATH];
+
+    if (is_name)
+        j->maskable = false;
+    if (result != REGEX_FOUND)
+        j->stop = result;
+    if (result == REGEX_CANCELLED || result == REGEX_NOMEM)
+        return;
+    if (j->found++ > 0 && result == REGEX_FOUND)
+        return;
+    put_way(j, path);
+    snprintf(j->reason, MAX_REASON, "rule '%s' %s %s", rule->name,
+             verb(result, is_name), path);
+}
+
+/* ---- searching --------------------------------------------------------- */
+
+static void search_string(struct judge *j, mortise_jv v, bool is_name)
+{
+    enum regex_result result;
+    const struct rule *rule;
+    mortise_str s;
+
+    if (!content(j, v, &s))
+        return;
+    rule = first_rule(j, s, &result);
+    if (rule != NULL)
+        note(j, rule, result, is_name);
+}
+
+/* Every string of v, in order; the recursion is as deep as v, which json.h
+ * bounds. */
+static void search(struct judge *j, mortise_jv v)
+{
+    mortise_jv_iter it = mortise_jv_each(v);
+    struct step *step = &j->way[j->depth];
+    mortise_jv name, one;
+
+    if (mortise_jv_type(v) == MORTISE_JV_STRING) {
+        search_string(j, v, false);
+        return;
+    }
+    if (j->depth == MORTISE_JV_DEPTH)
+        return; /* a scalar: no array stands that deep */
+    j->depth++;
+    step->index = 0;
+    while (j->stop == REGEX_NONE && mortise_jv_next(&it, &name, &one)) {
+        step->name = name;
+        if (name.n > 0)
+            search_string(j, name, true);
+        if (j->stop == REGEX_NONE)
+            search(j, one);
+        step->index++;
+    }
+    j->depth--;
+}
+
+/* ---- masking ----------------------------------------------------------- */
+
+/* What a rule makes of `from`, in `to`; false when it cannot be told or
+ * grows too large. */
+static bool apply(struct judge *j, const struct rule *r, mortise_str from,
+                  struct bytes *to)
+{
+    uint64_t at = 0, start, end;
+    enum regex_result result;
+
+    to->n = 0;
+    while ((result = regex_match(&j->run, r->code, from, at, PCRE2_NOTEMPTY)) ==
+           REGEX_FOUND) {
+        if (!regex_group(&j->run, 0, &start, &end) || start < at ||
+            end <= start)
+            return false;
+        if (!append(to, from.p + at, start - at) ||
+            !append(to, r->replace, r->n_replace))
+            return false;
+        at = end;
+    }
+    return result == REGEX_NONE && append(to, from.p + at, from.n - at);
+}
+
+/* All rules, one after the other; and then none may match (2). */
+static bool mask(struct judge *j, mortise_str *s)
+{
+    enum regex_result result;
+
+    for (size_t i = 0; i < j->inst->n_rules; i++) {
+        struct bytes *to = &j->masked[i % 2];
+
+        if (!apply(j, &j->inst->rules[i], *s, to))
+            return false;
+        *s = mortise_strn(to->p, to->n);
+    }
+    return first_rule(j, *s, &result) == NULL;
+}
+
+static bool write_string(struct judge *j, mortise_jw *w, mortise_jv v)
+{
+    enum regex_result result;
+    mortise_str s;
+
+    if (!content(j, v, &s))
+        return false;
+    if (first_rule(j, s, &result) == NULL) {
+        mortise_jw_value(w, v);
+        return true;
+    }
+    if (!mask(j, &s))
+        return false;
+    mortise_jw_string(w, s);
+    return true;
+}
+
+/* v, masked; names are as they were, for none was found in them (3). */
+static bool write_masked(struct judge *j, mortise_jw *w, mortise_jv v)
+{
+    int32_t type = mortise_jv_type(v);
+    mortise_jv_iter it = mortise_jv_each(v);
+    mortise_jv name, one;
+    mortise_str s;
+
+    if (type == MORTISE_JV_STRING)
+        return write_string(j, w, v);
+    if (type != MORTISE_JV_OBJECT && type != MORTISE_JV_ARRAY) {
+        mortise_jw_value(w, v);
+        return true;
+    }
+    if (type == MORTISE_JV_OBJECT)
+        mortise_jw_object(w);
+    else
+        mortise_jw_array(w);
+    while (mortise_jv_next(&it, &name, &one)) {
+        if (type == MORTISE_JV_OBJECT) {
+            if (!content(j, name, &s))
+                return false;
+            mortise_jw_keyn(w, s);
+        }
+        if (!write_masked(j, w, one))
+            return false;
+    }
+    mortise_jw_end(w);
+    return true;
+}
+
+/* A mortise_jw_more_fn over a struct bytes. */
+static mortise_status more(mortise_jw *w, void *ud)
+{
+    struct bytes *b = ud;
+
+    if (!reserve(b, b->cap + 1))
+        return MORTISE_S_NOMEM;
+    w->p = b->p;
+    w->cap = b->cap;
+    return MORTISE_S_OK;
+}
+
+/* Offer the masked payload: whole, or not at all. */
+static void offer(struct judge *j, mortise_jv payload)
+{
+    struct bytes room = {NULL, 0, 0};
+    mortise_str text;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, more, &room);
+    if (write_masked(j, &w, payload) &&
+        mortise_jw_finish(&w, &text) == MORTISE_S_OK)
+        mortise_emit_output(j->run.host, j->run.api, j->run.call, text);
+    free(room.p);
+}
+
+/* ---- the interface ----------------------------------------------------- */
+
+static mortise_status decide(struct judge *j, mortise_jv payload,
+                             mortise_verdict *verdict)
+{
+    size_t n;
+
+    search(j, payload);
+    if (j->stop == REGEX_CANCELLED)
+        return mortise_refuse(j->run.host, j->run.api, j->run.call,
+                              MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                              "cancelled");
+    if (j->stop == REGEX_NOMEM)
+        return mortise_refuse(j->run.host, j->run.api, j->run.call,
+                              MORTISE_S_NOMEM, "transient", "no_memory",
+                              "out of memory");
+    if (j->found == 0)
+        return MORTISE_S_OK;
+    n = strlen(j->reason);
+    if (j->found > 1)
+        snprintf(j->reason + n, MAX_REASON - n, ", and %llu more",
+                 (unsigned long long)j->found - 1);
+    verdict->violation = 1;
+    verdict->reason = mortise_strz(j->reason);
+    if (j->stop == REGEX_NONE && j->maskable)
+        offer(j, payload);
+    return MORTISE_S_OK;
+}
+
+/* This thread's desk; NULL when memory ran out. */
+static struct desk *desk_of(struct mortise_inst *i)
+{
+    struct desk *d;
+
+    pthread_mutex_lock(&i->lock);
+    for (d = i->desks; d != NULL; d = d->next)
+        if (pthread_equal(d->owner, pthread_self()))
+            break;
+    if (d == NULL && (d = calloc(1, sizeof *d)) != NULL) {
+        d->owner = pthread_self();
+        d->next = i->desks;
+        i->desks = d;
+    }
+    pthread_mutex_unlock(&i->lock);
+    return d;
+}
+
+static mortise_status check(mortise_inst *i, uint32_t stage,
+                            const mortise_request *r, mortise_verdict *verdict)
+{
+    struct judge j = {.inst = i, .maskable = true};
+    struct desk *desk = desk_of(i);
+    mortise_status status;
+    mortise_jv payload;
+
+    (void)stage; /* the same rules hold everywhere */
+    if (mortise_jv_parse(r->body, &payload) != MORTISE_S_OK)
+        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_INVALID,
+                              "permanent", "invalid",
+                              "the payload is not JSON");
+    if (desk == NULL || !regex_init(&j.run, i->host, i->api, r))
+        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_NOMEM,
+                              "transient", "no_memory", "out of memory");
+    j.reason = desk->reason;
+    status = decide(&j, payload, verdict);
+    regex_finish(&j.run);
+    free(j.text.p);
+    free(j.masked[0].p);
+    free(j.masked[1].p);
+    return status;
+}
+
+/* ---- the instance ------------------------------------------------------ */
+
+static void destroy(mortise_inst *i)
+{
+    struct desk *d, *next;
+
+    for (d = i->desks; d != NULL; d = next) {
+        next = d->next;
+        free(d);
+    }
+    pthread_mutex_destroy(&i->lock);
+    for (size_t k = 0; k < i->n_rules; k++)
+        pcre2_code_free(i->rules[k].code);
+    free(i);
+}
+
+/* May the rule stand?  It must not match nothing, which could not be masked,
+ * nor its own replacement, which would break (2). */
+static mortise_status try_rule(const struct mortise_inst *i,
+                               const struct rule *r)
+{
+    pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+    uint32_t empty = 0;
+    int rc;
+
+    if (data == NULL)
+        return no_config(i, "out of memory");
+    pcre2_pattern_info(r->code, PCRE2_INFO_MATCHEMPTY, &empty);
+    rc = pcre2_match(r->code, (PCRE2_SPTR)r->replace, r->n_replace, 0,
+                     PCRE2_NOTEMPTY, data, NULL);
+    pcre2_match_data_free(data);
+    if (empty != 0)
+        return no_config(i, "rule '%s': its pattern can match nothing at all",
+                         r->name);
+    if (rc != PCRE2_ERROR_NOMATCH)
+        return no_config(i, "rule '%s': its pattern matches its replacement",
+                         r->name);
+    return MORTISE_S_OK;
+}
+
+/* Add the rule at i->rules[n_rules], of which name and replacement are set;
+ * from here on destroy() knows its code. */
+static mortise_status add_rule(struct mortise_inst *i, mortise_str pattern,
+                               bool fold)
+{
+    struct rule *r = &i->rules[i->n_rules];
+    char why[256];
+
+    if (!regex_compile(&r->code, pattern, fold ? PCRE2_CASELESS : 0, why,
+                       sizeof why))
+        return no_config(i, "rule '%s': pattern: %s", r->name, why);
+    i->n_rules++;
+    return try_rule(i, r);
+}
+
+static void default_replace(struct rule *r)
+{
+    size_t n = strlen(r->name);
+
+    r->replace[0] = '[';
+    memcpy(r->replace + 1, r->name, n);
+    r->replace[n + 1] = ']';
+    r->n_replace = n + 2;
+}
+
+static bool lists(mortise_jv list, const char *name)
+{
+    mortise_jv_iter it = mortise_jv_each(list);
+    mortise_jv v;
+
+    while (mortise_jv_next(&it, NULL, &v))
+        if (mortise_jv_is(v, mortise_strz(name)))
+            return true;
+    return false;
+}
+
+static mortise_status add_builtins(struct mortise_inst *i, mortise_jv list)
+{
+    mortise_status status = MORTISE_S_OK;
+    uint64_t known = 0;
+
+    for (size_t k = 0; k < sizeof builtins / sizeof *builtins; k++) {
+        struct rule *r = &i->rules[i->n_rules];
+
+        if (status != MORTISE_S_OK || !lists(list, builtins[k].name))
+            continue;
+        known++;
+        strcpy(r->name, builtins[k].name); /* short: they are ours */
+        default_replace(r);
+        status = add_rule(i, mortise_strz(builtins[k].pattern), false);
+    }
+    if (status == MORTISE_S_OK && known != mortise_jv_count(list))
+        return no_config(i, "builtin lists an unknown name, or one twice; "
+                            "there are secret, email, ipv6, ipv4");
+    return status;
+}
+
+static mortise_status read_replace(struct mortise_inst *i, struct rule *r,
+                                   mortise_jv v)
+{
+    if (v.n == 0) {
+        default_replace(r);
+        return MORTISE_S_OK;
+    }
+    if (mortise_jv_decode(v, r->replace, sizeof r->replace, &r->n_replace) !=
+        MORTISE_S_OK)
+        return no_config(i,
+                         "rule '%s': replace must be a string of up to %d "
+                         "bytes",
+                         r->name, MAX_REPLACE);
+    return MORTISE_S_OK;
+}
+
+static mortise_status read_rule(struct mortise_inst *i, mortise_jv v)
+{
+    struct rule *r = &i->rules[i->n_rules];
+    mortise_jv fold = mortise_jv_get(v, "ignore_case");
+    char room[REGEX_PATTERN];
+    mortise_str pattern;
+    mortise_status status;
+    int32_t yes = 0;
+
+    if (mortise_jv_cstr(mortise_jv_get(v, "name"), r->name, sizeof r->name) !=
+            MORTISE_S_OK ||
+        r->name[0] == '\0')
+        return no_config(i, "a rule needs a name of 1 to %d bytes",
+                         MAX_NAME - 1);
+    if (mortise_jv_text(mortise_jv_get(v, "pattern"), room, sizeof room,
+                        &pattern) != MORTISE_S_OK)
+        return no_config(i,
+                         "rule '%s': pattern must be a string of up to %d "
+                         "bytes",
+                         r->name, REGEX_PATTERN);
+    if (fold.n > 0 && mortise_jv_bool(fold, &yes) != MORTISE_S_OK)
+        return no_config(i, "rule '%s': ignore_case must be true or false",
+                         r->name);
+    status = read_replace(i, r, mortise_jv_get(v, "replace"));
+    return status == MORTISE_S_OK ? add_rule(i, pattern, yes != 0) : status;
+}
+
+static mortise_status configure(struct mortise_inst *i, mortise_str config)
+{
+    mortise_jv body, rules, builtin, v;
+    mortise_jv_iter it;
+    mortise_status status;
+
+    if (mortise_jv_parse(config, &body) != MORTISE_S_OK)
+        return no_config(i, "the config is not JSON");
+    builtin = mortise_jv_get(body, "builtin");
+    rules = mortise_jv_get(body, "rules");
+    status = add_builtins(i, builtin);
+    it = mortise_jv_each(rules);
+    while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &v)) {
+        if (i->n_rules == MAX_RULES)
+            return no_config(i, "at most %d rules", MAX_RULES);
+        status = read_rule(i, v);
+    }
+    if (status == MORTISE_S_OK && i->n_rules == 0)
+        return no_config(i, "there is no rule: a guardrail that lets "
+                            "everything through would look like one that "
+                            "works; set builtin or rules");
+    return status;
+}
+
+static mortise_status create(mortise_host *host, const mortise_host_api *api,
+                             mortise_str config, mortise_inst **out)
+{
+    struct mortise_inst *i = calloc(1, sizeof *i);
+    mortise_status status;
+
+    *out = NULL;
+    if (i == NULL)
+        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
+                              "no_memory", "out of memory");
+    i->host = host;
+    i->api = api;
+    pthread_mutex_init(&i->lock, NULL); /* cannot fail: no attributes */
+    status = configure(i, config);
+    if (status != MORTISE_S_OK) {
+        destroy(i);
+        return status;
+    }
+    *out = i;
+    return MORTISE_S_OK;
+}
+
+static const mortise_guardrail guardrail = {sizeof guardrail, 0, check};
+
+static const void *get_interface(mortise_inst *i, const char *id)
+{
+    (void)i;
+    return strcmp(id, MORTISE_GUARDRAIL_1) == 0 ? &guardrail : NULL;
+}
+
+/* Checks look at host->cancelled() themselves. */
+static void cancel(mortise_inst *i, mortise_call call)
+{
+    (void)i;
+    (void)call;
+}
+
+static mortise_status quiesce(mortise_inst *i, uint64_t deadline_ns)
+{
+    (void)i;
+    (void)deadline_ns;
+    return MORTISE_S_OK;
+}
+
+static const mortise_plugin plugin = {
+    .size = sizeof plugin,
+    .id = "pattern",
+    .version = "0.1.0",
+    .create = create,
+    .get_interface = get_interface,
+    .cancel = cancel,
+    .quiesce = quiesce,
+    .destroy = destroy,
+};
+
+static const mortise_plugin *const plugins[] = {&plugin};
+
+MORTISE_MODULE mortise_module_v1 = {
+    .size = sizeof mortise_module_v1,
+    .abi_major = MORTISE_ABI_MAJOR,
+    .abi_minor = MORTISE_ABI_MINOR,
+    .plugin_count = 1,
+    .plugins = plugins,
+};
