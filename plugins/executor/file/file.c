@@ -41,6 +41,8 @@
  *       whoever moves links about meanwhile: the kernel resolves every path
  *       below the root's descriptor (openat2, RESOLVE_BENEATH).  Comparing
  *       texts, or resolving first and opening later, could both be raced.
+ *       Where openat2 is missing (Linux before 5.6, some sandboxes, valgrind)
+ *       we go step by step and follow no link and no "..", inside or not.
  *   (2) A write is there whole or not at all: a temporary file beside the
  *       target is written, synced and renamed over it, and then the directory
  *       is synced.  Only after that the call succeeds.
@@ -225,6 +227,57 @@ static mortise_status no_more(const struct job *j)
 
 /* ---- where ------------------------------------------------------------- */
 
+/* The next part of a path, without the slashes and single dots before it;
+ * its length is 0 at the end. */
+static const char *part(const char *p, size_t *n)
+{
+    for (;;) {
+        p += strspn(p, "/");
+        *n = strcspn(p, "/");
+        if (*n != 1 || *p != '.')
+            return p;
+        p++;
+    }
+}
+
+/* One step down; -1 and errno. */
+static int step_down(int dir, const char *name, size_t n, int flags)
+{
+    char room[NAME_MAX + 1];
+
+    if (n > NAME_MAX || (n == 2 && memcmp(name, "..", 2) == 0)) {
+        errno = n > NAME_MAX ? ENAMETOOLONG : EXDEV;
+        return -1;
+    }
+    memcpy(room, name, n);
+    room[n] = '\0';
+    return openat(dir, n > 0 ? room : ".", flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Open below a root without openat2. */
+static int walk_beneath(int root, const char *rel, int flags)
+{
+    int dir = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool last = false;
+    size_t n, m;
+
+    rel = part(rel, &n);
+    while (dir >= 0 && !last) {
+        const char *rest = part(rel + n, &m);
+        int next, error;
+
+        last = m == 0;
+        next = step_down(dir, rel, n, last ? flags : O_PATH | O_DIRECTORY);
+        error = errno;
+        close(dir);
+        errno = error;
+        dir = next;
+        rel = rest;
+        n = m;
+    }
+    return dir;
+}
+
 /* Open below a root; -1 and errno.  EAGAIN means that a rename crossed our
  * way, which the kernel asks us to try again. */
 static int open_beneath(int root, const char *rel, int flags)
@@ -239,6 +292,8 @@ static int open_beneath(int root, const char *rel, int flags)
     do
         fd = syscall(SYS_openat2, root, rel, &how, sizeof how);
     while (fd < 0 && (errno == EINTR || (errno == EAGAIN && tries-- > 0)));
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* as sandboxes say */
+        return walk_beneath(root, rel, flags);
     return (int)fd;
 }
 
@@ -256,19 +311,6 @@ static int open_dir(int root, const char *rel)
     close(found);
     errno = error;
     return fd;
-}
-
-/* The next part of a path, without the slashes and single dots before it;
- * its length is 0 at the end. */
-static const char *part(const char *p, size_t *n)
-{
-    for (;;) {
-        p += strspn(p, "/");
-        *n = strcspn(p, "/");
-        if (*n != 1 || *p != '.')
-            return p;
-        p++;
-    }
 }
 
 /* What is left of an absolute path behind a directory; NULL if it does not
@@ -1113,20 +1155,6 @@ static mortise_status open_roots(struct mortise_inst *i, mortise_jv list,
     return status;
 }
 
-/* Without openat2 there is no (1), so without it we do not start. */
-static mortise_status probe(struct mortise_inst *i)
-{
-    int fd = open_beneath(i->roots[0].fd, ".", O_PATH | O_DIRECTORY);
-
-    if (fd < 0)
-        return no(i, 0, &unsupported,
-                  "openat2: %s; file needs Linux 5.6 or newer, and a sandbox "
-                  "that allows it",
-                  words_of(errno));
-    close(fd);
-    return MORTISE_S_OK;
-}
-
 static mortise_status configure(struct mortise_inst *i, mortise_str config)
 {
     mortise_jv body, roots, read_only, max;
@@ -1156,7 +1184,7 @@ static mortise_status configure(struct mortise_inst *i, mortise_str config)
     status = open_roots(i, roots, true);
     if (status == MORTISE_S_OK)
         status = open_roots(i, read_only, false);
-    return status == MORTISE_S_OK ? probe(i) : status;
+    return status;
 }
 
 static mortise_status create(mortise_host *host, const mortise_host_api *api,
