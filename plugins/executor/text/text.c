@@ -33,7 +33,8 @@
  *             #, ^, / or ! tag alone on its line takes the whole line away.
  *             Nothing is escaped.  {{ always opens a tag.
  *
- * Patterns are PCRE2 (UTF), matched line by line, at most 4,096 bytes.
+ * Patterns are PCRE2 (UTF), matched line by line, at most 4,096 bytes; \w, \d
+ * and \b know ASCII only (\p{L} is any letter).
  * Texts in results are cut at 2,000 bytes, and then end in U+2026.
  *
  * Error codes
