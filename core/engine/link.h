@@ -9,8 +9,8 @@
  *
  * On the wire (SOCK_STREAM, STORE/control.sock, mode 0600): one JSON object a
  * line.  Client: the request.  Engine: {"item": ...} any number of times, then
- * {"reply": ...} or {"error": {"code": "E_...", "message": "..."}}.  Who asks is
- * SO_PEERCRED's word, never the body's.  docs/control.md has the requests:
+ * {"reply": ...} or {"error": {"code": "E_...", "message": "..."}}.  Who asks
+ * is SO_PEERCRED's word, never the body's.  docs/control.md has the requests:
  *
  *   start    {graph: {path, source}, tenant?, run?, input?}
  *              -> {run}                      (after the admission is on disk)
@@ -20,9 +20,9 @@
  *             no_continue?, accept_plugins?}
  *              -> {run, status, reason}
  *   follow   {tenant?, run, after?, until: "now" | "idle" | "end"}
- *              items: events, as the event API gives them (with "now" the stored
- *              ones; "idle" until nothing is left to do without a person; "end"
- *              until the run has ended)
+ *              items: events, as the event API gives them (with "now" the
+ * stored ones; "idle" until nothing is left to do without a person; "end" until
+ * the run has ended)
  *              -> {run, status, reason}
  *   runs     {tenant?, after?, limit?}   -> {runs: [...], next}
  *   inbox    {tenant?, after?, limit?}   -> {pending: [...], next}

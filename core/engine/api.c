@@ -1,0 +1,517 @@
+/* api.c -- mortise.h's functions.
+ *
+ * Each is a thin, waiting form of what the engine does in turns: it hands in
+ * the request, turns the loop until the answer is there, and returns it.
+ * While it waits, everything else goes on, so other runs' events may be
+ * delivered from inside; calling back in from there is refused.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+enum { GRAPH_MAX = 16 << 20 }; /* bytes of a graph file */
+
+/* ---- helpers
+ * ------------------------------------------------------------------ */
+
+/* Inner functions may count on an err; a caller's may be NULL. */
+#define WITH_ERR(err)                                                          \
+    struct mortise_err own_err;                                                \
+    err = (err) != NULL ? (err) : &own_err
+
+/* May the caller come in now?  A write error that is being dealt with is waited
+ * for, so that the next call finds the engine going or broken. */
+static int begin(struct mortise *m, struct mortise_err *err)
+{
+    assert_on_loop(m);
+    if (m->turning)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "called from inside a callback of this engine");
+    while (m->state == MORTISE_ENGINE_FAILING)
+        mortise_turn(m, -1);
+    return mortise_engine_ready(m, err);
+}
+
+static const char *tenant_or_default(const char *tenant)
+{
+    return tenant != NULL ? tenant : "default";
+}
+
+/* Takes the value. */
+static int give_text(struct mortise *m, json_t *value, char **out,
+                     struct mortise_err *err)
+{
+    *out = mortise_json_text(m->mem, value);
+    json_decref(value);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+void mortise_free(struct mortise *m, char *text)
+{
+    mortise_release_str(m->mem, text);
+}
+
+/* ---- the loop
+ * ----------------------------------------------------------------- */
+
+int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
+{
+    WITH_ERR(err);
+    assert_on_loop(m);
+    if (m->turning)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "called from inside a callback of this engine");
+    if (m->state != MORTISE_ENGINE_BROKEN)
+        mortise_turn(m, timeout_ms);
+    if (m->trouble_untold || m->state == MORTISE_ENGINE_BROKEN) {
+        m->trouble_untold = false;
+        *err = m->trouble;
+        return m->trouble.code;
+    }
+    return m->lives.n > 0;
+}
+
+/* ---- graphs
+ * --------------------------------------------------------------------- */
+
+static int read_all(int fd, struct mortise_buf *b, const char *path,
+                    struct mortise_err *err)
+{
+    char chunk[16384];
+    ssize_t n;
+
+    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return mortise_syserr(err, errno, "read %s", path);
+        mortise_buf_put(b, chunk, (size_t)n);
+        if (b->n > GRAPH_MAX)
+            return mortise_fail(err, MORTISE_ELIMIT, "%s is larger than %d MiB",
+                                path, GRAPH_MAX >> 20);
+        if (b->failed)
+            return mortise_nomem(err);
+    }
+    return MORTISE_OK;
+}
+
+static int read_file(const char *path, struct mortise_buf *b,
+                     struct mortise_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rv;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "open %s", path);
+    rv = read_all(fd, b, path, err);
+    close(fd);
+    return rv;
+}
+
+int mortise_load(struct mortise *m, const char *path,
+                 struct mortise_graph **out, char **report,
+                 struct mortise_err *err)
+{
+    struct mortise_buf text, findings;
+    locale_t before;
+    int rv;
+
+    WITH_ERR(err);
+    *out = NULL;
+    if (report != NULL)
+        *report = NULL;
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    before = mortise_enter(m);
+    mortise_buf_init(&text, m->mem);
+    mortise_buf_init(&findings, m->mem);
+    rv = read_file(path, &text, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_graphs_compile(m, path, text.p != NULL ? text.p : "",
+                                    text.n, out, &findings, err);
+    if (report != NULL && (rv == MORTISE_OK || rv == MORTISE_ECHECK) &&
+        findings.n > 0)
+        *report = mortise_strndup(m->mem, findings.p, findings.n);
+    mortise_buf_finish(&text);
+    mortise_buf_finish(&findings);
+    mortise_leave(before);
+    return rv;
+}
+
+void mortise_graph_close(struct mortise_graph *g)
+{
+    mortise_graph_unref(g);
+}
+
+/* ---- waiting
+ * -------------------------------------------------------------------- */
+
+/* A watch that an API function waits for on its stack. */
+struct wait {
+    struct mortise_watch watch;
+    bool over;
+    int status;
+    struct mortise_err err;
+};
+
+static void wait_over(struct mortise_watch *w, int status, const char *reason,
+                      const struct mortise_err *err)
+{
+    struct wait *x = MORTISE_OF(w, struct wait, watch);
+
+    (void)reason;
+    x->over = true;
+    x->status = status;
+    x->err = *err;
+}
+
+static int wait_until(struct mortise *m, const char *tenant, const char *run,
+                      enum mortise_until until, int *status,
+                      struct mortise_err *err)
+{
+    struct wait x = {.watch = {.until = until, .done = wait_over}};
+    int rv = mortise_watch_add(m, &x.watch, tenant, run, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    while (!x.over)
+        mortise_turn(m, -1);
+    if (status != NULL)
+        *status = x.status;
+    if (x.err.code != MORTISE_OK)
+        *err = x.err;
+    return x.err.code;
+}
+
+int mortise_wait(struct mortise *m, const char *tenant, const char *run,
+                 int *status, struct mortise_err *err)
+{
+    int rv;
+
+    WITH_ERR(err);
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return wait_until(m, tenant_or_default(tenant), run, MORTISE_UNTIL_IDLE,
+                      status, err);
+}
+
+/* ---- starting
+ * ---------------------------------------------------------------------- */
+
+static int parse_input(const char *text, json_t **out, struct mortise_err *err)
+{
+    int rv;
+
+    if (text == NULL) {
+        *out = json_object();
+        return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    rv = mortise_json_parse(out, text, strlen(text), err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "input") : rv;
+}
+
+static int start(struct mortise *m, struct mortise_graph *g,
+                 const struct mortise_start *s, char *run_id,
+                 struct mortise_err *err)
+{
+    const char *tenant = tenant_or_default(s->tenant);
+    struct mortise_live *live;
+    json_t *input;
+    int rv = parse_input(s->input, &input, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_live_start(m, g, tenant, s->run, input,
+                            s->actor != NULL ? s->actor : m->actor, &live, err);
+    json_decref(input);
+    if (rv != MORTISE_OK)
+        return rv;
+    strcpy(run_id, live->id); /* at most 128 bytes: live.c checked */
+    rv = wait_until(m, tenant, run_id, MORTISE_UNTIL_SYNCED, NULL, err);
+    if (rv != MORTISE_OK)
+        run_id[0] = '\0';
+    return rv;
+}
+
+int mortise_start(struct mortise *m, struct mortise_graph *g,
+                  const struct mortise_start *s, char run_id[MORTISE_RUN_MAX],
+                  struct mortise_err *err)
+{
+    locale_t before;
+    int rv;
+
+    WITH_ERR(err);
+    run_id[0] = '\0';
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (s == NULL || s->size < sizeof *s || s->flags != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "start.size or start.flags is wrong");
+    before = mortise_enter(m);
+    rv = start(m, g, s, run_id, err);
+    mortise_leave(before);
+    return rv;
+}
+
+/* ---- commands
+ * ------------------------------------------------------------------------ */
+
+struct ordered {
+    struct mortise_order order;
+    bool over;
+    struct mortise_err err;
+};
+
+static void order_over(struct mortise_order *o, const struct mortise_err *err)
+{
+    struct ordered *x = MORTISE_OF(o, struct ordered, order);
+
+    x->over = true;
+    x->err = *err;
+}
+
+/* The caller's commands, whose struct may be larger than ours. */
+static int copy_commands(struct mortise *m, const struct mortise_command *from,
+                         size_t n, struct mortise_command **out,
+                         struct mortise_err *err)
+{
+    struct mortise_command *list;
+    size_t stride;
+
+    if (n == 0 || from == NULL || from->size < sizeof *from)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "no commands, or command.size is wrong");
+    stride = from->size;
+    if (n > SIZE_MAX / stride)
+        return mortise_fail(err, MORTISE_EINVAL, "too many commands");
+    list = mortise_alloc(m->mem, n * sizeof *list);
+    if (list == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&list[i], (const char *)from + i * stride, sizeof *list);
+        if (list[i].size == stride)
+            continue;
+        mortise_release(m->mem, list, n * sizeof *list);
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "commands[%zu].size differs from the first's", i);
+    }
+    *out = list;
+    return MORTISE_OK;
+}
+
+int mortise_command(struct mortise *m, const char *tenant, const char *run,
+                    const struct mortise_command *commands, size_t n_commands,
+                    uint32_t flags, const char *actor, struct mortise_err *err)
+{
+    struct mortise_command *list = NULL;
+    struct ordered x = {.over = false};
+    locale_t before;
+    int rv;
+
+    WITH_ERR(err);
+    rv = begin(m, err);
+    if (rv == MORTISE_OK &&
+        (flags & ~(MORTISE_NO_CONTINUE | MORTISE_ACCEPT_PLUGINS)) != 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "flags has bits that this version does not know");
+    if (rv == MORTISE_OK)
+        rv = copy_commands(m, commands, n_commands, &list, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x.order = (struct mortise_order){.list = list,
+                                     .n = n_commands,
+                                     .flags = flags,
+                                     .actor = actor != NULL ? actor : m->actor,
+                                     .done = order_over};
+    before = mortise_enter(m);
+    rv = mortise_live_command(m, tenant_or_default(tenant), run, &x.order, err);
+    mortise_leave(before);
+    while (rv == MORTISE_OK && !x.over)
+        mortise_turn(m, -1);
+    mortise_release(m->mem, list, n_commands * sizeof *list);
+    if (rv == MORTISE_OK && x.err.code != MORTISE_OK) {
+        *err = x.err;
+        rv = err->code;
+    }
+    return rv;
+}
+
+/* ---- reading
+ * ----------------------------------------------------------------------------
+ */
+
+typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
+                    size_t limit, json_t **out, struct mortise_err *err);
+typedef int look_fn(struct mortise *m, const char *tenant, const char *run,
+                    json_t **out, struct mortise_err *err);
+
+static int list(struct mortise *m, list_fn *fn, const char *tenant,
+                const char *after, size_t limit, char **json,
+                struct mortise_err *err)
+{
+    json_t *value = NULL;
+    int rv;
+
+    WITH_ERR(err);
+    *json = NULL;
+    rv = begin(m, err);
+    if (rv == MORTISE_OK)
+        rv = fn(m, tenant_or_default(tenant), after, limit, &value, err);
+    return rv == MORTISE_OK ? give_text(m, value, json, err) : rv;
+}
+
+static int look(struct mortise *m, look_fn *fn, const char *tenant,
+                const char *run, char **json, struct mortise_err *err)
+{
+    locale_t before;
+    json_t *value = NULL;
+    int rv;
+
+    WITH_ERR(err);
+    *json = NULL;
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    before = mortise_enter(m);
+    rv = fn(m, tenant_or_default(tenant), run, &value, err);
+    mortise_leave(before);
+    return rv == MORTISE_OK ? give_text(m, value, json, err) : rv;
+}
+
+int mortise_runs(struct mortise *m, const char *tenant, const char *after,
+                 size_t limit, char **json, struct mortise_err *err)
+{
+    return list(m, mortise_query_runs, tenant, after, limit, json, err);
+}
+
+int mortise_inbox(struct mortise *m, const char *tenant, const char *after,
+                  size_t limit, char **json, struct mortise_err *err)
+{
+    return list(m, mortise_query_inbox, tenant, after, limit, json, err);
+}
+
+int mortise_show(struct mortise *m, const char *tenant, const char *run,
+                 char **json, struct mortise_err *err)
+{
+    return look(m, mortise_query_show, tenant, run, json, err);
+}
+
+int mortise_history(struct mortise *m, const char *tenant, const char *run,
+                    char **json, struct mortise_err *err)
+{
+    return look(m, mortise_query_history, tenant, run, json, err);
+}
+
+/* ---- events
+ * ---------------------------------------------------------------------------------
+ */
+
+struct subscription {
+    struct mortise_watch watch;
+    struct mortise *m;
+    mortise_event_fn *fn;
+    void *ud;
+    struct wait *first; /* mortise_events() waits for the stored ones */
+};
+
+static int on_event(struct mortise_watch *w, json_t *event)
+{
+    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    char *text = mortise_json_text(s->m->mem, event);
+    bool turning = s->m->turning;
+    int said;
+
+    if (text == NULL) {
+        mortise_log(s->m, MORTISE_LOG_ERROR,
+                    "memory ran out for an event: its watch ends");
+        return 1;
+    }
+    s->m->turning = true; /* nothing of the engine may be called from there */
+    said = s->fn(s->ud, text, strlen(text));
+    s->m->turning = turning;
+    mortise_release_str(s->m->mem, text);
+    return said;
+}
+
+static void subscription_over(struct mortise_watch *w, int status,
+                              const char *reason, const struct mortise_err *err)
+{
+    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    const struct mortise_err fine = {.code = MORTISE_OK};
+
+    if (s->first != NULL)
+        wait_over(&s->first->watch, status, reason, err != NULL ? err : &fine);
+    mortise_release(s->m->mem, s, sizeof *s);
+}
+
+int mortise_events(struct mortise *m, const char *tenant, const char *run,
+                   uint64_t after, uint32_t flags, mortise_event_fn *fn,
+                   void *ud, uint64_t *id, struct mortise_err *err)
+{
+    struct subscription *s;
+    struct wait x = {.over = false};
+    locale_t before;
+    uint64_t made;
+    int rv;
+
+    WITH_ERR(err);
+    if (id != NULL)
+        *id = 0;
+    rv = begin(m, err);
+    if (rv == MORTISE_OK && (flags & ~MORTISE_EVENTS_FOLLOW) != 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "flags has bits that this version does not know");
+    if (rv != MORTISE_OK)
+        return rv;
+    s = mortise_zalloc(m->mem, sizeof *s);
+    if (s == NULL)
+        return mortise_nomem(err);
+    *s = (struct subscription){.watch = {.until = flags & MORTISE_EVENTS_FOLLOW
+                                                      ? MORTISE_UNTIL_CLOSED
+                                                      : MORTISE_UNTIL_NOW,
+                                         .after = after,
+                                         .event = on_event,
+                                         .done = subscription_over},
+                               .m = m,
+                               .fn = fn,
+                               .ud = ud,
+                               .first = &x};
+    before = mortise_enter(m);
+    rv = mortise_watch_add(m, &s->watch, tenant_or_default(tenant), run, err);
+    mortise_leave(before);
+    if (rv != MORTISE_OK) {
+        mortise_release(m->mem, s, sizeof *s);
+        return rv;
+    }
+    made = m->last_watch;
+    while (!x.over && s->watch.catch_up != 0)
+        mortise_turn(m, -1);
+    if (x.over) {
+        if (x.err.code != MORTISE_OK)
+            *err = x.err;
+        return x.err.code;
+    }
+    s->first = NULL;
+    if (id != NULL)
+        *id = made;
+    return MORTISE_OK;
+}
+
+void mortise_unsubscribe(struct mortise *m, uint64_t id)
+{
+    struct mortise_watch *w = mortise_watch_find(m, id);
+
+    assert_on_loop(m);
+    if (w == NULL || w->event != on_event)
+        return;
+    mortise_watch_end(m, w);
+    mortise_release(m->mem, MORTISE_OF(w, struct subscription, watch),
+                    sizeof(struct subscription));
+}

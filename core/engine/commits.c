@@ -1,0 +1,366 @@
+/* commits.c -- run/'s commits to the store, and what a failed write means.
+ *
+ * What the runs recorded in one round of the loop goes to the store in one
+ * batch; while that syncs, the next one forms.  A lone run's commit is written
+ * on the spot, since a hand-over to the store thread and back costs as much as
+ * the sync itself.
+ *
+ * After any write error nobody knows what is on disk (R6b).  Then:
+ *   (1) nothing that was not acknowledged is published, now or later;
+ *   (2) every run in memory is dropped, and whoever waits for one is told;
+ *   (3) calls under way are cancelled and waited for, at most until they are
+ *       given up, so that no effect of the old life overlaps one of the new;
+ *   (4) then the store is opened again.  If that works the engine goes on, and
+ *       runs can be resumed; else everything that is asked of it says why not.
+ */
+#include "engine/engine.h"
+
+#include <string.h>
+
+/* A commit from the action that brought it to its answer. */
+struct mortise_flight {
+    struct mortise_commit commit;
+    struct mortise_live *live;
+    struct mortise_task landed;
+    struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
+    void *entries;                          /* ours, commit.checkpoint.size */
+    int failed; /* the whole batch's result; m->write_why has the words */
+};
+
+static struct mortise_flight *flight_of(struct mortise_commit *c)
+{
+    return MORTISE_OF(c, struct mortise_flight, commit);
+}
+
+static void free_pending(const struct mortise_mem *mem,
+                         struct mortise_pending *list, size_t n)
+{
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        mortise_release_str(mem, (char *)(uintptr_t)list[i].id);
+        mortise_release(mem, (char *)(uintptr_t)list[i].payload,
+                        list[i].payload_size + 1);
+    }
+    mortise_release(mem, list, n * sizeof *list);
+}
+
+static void flight_free(struct mortise *m, struct mortise_flight *f)
+{
+    free_pending(m->mem, f->opens, f->commit.n_opens);
+    free_pending(m->mem, f->closes, f->commit.n_closes);
+    mortise_release(m->mem, f->entries, f->commit.checkpoint.size);
+    mortise_release(m->mem, f, sizeof *f);
+}
+
+/* ---- from run/'s words to the store's
+ * ---------------------------------------- */
+
+static int copy_pending(const struct mortise_mem *mem,
+                        struct mortise_pending **out,
+                        const struct mortise_run_open *from, size_t n)
+{
+    struct mortise_pending *list;
+
+    if (n == 0)
+        return MORTISE_OK;
+    list = *out = mortise_zalloc(mem, n * sizeof *list);
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        list[i].deadline_ms = from[i].deadline_ms;
+        list[i].id = mortise_strdup(mem, from[i].id);
+        if (list[i].id == NULL)
+            return MORTISE_ENOMEM;
+        if (from[i].payload == NULL)
+            continue;
+        list[i].payload = mortise_json_text(mem, from[i].payload);
+        if (list[i].payload == NULL)
+            return MORTISE_ENOMEM;
+        list[i].payload_size = strlen(list[i].payload);
+    }
+    return MORTISE_OK;
+}
+
+/* The one place where a run's commit becomes the store's. */
+static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
+{
+    struct mortise_live *live = f->live;
+    struct mortise *m = live->m;
+    const struct mortise_graph *g = live->graph;
+    struct mortise_commit *to = &f->commit;
+
+    f->entries = c->entries;
+    c->entries = NULL; /* taken */
+    *to =
+        (struct mortise_commit){.tenant = live->tenant,
+                                .run = live->id,
+                                .expected_seq = c->seq - 1,
+                                .checkpoint = {.id = c->id,
+                                               .parent = c->parent,
+                                               .seq = c->seq,
+                                               .time_ms = c->now_ms,
+                                               .first_event = c->first_event,
+                                               .n_events = c->n_events,
+                                               .step = c->step,
+                                               .phase = c->phase,
+                                               .entries = f->entries,
+                                               .size = c->size},
+                                .head = {.seq = c->seq,
+                                         .checkpoint = c->id,
+                                         .epoch = mortise_store_epoch(m->store),
+                                         .created_ms = live->created_ms,
+                                         .updated_ms = c->now_ms,
+                                         .status = (uint32_t)c->status,
+                                         .n_pending = c->n_pending,
+                                         .reason = c->reason,
+                                         .graph_name = g->name},
+                                .n_opens = c->n_opens,
+                                .n_closes = c->n_closes};
+    memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
+    memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
+    if (c->seq == 1) {
+        to->graph_path = g->path;
+        to->graph_source = g->source;
+        to->graph_size = g->source_size;
+    }
+    if (copy_pending(m->mem, &f->opens, c->opens, c->n_opens) != MORTISE_OK ||
+        copy_pending(m->mem, &f->closes, c->closes, c->n_closes) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    to->opens = f->opens;
+    to->closes = f->closes;
+    return MORTISE_OK;
+}
+
+static void landed(struct mortise_task *t);
+
+int mortise_commits_take(struct mortise_live *live,
+                         struct mortise_run_commit *c, struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    struct mortise_commit **grown = mortise_grow(m->mem, m->batch, m->n_batch,
+                                                 &m->cap_batch, sizeof *grown);
+    struct mortise_flight *f = NULL;
+
+    if (grown != NULL) {
+        m->batch = grown;
+        f = mortise_zalloc(m->mem, sizeof *f);
+    }
+    if (f == NULL)
+        return mortise_nomem(err);
+    f->live = live;
+    f->landed.run = landed;
+    if (convert(f, c) != MORTISE_OK) {
+        flight_free(m, f);
+        return mortise_nomem(err);
+    }
+    m->batch[m->n_batch++] = &f->commit;
+    live->flying++;
+    return MORTISE_OK;
+}
+
+void mortise_commits_forget(struct mortise_live *live)
+{
+    struct mortise *m = live->m;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->n_batch; i++) {
+        struct mortise_flight *f = flight_of(m->batch[i]);
+
+        if (f->live != live) {
+            m->batch[kept++] = m->batch[i];
+            continue;
+        }
+        live->flying--;
+        flight_free(m, f);
+    }
+    m->n_batch = kept;
+}
+
+/* ---- errors
+ * --------------------------------------------------------------------- */
+
+static void write_failed(struct mortise *m, int result,
+                         const struct mortise_err *why)
+{
+    if (m->state != MORTISE_ENGINE_UP)
+        return;
+    m->state = MORTISE_ENGINE_FAILING;
+    m->trouble_untold = true;
+    if (result == MORTISE_ENOSPC)
+        mortise_fail(&m->trouble, result,
+                     "the disk that holds the store %s is full: free some "
+                     "space, then resume the runs (%s); nothing that was "
+                     "acknowledged is lost",
+                     m->site.store, why->msg);
+    else
+        mortise_fail(&m->trouble, result,
+                     "a write to the store %s failed: %s; runs in memory were "
+                     "dropped and can be resumed from what is on disk",
+                     m->site.store, why->msg);
+    mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
+    mortise_live_lose_all(m, &m->trouble);
+    mortise_watch_fail_all(m, &m->trouble);
+}
+
+void mortise_commits_reopen(struct mortise *m)
+{
+    struct mortise_err err;
+
+    mortise_writer_reset(m->writer);
+    m->write_why.code = MORTISE_OK;
+    if (mortise_store_reopen(m->store, &err) == MORTISE_OK) {
+        m->state = MORTISE_ENGINE_UP;
+        mortise_log(m, MORTISE_LOG_WARN, "the store %s is open again",
+                    m->site.store);
+        return;
+    }
+    m->state = MORTISE_ENGINE_BROKEN;
+    m->trouble_untold = true;
+    mortise_doing(&m->trouble, m->trouble.code,
+                  "the store cannot be opened again (%s) after this", err.msg);
+    mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
+}
+
+/* ---- answers
+ * ----------------------------------------------------------------------- */
+
+static void refused(struct mortise_flight *f, int result)
+{
+    struct mortise_err why;
+
+    if (result == MORTISE_EEXISTS)
+        mortise_fail(&why, result, "a run '%s' exists already", f->commit.run);
+    else
+        mortise_fail(&why, result,
+                     "run %s was moved by somebody else; look at it again",
+                     f->commit.run);
+    mortise_live_lose(f->live, &why);
+}
+
+static void answer(struct mortise *m, struct mortise_flight *f, int result)
+{
+    struct mortise_live *live = f->live;
+
+    live->flying--;
+    if (result == MORTISE_OK) {
+        for (size_t i = 0; i < f->commit.n_opens; i++)
+            if (f->opens[i].deadline_ms != 0)
+                mortise_due_note(m, f->opens[i].deadline_ms);
+        mortise_live_synced(live, f->commit.checkpoint.seq);
+    } else if (!live->lost) {
+        refused(f, result);
+    }
+    mortise_live_touch(live);
+    flight_free(m, f);
+}
+
+/* A whole batch failed. */
+static void fail_flight(struct mortise *m, struct mortise_flight *f)
+{
+    int result = f->failed;
+
+    f->live->flying--;
+    mortise_live_touch(f->live);
+    flight_free(m, f);
+    write_failed(m, result, &m->write_why);
+}
+
+static void landed(struct mortise_task *t)
+{
+    struct mortise_flight *f = MORTISE_OF(t, struct mortise_flight, landed);
+    struct mortise *m = f->live->m;
+
+    m->n_flying--;
+    if (f->failed != MORTISE_OK)
+        fail_flight(m, f);
+    else
+        answer(m, f, f->commit.result);
+}
+
+void mortise_commits_landed(struct mortise *m)
+{
+    struct mortise_task *t;
+
+    while ((t = mortise_tasks_take(&m->landed)) != NULL)
+        t->run(t);
+}
+
+void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
+                             size_t n, int result,
+                             const struct mortise_err *err)
+{
+    struct mortise *m = ud;
+
+    if (result != MORTISE_OK && m->write_why.code == MORTISE_OK)
+        m->write_why = *err;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_flight *f = flight_of(commits[i]);
+
+        f->failed = result;
+        mortise_mail_put(&m->mail, &f->landed, true);
+    }
+}
+
+/* ---- handing over
+ * -------------------------------------------------------------------- */
+
+/* Would a hand-over only cost time?  One run, and nothing else going on. */
+static bool is_alone(const struct mortise *m)
+{
+    return m->lives.n == 1 && m->n_calls == 0 && m->n_flying == 0;
+}
+
+/* The batch, written here; false: the store thread is at work. */
+static bool write_here(struct mortise *m)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+    size_t n = m->n_batch;
+    int result;
+
+    if (!mortise_writer_inline(m->writer, m->batch, n, &result, &err))
+        return false;
+    m->n_batch = 0; /* answering may take new commits into the array */
+    if (result != MORTISE_OK)
+        m->write_why = err;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_flight *f = flight_of(m->batch[i]);
+
+        f->failed = result;
+        m->n_flying++;
+        mortise_tasks_put(&m->landed, &f->landed);
+    }
+    mortise_commits_landed(m);
+    return true;
+}
+
+static void hand_over(struct mortise *m, struct mortise_flight *f)
+{
+    struct mortise_err err;
+    int rv;
+
+    if (f->live->lost) { /* an earlier one of this run could not go */
+        f->live->flying--;
+        flight_free(m, f);
+        return;
+    }
+    rv = mortise_writer_submit(m->writer, &f->commit, &err);
+    if (rv == MORTISE_OK) {
+        m->n_flying++;
+        return;
+    }
+    f->live->flying--;
+    mortise_live_lose(f->live, &err);
+    flight_free(m, f);
+    if (rv != MORTISE_ENOMEM)
+        write_failed(m, rv, &err);
+}
+
+void mortise_commits_flush(struct mortise *m)
+{
+    size_t n = m->n_batch;
+
+    if (n == 0 || (is_alone(m) && write_here(m)))
+        return;
+    m->n_batch = 0; /* losing a run must not look for it here */
+    for (size_t i = 0; i < n; i++)
+        hand_over(m, flight_of(m->batch[i]));
+}

@@ -1,0 +1,140 @@
+/* due.c -- deadlines of runs that are not in memory.
+ *
+ * A question that waits for a person costs bytes on disk and nothing else; the
+ * store keeps an index of deadlines, and the engine one timer for the soonest.
+ * When it fires, the runs concerned are loaded and go on from their heads; the
+ * run itself then finds that its time is over.  Whatever commits first, the
+ * deadline or a decision, wins.
+ *
+ * The index speaks wall-clock time, which may be set: the timer never waits
+ * longer than a minute before it looks again.
+ */
+#include "engine/engine.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    AT_ONCE = 64,          /* runs looked at in one go */
+    LOOK_AGAIN_MS = 60000, /* at the latest, and after a run that would not */
+    NS_PER_MS = 1000000
+};
+
+struct overdue {
+    uint64_t now_ms, next_ms; /* next_ms: the soonest that is left; 0: none */
+    size_t skip, n;
+    struct {
+        char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
+    } list[AT_ONCE];
+};
+
+static int collect(void *ud, const char *tenant, const char *run,
+                   const struct mortise_pending *p)
+{
+    struct overdue *o = ud;
+
+    if (p->deadline_ms > o->now_ms || o->n == AT_ONCE) {
+        o->next_ms = p->deadline_ms;
+        return 1;
+    }
+    if (o->skip > 0) {
+        o->skip--;
+        return 0;
+    }
+    if (strlen(tenant) > MORTISE_NAME_MAX || strlen(run) > MORTISE_NAME_MAX)
+        return 0; /* live.c lets no longer name in */
+    strcpy(o->list[o->n].tenant, tenant);
+    strcpy(o->list[o->n].run, run);
+    o->n++;
+    return 0;
+}
+
+static void arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
+{
+    uint64_t in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+
+    if (in_ms > LOOK_AGAIN_MS)
+        in_ms = LOOK_AGAIN_MS;
+    mortise_timer_disarm(&m->timers, &m->due);
+    m->due_ms = at_ms;
+    mortise_timer_arm(&m->timers, &m->due,
+                      mortise_mono_ns() + in_ms * NS_PER_MS);
+}
+
+/* True when the run took notice. */
+static bool fire_one(struct mortise *m, const char *tenant, const char *run)
+{
+    struct mortise_live *live = mortise_live_find(m, tenant, run);
+    struct mortise_err err;
+
+    if (live != NULL) /* its own timer tells it, or it was just told */
+        return false;
+    if (mortise_live_recover(m, tenant, run, &err) == MORTISE_OK)
+        return true;
+    mortise_log(m, MORTISE_LOG_WARN,
+                "run %s has a deadline that is over, but: %s", run, err.msg);
+    return false;
+}
+
+/* When to look again.  Runs that would not go on stay at the front of the
+ * index: they are passed over until the rest has been seen. */
+static void arm_next(struct mortise *m, const struct overdue *o, size_t stuck)
+{
+    uint64_t later = o->now_ms + LOOK_AGAIN_MS, at = o->next_ms;
+
+    m->due_skip += stuck;
+    if (o->n < AT_ONCE) {
+        if (m->due_skip > 0 && (at == 0 || at > later))
+            at = later;
+        m->due_skip = 0;
+    }
+    if (at != 0)
+        arm(m, o->now_ms, at);
+}
+
+static void look(struct mortise *m, struct overdue *o)
+{
+    struct mortise_err err;
+    size_t stuck = 0;
+
+    o->now_ms = mortise_now_ms();
+    o->skip = m->due_skip;
+    if (mortise_store_due(m->store, UINT64_MAX, collect, o, &err) !=
+        MORTISE_OK) {
+        mortise_log(m, MORTISE_LOG_WARN, "look for deadlines: %s", err.msg);
+        arm(m, o->now_ms, o->now_ms + LOOK_AGAIN_MS);
+        return;
+    }
+    for (size_t i = 0; i < o->n; i++)
+        stuck += !fire_one(m, o->list[i].tenant, o->list[i].run);
+    arm_next(m, o, stuck);
+}
+
+static void fire(struct mortise_timer *t)
+{
+    struct mortise *m = MORTISE_OF(t, struct mortise, due);
+    struct overdue *o = mortise_zalloc(m->mem, sizeof *o);
+    uint64_t now_ms = mortise_now_ms();
+
+    m->due_ms = 0;
+    if (m->state == MORTISE_ENGINE_UP && o != NULL)
+        look(m, o);
+    else if (m->state != MORTISE_ENGINE_CLOSING)
+        arm(m, now_ms, now_ms + LOOK_AGAIN_MS);
+    mortise_release(m->mem, o, sizeof *o);
+}
+
+void mortise_due_open(struct mortise *m)
+{
+    uint64_t now_ms = mortise_now_ms();
+
+    m->due.fire = fire;
+    arm(m, now_ms, now_ms); /* looks with the first turn */
+}
+
+void mortise_due_note(struct mortise *m, uint64_t deadline_ms)
+{
+    if (m->due_ms == 0 || deadline_ms < m->due_ms)
+        arm(m, mortise_now_ms(), deadline_ms);
+}

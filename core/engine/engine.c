@@ -1,0 +1,234 @@
+/* engine.c -- open and close.
+ *
+ * Opening makes things in the order in which they need each other, closing
+ * takes them apart in reverse, and close() cleans whatever open() left half
+ * made.  Closing loses the runs that are in memory, which cancels their calls,
+ * and turns the loop until all have let go or were given up: 10 s at most.
+ * The runs stay resumable; whoever waits for them is told.
+ */
+#include "engine/engine.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/control.h"
+
+int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
+{
+    switch (m->state) {
+    case MORTISE_ENGINE_UP:
+        return MORTISE_OK;
+    case MORTISE_ENGINE_CLOSING:
+        return mortise_fail(err, MORTISE_EBUSY, "the engine is closing");
+    case MORTISE_ENGINE_FAILING:
+    case MORTISE_ENGINE_BROKEN:
+        break;
+    }
+    if (err != NULL)
+        *err = m->trouble;
+    return m->trouble.code;
+}
+
+/* ---- open
+ * ------------------------------------------------------------------------ */
+
+static int seq_get(void *ud, const char *plugin, uint64_t *seq,
+                   struct mortise_err *err)
+{
+    struct mortise *m = ud;
+    char name[256];
+
+    snprintf(name, sizeof name, "plugin:%s", plugin);
+    return mortise_store_mark_get(m->store, name, seq, err);
+}
+
+static int seq_put(void *ud, const char *plugin, uint64_t seq,
+                   struct mortise_err *err)
+{
+    struct mortise *m = ud;
+    char name[256];
+
+    snprintf(name, sizeof name, "plugin:%s", plugin);
+    return mortise_store_mark_put(m->store, name, seq, err);
+}
+
+/* Where things are, from the Deployment file; its findings become the error. */
+static int open_site(struct mortise *m, const struct mortise_options *o,
+                     struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    struct mortise_buf text;
+    int rv;
+
+    mortise_diags_init(&diags, m->mem);
+    mortise_buf_init(&text, m->mem);
+    rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store, &diags,
+                           err);
+    if (rv == MORTISE_ECHECK) {
+        mortise_diags_text(&diags, &text);
+        rv = mortise_buf_cstr(&text) != NULL
+                 ? mortise_fail(err, MORTISE_ECONFIG, "%s", text.p)
+                 : mortise_nomem(err);
+    }
+    mortise_buf_finish(&text);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+static int open_plugins(struct mortise *m, struct mortise_err *err)
+{
+    struct mortise_plugins_config c = {.mem = m->mem,
+                                       .dirs = m->site.plugin_dirs,
+                                       .n_dirs = m->site.n_plugin_dirs,
+                                       .trust_dirs = m->site.trust_dirs,
+                                       .n_trust_dirs = m->site.n_trust_dirs,
+                                       .seq_get = seq_get,
+                                       .seq_put = seq_put,
+                                       .seq_ud = m};
+    size_t size = strlen(m->site.store) + sizeof "/quarantine";
+    char *quarantine = mortise_arena_alloc(&m->site.arena, size);
+    int rv;
+
+    if (quarantine == NULL)
+        return mortise_nomem(err);
+    snprintf(quarantine, size, "%s/quarantine", m->site.store);
+    c.quarantine_dir = quarantine;
+    mortise_calls_ops(m, &c.ops);
+    rv = mortise_plugins_open(&m->plugins, &c, err);
+    if (rv == MORTISE_OK)
+        mortise_stock_open(&m->stock, m->mem, m->plugins);
+    return rv;
+}
+
+static int open_parts(struct mortise *m, const struct mortise_options *o,
+                      struct mortise_err *err)
+{
+    char actor[64];
+    int rv = open_site(m, o, err);
+
+    mortise_control_name(geteuid(), actor);
+    m->actor = mortise_strdup(m->mem, actor);
+    m->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (rv == MORTISE_OK && (m->actor == NULL || m->c_locale == (locale_t)0))
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = mortise_store_open(&m->store, m->site.store, m->mem, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_loop_open(m, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_writer_start(&m->writer, m->store, m->mem,
+                                  mortise_commits_written, m, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_pool_open(&m->pool, m->mem, err);
+    if (rv == MORTISE_OK)
+        rv = open_plugins(m, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_control_open(m, err);
+    return rv;
+}
+
+static int check_options(const struct mortise_options *o,
+                         struct mortise_err *err)
+{
+    if (o == NULL || o->size < sizeof *o)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "options.size is not that of mortise_options");
+    if (o->flags != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "options.flags has bits that this version does "
+                            "not know");
+    return MORTISE_OK;
+}
+
+int mortise_open(struct mortise **out, const struct mortise_options *options,
+                 struct mortise_err *err)
+{
+    struct mortise_err here; /* inner functions may count on one */
+    struct mortise *m;
+    int rv;
+
+    err = err != NULL ? err : &here;
+    *out = NULL;
+    rv = check_options(options, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (sodium_init() < 0)
+        return mortise_fail(err, MORTISE_EIO, "no source of randomness");
+    const struct mortise_mem *mem =
+        options->mem != NULL ? options->mem : &mortise_heap;
+    m = mortise_zalloc(mem, sizeof *m);
+    if (m == NULL)
+        return mortise_nomem(err);
+    m->mem = mem;
+    m->thread = pthread_self();
+    m->log = options->log;
+    m->log_ud = options->log_ud;
+    m->state = MORTISE_ENGINE_UP;
+    mortise_table_init(&m->lives, mem);
+    mortise_table_init(&m->run_timers, mem);
+    mortise_table_init(&m->topics, mem);
+    mortise_actions_init(&m->actions, mem);
+    mortise_calls_open(m);
+    rv = open_parts(m, options, err);
+    if (rv != MORTISE_OK) {
+        mortise_close(m);
+        return rv;
+    }
+    mortise_due_open(m);
+    *out = m;
+    return MORTISE_OK;
+}
+
+/* ---- close
+ * ------------------------------------------------------------------------- */
+
+/* Lose all runs, and wait until nothing of them is under way. */
+static void quiet(struct mortise *m)
+{
+    struct mortise_err why;
+
+    mortise_fail(&why, MORTISE_EBUSY,
+                 "the engine is closing; the run can be resumed");
+    m->state = MORTISE_ENGINE_CLOSING;
+    mortise_timer_disarm(&m->timers, &m->due);
+    mortise_live_lose_all(m, &why);
+    mortise_watch_fail_all(m, &why);
+    mortise_commits_flush(m);
+    while (m->lives.n > 0 || m->n_calls > 0)
+        mortise_turn(m, -1);
+    mortise_control_close(m);
+    mortise_watch_close(m);
+}
+
+void mortise_close(struct mortise *m)
+{
+    if (m == NULL)
+        return;
+    assert_on_loop(m);
+    assert(!m->turning); /* not from a callback */
+    if (m->loop.data != NULL)
+        quiet(m);
+    mortise_writer_stop(m->writer);
+    mortise_pool_close(m->pool);
+    mortise_plugins_close(m->plugins);
+    m->plugins = NULL;
+    if (m->loop.data != NULL) /* late words of plugins, closed handles */
+        mortise_turn(m, 0);
+    mortise_loop_close(m);
+    mortise_graphs_close(m);
+    mortise_stock_close(&m->stock);
+    mortise_store_close(m->store);
+    mortise_calls_close(m);
+    mortise_table_finish(&m->lives);
+    mortise_table_finish(&m->run_timers);
+    mortise_table_finish(&m->topics);
+    mortise_actions_finish(&m->actions);
+    mortise_release(m->mem, m->batch, m->cap_batch * sizeof *m->batch);
+    mortise_site_close(&m->site);
+    mortise_release_str(m->mem, m->actor);
+    if (m->c_locale != (locale_t)0)
+        freelocale(m->c_locale);
+    mortise_release(m->mem, m, sizeof *m);
+}

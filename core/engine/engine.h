@@ -1,0 +1,364 @@
+/* engine.h -- what the files of engine/ share: the engine, and a run in memory.
+ *
+ * The files, from the ground up:
+ *   table.c timers.c mail.c pool.c   parts that know nothing of runs
+ *   site.c stock.c                   directories; the catalogue of operations
+ *   graphs.c    compiled graphs, by digest
+ *   watch.c     who watches which run; events to them
+ *   commits.c   run/'s commits to the store, and what a failed write means
+ *   calls.c     calls of plugins: lanes, workers, cancelling, the one door
+ *   live.c      a run in memory: started, loaded, stepped, dropped, lost
+ *   due.c       deadlines of runs that are not in memory
+ *   loop.c      one turn
+ *   query.c     what is asked about runs, as JSON
+ *   serve.c     requests (link.h) to the engine, wherever they come from
+ *   control.c   ... from the control socket
+ *   engine.c    open and close
+ *   api.c       mortise.h's functions, on all of these
+ *   link.c      the command line's way to an engine
+ *
+ * Threads    [loop] the thread that opened the engine: everything that is not
+ *            tagged otherwise.  [worker] a thread of pool.c.  [store]
+ * writer.c's. [any] all of them, and plugins' own.
+ *
+ * Promises that the tests try to break:
+ *   (E1) A run's events are fed to it one at a time, never from inside the
+ *        carrying out of its actions: what ends at once becomes a task.
+ *   (E2) Commits of a run reach the store in order; a run that could not hand
+ *        one over is lost: nothing of it that is not on disk is ever shown.
+ *   (E3) Every request, command and wait is answered exactly once, whatever
+ *        becomes of its run.
+ *   (E4) A run that nobody works on is not in memory.
+ *   (E5) No step looks at all runs, all calls or all watchers.
+ */
+#ifndef MORTISE_ENGINE_ENGINE_H
+#define MORTISE_ENGINE_ENGINE_H
+
+#include <assert.h>
+#include <locale.h>
+#include <pthread.h>
+#include <uv.h>
+
+#include "engine/mail.h"
+#include "engine/pool.h"
+#include "engine/site.h"
+#include "engine/stock.h"
+#include "engine/table.h"
+#include "engine/timers.h"
+#include "graph/graph.h"
+#include "run/run.h"
+#include "store/store.h"
+#include "store/writer.h"
+
+enum {
+    MORTISE_QUIESCE_MS = 10000, /* a cancelled call has so long to let go */
+    MORTISE_NAME_MAX = 128      /* of run ids and tenants */
+};
+
+struct mortise_control; /* control.c */
+struct mortise_flight;  /* commits.c: a commit on its way */
+struct mortise_ongoing; /* calls.c: a call that has not ended */
+
+enum mortise_engine_state {
+    MORTISE_ENGINE_UP = 1,
+    MORTISE_ENGINE_FAILING, /* a write failed; runs are being dropped */
+    MORTISE_ENGINE_BROKEN,  /* ... and the store cannot be opened again */
+    MORTISE_ENGINE_CLOSING
+};
+
+struct mortise {
+    const struct mortise_mem *mem; /* lent */
+    pthread_t thread;
+    locale_t c_locale;
+    mortise_log_fn *log; /* NULL: silent */
+    void *log_ud;
+    char *actor; /* the name of our uid */
+    enum mortise_engine_state state;
+    struct mortise_err trouble; /* FAILING, BROKEN: of what */
+    bool trouble_untold;        /* mortise_poll() has yet to say it */
+
+    struct mortise_site site;
+    struct mortise_plugins *plugins;
+    struct mortise_stock stock;
+    struct mortise_store *store;
+    struct mortise_writer *writer;
+    struct mortise_pool *pool;
+
+    /* loop.c */
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_timer_t alarm;
+    struct mortise_mail mail;
+    struct mortise_tasks landed; /* urgent mail: commits that were answered */
+    struct mortise_tasks ready;
+    struct mortise_timers timers;
+    bool turning;
+
+    /* live.c */
+    struct mortise_table lives; /* struct mortise_live */
+    struct mortise_live *touched;
+    struct mortise_table run_timers; /* by (run, its id for the timer) */
+    struct mortise_actions actions;  /* of the step under way */
+
+    /* graphs.c */
+    struct mortise_kept_graph *graphs;
+
+    /* watch.c */
+    struct mortise_table topics;
+    uint64_t last_watch;
+
+    /* commits.c */
+    struct mortise_commit **batch; /* taken, not handed over yet */
+    size_t n_batch, cap_batch;
+    size_t n_flying; /* handed over, not answered */
+    /* Of the first batch that failed: set before its answers are posted, left
+     * alone until all is quiet. */
+    struct mortise_err write_why;
+
+    /* calls.c */
+    struct mortise_table lanes;     /* (plugin, interface) */
+    pthread_mutex_t calls_lock;     /* guards `calls` */
+    struct mortise_table calls;     /* by our id; changed by [loop] only */
+    struct mortise_table run_calls; /* by (run, its id for the call) */
+    uint64_t last_call;
+    size_t n_calls; /* begun and not ended */
+
+    /* due.c */
+    struct mortise_timer due;
+    uint64_t due_ms; /* what `due` is armed for; 0: not armed */
+    size_t due_skip; /* runs at the front of the index that would not go on */
+
+    struct mortise_control *control;
+};
+
+/* Every function without a tag is for the thread that opened the engine. */
+static inline void assert_on_loop(const struct mortise *m)
+{
+    assert(pthread_equal(m->thread, pthread_self()));
+    (void)m;
+}
+
+/* ---- loop.c ------------------------------------------------------------- */
+
+int mortise_loop_open(struct mortise *m, struct mortise_err *err);
+void mortise_loop_close(struct mortise *m); /* zeroed is fine */
+/* Handle what is ready; if nothing is, wait up to timeout_ms for something
+ * (-1: without bound). */
+void mortise_turn(struct mortise *m, int timeout_ms);
+/* Do this later in this turn, or in the next. */
+void mortise_ready(struct mortise *m, struct mortise_task *t);
+/* The C locale while the engine works, and back. */
+locale_t mortise_enter(struct mortise *m);
+void mortise_leave(locale_t before);
+
+/* To whoever opened the engine.  [any] */
+void mortise_log(struct mortise *m, int level, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+
+/* ---- graphs.c ----------------------------------------------------------- */
+
+/* Keep a graph that was just compiled for runs of the same digest to share. */
+void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g);
+/* A reference to the graph of a digest, compiled from the store's copy if need
+ * be.  `lenient`: for looking only; the plugins may be gone.  Else
+ * MORTISE_EBLOCKED when they are. */
+int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
+                       bool lenient, struct mortise_graph **out,
+                       struct mortise_err *err);
+void mortise_graphs_close(struct mortise *m);
+/* Compile.  Findings are appended to `report` as text. */
+int mortise_graphs_compile(struct mortise *m, const char *path,
+                           const char *text, size_t n,
+                           struct mortise_graph **out,
+                           struct mortise_buf *report, struct mortise_err *err);
+
+/* ---- live.c -------------------------------------------------------------- */
+
+/* A command that was given to a run and waits for its answer. */
+struct mortise_order {
+    struct mortise_order *next;
+    const struct mortise_command *list; /* lent until `done` */
+    size_t n;
+    uint32_t flags;
+    const char *actor;
+    /* Exactly once; err->code MORTISE_OK: it is on disk.  May free the order.
+     */
+    void (*done)(struct mortise_order *o, const struct mortise_err *err);
+};
+
+struct mortise_run_timer;
+
+struct mortise_live { /* a run in memory */
+    struct mortise_hashed entry;
+    struct mortise *m;
+    char *tenant, *id;
+    struct mortise_run *run;     /* NULL once it is lost */
+    struct mortise_graph *graph; /* a reference */
+    struct mortise_topic *topic; /* who watches; NULL: nobody */
+    uint64_t created_ms;
+    uint64_t synced; /* the newest commit that is on disk */
+    size_t flying;   /* commits taken and not answered */
+    size_t pending;  /* tasks in the ready queue that are about it */
+    struct mortise_ongoing *calls;
+    struct mortise_run_timer *timers;
+    struct mortise_task synced_task; /* queued when synced_queued */
+    bool synced_queued;
+    struct mortise_order *orders; /* the first was given to the run, unless
+                                     order_task is about to do so */
+    struct mortise_task order_task;
+    struct mortise_live *next_touched;
+    bool touched;
+    bool lost;
+    struct mortise_err why; /* lost */
+};
+
+/* In memory, or NULL. */
+struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
+                                       const char *run);
+/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1. */
+int mortise_live_start(struct mortise *m, struct mortise_graph *g,
+                       const char *tenant, const char *run, json_t *input,
+                       const char *actor, struct mortise_live **out,
+                       struct mortise_err *err);
+/* Give a command to a run, which is loaded if need be; behind the commands that
+ * it has not answered yet.  An error here is the answer: `done` is not called
+ * then.  The order's flags: MORTISE_NO_CONTINUE, MORTISE_ACCEPT_PLUGINS. */
+int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_order *o, struct mortise_err *err);
+/* Load a run that is not in memory and let it go on from its head. */
+int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_err *err);
+/* Feed one event (not a command) and carry out what follows. */
+void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
+/* Look at it at the end of the turn: is it idle, lost and done with? */
+void mortise_live_touch(struct mortise_live *live);
+/* Nothing more will be done with it: forget everything that is not on disk. */
+void mortise_live_lose(struct mortise_live *live,
+                       const struct mortise_err *why);
+void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why);
+/* A commit is on disk. */
+void mortise_live_synced(struct mortise_live *live, uint64_t seq);
+/* At the end of a turn: drop what is idle. */
+void mortise_live_settle(struct mortise *m);
+/* Names of runs and tenants. */
+int mortise_live_check_name(const char *what, const char *name,
+                            struct mortise_err *err);
+
+/* A run replayed from the store, to look at; `sink` as in run.h. */
+struct mortise_head_copy {
+    uint64_t seq, created_ms, updated_ms;
+    int status;
+    uint8_t graph[MORTISE_DIGEST];
+    char reason[64];
+};
+int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
+                      struct mortise_head_copy *out, struct mortise_err *err);
+int mortise_replay(struct mortise *m, const char *tenant, const char *run,
+                   struct mortise_graph *g, mortise_run_sink *sink, void *ud,
+                   struct mortise_run **out, struct mortise_err *err);
+
+/* ---- watch.c --------------------------------------------------------------
+ */
+
+enum mortise_until {
+    MORTISE_UNTIL_CLOSED = 1, /* for ever */
+    MORTISE_UNTIL_NOW,        /* what is stored */
+    MORTISE_UNTIL_SYNCED,     /* commit 1: the admission */
+    MORTISE_UNTIL_IDLE,
+    MORTISE_UNTIL_END
+};
+
+struct mortise_watch {
+    struct mortise_watch *next, *prev; /* of its topic */
+    struct mortise_topic *topic;       /* NULL: it is over */
+    uint64_t id;
+    enum mortise_until until;
+    uint64_t after;    /* the newest event that it has */
+    uint64_t catch_up; /* replay the store once this commit is on disk; 0: it
+                          has been done */
+    /* NULL: it wants no events.  Borrowed; nonzero ends the watch. */
+    int (*event)(struct mortise_watch *w, json_t *event);
+    /* What it waited for came (err->code MORTISE_OK), or never will; or it
+     * wanted no more events (err NULL).  The watch is over; may free it. */
+    void (*done)(struct mortise_watch *w, int status, const char *reason,
+                 const struct mortise_err *err);
+};
+
+/* The caller's struct, with until, after, event and done set.  Stored events
+ * come before this returns unless commits are on their way (then soon), and so
+ * does `done` when it waits for nothing.  MORTISE_ENOTFOUND without such a run.
+ * On an error the watch never was. */
+int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
+                      const char *tenant, const char *run,
+                      struct mortise_err *err);
+/* End it without `done`; fine when it is over. */
+void mortise_watch_end(struct mortise *m, struct mortise_watch *w);
+struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
+
+/* What live.c tells. */
+void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
+void mortise_watch_detach(struct mortise_live *live); /* it leaves */
+void mortise_watch_publish(struct mortise_live *live, json_t *event);
+void mortise_watch_synced(struct mortise_live *live);
+void mortise_watch_idle(struct mortise_live *live);
+void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
+/* Every watch that waits for something gets this answer. */
+void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
+void mortise_watch_close(struct mortise *m); /* ... and all others end */
+
+/* ---- commits.c ------------------------------------------------------------
+ */
+
+/* Take a commit out of an action; it goes with the next flush. */
+int mortise_commits_take(struct mortise_live *live,
+                         struct mortise_run_commit *c, struct mortise_err *err);
+void mortise_commits_flush(struct mortise *m);
+/* Forget what was taken of a run and not handed over. */
+void mortise_commits_forget(struct mortise_live *live);
+/* Answers from the store thread. */
+void mortise_commits_landed(struct mortise *m);
+mortise_written_fn mortise_commits_written; /* [store] */
+/* A write failed, all runs are dropped and nothing is under way: open the
+ * store again. */
+void mortise_commits_reopen(struct mortise *m);
+
+/* ---- calls.c ----------------------------------------------------------------
+ */
+
+void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops);
+int mortise_calls_open(struct mortise *m);
+void mortise_calls_close(struct mortise *m);
+/* Takes the body out of the action. */
+int mortise_calls_begin(struct mortise_live *live,
+                        struct mortise_run_call *call, struct mortise_err *err);
+void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call);
+void mortise_calls_cancel_all(struct mortise_live *live);
+
+/* ---- due.c
+ * ------------------------------------------------------------------- */
+
+void mortise_due_open(struct mortise *m);
+/* A deadline was committed. */
+void mortise_due_note(struct mortise *m, uint64_t deadline_ms);
+
+/* ---- query.c
+ * ------------------------------------------------------------------ */
+
+int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
+                       size_t limit, json_t **out, struct mortise_err *err);
+int mortise_query_inbox(struct mortise *m, const char *tenant,
+                        const char *after, size_t limit, json_t **out,
+                        struct mortise_err *err);
+int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
+                       json_t **out, struct mortise_err *err);
+int mortise_query_history(struct mortise *m, const char *tenant,
+                          const char *run, json_t **out,
+                          struct mortise_err *err);
+
+/* ---- engine.c
+ * ----------------------------------------------------------------- */
+
+/* MORTISE_OK when it can take requests. */
+int mortise_engine_ready(struct mortise *m, struct mortise_err *err);
+
+#endif

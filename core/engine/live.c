@@ -1,0 +1,767 @@
+/* live.c -- a run in memory: started, loaded, stepped, dropped, lost.
+ *
+ * A run comes into memory when it is started, commanded or overdue, and leaves
+ * when nothing is left to do without somebody.  While it is here, everything
+ * that happens to it is fed to the step function, and what the step function
+ * wants done is carried out before the next thing is fed (E1).
+ *
+ * A run is lost when what it is in memory can no longer be trusted or kept: a
+ * commit could not be written or handed over, memory ran out in a step, the
+ * engine closes.  Then all of it but what is on disk is forgotten at once; the
+ * husk stays until its commits and calls that are under way have come back, so
+ * that nobody loads the run while they may still land.
+ */
+#include "engine/engine.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+struct mortise_run_timer {
+    struct mortise_hashed entry;
+    struct mortise_timer timer;
+    struct mortise_task task; /* instead, when it was due at once */
+    struct mortise_live *live;
+    uint64_t id;
+    struct mortise_run_timer *next, *prev; /* of the run's */
+    bool queued, disarmed;
+};
+
+enum { NS_PER_MS = 1000000, ID_MAX = 128 };
+
+/* ---- finding
+ * -------------------------------------------------------------------- */
+
+int mortise_live_check_name(const char *what, const char *name,
+                            struct mortise_err *err)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                            "XYZ0123456789._-");
+
+    if (n == 0 || n > ID_MAX || name[n] != '\0')
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a %s has 1 to 128 letters, digits, '.', '_' or "
+                            "'-'; '%.200s' has not",
+                            what, name);
+    return MORTISE_OK;
+}
+
+struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
+                                       const char *run)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&m->lives, mortise_hash_strs(tenant, run));
+         e != NULL; e = mortise_table_more(e)) {
+        struct mortise_live *live = MORTISE_OF(e, struct mortise_live, entry);
+
+        if (strcmp(live->tenant, tenant) == 0 && strcmp(live->id, run) == 0)
+            return live;
+    }
+    return NULL;
+}
+
+/* ---- timers
+ * ---------------------------------------------------------------------- */
+
+static void timer_free(struct mortise_run_timer *t)
+{
+    struct mortise_live *live = t->live;
+
+    mortise_timer_disarm(&live->m->timers, &t->timer);
+    mortise_table_remove(&live->m->run_timers, &t->entry);
+    if (t->prev != NULL)
+        t->prev->next = t->next;
+    else
+        live->timers = t->next;
+    if (t->next != NULL)
+        t->next->prev = t->prev;
+    mortise_release(live->m->mem, t, sizeof *t);
+}
+
+/* It is due: it goes, and the run hears of it. */
+static void timer_due(struct mortise_run_timer *t)
+{
+    struct mortise_live *live = t->live;
+    struct mortise_input in = {.kind = MORTISE_IN_TIMER, .u.timer = t->id};
+    bool tell = !t->disarmed && !live->lost;
+
+    timer_free(t);
+    if (tell)
+        mortise_live_feed(live, &in);
+}
+
+static void timer_fired(struct mortise_timer *timer)
+{
+    timer_due(MORTISE_OF(timer, struct mortise_run_timer, timer));
+}
+
+static void timer_task(struct mortise_task *task)
+{
+    struct mortise_run_timer *t =
+        MORTISE_OF(task, struct mortise_run_timer, task);
+
+    t->live->pending--;
+    mortise_live_touch(t->live);
+    timer_due(t);
+}
+
+static uint64_t timer_hash(const struct mortise_live *live, uint64_t id)
+{
+    return mortise_hash_u64s((uint64_t)(uintptr_t)live, id);
+}
+
+static int arm(struct mortise_live *live, uint64_t id, uint64_t at_ms,
+               struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    struct mortise_run_timer *t = mortise_zalloc(m->mem, sizeof *t);
+    uint64_t now = mortise_now_ms();
+
+    if (t == NULL)
+        return mortise_nomem(err);
+    t->live = live;
+    t->id = id;
+    t->timer.fire = timer_fired;
+    t->task.run = timer_task;
+    t->next = live->timers;
+    if (t->next != NULL)
+        t->next->prev = t;
+    live->timers = t;
+    mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, id));
+    if (at_ms > now) {
+        mortise_timer_arm(&m->timers, &t->timer,
+                          mortise_mono_ns() + (at_ms - now) * NS_PER_MS);
+        return MORTISE_OK;
+    }
+    t->queued = true;
+    live->pending++;
+    mortise_ready(m, &t->task);
+    return MORTISE_OK;
+}
+
+static void disarm(struct mortise_live *live, uint64_t id)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&live->m->run_timers, timer_hash(live, id));
+         e != NULL; e = mortise_table_more(e)) {
+        struct mortise_run_timer *t =
+            MORTISE_OF(e, struct mortise_run_timer, entry);
+
+        if (t->live != live || t->id != id || t->disarmed)
+            continue;
+        t->disarmed = true;
+        if (!t->queued)
+            timer_free(t);
+        return;
+    }
+}
+
+/* All but those whose task is queued, which will see for themselves. */
+static void disarm_all(struct mortise_live *live)
+{
+    struct mortise_run_timer *t, *next;
+
+    for (t = live->timers; t != NULL; t = next) {
+        next = t->next;
+        if (!t->queued)
+            timer_free(t);
+    }
+}
+
+/* ---- coming and going
+ * --------------------------------------------------------------- */
+
+static void synced_task(struct mortise_task *t);
+static void order_task(struct mortise_task *t);
+
+static void live_free(struct mortise_live *live)
+{
+    struct mortise *m = live->m;
+
+    assert(live->flying == 0 && live->pending == 0 && live->calls == NULL);
+    disarm_all(live);
+    mortise_watch_detach(live);
+    mortise_table_remove(&m->lives, &live->entry);
+    mortise_run_free(live->run);
+    mortise_graph_unref(live->graph);
+    mortise_release_str(m->mem, live->tenant);
+    mortise_release_str(m->mem, live->id);
+    mortise_release(m->mem, live, sizeof *live);
+}
+
+static struct mortise_live *live_new(struct mortise *m, struct mortise_graph *g,
+                                     const char *tenant, const char *run,
+                                     struct mortise_err *err)
+{
+    struct mortise_live *live = mortise_zalloc(m->mem, sizeof *live);
+
+    if (live == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    live->m = m;
+    live->graph = mortise_graph_ref(g);
+    live->synced_task.run = synced_task;
+    live->order_task.run = order_task;
+    mortise_table_add(&m->lives, &live->entry, mortise_hash_strs(tenant, run));
+    live->tenant = mortise_strdup(m->mem, tenant);
+    live->id = mortise_strdup(m->mem, run);
+    if (live->tenant == NULL || live->id == NULL) {
+        live_free(live);
+        mortise_nomem(err);
+        return NULL;
+    }
+    return live;
+}
+
+void mortise_live_touch(struct mortise_live *live)
+{
+    if (live->touched)
+        return;
+    live->touched = true;
+    live->next_touched = live->m->touched;
+    live->m->touched = live;
+}
+
+static bool is_at_rest(const struct mortise_live *live)
+{
+    if (live->flying > 0 || live->pending > 0 || live->calls != NULL)
+        return false;
+    return live->lost ||
+           (live->orders == NULL && mortise_run_is_idle(live->run));
+}
+
+void mortise_live_settle(struct mortise *m)
+{
+    struct mortise_live *live;
+
+    while ((live = m->touched) != NULL) {
+        m->touched = live->next_touched;
+        live->touched = false;
+        if (!is_at_rest(live))
+            continue;
+        if (!live->lost)
+            mortise_watch_idle(live);
+        live_free(live);
+    }
+}
+
+static void fail_orders(struct mortise_live *live,
+                        const struct mortise_err *why)
+{
+    struct mortise_order *o;
+
+    while ((o = live->orders) != NULL) {
+        live->orders = o->next;
+        o->done(o, why);
+    }
+}
+
+void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
+{
+    if (live->lost)
+        return;
+    live->lost = true;
+    live->why = *why;
+    mortise_log(live->m, MORTISE_LOG_WARN, "run %s leaves memory: %s", live->id,
+                why->msg);
+    mortise_commits_forget(live);
+    mortise_calls_cancel_all(live);
+    disarm_all(live);
+    mortise_run_free(live->run);
+    live->run = NULL;
+    fail_orders(live, &live->why);
+    mortise_watch_lost(live, &live->why);
+    mortise_live_touch(live);
+}
+
+void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_first(&m->lives); e != NULL;
+         e = mortise_table_next(&m->lives, e))
+        mortise_live_lose(MORTISE_OF(e, struct mortise_live, entry), why);
+}
+
+/* ---- actions
+ * ---------------------------------------------------------------------------
+ */
+
+static void applied(struct mortise_live *live, const struct mortise_err *said,
+                    int result)
+{
+    struct mortise_order *o = live->orders;
+    struct mortise_err err = {.code = MORTISE_OK};
+
+    assert(o != NULL); /* run/ answers once, and only what it was given */
+    if (result != MORTISE_OK)
+        err = *said;
+    live->orders = o->next;
+    if (live->orders != NULL) {
+        live->pending++;
+        mortise_ready(live->m, &live->order_task);
+    }
+    o->done(o, &err);
+}
+
+static int carry_out(struct mortise_live *live, struct mortise_action *a,
+                     struct mortise_err *err)
+{
+    switch (a->kind) {
+    case MORTISE_ACT_COMMIT:
+        return mortise_commits_take(live, &a->u.commit, err);
+    case MORTISE_ACT_CALL:
+        return mortise_calls_begin(live, &a->u.call, err);
+    case MORTISE_ACT_CANCEL:
+        mortise_calls_cancel(live, a->u.cancel);
+        break;
+    case MORTISE_ACT_ARM:
+        return arm(live, a->u.timer.id, a->u.timer.at_ms, err);
+    case MORTISE_ACT_DISARM:
+        disarm(live, a->u.timer.id);
+        break;
+    case MORTISE_ACT_PUBLISH:
+        mortise_watch_publish(live, a->u.publish);
+        break;
+    case MORTISE_ACT_APPLIED:
+        applied(live, &a->u.applied.err, a->u.applied.result);
+        break;
+    }
+    return MORTISE_OK;
+}
+
+/* Carry out what the step under way wants; a run whose wishes cannot be
+ * fulfilled is lost. */
+static void perform(struct mortise_live *live)
+{
+    struct mortise_actions *a = &live->m->actions;
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < a->n && rv == MORTISE_OK && !live->lost; i++)
+        rv = carry_out(live, &a->list[i], &err);
+    mortise_actions_clear(a);
+    if (rv != MORTISE_OK)
+        mortise_live_lose(live, &err);
+    mortise_live_touch(live);
+}
+
+/* One step.  A run that it broke is lost; actions are there only with
+ * MORTISE_OK. */
+static int step(struct mortise_live *live, struct mortise_input *in,
+                struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    int rv;
+
+    assert(m->actions.n == 0); /* (E1) */
+    in->now_ms = mortise_now_ms();
+    rv = mortise_run_step(live->run, in, &m->actions, err);
+    if (rv == MORTISE_OK)
+        return rv;
+    mortise_actions_clear(&m->actions);
+    if (rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT)
+        mortise_live_lose(live, err);
+    mortise_live_touch(live);
+    return rv;
+}
+
+void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
+{
+    struct mortise_err err;
+
+    assert_on_loop(live->m);
+    if (live->lost)
+        return;
+    if (step(live, in, &err) == MORTISE_OK)
+        perform(live);
+    else if (!live->lost)
+        mortise_log(live->m, MORTISE_LOG_ERROR, "run %s: %s", live->id,
+                    err.msg);
+}
+
+static void synced_task(struct mortise_task *t)
+{
+    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, synced_task);
+    struct mortise_input in = {.kind = MORTISE_IN_SYNCED,
+                               .u.seq = live->synced};
+
+    live->pending--;
+    live->synced_queued = false;
+    mortise_live_touch(live);
+    if (live->lost)
+        return;
+    mortise_watch_synced(live);
+    mortise_live_feed(live, &in);
+}
+
+void mortise_live_synced(struct mortise_live *live, uint64_t seq)
+{
+    if (live->lost)
+        return;
+    live->synced = seq;
+    if (live->synced_queued)
+        return;
+    live->synced_queued = true;
+    live->pending++;
+    mortise_ready(live->m, &live->synced_task);
+}
+
+/* ---- starting
+ * ----------------------------------------------------------------------------
+ */
+
+static const char *plugin_of(const char *name)
+{
+    static const char guardrail[] = "guardrail:";
+    size_t n = sizeof guardrail - 1;
+
+    return strncmp(name, guardrail, n) == 0 ? name + n : name;
+}
+
+/* The digests of the plugins that a graph uses, each plugin once. */
+static int find_pins(struct mortise *m, const struct mortise_graph *g,
+                     struct mortise_pin *pins, size_t *n,
+                     struct mortise_err *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < g->n_plugins; i++) {
+        const char *name = plugin_of(g->plugins[i]);
+        const struct mortise_manifest *man;
+        size_t k = 0;
+
+        while (k < *n && strcmp(pins[k].plugin, name) != 0)
+            k++;
+        if (k < *n)
+            continue;
+        man = mortise_plugins_find(m->plugins, name, err);
+        if (man == NULL)
+            return mortise_doing(err, MORTISE_EBLOCKED, "graph '%s'", g->name);
+        pins[k].plugin = name;
+        memcpy(pins[k].digest, man->digest, MORTISE_DIGEST);
+        ++*n;
+    }
+    return MORTISE_OK;
+}
+
+static int admit(struct mortise_live *live, json_t *input, const char *actor,
+                 struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    const struct mortise_graph *g = live->graph;
+    size_t size = (g->n_plugins + 1) * sizeof(struct mortise_pin);
+    struct mortise_pin *pins = mortise_alloc(m->mem, size);
+    struct mortise_admission adm = {.tenant = live->tenant,
+                                    .run = live->id,
+                                    .input = input,
+                                    .actor = actor,
+                                    .pins = pins};
+    int rv = pins != NULL ? find_pins(m, g, pins, &adm.n_pins, err)
+                          : mortise_nomem(err);
+
+    randombytes_buf(adm.seed, sizeof adm.seed);
+    live->created_ms = mortise_now_ms();
+    if (rv == MORTISE_OK)
+        rv = mortise_run_admit(&live->run, m->mem, live->graph, &adm,
+                               live->created_ms, &m->actions, err);
+    mortise_release(m->mem, pins, size);
+    return rv;
+}
+
+/* MORTISE_OK when the id is free. */
+static int check_free(struct mortise *m, const char *tenant, const char *run,
+                      struct mortise_err *err)
+{
+    struct mortise_head_copy head;
+    int rv = MORTISE_OK;
+
+    if (mortise_live_find(m, tenant, run) == NULL)
+        rv = mortise_head_read(m, tenant, run, &head, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return rv;
+    return mortise_fail(err, MORTISE_EEXISTS, "a run '%s' exists already", run);
+}
+
+int mortise_live_start(struct mortise *m, struct mortise_graph *g,
+                       const char *tenant, const char *run, json_t *input,
+                       const char *actor, struct mortise_live **out,
+                       struct mortise_err *err)
+{
+    char made[MORTISE_UUID_TEXT];
+    int rv = mortise_live_check_name("tenant", tenant, err);
+
+    *out = NULL;
+    if (run == NULL) {
+        mortise_uuid_text(made, mortise_uuid7_now());
+        run = made;
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_live_check_name("run id", run, err);
+    if (rv == MORTISE_OK)
+        rv = check_free(m, tenant, run, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = live_new(m, g, tenant, run, err);
+    if (*out == NULL)
+        return MORTISE_ENOMEM;
+    rv = admit(*out, input, actor, err);
+    if (rv != MORTISE_OK) {
+        mortise_actions_clear(&m->actions);
+        live_free(*out);
+        *out = NULL;
+        return rv;
+    }
+    mortise_watch_attach(*out);
+    perform(*out);
+    return MORTISE_OK;
+}
+
+/* ---- loading
+ * ------------------------------------------------------------------------------
+ */
+
+static int copy_head(void *ud, const char *tenant, const char *run,
+                     const struct mortise_head *head)
+{
+    struct mortise_head_copy *out = ud;
+    size_t n = strlen(head->reason);
+
+    (void)tenant;
+    (void)run;
+    *out = (struct mortise_head_copy){.seq = head->seq,
+                                      .created_ms = head->created_ms,
+                                      .updated_ms = head->updated_ms,
+                                      .status = (int)head->status};
+    memcpy(out->graph, head->graph, sizeof out->graph);
+    if (n < sizeof out->reason)
+        memcpy(out->reason, head->reason, n);
+    return 0;
+}
+
+int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
+                      struct mortise_head_copy *out, struct mortise_err *err)
+{
+    int rv = mortise_live_check_name("tenant", tenant, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_live_check_name("run id", run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_store_head(m->store, tenant, run, copy_head, out, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(
+            err, rv, "no run '%s' in the store %s%s%s", run, m->site.store,
+            strcmp(tenant, "default") != 0 ? " for tenant " : "",
+            strcmp(tenant, "default") != 0 ? tenant : "");
+    return rv;
+}
+
+struct replaying {
+    struct mortise_run *run;
+    int rv;
+    struct mortise_err *err;
+};
+
+static int apply(void *ud, const struct mortise_checkpoint *cp)
+{
+    struct replaying *r = ud;
+
+    r->rv = mortise_run_apply(r->run, cp->seq, cp->time_ms, cp->id, cp->entries,
+                              cp->size, r->err);
+    return r->rv;
+}
+
+int mortise_replay(struct mortise *m, const char *tenant, const char *run,
+                   struct mortise_graph *g, mortise_run_sink *sink, void *ud,
+                   struct mortise_run **out, struct mortise_err *err)
+{
+    struct replaying r = {NULL, MORTISE_OK, err};
+    int rv = mortise_run_replay(&r.run, m->mem, g, tenant, run, sink, ud, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK)
+        rv =
+            mortise_store_checkpoints(m->store, tenant, run, 1, apply, &r, err);
+    if (rv == MORTISE_OK)
+        rv = r.rv;
+    if (rv != MORTISE_OK) {
+        mortise_run_free(r.run);
+        return mortise_doing(err, rv, "load run %s", run);
+    }
+    *out = r.run;
+    return MORTISE_OK;
+}
+
+/* The plugins that a run started with are the ones that are here (R4). */
+static int check_pins(struct mortise *m, const char *id,
+                      const struct mortise_run *run, struct mortise_err *err)
+{
+    size_t n;
+    const struct mortise_pin *pins = mortise_run_pins(run, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
+        const struct mortise_manifest *man =
+            mortise_plugins_find(m->plugins, pins[i].plugin, err);
+
+        if (man == NULL)
+            return mortise_doing(err, MORTISE_EBLOCKED,
+                                 "run %s needs plugin '%s'", id,
+                                 pins[i].plugin);
+        if (memcmp(man->digest, pins[i].digest, MORTISE_DIGEST) == 0)
+            continue;
+        mortise_hex(was, pins[i].digest, MORTISE_DIGEST);
+        mortise_hex(is, man->digest, MORTISE_DIGEST);
+        return mortise_fail(
+            err, MORTISE_EBLOCKED,
+            "run %s started with plugin '%s' of digest %s; the one here (%s "
+            "%s) has digest %s. Put the old one back, or accept the new one: "
+            "`mortise resume %s --accept-plugins`",
+            id, pins[i].plugin, was, man->name, man->version, is, id);
+    }
+    return MORTISE_OK;
+}
+
+/* From the store into memory; `works`: it is to go on, so its plugins must be
+ * here, and be what they were unless `accept`. */
+static int load(struct mortise *m, const char *tenant, const char *run,
+                const struct mortise_head_copy *head, bool works, bool accept,
+                struct mortise_live **out, struct mortise_err *err)
+{
+    struct mortise_graph *g;
+    struct mortise_run *r = NULL;
+    int rv = mortise_graphs_get(m, head->graph, !works, &g, err);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", run)
+                                      : rv;
+    rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
+    if (rv == MORTISE_OK && works && !accept)
+        rv = check_pins(m, run, r, err);
+    if (rv == MORTISE_OK) {
+        *out = live_new(m, g, tenant, run, err);
+        rv = *out != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+    }
+    mortise_graph_unref(g);
+    if (rv != MORTISE_OK) {
+        mortise_run_free(r);
+        return rv;
+    }
+    (*out)->run = r;
+    (*out)->created_ms = head->created_ms;
+    (*out)->synced = mortise_run_seq(r);
+    mortise_watch_attach(*out);
+    mortise_live_touch(*out);
+    return MORTISE_OK;
+}
+
+int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_err *err)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RECOVER};
+    struct mortise_live *live = mortise_live_find(m, tenant, run);
+    struct mortise_head_copy head;
+    int rv = MORTISE_OK;
+
+    if (live == NULL)
+        rv = mortise_head_read(m, tenant, run, &head, err);
+    if (rv == MORTISE_OK && live == NULL)
+        rv = load(m, tenant, run, &head, true, false, &live, err);
+    if (rv == MORTISE_OK)
+        mortise_live_feed(live, &in);
+    return rv;
+}
+
+/* ---- commands
+ * -------------------------------------------------------------------------------
+ */
+
+/* Will obeying it run plugins?  Looking, cancelling and finished runs do not.
+ */
+static bool needs_plugins(const struct mortise_order *o, int status)
+{
+    bool over =
+        status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
+    bool works = false;
+
+    if (o->flags & MORTISE_NO_CONTINUE)
+        return false;
+    for (size_t i = 0; i < o->n; i++)
+        works |= o->list[i].kind == MORTISE_CMD_GOTO ||
+                 (!over && o->list[i].kind != MORTISE_CMD_CANCEL);
+    return works;
+}
+
+/* The first order to the run.  An error is its answer, and takes it off. */
+static int give(struct mortise_live *live, struct mortise_err *err)
+{
+    struct mortise_order *o = live->orders;
+    struct mortise_input in = {
+        .kind = MORTISE_IN_COMMAND,
+        .u.command = {o->list, o->n, o->flags & MORTISE_NO_CONTINUE, o->actor}};
+    int rv;
+
+    in.now_ms = mortise_now_ms();
+    rv = mortise_run_step(live->run, &in, &live->m->actions, err);
+    if (rv == MORTISE_OK) {
+        perform(live);
+        return MORTISE_OK;
+    }
+    live->orders = o->next;
+    mortise_actions_clear(&live->m->actions);
+    if (rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT)
+        mortise_live_lose(live, err);
+    mortise_live_touch(live);
+    return rv;
+}
+
+static void order_task(struct mortise_task *t)
+{
+    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, order_task);
+    struct mortise_order *o = live->orders;
+    struct mortise_err err;
+
+    live->pending--;
+    mortise_live_touch(live);
+    if (live->lost || o == NULL)
+        return;
+    if (give(live, &err) == MORTISE_OK)
+        return;
+    if (!live->lost && live->orders != NULL) {
+        live->pending++;
+        mortise_ready(live->m, &live->order_task);
+    }
+    o->done(o, &err);
+}
+
+int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_order *o, struct mortise_err *err)
+{
+    struct mortise_live *live = mortise_live_find(m, tenant, run);
+    struct mortise_order **last;
+    struct mortise_head_copy head;
+    int rv = MORTISE_OK;
+
+    if (live != NULL && live->lost) {
+        *err = live->why;
+        return err->code;
+    }
+    if (live == NULL)
+        rv = mortise_head_read(m, tenant, run, &head, err);
+    if (rv == MORTISE_OK && live == NULL)
+        rv = load(m, tenant, run, &head, needs_plugins(o, head.status),
+                  (o->flags & MORTISE_ACCEPT_PLUGINS) != 0, &live, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    o->next = NULL;
+    for (last = &live->orders; *last != NULL; last = &(*last)->next)
+        continue;
+    *last = o;
+    return live->orders == o ? give(live, err) : MORTISE_OK;
+}

@@ -1,0 +1,197 @@
+/* loop.c -- one turn of the engine.
+ *
+ * A turn waits in libuv for sockets, the alarm or a wake-up, and then works:
+ * answers from the store, timers that are due, tasks that are ready.  Working
+ * makes more work (an inline plugin's result is ready at once), so it goes
+ * round until nothing is left or its slice of time is over; in between, what
+ * became committable is handed to the store in one batch.  At the end, runs
+ * that came to rest are dropped.
+ *
+ * No recursion: what happens while an action is carried out becomes a task.
+ */
+#include "engine/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+
+enum {
+    TASKS = 64,          /* between two looks at the clock and the mail */
+    BATCH = 256,         /* commits that are handed over at the latest */
+    FLYING = 4096,       /* commits under way: more work waits for them */
+    SLICE_NS = 10000000, /* of work, before sockets get their turn */
+    NS_PER_MS = 1000000
+};
+
+/* ---- log ---------------------------------------------------------------- */
+
+void mortise_log(struct mortise *m, int level, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    if (m->log == NULL)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    m->log(m->log_ud, level, text);
+}
+
+/* ---- open and close -------------------------------------------------------
+ */
+
+/* [any] */
+static void wake(void *ud)
+{
+    struct mortise *m = ud;
+
+    uv_async_send(&m->wake);
+}
+
+static void on_wake(uv_async_t *a)
+{
+    (void)a; /* the turn looks into the mailbox anyway */
+}
+
+static void on_alarm(uv_timer_t *t)
+{
+    (void)t;
+}
+
+int mortise_loop_open(struct mortise *m, struct mortise_err *err)
+{
+    int rv = uv_loop_init(&m->loop);
+
+    if (rv != 0)
+        return mortise_syserr(err, -rv, "start the event loop");
+    rv = uv_async_init(&m->loop, &m->wake, on_wake);
+    if (rv != 0) {
+        uv_loop_close(&m->loop);
+        return mortise_syserr(err, -rv, "start the event loop");
+    }
+    uv_timer_init(&m->loop, &m->alarm);
+    m->loop.data = m;
+    return mortise_mail_init(&m->mail, wake, m) == MORTISE_OK
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+void mortise_loop_close(struct mortise *m)
+{
+    int rv;
+
+    if (m->loop.data == NULL)
+        return;
+    uv_close((uv_handle_t *)&m->wake, NULL);
+    uv_close((uv_handle_t *)&m->alarm, NULL);
+    uv_run(&m->loop, UV_RUN_DEFAULT);
+    rv = uv_loop_close(&m->loop);
+    assert(rv == 0); /* every handle was closed by whoever opened it */
+    (void)rv;
+    mortise_mail_finish(&m->mail);
+    m->loop.data = NULL;
+}
+
+locale_t mortise_enter(struct mortise *m)
+{
+    assert_on_loop(m);
+    return uselocale(m->c_locale);
+}
+
+void mortise_leave(locale_t before)
+{
+    uselocale(before);
+}
+
+/* ---- a turn -----------------------------------------------------------------
+ */
+
+void mortise_ready(struct mortise *m, struct mortise_task *t)
+{
+    mortise_tasks_put(&m->ready, t);
+}
+
+static void take_mail(struct mortise *m)
+{
+    mortise_mail_take(&m->mail, &m->landed, &m->ready);
+    mortise_commits_landed(m);
+}
+
+/* Milliseconds until the next timer, rounded up; -1: there is none. */
+static int64_t until_timer(const struct mortise *m)
+{
+    uint64_t now = mortise_mono_ns();
+
+    if (m->timers.root == NULL)
+        return -1;
+    if (m->timers.root->at_ns <= now)
+        return 0;
+    return (int64_t)((m->timers.root->at_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* Let libuv wait; at most timeout_ms, and not past a timer of ours.  Work that
+ * is ready need not wait, unless the store must catch up first. */
+static void wait_for_something(struct mortise *m, int timeout_ms)
+{
+    int64_t ms = until_timer(m);
+
+    if (ms < 0 || (timeout_ms >= 0 && timeout_ms < ms))
+        ms = timeout_ms;
+    if (m->ready.first != NULL && m->n_flying < FLYING)
+        ms = 0;
+    if (ms == 0) {
+        uv_run(&m->loop, UV_RUN_NOWAIT);
+        return;
+    }
+    if (ms > 0) {
+        uv_update_time(&m->loop);
+        uv_timer_start(&m->alarm, on_alarm, (uint64_t)ms, 0);
+    }
+    uv_run(&m->loop, UV_RUN_ONCE);
+    uv_timer_stop(&m->alarm);
+}
+
+static void run_tasks(struct mortise *m)
+{
+    struct mortise_task *t;
+    int n = 0;
+
+    while (n++ < TASKS && m->n_batch < BATCH &&
+           (t = mortise_tasks_take(&m->ready)) != NULL)
+        t->run(t);
+    if (m->ready.first == NULL || m->n_batch >= BATCH)
+        mortise_commits_flush(m);
+}
+
+static void work(struct mortise *m)
+{
+    uint64_t now = mortise_mono_ns(), end = now + SLICE_NS;
+    bool fired;
+
+    do {
+        take_mail(m);
+        fired = mortise_timers_fire(&m->timers, now);
+        run_tasks(m);
+        now = mortise_mono_ns();
+    } while ((fired || m->ready.first != NULL) && now < end &&
+             m->n_flying < FLYING);
+    mortise_commits_flush(m);
+    mortise_live_settle(m);
+    if (m->state == MORTISE_ENGINE_FAILING && m->lives.n == 0 &&
+        m->n_calls == 0)
+        mortise_commits_reopen(m);
+}
+
+void mortise_turn(struct mortise *m, int timeout_ms)
+{
+    locale_t before = mortise_enter(m);
+
+    assert(!m->turning); /* the API refuses to be called from a callback */
+    m->turning = true;
+    wait_for_something(m, timeout_ms);
+    work(m);
+    m->turning = false;
+    mortise_leave(before);
+}

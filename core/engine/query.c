@@ -1,0 +1,311 @@
+/* query.c -- what is asked about runs, as JSON (docs/json.md).
+ *
+ * Everything here reads the store: what is shown is on disk.  A page costs its
+ * own size, whatever the number of runs.
+ */
+#include "engine/engine.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { PAGE = 50, PAGE_MAX = 1000 };
+
+static size_t page_size(size_t limit)
+{
+    return limit == 0 ? PAGE : limit > PAGE_MAX ? PAGE_MAX : limit;
+}
+
+static int put_time(json_t *to, const char *name, uint64_t ms)
+{
+    char text[MORTISE_TIME_TEXT];
+
+    mortise_time_text(text, ms);
+    return json_object_set_new(to, name, json_string(text));
+}
+
+/* {NAME: list, next: cursor or null}.  Takes the list. */
+static int finish_page(const char *name, json_t *list, const char *next,
+                       bool failed, json_t **out, struct mortise_err *err)
+{
+    *out = failed ? NULL : json_pack("{s:O, s:s?}", name, list, "next", next);
+    json_decref(list);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* ---- runs
+ * ------------------------------------------------------------------------ */
+
+struct page {
+    struct mortise *m;
+    json_t *list;
+    size_t left;
+    bool more, failed;
+    char next[2 * MORTISE_NAME_MAX + 2]; /* cursor behind the last one */
+};
+
+static json_t *head_json(struct mortise *m, const char *tenant, const char *run,
+                         const struct mortise_head *h)
+{
+    json_t *one =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b}", "run", run,
+                  "tenant", tenant, "graph", h->graph_name, "status",
+                  mortise_run_status_name((int)h->status), "reason", h->reason,
+                  "seq", (json_int_t)h->seq, "pending", (int)h->n_pending,
+                  "live", mortise_live_find(m, tenant, run) != NULL);
+
+    if (one != NULL && (put_time(one, "created", h->created_ms) != 0 ||
+                        put_time(one, "updated", h->updated_ms) != 0)) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
+
+static int add_run(void *ud, const char *tenant, const char *run,
+                   const struct mortise_head *head)
+{
+    struct page *p = ud;
+
+    if (p->left == 0) {
+        p->more = true;
+        return 1;
+    }
+    p->left--;
+    snprintf(p->next, sizeof p->next, "%s", run);
+    if (json_array_append_new(p->list, head_json(p->m, tenant, run, head)) != 0)
+        p->failed = true;
+    return p->failed;
+}
+
+int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
+                       size_t limit, json_t **out, struct mortise_err *err)
+{
+    struct page p = {.m = m, .list = json_array(), .left = page_size(limit)};
+    int rv = mortise_live_check_name("tenant", tenant, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK && p.list == NULL)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = mortise_store_runs(m->store, tenant, after, add_run, &p, err);
+    if (rv != MORTISE_OK) {
+        json_decref(p.list);
+        return rv;
+    }
+    return finish_page("runs", p.list, p.more ? p.next : NULL, p.failed, out,
+                       err);
+}
+
+/* ---- inbox
+ * ----------------------------------------------------------------------- */
+
+/* The request as it was stored, and where it belongs. */
+static json_t *request_json(const char *tenant, const char *run,
+                            const struct mortise_pending *q)
+{
+    json_t *one;
+
+    if (mortise_json_read(&one, q->payload, q->payload_size, NULL) !=
+        MORTISE_OK)
+        return NULL;
+    if (json_object_set_new(one, "run", json_string(run)) != 0 ||
+        json_object_set_new(one, "tenant", json_string(tenant)) != 0 ||
+        json_object_set_new(one, "id", json_string(q->id)) != 0 ||
+        (q->deadline_ms != 0 &&
+         put_time(one, "deadline", q->deadline_ms) != 0)) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
+
+static int add_request(void *ud, const char *tenant, const char *run,
+                       const struct mortise_pending *q)
+{
+    struct page *p = ud;
+
+    if (p->left == 0) {
+        p->more = true;
+        return 1;
+    }
+    p->left--;
+    snprintf(p->next, sizeof p->next, "%s/%s", run, q->id);
+    if (json_array_append_new(p->list, request_json(tenant, run, q)) != 0)
+        p->failed = true;
+    return p->failed;
+}
+
+/* "RUN/ID" in two; false when it is no cursor of ours. */
+static bool split_cursor(const char *after, char run[MORTISE_NAME_MAX + 1],
+                         const char **id)
+{
+    const char *slash = strchr(after, '/');
+    size_t n = slash != NULL ? (size_t)(slash - after) : 0;
+
+    if (n == 0 || n > MORTISE_NAME_MAX)
+        return false;
+    memcpy(run, after, n);
+    run[n] = '\0';
+    *id = slash + 1;
+    return true;
+}
+
+int mortise_query_inbox(struct mortise *m, const char *tenant,
+                        const char *after, size_t limit, json_t **out,
+                        struct mortise_err *err)
+{
+    struct page p = {.m = m, .left = page_size(limit)};
+    char run[MORTISE_NAME_MAX + 1];
+    const char *id = NULL;
+    int rv = mortise_live_check_name("tenant", tenant, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK && after != NULL && !split_cursor(after, run, &id))
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "'%.200s' is no cursor of an inbox page", after);
+    if (rv != MORTISE_OK)
+        return rv;
+    p.list = json_array();
+    if (p.list == NULL)
+        return mortise_nomem(err);
+    rv = mortise_store_inbox(m->store, tenant, after != NULL ? run : NULL, id,
+                             add_request, &p, err);
+    if (rv != MORTISE_OK) {
+        json_decref(p.list);
+        return rv;
+    }
+    return finish_page("pending", p.list, p.more ? p.next : NULL, p.failed, out,
+                       err);
+}
+
+/* ---- one run
+ * ------------------------------------------------------------------------ */
+
+/* A run in memory is what is on disk, if nothing of it is on its way. */
+static bool is_as_stored(const struct mortise_live *live)
+{
+    return live != NULL && !live->lost && live->flying == 0 &&
+           live->synced == mortise_run_seq(live->run);
+}
+
+static int show_stored(struct mortise *m, const char *tenant, const char *run,
+                       const struct mortise_head_copy *head, json_t **out,
+                       struct mortise_err *err)
+{
+    struct mortise_graph *g;
+    struct mortise_run *r;
+    int rv = mortise_graphs_get(m, head->graph, true, &g, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
+    mortise_graph_unref(g);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = mortise_run_show(r);
+    mortise_run_free(r);
+    if (*out == NULL)
+        return mortise_nomem(err);
+    /* Replayed, it does not know that it was going when it was left. */
+    json_object_set_new(*out, "status",
+                        json_string(mortise_run_status_name(head->status)));
+    json_object_set_new(*out, "reason", json_string(head->reason));
+    return MORTISE_OK;
+}
+
+int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
+                       json_t **out, struct mortise_err *err)
+{
+    struct mortise_live *live = mortise_live_find(m, tenant, run);
+    struct mortise_head_copy head;
+    int rv = mortise_head_read(m, tenant, run, &head, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK && is_as_stored(live)) {
+        *out = mortise_run_show(live->run);
+        rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    } else if (rv == MORTISE_OK) {
+        rv = show_stored(m, tenant, run, &head, out, err);
+    }
+    if (rv == MORTISE_OK)
+        json_object_set_new(*out, "live", json_boolean(live != NULL));
+    return rv;
+}
+
+/* ---- history
+ * -------------------------------------------------------------------------- */
+
+struct history {
+    const struct mortise_graph *graph;
+    json_t *list;
+    bool failed;
+};
+
+static const char *phase_name(enum mortise_phase phase)
+{
+    static const char *const names[] = {
+        "", "admit", "before", "after", "interrupt", "error", "command", "end"};
+
+    return phase <= MORTISE_PHASE_END ? names[phase] : "";
+}
+
+static json_t *checkpoint_json(const struct mortise_graph *g,
+                               const struct mortise_checkpoint *cp)
+{
+    char id[MORTISE_UUID_TEXT], parent[MORTISE_UUID_TEXT];
+    json_t *one;
+
+    mortise_uuid_text(id, cp->id);
+    mortise_uuid_text(parent, cp->parent);
+    one = json_pack("{s:I, s:s, s:s?, s:s, s:i, s:I, s:i, s:I, s:o}", "seq",
+                    (json_int_t)cp->seq, "id", id, "parent",
+                    cp->seq > 1 ? parent : NULL, "phase", phase_name(cp->phase),
+                    "steps", (int)cp->step, "first_event",
+                    (json_int_t)cp->first_event, "events", (int)cp->n_events,
+                    "size", (json_int_t)cp->size, "entries",
+                    mortise_run_describe(g, cp->entries, cp->size));
+    if (one != NULL && put_time(one, "time", cp->time_ms) != 0) {
+        json_decref(one);
+        return NULL;
+    }
+    return one;
+}
+
+static int add_checkpoint(void *ud, const struct mortise_checkpoint *cp)
+{
+    struct history *h = ud;
+
+    if (json_array_append_new(h->list, checkpoint_json(h->graph, cp)) != 0)
+        h->failed = true;
+    return h->failed;
+}
+
+int mortise_query_history(struct mortise *m, const char *tenant,
+                          const char *run, json_t **out,
+                          struct mortise_err *err)
+{
+    struct history h = {NULL, NULL, false};
+    struct mortise_head_copy head;
+    struct mortise_graph *g;
+    int rv = mortise_head_read(m, tenant, run, &head, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK)
+        rv = mortise_graphs_get(m, head.graph, true, &g, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    h.graph = g;
+    h.list = json_array();
+    rv = h.list != NULL ? mortise_store_checkpoints(m->store, tenant, run, 1,
+                                                    add_checkpoint, &h, err)
+                        : mortise_nomem(err);
+    mortise_graph_unref(g);
+    if (rv == MORTISE_OK && !h.failed)
+        *out = json_pack("{s:s, s:s, s:O}", "run", run, "tenant", tenant,
+                         "checkpoints", h.list);
+    json_decref(h.list);
+    if (rv == MORTISE_OK && *out == NULL)
+        return mortise_nomem(err);
+    return rv;
+}

@@ -1,0 +1,609 @@
+/* serve.c -- requests to the engine, wherever they come from.
+ *
+ * A request is JSON from outside: every member is checked, and one that is not
+ * known is refused rather than ignored.  Who asks comes from the transport.
+ *
+ * The asker may go away at any time; a command that is under way then is
+ * carried out all the same, so its request lives on without an asker.
+ */
+#include "engine/serve.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_COMMANDS = 1000 };
+
+struct mortise_request {
+    struct mortise *m;
+    struct mortise_asker *asker; /* NULL: gone */
+    json_t *body;                /* a reference: what follows points into it */
+    char *actor;
+    const char *tenant, *run;
+    char run_id[MORTISE_RUN_MAX]; /* of a start */
+    struct mortise_watch watch;
+    struct mortise_order order;
+    struct mortise_command *commands;
+    char **texts; /* JSON of commands[i].json, ours */
+    size_t n_commands;
+    bool ordered; /* the order is the run's until it is done */
+};
+
+/* ---- the life of a request
+ * -------------------------------------------------------- */
+
+static void request_free(struct mortise_request *q)
+{
+    const struct mortise_mem *mem = q->m->mem;
+
+    if (q->asker != NULL)
+        q->asker->request = NULL;
+    for (size_t i = 0; q->texts != NULL && i < q->n_commands; i++)
+        mortise_release_str(mem, q->texts[i]);
+    mortise_release(mem, q->texts, q->n_commands * sizeof *q->texts);
+    mortise_release(mem, q->commands, q->n_commands * sizeof *q->commands);
+    mortise_release_str(mem, q->actor);
+    json_decref(q->body);
+    mortise_release(mem, q, sizeof *q);
+}
+
+/* The last word to an asker, who may ask again from inside. */
+static void finish(struct mortise_request *q, json_t *reply,
+                   const struct mortise_err *err)
+{
+    struct mortise_asker *a = q->asker;
+
+    request_free(q);
+    if (a != NULL && reply != NULL)
+        a->reply(a, reply);
+    else if (a != NULL)
+        a->error(a, err);
+    json_decref(reply);
+}
+
+/* Takes the reply; NULL: memory ran out. */
+static void reply(struct mortise_request *q, json_t *with)
+{
+    struct mortise_err err;
+
+    mortise_nomem(&err);
+    finish(q, with, &err);
+}
+
+void mortise_serve_detach(struct mortise_asker *a)
+{
+    struct mortise_request *q = a->request;
+
+    a->request = NULL;
+    if (q == NULL)
+        return;
+    q->asker = NULL;
+    if (q->ordered)
+        return; /* freed when the command is answered */
+    mortise_watch_end(q->m, &q->watch);
+    request_free(q);
+}
+
+bool mortise_serve_is_follow(const struct mortise_asker *a)
+{
+    return a->request != NULL && a->request->watch.event != NULL;
+}
+
+int mortise_serve_code(const char *name)
+{
+    for (int code = -1; code >= MORTISE_ENOSPC; code--) {
+        if (strcmp(mortise_result_name(code), name) == 0)
+            return code;
+    }
+    return MORTISE_EIO;
+}
+
+/* ---- reading members
+ * ----------------------------------------------------------------- */
+
+/* Only these members; `known` ends with NULL. */
+static int check_members(const json_t *body, const char *const *known,
+                         struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(body), key, value)
+    {
+        size_t i = 0, n = 0;
+        const char *near;
+
+        while (known[i] != NULL && strcmp(known[i], key) != 0)
+            i++;
+        if (known[i] != NULL)
+            continue;
+        while (known[n] != NULL)
+            n++;
+        near = mortise_nearest(key, known, n);
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a request has no member '%.100s'%s%s%s", key,
+                            near != NULL ? "; did you mean '" : "",
+                            near != NULL ? near : "", near != NULL ? "'?" : "");
+    }
+    return MORTISE_OK;
+}
+
+/* A string member, NULL when it is missing; it has no NUL inside. */
+static int get_text(const json_t *body, const char *name, bool must,
+                    const char **out, struct mortise_err *err)
+{
+    const json_t *v = json_object_get(body, name);
+
+    *out = NULL;
+    if (v == NULL || json_is_null(v))
+        return must ? mortise_fail(err, MORTISE_EINVAL, "'%s' is missing", name)
+                    : MORTISE_OK;
+    *out = json_string_value(v);
+    if (*out == NULL || strlen(*out) != json_string_length(v))
+        return mortise_fail(err, MORTISE_EINVAL, "'%s' must be a string", name);
+    return MORTISE_OK;
+}
+
+static int get_number(const json_t *body, const char *name, uint64_t *out,
+                      struct mortise_err *err)
+{
+    const json_t *v = json_object_get(body, name);
+
+    *out = 0;
+    if (v == NULL || json_is_null(v))
+        return MORTISE_OK;
+    if (!json_is_integer(v) || json_integer_value(v) < 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'%s' must be a number, 0 or more", name);
+    *out = (uint64_t)json_integer_value(v);
+    return MORTISE_OK;
+}
+
+static int get_flag(const json_t *body, const char *name, uint32_t bit,
+                    uint32_t *flags, struct mortise_err *err)
+{
+    const json_t *v = json_object_get(body, name);
+
+    if (v == NULL || json_is_false(v) || json_is_null(v))
+        return MORTISE_OK;
+    if (!json_is_true(v))
+        return mortise_fail(err, MORTISE_EINVAL, "'%s' must be true or false",
+                            name);
+    *flags |= bit;
+    return MORTISE_OK;
+}
+
+/* ---- start
+ * --------------------------------------------------------------------------------
+ */
+
+static void started(struct mortise_watch *w, int status, const char *reason,
+                    const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+
+    (void)status;
+    (void)reason;
+    if (err->code == MORTISE_OK)
+        reply(q,
+              json_pack("{s:s, s:s}", "run", q->run_id, "tenant", q->tenant));
+    else
+        finish(q, NULL, err);
+}
+
+/* Findings go to the asker as an item, since they may be many. */
+static int send_report(struct mortise_request *q, struct mortise_buf *report,
+                       struct mortise_err *err)
+{
+    json_t *item;
+    int said = 0;
+
+    if (report->n == 0)
+        return MORTISE_OK;
+    item = json_pack("{s:s, s:o}", "type", "report", "text",
+                     mortise_json_strn(report->p, report->n));
+    if (item == NULL)
+        return mortise_nomem(err);
+    if (q->asker != NULL)
+        said = q->asker->item(q->asker, item);
+    json_decref(item);
+    (void)said; /* a start that was asked for is not taken back */
+    return MORTISE_OK;
+}
+
+static int compile(struct mortise_request *q, const json_t *graph,
+                   struct mortise_graph **out, struct mortise_err *err)
+{
+    static const char *const known[] = {"path", "source", NULL};
+    const char *path, *source;
+    struct mortise_buf report;
+    struct mortise_err ignored;
+    int rv = json_is_object(graph)
+                 ? check_members(graph, known, err)
+                 : mortise_fail(err, MORTISE_EINVAL,
+                                "'graph' must be {path, source}");
+
+    if (rv == MORTISE_OK)
+        rv = get_text(graph, "path", true, &path, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(graph, "source", true, &source, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&report, q->m->mem);
+    rv = mortise_graphs_compile(q->m, path, source, strlen(source), out,
+                                &report, err);
+    if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
+        send_report(q, &report, &ignored);
+    mortise_buf_finish(&report);
+    return rv;
+}
+
+static int serve_start(struct mortise_request *q, struct mortise_err *err)
+{
+    static const char *const known[] = {"do",  "graph", "tenant",
+                                        "run", "input", NULL};
+    json_t *input = json_object_get(q->body, "input");
+    struct mortise_graph *g = NULL;
+    struct mortise_live *live;
+    int rv = check_members(q->body, known, err);
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "run", false, &q->run, err);
+    if (rv == MORTISE_OK)
+        rv = compile(q, json_object_get(q->body, "graph"), &g, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    input = input != NULL ? json_incref(input) : json_object();
+    rv = input != NULL ? mortise_live_start(q->m, g, q->tenant, q->run, input,
+                                            q->actor, &live, err)
+                       : mortise_nomem(err);
+    json_decref(input);
+    mortise_graph_unref(g);
+    if (rv != MORTISE_OK)
+        return rv;
+    snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
+    q->watch.until = MORTISE_UNTIL_SYNCED;
+    q->watch.done = started;
+    return mortise_watch_add(q->m, &q->watch, q->tenant, q->run_id, err);
+}
+
+/* ---- command
+ * -------------------------------------------------------------------------------
+ */
+
+static json_t *standing(const char *run, int status, const char *reason)
+{
+    return json_pack("{s:s, s:s, s:s}", "run", run, "status",
+                     mortise_run_status_name(status), "reason", reason);
+}
+
+static void ordered(struct mortise_order *o, const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
+    struct mortise_live *live = mortise_live_find(q->m, q->tenant, q->run);
+
+    q->ordered = false;
+    if (err->code != MORTISE_OK)
+        finish(q, NULL, err);
+    else /* the run answered: it is in memory */
+        reply(q, standing(q->run, mortise_run_status(live->run),
+                          mortise_run_reason(live->run)));
+}
+
+static uint32_t kind_of(const char *name)
+{
+    static const char *const names[] = {"resume",       "update", "goto",
+                                        "approve_tool", "answer", "resolve",
+                                        "cancel"};
+
+    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0)
+            return MORTISE_CMD_RESUME + i;
+    }
+    return 0;
+}
+
+static int read_command(struct mortise_request *q, const json_t *one,
+                        struct mortise_command *c, char **text,
+                        struct mortise_err *err)
+{
+    static const char *const known[] = {"kind",   "id",    "decision", "reason",
+                                        "digest", "value", "node",     "merge",
+                                        "force",  NULL};
+    const json_t *value = json_object_get(one, "value");
+    const char *kind = NULL;
+    int rv = json_is_object(one) ? check_members(one, known, err)
+                                 : mortise_fail(err, MORTISE_EINVAL,
+                                                "a command must be an object");
+
+    c->size = sizeof *c;
+    if (rv == MORTISE_OK)
+        rv = get_text(one, "kind", true, &kind, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(one, "id", false, &c->id, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(one, "decision", false, &c->decision, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(one, "reason", false, &c->reason, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(one, "digest", false, &c->digest, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(one, "node", false, &c->node, err);
+    if (rv == MORTISE_OK)
+        rv = get_flag(one, "merge", MORTISE_CMD_MERGE, &c->flags, err);
+    if (rv == MORTISE_OK)
+        rv = get_flag(one, "force", MORTISE_CMD_FORCE, &c->flags, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    c->kind = kind_of(kind);
+    if (c->kind == 0)
+        return mortise_fail(err, MORTISE_EINVAL, "there is no command '%.100s'",
+                            kind);
+    if (value == NULL)
+        return MORTISE_OK;
+    c->json = *text = mortise_json_text(q->m->mem, value);
+    return c->json != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int read_commands(struct mortise_request *q, struct mortise_err *err)
+{
+    const json_t *list = json_object_get(q->body, "commands");
+    size_t n = json_array_size(list);
+    int rv = MORTISE_OK;
+
+    if (!json_is_array(list) || n == 0 || n > MAX_COMMANDS)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'commands' must be a list of 1 to %d commands",
+                            MAX_COMMANDS);
+    q->commands = mortise_zalloc(q->m->mem, n * sizeof *q->commands);
+    if (q->commands == NULL)
+        return mortise_nomem(err);
+    q->n_commands = n;
+    q->texts = mortise_zalloc(q->m->mem, n * sizeof *q->texts);
+    if (q->texts == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        rv = read_command(q, json_array_get(list, i), &q->commands[i],
+                          &q->texts[i], err);
+        if (rv != MORTISE_OK)
+            mortise_doing(err, rv, "command %zu", i + 1);
+    }
+    return rv;
+}
+
+static int serve_command(struct mortise_request *q, struct mortise_err *err)
+{
+    static const char *const known[] = {
+        "do",          "tenant",         "run", "commands",
+        "no_continue", "accept_plugins", NULL};
+    int rv = check_members(q->body, known, err);
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "run", true, &q->run, err);
+    if (rv == MORTISE_OK)
+        rv = get_flag(q->body, "no_continue", MORTISE_NO_CONTINUE,
+                      &q->order.flags, err);
+    if (rv == MORTISE_OK)
+        rv = get_flag(q->body, "accept_plugins", MORTISE_ACCEPT_PLUGINS,
+                      &q->order.flags, err);
+    if (rv == MORTISE_OK)
+        rv = read_commands(q, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    q->order.list = q->commands;
+    q->order.n = q->n_commands;
+    q->order.actor = q->actor;
+    q->order.done = ordered;
+    q->ordered = true;
+    rv = mortise_live_command(q->m, q->tenant, q->run, &q->order, err);
+    if (rv != MORTISE_OK)
+        q->ordered = false;
+    return rv;
+}
+
+/* ---- follow
+ * ----------------------------------------------------------------------------------
+ */
+
+static int followed(struct mortise_watch *w, json_t *event)
+{
+    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+
+    return q->asker->item(q->asker, event);
+}
+
+static void follow_over(struct mortise_watch *w, int status, const char *reason,
+                        const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+
+    if (err == NULL) /* it wants no more: nothing is left to say */
+        request_free(q);
+    else if (err->code != MORTISE_OK)
+        finish(q, NULL, err);
+    else
+        reply(q, standing(q->run, status, reason));
+}
+
+static int until_of(const char *name, enum mortise_until *out,
+                    struct mortise_err *err)
+{
+    if (name == NULL || strcmp(name, "now") == 0)
+        *out = MORTISE_UNTIL_NOW;
+    else if (strcmp(name, "idle") == 0)
+        *out = MORTISE_UNTIL_IDLE;
+    else if (strcmp(name, "end") == 0)
+        *out = MORTISE_UNTIL_END;
+    else
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'until' is now, idle or end, not '%.100s'", name);
+    return MORTISE_OK;
+}
+
+static int serve_follow(struct mortise_request *q, struct mortise_err *err)
+{
+    static const char *const known[] = {"do",    "tenant", "run",
+                                        "after", "until",  NULL};
+    const char *until = NULL;
+    int rv = check_members(q->body, known, err);
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "run", true, &q->run, err);
+    if (rv == MORTISE_OK)
+        rv = get_number(q->body, "after", &q->watch.after, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "until", false, &until, err);
+    if (rv == MORTISE_OK)
+        rv = until_of(until, &q->watch.until, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    q->watch.event = followed;
+    q->watch.done = follow_over;
+    return mortise_watch_add(q->m, &q->watch, q->tenant, q->run, err);
+}
+
+/* ---- queries
+ * ----------------------------------------------------------------------------------
+ */
+
+typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
+                    size_t limit, json_t **out, struct mortise_err *err);
+typedef int look_fn(struct mortise *m, const char *tenant, const char *run,
+                    json_t **out, struct mortise_err *err);
+
+static int serve_list(struct mortise_request *q, list_fn *list,
+                      struct mortise_err *err)
+{
+    static const char *const known[] = {"do", "tenant", "after", "limit", NULL};
+    const char *after = NULL;
+    uint64_t limit = 0;
+    json_t *out = NULL;
+    int rv = check_members(q->body, known, err);
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "after", false, &after, err);
+    if (rv == MORTISE_OK)
+        rv = get_number(q->body, "limit", &limit, err);
+    if (rv == MORTISE_OK)
+        rv = list(q->m, q->tenant, after, (size_t)limit, &out, err);
+    if (rv == MORTISE_OK)
+        reply(q, out);
+    return rv;
+}
+
+static int serve_look(struct mortise_request *q, look_fn *look,
+                      struct mortise_err *err)
+{
+    static const char *const known[] = {"do", "tenant", "run", NULL};
+    json_t *out = NULL;
+    int rv = check_members(q->body, known, err);
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "run", true, &q->run, err);
+    if (rv == MORTISE_OK)
+        rv = look(q->m, q->tenant, q->run, &out, err);
+    if (rv == MORTISE_OK)
+        reply(q, out);
+    return rv;
+}
+
+static int serve_runs(struct mortise_request *q, struct mortise_err *err)
+{
+    return serve_list(q, mortise_query_runs, err);
+}
+
+static int serve_inbox(struct mortise_request *q, struct mortise_err *err)
+{
+    return serve_list(q, mortise_query_inbox, err);
+}
+
+static int serve_show(struct mortise_request *q, struct mortise_err *err)
+{
+    return serve_look(q, mortise_query_show, err);
+}
+
+static int serve_history(struct mortise_request *q, struct mortise_err *err)
+{
+    return serve_look(q, mortise_query_history, err);
+}
+
+static int serve_engine(struct mortise_request *q, struct mortise_err *err)
+{
+    static const char *const known[] = {"do", "tenant", NULL};
+    int rv = check_members(q->body, known, err);
+
+    if (rv == MORTISE_OK)
+        reply(q,
+              json_pack("{s:I, s:s, s:s}", "pid", (json_int_t)getpid(),
+                        "version", MORTISE_VERSION, "store", q->m->site.store));
+    return rv;
+}
+
+/* ---- serving
+ * -------------------------------------------------------------------------------------
+ */
+
+typedef int serve_fn(struct mortise_request *q, struct mortise_err *err);
+
+static const struct {
+    const char *op;
+    serve_fn *serve;
+    bool reads; /* works while the store recovers */
+} ops[] = {
+    {"start", serve_start, false},     {"command", serve_command, false},
+    {"follow", serve_follow, false},   {"runs", serve_runs, false},
+    {"inbox", serve_inbox, false},     {"show", serve_show, false},
+    {"history", serve_history, false}, {"engine", serve_engine, true},
+};
+
+/* MORTISE_OK: it is answered, or will be.  Else the error is the answer. */
+static int serve(struct mortise_request *q, struct mortise_err *err)
+{
+    const char *op = NULL;
+    int rv = json_is_object(q->body)
+                 ? get_text(q->body, "do", true, &op, err)
+                 : mortise_fail(err, MORTISE_EINVAL,
+                                "a request must be a JSON object");
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "tenant", false, &q->tenant, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (q->tenant == NULL)
+        q->tenant = "default";
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+        if (strcmp(ops[i].op, op) != 0)
+            continue;
+        if (!ops[i].reads)
+            rv = mortise_engine_ready(q->m, err);
+        return rv == MORTISE_OK ? ops[i].serve(q, err) : rv;
+    }
+    return mortise_fail(err, MORTISE_EUNAVAILABLE,
+                        "the request '%.100s' is not available in this build",
+                        op);
+}
+
+void mortise_serve(struct mortise *m, json_t *request, const char *actor,
+                   struct mortise_asker *a)
+{
+    struct mortise_request *q = mortise_zalloc(m->mem, sizeof *q);
+    struct mortise_err err;
+
+    assert(a->request == NULL); /* one at a time */
+    if (q != NULL) {
+        q->m = m;
+        q->asker = a;
+        q->body = json_incref(request);
+        q->actor = mortise_strdup(m->mem, actor);
+        a->request = q;
+    }
+    if (q == NULL || q->actor == NULL) {
+        if (q != NULL)
+            request_free(q);
+        mortise_nomem(&err);
+        a->error(a, &err);
+        return;
+    }
+    if (serve(q, &err) != MORTISE_OK)
+        finish(q, NULL, &err);
+}

@@ -1,0 +1,29 @@
+/* serve.h -- requests to the engine (link.h lists them), wherever they come
+ * from. */
+#ifndef MORTISE_ENGINE_SERVE_H
+#define MORTISE_ENGINE_SERVE_H
+
+#include "engine/engine.h"
+
+/* Whoever asked, and gets the answer: items, then one reply or one error. */
+struct mortise_asker {
+    /* Borrowed; nonzero: no more, and no reply either. */
+    int (*item)(struct mortise_asker *a, json_t *item);
+    void (*reply)(struct mortise_asker *a, json_t *reply);
+    void (*error)(struct mortise_asker *a, const struct mortise_err *err);
+    struct mortise_request *request; /* under way; NULL: none */
+};
+
+/* Serve one; the answer may come before this returns, or later. */
+void mortise_serve(struct mortise *m, json_t *request, const char *actor,
+                   struct mortise_asker *a);
+/* The asker is gone: nothing is told to it any more; what runs goes on. */
+void mortise_serve_detach(struct mortise_asker *a);
+
+/* Will what is under way go on for as long as the asker listens? */
+bool mortise_serve_is_follow(const struct mortise_asker *a);
+
+/* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO for a word that is none. */
+int mortise_serve_code(const char *name);
+
+#endif

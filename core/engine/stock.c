@@ -1,0 +1,182 @@
+/* stock.c -- the catalogue that graphs are checked against.
+ *
+ * Reads manifests only: what a graph may use is known without running a line
+ * of any plugin.  An operation is looked up once and then kept, so that graphs
+ * may point at it.
+ */
+#include "engine/stock.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+
+struct offer {
+    struct mortise_hashed entry;
+    struct mortise_operation op;
+};
+
+static enum mortise_effect effect_of(const char *name)
+{
+    static const char *const names[] = {"pure", "read", "write"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0)
+            return (enum mortise_effect)(MORTISE_PURE + (int)i);
+    }
+    return MORTISE_EXTERNAL; /* manifest.c lets no other word in */
+}
+
+static const struct mortise_operation *known(const struct mortise_stock *s,
+                                             const char *plugin, const char *op)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&s->ops, mortise_hash_strs(plugin, op));
+         e != NULL; e = mortise_table_more(e)) {
+        const struct offer *o = MORTISE_OF(e, struct offer, entry);
+
+        if (strcmp(o->op.plugin, plugin) == 0 && strcmp(o->op.name, op) == 0)
+            return &o->op;
+    }
+    return NULL;
+}
+
+/* A new one of these names, `external` until somebody says better. */
+static struct offer *offer_new(struct mortise_stock *s, const char *plugin,
+                               const char *op, struct mortise_err *why)
+{
+    struct offer *o = mortise_arena_alloc(&s->arena, sizeof *o);
+
+    if (o != NULL) {
+        o->op.plugin = mortise_arena_strdup(&s->arena, plugin);
+        o->op.name = mortise_arena_strdup(&s->arena, op);
+        o->op.effect = MORTISE_EXTERNAL;
+    }
+    if (o == NULL || o->op.plugin == NULL || o->op.name == NULL) {
+        mortise_nomem(why);
+        return NULL;
+    }
+    return o;
+}
+
+static const struct mortise_operation *
+keep(struct mortise_stock *s, const char *plugin,
+     const struct mortise_manifest_op *from, struct mortise_err *why)
+{
+    struct offer *o = offer_new(s, plugin, from->name, why);
+
+    if (o == NULL)
+        return NULL;
+    o->op.effect = effect_of(from->effect);
+    o->op.idempotent = from->idempotent;
+    o->op.reconcile = from->reconcile;
+    o->op.timeout_ms = from->timeout_ms;
+    o->op.input = from->input;
+    o->op.output = from->output;
+    mortise_table_add(&s->ops, &o->entry,
+                      mortise_hash_strs(plugin, from->name));
+    return &o->op;
+}
+
+static void no_operation(const struct mortise_manifest *m, const char *op,
+                         struct mortise_err *why)
+{
+    const char *near = NULL, *names[64];
+    size_t n = 0;
+
+    for (; n < m->n_ops && n < sizeof names / sizeof names[0]; n++)
+        names[n] = m->ops[n].name;
+    near = mortise_nearest(op, names, n);
+    if (!m->executor.present)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' is no executor: it has no operations",
+                     m->name);
+    else if (near != NULL)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' has no operation '%s'; did you mean '%s'?",
+                     m->name, op, near);
+    else
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' has no operation '%s' (`mortise plugin "
+                     "inspect %s` lists them)",
+                     m->name, op, m->name);
+}
+
+static const struct mortise_operation *
+operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+{
+    struct mortise_stock *s = ud;
+    const struct mortise_operation *found = known(s, plugin, op);
+    const struct mortise_manifest *m;
+    const struct mortise_manifest_op *from;
+
+    if (found != NULL)
+        return found;
+    m = mortise_plugins_find(s->plugins, plugin, why);
+    if (m == NULL)
+        return NULL;
+    from = mortise_manifest_op(m, op);
+    if (from == NULL) {
+        no_operation(m, op, why);
+        return NULL;
+    }
+    return keep(s, plugin, from, why);
+}
+
+static int guardrail(void *ud, const char *id, struct mortise_err *why)
+{
+    struct mortise_stock *s = ud;
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, id, why);
+
+    if (m == NULL)
+        return why != NULL && why->code != MORTISE_OK ? why->code
+                                                      : MORTISE_ENOTFOUND;
+    if (!m->guardrail.present)
+        return mortise_fail(why, MORTISE_ENOTFOUND,
+                            "plugin '%s' is no guardrail", id);
+    return MORTISE_OK;
+}
+
+/* A stand-in is not kept: the strict catalogue must go on to refuse it.  It
+ * lives as long as the catalogue all the same. */
+static const struct mortise_operation *any_operation(void *ud,
+                                                     const char *plugin,
+                                                     const char *op,
+                                                     struct mortise_err *why)
+{
+    const struct mortise_operation *found = operation(ud, plugin, op, why);
+    struct offer *o;
+
+    if (found != NULL)
+        return found;
+    o = offer_new(ud, plugin, op, why);
+    return o != NULL ? &o->op : NULL;
+}
+
+static int any_guardrail(void *ud, const char *id, struct mortise_err *why)
+{
+    (void)ud;
+    (void)id;
+    (void)why;
+    return MORTISE_OK;
+}
+
+void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
+                        struct mortise_plugins *plugins)
+{
+    mortise_arena_init(&s->arena, mem);
+    mortise_table_init(&s->ops, mem);
+    s->plugins = plugins;
+    s->strict = (struct mortise_catalog){s, operation, guardrail};
+    s->lenient = (struct mortise_catalog){s, any_operation, any_guardrail};
+}
+
+void mortise_stock_close(struct mortise_stock *s)
+{
+    if (s->plugins == NULL)
+        return;
+    mortise_table_finish(&s->ops);
+    mortise_arena_finish(&s->arena);
+    s->plugins = NULL;
+}

@@ -1,0 +1,24 @@
+/* stock.h -- the catalogue that graphs are checked against, made from the
+ * manifests of a registry. */
+#ifndef MORTISE_ENGINE_STOCK_H
+#define MORTISE_ENGINE_STOCK_H
+
+#include "engine/table.h"
+#include "graph/catalog.h"
+#include "plugin/registry.h"
+
+struct mortise_stock {
+    struct mortise_arena arena;
+    struct mortise_plugins *plugins; /* lent */
+    struct mortise_table ops;        /* those asked for so far */
+    /* Strict: knows what there is.  Lenient: takes every name, for graphs of
+     * old runs that are only looked at; what is missing is `external`. */
+    struct mortise_catalog strict, lenient;
+};
+
+/* A stock must not move. */
+void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
+                        struct mortise_plugins *plugins);
+void mortise_stock_close(struct mortise_stock *s); /* zeroed is fine */
+
+#endif

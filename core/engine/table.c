@@ -1,0 +1,142 @@
+/* table.c -- a hash table of things that carry their own link.
+ *
+ * Runs, calls, timers and watchers are looked up on every step, so no lookup
+ * may depend on how many there are.  The links stand in the things themselves:
+ * adding allocates nothing.  When growing fails the chains just get longer; it
+ * is tried again at the next addition.
+ */
+#include "engine/table.h"
+
+#include <assert.h>
+#include <string.h>
+
+void mortise_table_init(struct mortise_table *t, const struct mortise_mem *mem)
+{
+    *t = (struct mortise_table){.mem = mem, .n_slots = MORTISE_TABLE_FEW};
+    t->slots = t->few;
+}
+
+void mortise_table_finish(struct mortise_table *t)
+{
+    if (t->slots != t->few)
+        mortise_release(t->mem, t->slots, t->n_slots * sizeof *t->slots);
+    mortise_table_init(t, t->mem);
+}
+
+static void put(struct mortise_hashed **slots, size_t n_slots,
+                struct mortise_hashed *e)
+{
+    struct mortise_hashed **slot = &slots[e->hash & (n_slots - 1)];
+
+    e->next = *slot;
+    *slot = e;
+}
+
+static void grow(struct mortise_table *t)
+{
+    size_t n = 4 * t->n_slots;
+    struct mortise_hashed **slots = mortise_zalloc(t->mem, n * sizeof *slots);
+    struct mortise_hashed *e, *next;
+
+    if (slots == NULL)
+        return;
+    for (size_t i = 0; i < t->n_slots; i++) {
+        for (e = t->slots[i]; e != NULL; e = next) {
+            next = e->next;
+            put(slots, n, e);
+        }
+    }
+    if (t->slots != t->few)
+        mortise_release(t->mem, t->slots, t->n_slots * sizeof *t->slots);
+    t->slots = slots;
+    t->n_slots = n;
+}
+
+void mortise_table_add(struct mortise_table *t, struct mortise_hashed *e,
+                       uint64_t hash)
+{
+    if (t->n >= t->n_slots)
+        grow(t);
+    e->hash = hash;
+    put(t->slots, t->n_slots, e);
+    t->n++;
+}
+
+void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e)
+{
+    struct mortise_hashed **at = &t->slots[e->hash & (t->n_slots - 1)];
+
+    for (; *at != e; at = &(*at)->next)
+        assert(*at != NULL); /* only what is in the table is removed */
+    *at = e->next;
+    e->next = NULL;
+    t->n--;
+}
+
+/* The first from `e` on with that hash. */
+static struct mortise_hashed *with_hash(struct mortise_hashed *e, uint64_t hash)
+{
+    while (e != NULL && e->hash != hash)
+        e = e->next;
+    return e;
+}
+
+struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
+                                          uint64_t hash)
+{
+    return with_hash(t->slots[hash & (t->n_slots - 1)], hash);
+}
+
+struct mortise_hashed *mortise_table_more(const struct mortise_hashed *e)
+{
+    return with_hash(e->next, e->hash);
+}
+
+/* The first entry in the slots from `i` on. */
+static struct mortise_hashed *from_slot(const struct mortise_table *t, size_t i)
+{
+    for (; i < t->n_slots; i++)
+        if (t->slots[i] != NULL)
+            return t->slots[i];
+    return NULL;
+}
+
+struct mortise_hashed *mortise_table_first(const struct mortise_table *t)
+{
+    return t->n != 0 ? from_slot(t, 0) : NULL;
+}
+
+struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
+                                          const struct mortise_hashed *e)
+{
+    if (e->next != NULL)
+        return e->next;
+    return from_slot(t, (e->hash & (t->n_slots - 1)) + 1);
+}
+
+/* Spread every bit over all (the finaliser of MurmurHash3). */
+static uint64_t mix(uint64_t h)
+{
+    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
+    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
+    return h ^ (h >> 33);
+}
+
+/* FNV-1a, the NUL included so that ("a", "bc") and ("ab", "c") differ. */
+static uint64_t fnv(uint64_t h, const char *s)
+{
+    do
+        h = (h ^ (unsigned char)*s) * 0x100000001b3u;
+    while (*s++ != '\0');
+    return h;
+}
+
+uint64_t mortise_hash_strs(const char *a, const char *b)
+{
+    return mix(fnv(fnv(0xcbf29ce484222325u, a), b));
+}
+
+uint64_t mortise_hash_u64s(uint64_t a, uint64_t b)
+{
+    return mix(mix(a) + b);
+}
