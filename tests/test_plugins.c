@@ -1215,24 +1215,36 @@ END_TEST
 
 static const char *leaver;
 
-/* In a child, as what leaks cannot be cleaned up. */
+/* The end of a child in which something leaked on purpose: no leak checker gets
+ * to see it. */
+static void leave(bool well)
+{
+    if (well)
+        kill(getpid(), SIGKILL);
+    _exit(1);
+}
+
+static void left_well(int status)
+{
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+                  "status %x", (unsigned)status);
+}
+
 static void close_leaver(void)
 {
     struct mortise_instance *i;
     const char *dir = shelf.plugins;
+    bool well;
 
     if (try_open_with(&mortise_heap, &dir, 1) != 0 ||
         try_start(leaver, NULL, &i) != 0)
-        _exit(1);
+        leave(false);
     mortise_plugins_close(plugins);
     plugins = NULL;
-    if (strstr(seen->log, "did not quiesce") == NULL)
-        _exit(2);
+    well = strstr(seen->log, "did not quiesce") != NULL;
     /* Its module cannot be used again here. */
-    if (try_open_with(&mortise_heap, &dir, 1) != 0 ||
-        try_start(leaver, NULL, &i) != MORTISE_ESTATE)
-        _exit(3);
-    _exit(0);
+    leave(well && try_open_with(&mortise_heap, &dir, 1) == 0 &&
+          try_start(leaver, NULL, &i) == MORTISE_ESTATE);
 }
 
 /* A plugin that does not let go is left as it is, and does not hold us up. */
@@ -1244,8 +1256,7 @@ START_TEST(the_restless_are_leaked)
     leaver = names[_i];
     shelf_put(&shelf, leaver);
     status = in_child(close_leaver);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x",
-                  (unsigned)status);
+    left_well(status);
 }
 END_TEST
 
@@ -1264,7 +1275,7 @@ static void close_around_a_call(void)
 
     if (try_open_with(&mortise_heap, &dir, 1) != 0 ||
         try_start("ignores_cancel", NULL, &i) != 0)
-        _exit(1);
+        leave(false);
     pthread_create(&thread, NULL, be_inside, i);
     while (mortise_instance_open_calls(i) == 0)
         sched_yield();
@@ -1273,10 +1284,8 @@ static void close_around_a_call(void)
     n = seen->n_dones;
     pthread_join(thread, NULL);
     /* It came back, and found its memory, and told nobody. */
-    _exit(strstr(seen->log, "still inside") != NULL && n == 0 &&
-                  seen->n_dones == 0
-              ? 0
-              : 2);
+    leave(strstr(seen->log, "still inside") != NULL && n == 0 &&
+          seen->n_dones == 0);
 }
 
 /* A plugin that says it is quiet while a call is inside it is not destroyed. */
@@ -1286,8 +1295,7 @@ START_TEST(a_call_inside_keeps_its_memory)
 
     shelf_put(&shelf, "ignores_cancel");
     status = in_child(close_around_a_call);
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x",
-                  (unsigned)status);
+    left_well(status);
 }
 END_TEST
 

@@ -652,8 +652,6 @@ static bool take_pair(const char **p, const char *end, const char *key,
         out[n++] = *(*p)++;
     }
     out[n] = '\0';
-    if (*p < end)
-        ++*p; /* exactly one space between */
     return n > 0;
 }
 
@@ -678,9 +676,9 @@ int mortise_signed_parse(struct mortise_signed *out, const char *comment,
 
     *out = (struct mortise_signed){0};
     if (take_pair(&p, end, "name", out->name, sizeof out->name) &&
-        take_pair(&p, end, "version", out->version, sizeof out->version) &&
-        take_number(&p, end, "seq", &out->seq) &&
-        take_number(&p, end, "timestamp", &out->timestamp) && p == end &&
+        take_pair(&p, end, " version", out->version, sizeof out->version) &&
+        take_number(&p, end, " seq", &out->seq) &&
+        take_number(&p, end, " timestamp", &out->timestamp) && p == end &&
         mortise_manifest_is_name(out->name) &&
         mortise_version_valid(out->version))
         return MORTISE_OK;

@@ -59,9 +59,10 @@ SHELF_FN const char *shelf_objects(void)
 /* The path of a built object; static until the next call. */
 SHELF_FN const char *shelf_object(const char *name)
 {
-    static char path[PATH_MAX + 300];
+    static char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/%s.so", shelf_objects(), name);
+    snprintf(path, sizeof path, "%.*s/%s.so", PATH_MAX - 300, shelf_objects(),
+             name);
     return path;
 }
 

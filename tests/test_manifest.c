@@ -1,0 +1,319 @@
+/* test_manifest.c -- manifests: what is read, and what is refused and why. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/test.h"
+#include "plugin/manifest.h"
+#include "plugin/version.h"
+
+static struct mortise_diags diags;
+static struct mortise_manifest *m;
+
+static void setup(void)
+{
+    test_begin();
+    mortise_diags_init(&diags, &test_mem);
+}
+
+static void teardown(void)
+{
+    mortise_manifest_free(m);
+    m = NULL;
+    mortise_diags_finish(&diags);
+    test_nothing_left();
+}
+
+static const char whole[] =
+    "apiVersion: mortise/v1\n"
+    "kind: Plugin\n"
+    "metadata: {name: acme.pay, version: 1.4.2, description: Refunds, "
+    "license: MIT}\n"
+    "seq: 12\n"
+    "abi: {major: 1, minor: 3}\n"
+    "runtime: rust\n"
+    "provides:\n"
+    "  executor:\n"
+    "    threading: async\n"
+    "    concurrency: 8\n"
+    "    operations:\n"
+    "      refund:\n"
+    "        description: Refund one charge\n"
+    "        input_schema: {type: object, required: [id]}\n"
+    "        output_schema: {type: object}\n"
+    "        effect: external\n"
+    "        idempotent: true\n"
+    "        reconcile: true\n"
+    "        timeout: 30s\n"
+    "      look: {effect: read}\n"
+    "  guardrail: {threading: inline}\n"
+    "requires:\n"
+    "  host: '>=1.0 <2'\n"
+    "  methods: [state.get/1]\n"
+    "permissions:\n"
+    "  net: ['api.acme.com:443', config:base]\n"
+    "  fs: {read: [], write: [/tmp]}\n"
+    "  exec: []\n"
+    "  env: [LANG]\n"
+    "  state: [artifacts.order]\n"
+    "isolation: [process, in-process]\n"
+    "config_schema: {type: object, properties: {base: {type: string}}}\n"
+    "x-mine: whatever\n"
+    "artifacts:\n"
+    "  - {arch: x86_64-linux-gnu, file: pay.so, size: 41872, blake2b-256: "
+    "\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"}\n";
+
+static int parse(const char *text, bool need_artifacts)
+{
+    return mortise_manifest_parse(&m, &test_mem, "a.plugin.yaml", text,
+                                  strlen(text), need_artifacts, &diags);
+}
+
+/* Everything that may be said arrives where it belongs. */
+START_TEST(a_whole_manifest)
+{
+    const struct mortise_manifest_op *op;
+
+    ck_assert_int_eq(parse(whole, true), MORTISE_OK);
+    ck_assert_str_eq(m->name, "acme.pay");
+    ck_assert_str_eq(m->version, "1.4.2");
+    ck_assert_str_eq(m->description, "Refunds");
+    ck_assert_str_eq(m->license, "MIT");
+    ck_assert_uint_eq(m->seq, 12);
+    ck_assert_uint_eq(m->abi_major, 1);
+    ck_assert_uint_eq(m->abi_minor, 3);
+    ck_assert_str_eq(m->runtime, "rust");
+    ck_assert(m->executor.present && m->guardrail.present);
+    ck_assert_int_eq(m->executor.threading, MORTISE_THREAD_ASYNC);
+    ck_assert_uint_eq(m->executor.concurrency, 8);
+    ck_assert_uint_eq(m->guardrail.concurrency, 1);
+    ck_assert_uint_eq(m->n_ops, 2);
+    op = mortise_manifest_op(m, "refund");
+    ck_assert_str_eq(op->effect, "external");
+    ck_assert(op->idempotent && op->reconcile);
+    ck_assert_uint_eq(op->timeout_ms, 30000);
+    ck_assert_ptr_nonnull(op->input);
+    ck_assert_ptr_nonnull(op->output);
+    op = mortise_manifest_op(m, "look");
+    ck_assert(!op->idempotent && !op->reconcile && op->input == NULL);
+    ck_assert_str_eq(op->description, "");
+    ck_assert_ptr_null(mortise_manifest_op(m, "walk"));
+    ck_assert_str_eq(m->requires_host, ">=1.0 <2");
+    ck_assert_uint_eq(m->n_methods, 1);
+    ck_assert_uint_eq(m->net.n, 2);
+    ck_assert_uint_eq(m->fs_read.n, 0);
+    ck_assert_str_eq(m->fs_write.items[0], "/tmp");
+    ck_assert_str_eq(m->env.items[0], "LANG");
+    ck_assert_str_eq(m->state_paths[0], "artifacts.order");
+    ck_assert(m->in_process && m->process);
+    ck_assert_ptr_nonnull(m->config_schema);
+    ck_assert_uint_eq(m->n_artifacts, 1);
+    ck_assert_str_eq(m->artifacts[0].file, "pay.so");
+    ck_assert_uint_eq(m->artifacts[0].size, 41872);
+    ck_assert_uint_eq(m->artifacts[0].digest[1], 0x11);
+}
+END_TEST
+
+static const struct {
+    const char *what, *with, *code, *words;
+} wrong[] = {
+    /* another file */
+    {"kind: Plugin", "kind: Graph", "E0210", "kind"},
+    {"mortise/v1", "mortise/v2", "E0210", "mortise/v1"},
+    /* slips */
+    {"seq: 12", "sequ: 12", "E0201", "sequ"},
+    {"threading: async", "threding: async", "E0201", "threding"},
+    {"effect: external", "effects: external", "E0201", "effects"},
+    {"threading: async", "threading: asynch", "E0207", "asynch"},
+    {"effect: external", "effect: writes", "E0207", "writes"},
+    {"runtime: rust", "runtime: java", "E0207", "java"},
+    {"[state.get/1]", "[state.got/1]", "E0207", "state.got/1"},
+    {"[process, in-process]", "[processes]", "E0207", "processes"},
+    {"x86_64-linux-gnu", "x86_64-linux", "E0207", "x86_64-linux"},
+    /* missing */
+    {"seq: 12\n", "", "E0206", "seq"},
+    {"version: 1.4.2, ", "", "E0206", "version"},
+    {"        effect: external\n", "", "E0206", "effect"},
+    {"abi: {major: 1, minor: 3}\n", "", "E0206", "abi"},
+    {"size: 41872, ", "", "E0206", "size"},
+    /* not in this build */
+    {"runtime: rust", "runtime: go", "E0205", "go"},
+    {"[state.get/1]", "[http.request/1]", "E0205", "http.request/1"},
+    {"  guardrail:", "  model:", "E0202", "model"},
+    {"  guardrail:", "  memory:", "E0202", "memory"},
+    {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},
+    {"x-mine: whatever", "on_failure: {}", "E0202", "on_failure"},
+    {"  methods: [state.get/1]", "  plugins: []", "E0202", "plugins"},
+    {"{base: {type: string}}", "{base: {type: string, x-secret: true}}",
+     "E0202", "x-secret"},
+    {"{base: {type: string}}", "{base: {type: string, pattern: a}}", "E0202",
+     "pattern"},
+    /* wrong values */
+    {"name: acme.pay", "name: .pay", "E0211", ".pay"},
+    {"name: acme.pay", "name: a/b", "E0211", "a/b"},
+    {"version: 1.4.2", "version: 1.4.2-rc1", "E0702", "1.4.2-rc1"},
+    {"'>=1.0 <2'", "'about 1'", "E0702", "about 1"},
+    {"seq: 12", "seq: 0", "E0208", "seq"},
+    {"seq: 12", "seq: twelve", "E0203", "seq"},
+    {"concurrency: 8", "concurrency: -1", "E0208", "concurrency"},
+    {"idempotent: true", "idempotent: maybe", "E0203", "idempotent"},
+    {"timeout: 30s", "timeout: 30", "E0203", "timeout"},
+    {"      refund:", "      're fund':", "E0701", "re fund"},
+    {"{type: object, required: [id]}", "{type: objekt}", "E0209", "objekt"},
+    {"file: pay.so", "file: ../pay.so", "E0703", "../pay.so"},
+    {"file: pay.so", "file: /pay.so", "E0703", "/pay.so"},
+    {"\"0011", "\"001", "E0703", "64 hex digits"},
+    {"\"0011", "\"00g1", "E0703", "64 hex digits"},
+    {"net: ['api.acme.com:443', config:base]", "net: [api.acme.com]", "E0705",
+     "HOST:PORT"},
+    {"net: ['api.acme.com:443', config:base]", "net: all", "E0203", "net"},
+    {"write: [/tmp]", "write: [tmp]", "E0705", "absolute"},
+    {"state: [artifacts.order]", "state: ['a..b']", "E0705", "a..b"},
+    {"env: [LANG]", "env: [7]", "E0705", "env"},
+};
+
+/* What is wrong is said, once, with its code and where it stands. */
+START_TEST(wrong_manifests_are_refused)
+{
+    const char *at = strstr(whole, wrong[_i].what);
+    char text[4096];
+
+    ck_assert_ptr_nonnull(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole,
+             wrong[_i].with, at + strlen(wrong[_i].what));
+    ck_assert_int_eq(parse(text, true), MORTISE_ECHECK);
+    ck_assert_ptr_null(m);
+    ck_assert_uint_ge(diags.n, 1);
+    ck_assert_msg(strcmp(diags.list[0].code, wrong[_i].code) == 0,
+                  "%s: %s instead of %s", diags.list[0].message,
+                  diags.list[0].code, wrong[_i].code);
+    ck_assert_msg(strstr(diags.list[0].message, wrong[_i].words) != NULL, "%s",
+                  diags.list[0].message);
+    ck_assert_uint_gt(diags.list[0].span.line, 0);
+}
+END_TEST
+
+/* A source manifest has no artifacts yet; a signed one must have. */
+START_TEST(artifacts_when_needed)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text, "%.*s",
+             (int)(strstr(whole, "artifacts:\n") - whole), whole);
+    ck_assert_int_eq(parse(text, false), MORTISE_OK);
+    ck_assert_uint_eq(m->n_artifacts, 0);
+    mortise_manifest_free(m);
+    ck_assert_int_eq(parse(text, true), MORTISE_ECHECK);
+    ck_assert_str_eq(diags.list[0].code, "E0703");
+    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "plugin sign"));
+}
+END_TEST
+
+/* Two artifacts of one architecture are one too many. */
+START_TEST(one_artifact_an_architecture)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text, "%s%s", whole,
+             strstr(whole, "artifacts:\n") + strlen("artifacts:\n"));
+    ck_assert_int_eq(parse(text, true), MORTISE_ECHECK);
+    ck_assert_ptr_nonnull(strstr(diags.list[0].message, "two artifacts"));
+}
+END_TEST
+
+/* The digest is that of the bytes. */
+START_TEST(the_digest_is_of_the_bytes)
+{
+    uint8_t first[MORTISE_DIGEST];
+    char text[4096];
+
+    ck_assert_int_eq(parse(whole, true), MORTISE_OK);
+    mortise_digest(first, whole, strlen(whole));
+    ck_assert_mem_eq(m->digest, first, sizeof first);
+    mortise_manifest_free(m);
+    snprintf(text, sizeof text, "%s\n", whole);
+    ck_assert_int_eq(parse(text, true), MORTISE_OK);
+    ck_assert_mem_ne(m->digest, first, sizeof first);
+}
+END_TEST
+
+/* Parsing copes with its first, second, ... allocation failing. */
+START_TEST(parse_survives_oom)
+{
+    bool failed;
+    int n = 0, rv;
+
+    do {
+        test_mem_fail_at(n++);
+        rv = parse(whole, true);
+        failed = test_mem_failed();
+        test_mem_fail_at(-1);
+        ck_assert_int_eq(rv, failed ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(m == NULL, failed);
+        mortise_diags_finish(&diags);
+        mortise_diags_init(&diags, &test_mem);
+    } while (failed);
+    ck_assert_int_gt(n, 3);
+}
+END_TEST
+
+/* Versions compare as numbers; what is none is none. */
+START_TEST(versions)
+{
+    static const char *const bad[] = {
+        "",     "1.", ".1", "1..2", "1.2.3.4.5", "v1",
+        "1.2a", " 1", "1 ", "-1",   "1,2",       "1.1234567890"};
+
+    ck_assert(mortise_version_valid("1"));
+    ck_assert(mortise_version_valid("1.2.3.999999999"));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_msg(!mortise_version_valid(bad[i]), "%s", bad[i]);
+    ck_assert_int_lt(mortise_version_compare("1.9", "1.10"), 0);
+    ck_assert_int_eq(mortise_version_compare("1", "1.0.0"), 0);
+    ck_assert_int_eq(mortise_version_compare("01", "1"), 0);
+    ck_assert_int_gt(mortise_version_compare("2", "1.99.99"), 0);
+}
+END_TEST
+
+/* Ranges are comparisons that must all hold. */
+START_TEST(ranges)
+{
+    static const char *const bad[] = {
+        "", " ", "1.0", "^1", ">=", "=>1", ">=1,<2", ">=1<2", "~1", "> 1"};
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_msg(!mortise_range_valid(bad[i]), "%s", bad[i]);
+    ck_assert(mortise_range_valid(">=1.0 <2"));
+    ck_assert(mortise_range_has(">=1.0 <2", "1.0"));
+    ck_assert(mortise_range_has(">=1.0 <2", "1.99"));
+    ck_assert(!mortise_range_has(">=1.0 <2", "2.0"));
+    ck_assert(!mortise_range_has(">=1.0 <2", "0.9"));
+    ck_assert(mortise_range_has("=1.2", "1.2.0"));
+    ck_assert(!mortise_range_has(">1.2", "1.2"));
+    ck_assert(mortise_range_has("<=1.2", "1.2"));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("manifest");
+    TCase *tc = tcase_create("manifest");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_whole_manifest);
+    tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
+                        (int)(sizeof wrong / sizeof wrong[0]));
+    tcase_add_test(tc, artifacts_when_needed);
+    tcase_add_test(tc, one_artifact_an_architecture);
+    tcase_add_test(tc, the_digest_is_of_the_bytes);
+    tcase_add_test(tc, parse_survives_oom);
+    tcase_add_test(tc, versions);
+    tcase_add_test(tc, ranges);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
