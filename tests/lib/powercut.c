@@ -125,6 +125,7 @@ struct op {
     int32_t group;
     uint64_t dev, ino; /* of what was renamed */
     uint32_t saved;    /* number of the link that keeps what was lost, or 0 */
+    uint32_t logged;   /* its line is in the rename log for sure */
     char path[MAX_PATH], old[MAX_PATH];
 };
 
@@ -775,10 +776,38 @@ SHOWN int fdatasync(int fd)
     return any_sync(fd, SYS_fdatasync);
 }
 
+enum { MAX_LINE = 2 * MAX_PATH + 16 };
+
+static void rename_line(char line[MAX_LINE], const char *old, const char *new)
+{
+    snprintf(line, MAX_LINE, "rename %s %s\n", old, new);
+}
+
+static void log_rename(struct op *op)
+{
+    char line[MAX_LINE];
+
+    if (books->rename_log[0] == '\0')
+        return;
+    rename_line(line, op->old, op->path);
+    append(books->rename_log, line);
+    op->logged = 1;
+}
+
+static void log_undone(const struct books *b, const struct op *op)
+{
+    char line[MAX_LINE];
+
+    if (b->rename_log[0] == '\0')
+        return;
+    snprintf(line, sizeof line, "undone %s\n", op->path);
+    append(b->rename_log, line);
+}
+
 static int any_rename(int from, const char *old, int to, const char *new,
                       unsigned flags)
 {
-    char full_old[MAX_PATH], full_new[MAX_PATH], line[2 * MAX_PATH + 16];
+    char full_old[MAX_PATH], full_new[MAX_PATH];
     struct op *op;
     int rv, e;
 
@@ -790,16 +819,12 @@ static int any_rename(int from, const char *old, int to, const char *new,
     if (e != 0)
         return leave(-1, e);
     op = note_op(OP_RENAME, full_new, full_old);
-    snprintf(line, sizeof line, "rename %s %s\n", full_old, full_new);
-    if (books->rename_log[0] != '\0')
-        append(books->rename_log, line);
+    log_rename(op);
     rv = sys_rename(from, old, to, new, flags);
     e = errno;
     if (rv != 0) {
         op_is_done(op);
-        snprintf(line, sizeof line, "undone %s\n", full_new);
-        if (books->rename_log[0] != '\0')
-            append(books->rename_log, line);
+        log_undone(books, op);
     }
     return leave(rv, e);
 }
@@ -1206,14 +1231,28 @@ static void restore(const char *state, const struct op *op)
         die(saved);
 }
 
-static void log_undone(const struct books *b, const struct op *op)
+/* Does the log end with this rename?  It does when its process died between
+ * logging it and saying so; without, it died before. */
+static bool ends_log(const struct books *b, const struct op *op)
 {
-    char line[MAX_PATH + 16];
+    char line[MAX_LINE], last[MAX_LINE];
+    int fd = sys_open(AT_FDCWD, b->rename_log, O_RDONLY | O_CLOEXEC, 0);
+    ssize_t n, got;
 
-    if (b->rename_log[0] == '\0')
-        return;
-    snprintf(line, sizeof line, "undone %s\n", op->path);
-    append(b->rename_log, line);
+    if (fd < 0)
+        return false;
+    rename_line(line, op->old, op->path);
+    n = (ssize_t)strlen(line);
+    got = lseek(fd, -n, SEEK_END) < 0 ? -1 : syscall(SYS_read, fd, last, n);
+    sys_close(fd);
+    return got == n && memcmp(line, last, (size_t)n) == 0;
+}
+
+/* A rename does not hold: take its line back, if there is one. */
+static void take_back(const struct books *b, const struct op *op)
+{
+    if (op->logged != 0 || ends_log(b, op))
+        log_undone(b, op);
 }
 
 static void undo(const char *state, const struct books *b, const struct op *op)
@@ -1230,7 +1269,7 @@ static void undo(const char *state, const struct books *b, const struct op *op)
             sys_rename(AT_FDCWD, op->path, AT_FDCWD, op->old, 0) != 0)
             die(op->path);
         restore(state, op);
-        log_undone(b, op);
+        take_back(b, op);
         break;
     case OP_UNLINK:
         restore(state, op);
@@ -1315,7 +1354,7 @@ static void note_begun(struct books *b)
         if (op->durable != 0 || op->kind != OP_RENAME || !is_where_it_was(op))
             continue;
         op->durable = 1;
-        log_undone(b, op);
+        take_back(b, op);
     }
 }
 
