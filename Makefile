@@ -189,7 +189,7 @@ $(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
 .PHONY: faults
 faults:
-	$(Q)$(AGAIN) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
+	+$(Q)$(AGAIN) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
 $(B)/tests/test_kill: | $(B)/tests/powercut.so faults
 
 programs: all $(TESTS) $(TEST_PLUGINS)
@@ -243,7 +243,7 @@ fuzz:
 	done
 
 mutants:
-	$(Q)$(AGAIN) ONLY="store_crash kill" programs
+	+$(Q)$(AGAIN) ONLY="store_crash kill" programs
 	$(Q)sh tools/mutants.sh $(B)
 
 BENCH := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench/*.c))
@@ -282,4 +282,4 @@ clean:
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
 
--include $(shell test -d $(B) && find $(B) -name '*.d')
+-include $(shell test -d $(B) && find $(B) -name '*.d' -type f)
