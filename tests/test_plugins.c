@@ -1299,6 +1299,46 @@ START_TEST(a_call_inside_keeps_its_memory)
 }
 END_TEST
 
+/* Every other build of a plugin is a generation that stays in the process, and
+ * there is room for eight; those that are there already start as before.  (A
+ * plugin that no other test loads in this process.) */
+START_TEST(generations_are_bounded)
+{
+    char object[PATH_MAX], manifest[PATH_MAX];
+    const char *objects[] = {object};
+    struct mortise_signing signing = {.manifest = manifest,
+                                      .objects = objects,
+                                      .n_objects = 1,
+                                      .out = shelf.plugins,
+                                      .key = &shelf.key};
+    struct mortise_diags diags;
+    struct mortise_instance *i;
+    size_t n;
+    char *so = test_read(shelf_object("ignores_cancel"), &n), *longer;
+
+    longer = calloc(1, n + 16);
+    memcpy(longer, so, n);
+    snprintf(manifest, sizeof manifest, "%s", shelf_source("ignores_cancel"));
+    snprintf(object, sizeof object, "%s/ignores_cancel.so", shelf.root);
+    for (size_t k = 1; k <= 10; k++) {
+        mortise_diags_init(&diags, &test_mem);
+        test_write(object, longer, n + (k <= 9 ? k : 1));
+        ck_assert_int_eq(
+            mortise_plugin_sign(&signing, NULL, &test_mem, &diags, &err),
+            MORTISE_OK);
+        mortise_diags_finish(&diags);
+        open_shelf();
+        if (k != 9)
+            ck_assert_msg(try_start("ignores_cancel", NULL, &i) == 0, "%s",
+                          err.msg);
+        else
+            refused("ignores_cancel", "8 generations");
+    }
+    free(longer);
+    free(so);
+}
+END_TEST
+
 /* ---- memory
  * ------------------------------------------------------------------------------
  */
@@ -1424,6 +1464,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_call_inside_keeps_its_memory);
     tcase_add_test(tc, open_and_start_survive_oom);
     tcase_add_loop_test(tc, calls_survive_oom, 0, N(good));
+    tcase_add_test(tc, generations_are_bounded); /* leaves no room behind */
     suite_add_tcase(s, tc);
     return s;
 }

@@ -251,8 +251,8 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
     pthread_mutex_unlock(&s->lock);
     if (!last)
         return;
-    mortise_wire_release(&s->held); /* nobody reaches the slot any more */
-    mortise_calls_give(&i->calls, s);
+    mortise_wire_release(&s->held); /* nobody reaches the cell any more */
+    mortise_cells_give(&i->calls, s);
 }
 
 /* ---- log, emit, finish, fail ----------------------------------------------
@@ -276,7 +276,7 @@ static bool is_word(mortise_str s, const char *word)
     return s.n == strlen(word) && memcmp(s.p, word, (size_t)s.n) == 0;
 }
 
-/* Slot locked, and left so. */
+/* Cell locked, and left so. */
 static mortise_status add_output(struct mortise_cell *s, mortise_str chunk)
 {
     if (chunk.n > MORTISE_OUTPUT_MAX - s->output.n) {
@@ -306,7 +306,7 @@ static mortise_status take_event(struct mortise_instance *i, uint64_t id,
 static mortise_status take_emit(struct mortise_instance *i,
                                 const struct mortise_wire *msg)
 {
-    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, msg->call);
+    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, msg->call);
     mortise_status status;
     uint64_t id;
 
@@ -334,7 +334,7 @@ static bool may_pend(const struct mortise_cell *s)
            s->threading != MORTISE_THREAD_INLINE;
 }
 
-/* A finish() that has no effect.  Takes the slot locked, or NULL. */
+/* A finish() that has no effect.  Takes the cell locked, or NULL. */
 static mortise_status stale_finish(struct mortise_instance *i,
                                    struct mortise_cell *s)
 {
@@ -359,7 +359,7 @@ static mortise_status take_finish(struct mortise_instance *i,
     struct mortise_words words;
 
     make_words(i, &words, msg);
-    s = mortise_calls_by_handle(&i->calls, msg->call);
+    s = mortise_cells_by_handle(&i->calls, msg->call);
     if (s == NULL || !s->open || s->finished)
         return stale_finish(i, s);
     if (!may_pend(s) || msg->status > 0) {
@@ -390,7 +390,7 @@ static mortise_status take_fail(struct mortise_instance *i,
         pthread_mutex_unlock(&i->lock);
         return MORTISE_S_OK;
     }
-    s = mortise_calls_by_handle(&i->calls, msg->call);
+    s = mortise_cells_by_handle(&i->calls, msg->call);
     if (s == NULL)
         return MORTISE_S_STALE;
     if (s->open && !s->finished)
@@ -423,7 +423,7 @@ static const char *granted(struct mortise_instance *i, mortise_str method)
 static struct mortise_cell *asking(struct mortise_instance *i,
                                    mortise_call call, mortise_status *why)
 {
-    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, call);
+    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
 
     if (s == NULL) {
         *why = MORTISE_S_STALE;
@@ -514,7 +514,7 @@ static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
 static void forget_ask(struct mortise_instance *i, mortise_call call,
                        uint64_t ask)
 {
-    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, call);
+    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
     struct mortise_ask **at, *a;
 
     if (s == NULL)
@@ -562,7 +562,7 @@ static mortise_status host_ask(mortise_host *h, mortise_call call,
 static mortise_status await(struct mortise_instance *i, mortise_call call,
                             uint64_t ask, mortise_str *answer)
 {
-    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, call);
+    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
     mortise_status status;
 
     if (s == NULL)
@@ -667,7 +667,7 @@ static mortise_status lose(struct mortise_instance *i,
 {
     struct mortise_wire bare = {
         .type = msg->type, .call = msg->call, .status = MORTISE_S_NOMEM};
-    struct mortise_cell *s = mortise_calls_by_handle(&i->calls, msg->call);
+    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, msg->call);
 
     if (s != NULL) {
         s->lost = s->lost || msg->type != MORTISE_WIRE_FAIL;
@@ -740,7 +740,7 @@ static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
 
 static int32_t host_cancelled(mortise_host *h, mortise_call call)
 {
-    return mortise_calls_stopped(&h->instance->calls, call);
+    return mortise_cells_stopped(&h->instance->calls, call);
 }
 
 static uint64_t host_now_ns(mortise_host *h)

@@ -3,7 +3,7 @@
 #ifndef MORTISE_PLUGIN_HOST_H
 #define MORTISE_PLUGIN_HOST_H
 
-#include "plugin/calls.h"
+#include "plugin/cells.h"
 
 /* The opaque thing that a plugin is handed. */
 struct mortise_host {
@@ -19,7 +19,7 @@ struct mortise_instance {
     mortise_inst *inst;
     const mortise_executor *executor;   /* NULL: not provided */
     const mortise_guardrail *guardrail; /* NULL: not provided */
-    struct mortise_calls calls;
+    struct mortise_cells calls;
     _Atomic uint64_t last_ask;
     _Atomic unsigned scolded; /* bits: said once, not again */
     atomic_bool closing;
@@ -46,16 +46,16 @@ void mortise_host_come_back(struct mortise_instance *i);
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...) MORTISE_PRINTF(3, 4);
 
-/* Settle the outcome of a call that has none yet.  Slot locked. */
+/* Settle the outcome of a call that has none yet.  Cell locked. */
 void mortise_host_settle(struct mortise_cell *s, mortise_status status,
                          const struct mortise_words *words);
-/* Tell `done`.  Takes over the slot's lock and the call's pin. */
+/* Tell `done`.  Takes over the cell's lock and the call's pin. */
 void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s);
-/* Take n pins off; the slot is unlocked, and free behind the last. */
+/* Take n pins off; the cell is unlocked, and free behind the last. */
 void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
                         unsigned n);
 /* Answer everything that a call has asked: it was cancelled or has ended.
- * Takes the slot locked, unlocks it. */
+ * Takes the cell locked, unlocks it. */
 void mortise_host_answer_all(struct mortise_instance *i,
                              struct mortise_cell *s);
 /* What a plugin said, made fit for people and logs. */

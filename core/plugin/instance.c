@@ -17,7 +17,7 @@
  *       quiet while a function of its is on a stack, is leaked: freeing what it
  *       still uses would be worse.  It cannot reach the engine any more.
  *
- * Slots (calls.h) carry a call's state; the slot's lock is never held while the
+ * Cells (cells.h) carry a call's state; the cell's lock is never held while the
  * plugin or the engine runs.  A call's life: open and inside -> [finished] ->
  * returned -> delivered, or open and inside -> returned pending -> finished and
  * delivered; abandon() cuts in anywhere before the delivery.
@@ -160,12 +160,12 @@ static int hold(struct mortise_instance *i, struct mortise_wire *msg,
     return mortise_host_carry(msg, held, i->mem, err);
 }
 
-/* A slot for the call, open and with the plugin inside; unlocked. */
+/* A cell for the call, open and with the plugin inside; unlocked. */
 static struct mortise_cell *begin(struct mortise_instance *i,
                                   const struct mortise_call *call,
                                   uint64_t *handle)
 {
-    struct mortise_cell *s = mortise_calls_take(&i->calls, call->id, handle);
+    struct mortise_cell *s = mortise_cells_take(&i->calls, call->id, handle);
 
     if (s == NULL)
         return NULL;
@@ -241,7 +241,7 @@ static void settle_oddity(struct mortise_cell *s, const char *what)
     mortise_host_settle(s, MORTISE_S_FAILED, &words);
 }
 
-/* The outcome that a return value alone decides.  Slot locked. */
+/* The outcome that a return value alone decides.  Cell locked. */
 static void settle_return(struct mortise_cell *s,
                           const struct mortise_wire *ret)
 {
@@ -333,7 +333,7 @@ int mortise_instance_call(struct mortise_instance *i,
 
 bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
 {
-    struct mortise_cell *s = mortise_calls_by_id(&i->calls, call);
+    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
     struct mortise_wire msg = {.type = MORTISE_WIRE_CANCEL};
     struct mortise_wire_held held;
     bool tell;
@@ -358,7 +358,7 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
 
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call)
 {
-    struct mortise_cell *s = mortise_calls_by_id(&i->calls, call);
+    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
     bool was_open = s != NULL && s->open;
 
     if (was_open) {
@@ -372,7 +372,7 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call)
     return was_open;
 }
 
-/* Take an ask out of its call's list.  Slot locked. */
+/* Take an ask out of its call's list.  Cell locked. */
 static struct mortise_ask *unlink_ask(struct mortise_cell *s, uint64_t ask)
 {
     struct mortise_ask **at = &s->asks, *a;
@@ -385,7 +385,7 @@ static struct mortise_ask *unlink_ask(struct mortise_cell *s, uint64_t ask)
     return a;
 }
 
-/* Wake the worker that waits for this answer.  Takes the slot locked. */
+/* Wake the worker that waits for this answer.  Takes the cell locked. */
 static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
 {
     mortise_buf_clear(&s->answer);
@@ -400,7 +400,7 @@ static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
 static void deliver_answer(struct mortise_instance *i, uint64_t call,
                            const struct mortise_wire *msg)
 {
-    struct mortise_cell *s = mortise_calls_by_id(&i->calls, call);
+    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
     struct mortise_ask *a;
     bool ended;
 
@@ -521,7 +521,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
 
 static void release(struct mortise_instance *i)
 {
-    mortise_calls_finish(&i->calls);
+    mortise_cells_finish(&i->calls);
     pthread_mutex_destroy(&i->lock);
     mortise_release(i->mem, i, sizeof *i);
 }
@@ -546,7 +546,7 @@ int mortise_instance_open(struct mortise_instance **out,
     i->plugin = plugin;
     i->manifest = manifest;
     i->ops = *ops;
-    if (mortise_calls_init(&i->calls, mem) != MORTISE_OK) {
+    if (mortise_cells_init(&i->calls, mem) != MORTISE_OK) {
         mortise_release(mem, i, sizeof *i);
         return mortise_nomem(err);
     }
@@ -719,7 +719,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
     bool inside = false;
 
     i->closing = true;
-    mortise_calls_each(&i->calls, stop_call, i);
+    mortise_cells_each(&i->calls, stop_call, i);
     if (!quiesces(i, mortise_mono_ns() + timeout_ms * 1000000)) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "did not quiesce within %llu ms: its memory and "
@@ -727,7 +727,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
                          (unsigned long long)timeout_ms);
         return leak(i);
     }
-    mortise_calls_each(&i->calls, note_inside, &inside);
+    mortise_cells_each(&i->calls, note_inside, &inside);
     if (inside) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "says that it is quiet while a call is still inside "

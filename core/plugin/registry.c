@@ -847,6 +847,7 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
 {
     struct entry *e = best(p, name);
     char words[MORTISE_WHY_MAX + 128];
+    struct mortise_err err;
 
     if (e == NULL || e->manifest == NULL)
         return;
@@ -857,10 +858,12 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
     e->quarantined = mortise_arena_strdup(&p->arena, words);
     if (e->quarantined == NULL)
         e->quarantined = "is quarantined";
-    if (p->config.quarantine_dir != NULL)
-        mortise_quarantine_put(p->config.quarantine_dir, e->manifest, why,
-                               NULL);
     publish(e);
+    if (p->config.quarantine_dir != NULL &&
+        mortise_quarantine_put(p->config.quarantine_dir, e->manifest, why,
+                               &err) != MORTISE_OK &&
+        p->config.ops.log != NULL)
+        p->config.ops.log(p->config.ops.ud, MORTISE_LOG_ERROR, name, err.msg);
 }
 
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,

@@ -93,12 +93,14 @@ typedef struct mortise_host_api {
      *   "output"  a piece of the result; all pieces together are one JSON value
      *   "event"   one JSON object: progress for whoever watches; never stored
      * A kind that the host does not know gives MORTISE_S_UNSUPPORTED, a call
-     * that is not open MORTISE_S_STALE. */
+     * that is not open MORTISE_S_STALE, more than 16 MiB of output or 64 KiB
+     * in one event MORTISE_S_INVALID (and the call fails, for the output). */
     mortise_status (*emit)(mortise_host *, mortise_call, mortise_str kind,
                            mortise_str chunk);
 
     /* End a pending call, exactly once, from any thread; `detail` as in fail().
-     * A second time gives MORTISE_S_STALE and changes nothing. */
+     * A second time gives MORTISE_S_STALE and changes nothing.  For async and
+     * blocking executors: other calls end by returning (MORTISE_S_INVALID). */
     mortise_status (*finish)(mortise_host *, mortise_call, mortise_status,
                              mortise_str msg, mortise_str detail);
 
@@ -117,7 +119,8 @@ typedef struct mortise_host_api {
     /* The one door out: a method id and a JSON body.  Returns MORTISE_S_PENDING
      * and calls on_answer later, exactly once, also when the call is
      * cancelled (MORTISE_S_CANCELLED); any other status: refused, on_answer
-     * will not be called.  mortise/ask.h wraps each method. */
+     * will not be called.  Only from calls of an `async` executor (elsewhere
+     * MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps each method. */
     mortise_status (*ask)(mortise_host *, mortise_call, mortise_str method,
                           mortise_str body, mortise_answer_fn *on_answer,
                           void *ud);

@@ -1,7 +1,7 @@
-/* calls.h -- the open calls of one instance: slots found by the plugin's handle
+/* cells.h -- the open calls of one instance: cells found by the plugin's handle
  * without a lock, and by the owner's id.  Internal to instance.c and host.c. */
-#ifndef MORTISE_PLUGIN_CALLS_H
-#define MORTISE_PLUGIN_CALLS_H
+#ifndef MORTISE_PLUGIN_CELLS_H
+#define MORTISE_PLUGIN_CELLS_H
 
 #include <mortise/plugin.h>
 #include <pthread.h>
@@ -32,8 +32,8 @@ struct mortise_ask {
     void *ud;
 };
 
-/* A slot is used for one call after the other and never freed before its table,
- * so a stale handle finds a slot whose lock may be taken and whose `handle` is
+/* A cell is used for one call after the other and never freed before its table,
+ * so a stale handle finds a cell whose lock may be taken and whose `handle` is
  * another one by now. */
 struct mortise_cell {
     /* The handle while its call is open and not cancelled, else 0. */
@@ -51,7 +51,7 @@ struct mortise_cell {
     enum mortise_call_kind kind;
     enum mortise_threading threading;
     pthread_t thread; /* where `inside` is */
-    /* Why the slot cannot be used again yet: one for the call itself (until the
+    /* Why the cell cannot be used again yet: one for the call itself (until the
      * plugin returned or finished and `done` was told), one an ask. */
     unsigned pins;
     bool open;      /* `done` is owed */
@@ -78,38 +78,38 @@ struct mortise_cell {
 
 enum { MORTISE_CHUNKS = 20 };
 
-struct mortise_calls {
+struct mortise_cells {
     const struct mortise_mem *mem;
     _Atomic size_t open; /* calls whose `done` is owed */
     _Atomic(struct mortise_cell *) chunks[MORTISE_CHUNKS];
 
-    pthread_mutex_t lock; /* guards what follows, and links and keys of slots */
+    pthread_mutex_t lock; /* guards what follows, and links and keys of cells */
     size_t n_chunks;
     struct mortise_cell *free;
     struct mortise_cell **buckets;
     size_t n_buckets, n_used;
 };
 
-int mortise_calls_init(struct mortise_calls *c, const struct mortise_mem *mem);
-/* All slots are gone, whatever their state. */
-void mortise_calls_finish(struct mortise_calls *c);
+int mortise_cells_init(struct mortise_cells *c, const struct mortise_mem *mem);
+/* All cells are gone, whatever their state. */
+void mortise_cells_finish(struct mortise_cells *c);
 
-/* A free slot for a call, and its handle; NULL when memory ran out.  [any] */
-struct mortise_cell *mortise_calls_take(struct mortise_calls *c, uint64_t id,
+/* A free cell for a call, and its handle; NULL when memory ran out.  [any] */
+struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
                                         uint64_t *handle);
 /* Back again.  Nobody may hold its lock.  [any] */
-void mortise_calls_give(struct mortise_calls *c, struct mortise_cell *s);
+void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s);
 
-/* Both return the slot locked, or NULL when it holds no such call.  [any] */
-struct mortise_cell *mortise_calls_by_handle(struct mortise_calls *c,
+/* Both return the cell locked, or NULL when it holds no such call.  [any] */
+struct mortise_cell *mortise_cells_by_handle(struct mortise_cells *c,
                                              uint64_t handle);
-struct mortise_cell *mortise_calls_by_id(struct mortise_calls *c, uint64_t id);
+struct mortise_cell *mortise_cells_by_id(struct mortise_cells *c, uint64_t id);
 
 /* Should the call stop?  Also when it has ended.  No lock.  [any] */
-bool mortise_calls_stopped(struct mortise_calls *c, uint64_t handle);
+bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle);
 
-/* Call fn for every slot, unlocked. */
-void mortise_calls_each(struct mortise_calls *c,
+/* Call fn for every cell, unlocked. */
+void mortise_cells_each(struct mortise_cells *c,
                         void (*fn)(struct mortise_cell *s, void *ud), void *ud);
 
 #endif

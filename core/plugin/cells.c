@@ -1,21 +1,21 @@
-/* calls.c -- the open calls of one instance.
+/* cells.c -- the open calls of one instance.
  *
- * A handle is what the plugin holds: 40 bits of generation, 24 bits of slot.
+ * A handle is what the plugin holds: 40 bits of generation, 24 bits of cell.
  *
- *   (1) Slots live in chunks that never move and are never freed while the
- *       instance lives, so any number that a plugin makes up is either no slot
- *       or a slot that may be looked at.
- *   (2) A slot's generation grows with each use: a handle is unique for the
+ *   (1) Cells live in chunks that never move and are never freed while the
+ *       instance lives, so any number that a plugin makes up is either no cell
+ *       or a cell that may be looked at.
+ *   (2) A cell's generation grows with each use: a handle is unique for the
  *       instance's life, and a stale one never matches.
  *   (3) cancelled(), which plugins ask often, takes no lock: two loads and a
  *       comparison.
  *   (4) The owner's ids are in a table of chains; a lookup costs one step
  *       whatever the number of calls.
  *
- * Chunk k has FIRST << k slots, so twenty pointers are room for all the handle
- * can name.  Locks: the table's is never held while a slot's is taken.
+ * Chunk k has FIRST << k cells, so twenty pointers are room for all the handle
+ * can name.  Locks: the table's is never held while a cell's is taken.
  */
-#include "plugin/calls.h"
+#include "plugin/cells.h"
 
 #include <assert.h>
 #include <string.h>
@@ -24,15 +24,15 @@ enum { FIRST = 16, INDEX_BITS = 24, BUCKETS = 16, KEEP = 64 * 1024 };
 
 _Static_assert(((uint64_t)FIRST << MORTISE_CHUNKS) - FIRST <= (uint64_t)1
                                                                   << INDEX_BITS,
-               "every slot has an index");
+               "every cell has an index");
 
 static size_t chunk_size(size_t k)
 {
     return (size_t)FIRST << k;
 }
 
-/* The slot of a number, or NULL when no chunk has it. */
-static struct mortise_cell *slot_at(struct mortise_calls *c, uint64_t index)
+/* The cell of a number, or NULL when no chunk has it. */
+static struct mortise_cell *cell_at(struct mortise_cells *c, uint64_t index)
 {
     uint64_t at = index + FIRST;
     size_t k = (size_t)(63 - __builtin_clzll(at)) - 4; /* FIRST is 1 << 4 */
@@ -44,7 +44,7 @@ static struct mortise_cell *slot_at(struct mortise_calls *c, uint64_t index)
     return chunk != NULL ? &chunk[at - chunk_size(k)] : NULL;
 }
 
-int mortise_calls_init(struct mortise_calls *c, const struct mortise_mem *mem)
+int mortise_cells_init(struct mortise_cells *c, const struct mortise_mem *mem)
 {
     memset(c, 0, sizeof *c);
     c->mem = mem;
@@ -56,9 +56,9 @@ int mortise_calls_init(struct mortise_calls *c, const struct mortise_mem *mem)
     return MORTISE_OK;
 }
 
-static void finish_slot(struct mortise_cell *s, void *ud)
+static void finish_cell(struct mortise_cell *s, void *ud)
 {
-    const struct mortise_calls *c = ud;
+    const struct mortise_cells *c = ud;
     struct mortise_ask *next;
 
     for (struct mortise_ask *a = s->asks; a != NULL; a = next) {
@@ -72,9 +72,9 @@ static void finish_slot(struct mortise_cell *s, void *ud)
     pthread_mutex_destroy(&s->lock);
 }
 
-void mortise_calls_finish(struct mortise_calls *c)
+void mortise_cells_finish(struct mortise_cells *c)
 {
-    mortise_calls_each(c, finish_slot, c);
+    mortise_cells_each(c, finish_cell, c);
     for (size_t k = 0; k < c->n_chunks; k++)
         mortise_release(c->mem, atomic_load(&c->chunks[k]),
                         chunk_size(k) * sizeof(struct mortise_cell));
@@ -83,7 +83,7 @@ void mortise_calls_finish(struct mortise_calls *c)
     pthread_mutex_destroy(&c->lock);
 }
 
-static void init_slot(struct mortise_calls *c, struct mortise_cell *s,
+static void init_cell(struct mortise_cells *c, struct mortise_cell *s,
                       size_t index)
 {
     s->index = (uint32_t)index;
@@ -96,9 +96,9 @@ static void init_slot(struct mortise_calls *c, struct mortise_cell *s,
     c->free = s;
 }
 
-/* A chunk more; published when its slots are whole, as slot_at() has no lock.
+/* A chunk more; published when its cells are whole, as cell_at() has no lock.
  * False when memory ran out. */
-static bool add_chunk(struct mortise_calls *c)
+static bool add_chunk(struct mortise_cells *c)
 {
     size_t n = chunk_size(c->n_chunks);
     struct mortise_cell *chunk;
@@ -109,20 +109,20 @@ static bool add_chunk(struct mortise_calls *c)
     if (chunk == NULL)
         return false;
     for (size_t i = n; i-- > 0;)
-        init_slot(c, &chunk[i], n - FIRST + i);
+        init_cell(c, &chunk[i], n - FIRST + i);
     atomic_store_explicit(&c->chunks[c->n_chunks++], chunk,
                           memory_order_release);
     return true;
 }
 
 /* Ids often count up, and so fill the buckets evenly. */
-static struct mortise_cell **bucket(struct mortise_calls *c, uint64_t id)
+static struct mortise_cell **bucket(struct mortise_cells *c, uint64_t id)
 {
     return &c->buckets[id % c->n_buckets];
 }
 
 /* Twice the buckets; without memory for them the chains grow instead. */
-static void spread(struct mortise_calls *c)
+static void spread(struct mortise_cells *c)
 {
     struct mortise_cell **old = c->buckets, *next;
     size_t n = c->n_buckets;
@@ -144,7 +144,7 @@ static void spread(struct mortise_calls *c)
     mortise_release(c->mem, old, n * sizeof *old);
 }
 
-struct mortise_cell *mortise_calls_take(struct mortise_calls *c, uint64_t id,
+struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
                                         uint64_t *handle)
 {
     struct mortise_cell *s = NULL, **b;
@@ -167,7 +167,7 @@ struct mortise_cell *mortise_calls_take(struct mortise_calls *c, uint64_t id,
     return s;
 }
 
-void mortise_calls_give(struct mortise_calls *c, struct mortise_cell *s)
+void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s)
 {
     struct mortise_cell **at;
 
@@ -188,11 +188,11 @@ void mortise_calls_give(struct mortise_calls *c, struct mortise_cell *s)
     pthread_mutex_unlock(&c->lock);
 }
 
-struct mortise_cell *mortise_calls_by_handle(struct mortise_calls *c,
+struct mortise_cell *mortise_cells_by_handle(struct mortise_cells *c,
                                              uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
-    struct mortise_cell *s = handle != 0 ? slot_at(c, handle & mask) : NULL;
+    struct mortise_cell *s = handle != 0 ? cell_at(c, handle & mask) : NULL;
 
     if (s == NULL)
         return NULL;
@@ -203,7 +203,7 @@ struct mortise_cell *mortise_calls_by_handle(struct mortise_calls *c,
     return NULL;
 }
 
-struct mortise_cell *mortise_calls_by_id(struct mortise_calls *c, uint64_t id)
+struct mortise_cell *mortise_cells_by_id(struct mortise_cells *c, uint64_t id)
 {
     struct mortise_cell *s;
     uint64_t handle;
@@ -214,19 +214,19 @@ struct mortise_cell *mortise_calls_by_id(struct mortise_calls *c, uint64_t id)
         s = s->next;
     handle = s != NULL ? s->key_handle : 0;
     pthread_mutex_unlock(&c->lock);
-    return mortise_calls_by_handle(c, handle);
+    return mortise_cells_by_handle(c, handle);
 }
 
-bool mortise_calls_stopped(struct mortise_calls *c, uint64_t handle)
+bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
-    struct mortise_cell *s = handle != 0 ? slot_at(c, handle & mask) : NULL;
+    struct mortise_cell *s = handle != 0 ? cell_at(c, handle & mask) : NULL;
 
     return s == NULL ||
            atomic_load_explicit(&s->live, memory_order_relaxed) != handle;
 }
 
-void mortise_calls_each(struct mortise_calls *c,
+void mortise_cells_each(struct mortise_cells *c,
                         void (*fn)(struct mortise_cell *s, void *ud), void *ud)
 {
     struct mortise_cell *chunk;
