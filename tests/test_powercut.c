@@ -251,6 +251,20 @@ START_TEST(others_are_left_alone)
 }
 END_TEST
 
+/* A root may be as large as a directory in "/". */
+START_TEST(a_root_may_lie_in_the_root)
+{
+    char root[4096];
+
+    snprintf(root, sizeof root, "%s", dir);
+    *strchrnul(root + 1, '/') = '\0';
+    powercut_begin(state, root, NULL, NULL);
+    put(in(strict, "f"), "x", true);
+    cut(0);
+    holds(in(strict, "f"), NULL);
+}
+END_TEST
+
 /* A fault comes at the call that was asked for, once or always. */
 START_TEST(faults_come_as_asked_for)
 {
@@ -345,6 +359,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_journal_may_be_half_written);
     tcase_add_test(tc, the_other_calls_are_followed);
     tcase_add_test(tc, others_are_left_alone);
+    tcase_add_test(tc, a_root_may_lie_in_the_root);
     tcase_add_test(tc, faults_come_as_asked_for);
     tcase_add_loop_test(tc, a_kill_comes_at_the_call, 1, 10);
     tcase_add_test(tc, settling_cuts_nothing);

@@ -281,7 +281,7 @@ static bool resolve(char out[MAX_PATH], int dir, const char *path)
         at[base - at] = '\0';
         if (realpath(at, real) == NULL)
             return false;
-        n = snprintf(out, MAX_PATH, "%s/%s", real, name);
+        n = snprintf(out, MAX_PATH, "%s/%s", real[1] != '\0' ? real : "", name);
     }
     return n > 0 && n < MAX_PATH;
 }
