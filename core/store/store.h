@@ -4,8 +4,8 @@
  * graphs; what a checkpoint's entries mean is run/'s business.  LevelDB stands
  * behind it today (leveldb.c); nothing here says so.
  *
- * Threads    open, close, reopen [loop].  Reads [any], beside writes.
- *            mortise_store_write() by one thread at a time (writer.h owns it).
+ * Threads    open, close, reopen [loop], while no other call is under way.
+ *            Everything else [any]; writes wait for each other.
  * After a failed write the handle is dead (R6b): every call gives
  * MORTISE_ESTATE until mortise_store_reopen(). */
 #ifndef MORTISE_STORE_STORE_H
@@ -70,7 +70,8 @@ struct mortise_commit {
     const char *graph_source;
     size_t graph_size;
     /* Result of this commit, set by mortise_store_write(): MORTISE_OK,
-     * MORTISE_ECONFLICT (the head moved), MORTISE_EEXISTS (the id is taken). */
+     * MORTISE_ECONFLICT (the head is not at expected_seq, or not the parent),
+     * MORTISE_EEXISTS (the id is taken), MORTISE_EINVAL (a name too long). */
     int result;
 };
 
@@ -84,13 +85,13 @@ void mortise_store_close(struct mortise_store *s);
  * there is known only by reading the heads again. */
 int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err);
 const char *mortise_store_path(const struct mortise_store *s);
-/* Grows by one each time the store is opened, durably before the first commit
- * of that opening. */
+/* Of this opening: one more than that of the last opening that wrote, durable
+ * with its own first write.  So an opening that only reads writes no record. */
 uint64_t mortise_store_epoch(const struct mortise_store *s);
 
 /* Write all as one batch and sync it (R5, R6).  A commit that conflicts is left
- * out with its `result` set, the others are written.  An error means: dead
- * handle, outcome unknown. */
+ * out with its `result` set, the others are written; several of one run may
+ * follow each other.  An error means: dead handle, outcome unknown. */
 int mortise_store_write(struct mortise_store *s,
                         struct mortise_commit *const *commits, size_t n,
                         struct mortise_err *err);
@@ -108,7 +109,8 @@ typedef int mortise_pending_fn(void *ud, const char *tenant, const char *run,
 int mortise_store_head(struct mortise_store *s, const char *tenant,
                        const char *run, mortise_head_fn *fn, void *ud,
                        struct mortise_err *err);
-/* Checkpoints of a run with seq >= from, in order. */
+/* Checkpoints of a run with seq >= from, in order, up to its head: one that is
+ * missing is MORTISE_ECORRUPT.  No run, no checkpoints. */
 int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
                               const char *run, uint64_t from,
                               mortise_checkpoint_fn *fn, void *ud,
@@ -117,8 +119,8 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
 int mortise_store_runs(struct mortise_store *s, const char *tenant,
                        const char *after, mortise_head_fn *fn, void *ud,
                        struct mortise_err *err);
-/* Pending requests of a tenant, by (run, id), beyond the cursor (after_run,
- * after_id) when that is not NULL. */
+/* Pending requests of a tenant, by (run, id), shorter run ids first, beyond the
+ * cursor (after_run, after_id) when that is not NULL. */
 int mortise_store_inbox(struct mortise_store *s, const char *tenant,
                         const char *after_run, const char *after_id,
                         mortise_pending_fn *fn, void *ud,
