@@ -9,12 +9,10 @@
  * Config (of the deployment; at least one rule in all)
  *   builtin  [names]   in this order, whichever is listed:
  *              secret  values after password=, token:, api_key=, Bearer and
- *                      the like; passwords in URLs; AWS, GitHub, GitLab,
- *                      Slack, Google and sk- keys; JSON web tokens; private
- *                      key blocks
- *              email   mail addresses
- *              ipv6    addresses, also with an IPv4 tail or a zone
- *              ipv4    addresses (and whatever else is four numbers)
+ *                      the like, up to where they surely end; passwords in
+ * URLs; AWS, GitHub, GitLab, Slack, Google and sk- keys; JSON web tokens;
+ * private key blocks email   mail addresses ipv6    addresses, also with an
+ * IPv4 tail or a zone ipv4    addresses (and whatever else is four numbers)
  *   rules    [{name, pattern, replace?, ignore_case?}]   after those, at most
  *            64 in all
  *              pattern  PCRE2 (UTF), up to 4,096 bytes; \w, \d and \b know
@@ -60,7 +58,8 @@
 
 enum {
     MAX_RULES = 64,
-    MAX_NAME = 64, /* with its NUL */
+    MAX_NAME = 64,  /* with its NUL */
+    MAX_ROUNDS = 4, /* of all rules over one string */
     MAX_REPLACE = 256,
     MAX_MASKED = 64 << 20, /* bytes of a replacement */
     MAX_PATH = 256,        /* of a place in a reason */
@@ -92,45 +91,79 @@ struct mortise_inst {
 
 /* ---- the builtin rules ------------------------------------------------- */
 
+/* Three habits make these fast on megabytes, for PCRE2 tries a pattern from
+ * every place where it could start.  A pattern takes in the whole word it
+ * starts in and, when that is not it, goes on behind the word: NOT_HERE.  What
+ * must stand before is looked for backwards, once the rare thing behind it is
+ * there.  And classes are made of ASCII, positive or negated.
+ *
+ * Where in doubt a secret ends later: too much masked is a nuisance, too
+ * little is a leak. */
+#define NOT_HERE "(*SKIP)(*FAIL)"
+
 #define V4_PART "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])"
 #define V4      "(?:" V4_PART "\\.){3}" V4_PART
 #define HEX     "[0-9A-Fa-f]{1,4}"
-#define MASKED  "(?!\\[secret\\](?:[\\s\"',;&<>()\\]}]|$))"
+
+/* ASCII letters, digits, _ . % + - and all that is not ASCII; and the same
+ * without _ . % + */
+#define LOCAL "[^\\x00-\\x24&-*,/:-@\\[-^`{-\\x7F]"
+#define LABEL "[^\\x00-,./:-@\\[-`{-\\x7F]"
+
+/* What may stand behind a value and is not of it. */
+#define TAIL "[,;:.!?)\\]}>]"
+/* Not what we put there ourselves.  Only where nothing is glued to it: a mask
+ * in the text must not hide what follows. */
+#define UNMASKED                                                               \
+    "(?!\\\\*+[\"']?\\[secret\\]\\\\*+[\"']?" TAIL "*+(?:[\\s\"']|$))"
+/* From a name to its value, also in JSON, also in JSON in a string. */
+#define IS "\\\\*+[\"']?\\s{0,8}[=:]\\s{0,8}"
 
 static const struct builtin {
     const char *name, *pattern;
 } builtins[] = {
     {"secret",
-     /* key=value, "key": "value" */
-     "(?i)(?:passwords?|passwd|passphrase|pwd|secrets?|tokens?|api[_-]?keys?|"
-     "access[_-]?keys?|auth[_-]?keys?|private[_-]?keys?|credentials?)"
-     "[\"']?\\s{0,8}[=:]\\s{0,8}\\K" MASKED
-     "(?:\"(?!\\[secret\\]\")[^\"\\n]+\"|'(?!\\[secret\\]')[^'\\n]+'|"
-     "[^\\s\"',;&]+)"
-     /* Authorization: Basic ..., Bearer ... */
-     "|\\b(?:Bearer|Basic)\\s{1,8}\\K[A-Za-z0-9._~+/-]{8,}+=*"
-     /* scheme://user:password@host */
-     "|://[^/\\s:@]{0,256}:\\K(?!\\[secret\\]@)[^/\\s@]++(?=@)"
+     "(?i)(?:"
      /* keys that look like nothing else */
-     "|\\b(?-i:(?:AKIA|ASIA)[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}+|"
-     "github_pat_\\w{22,}+|glpat-[\\w-]{20,}+|xox[abprs]-[A-Za-z0-9-]{10,}+|"
-     "AIza[\\w-]{35}|sk-[\\w-]{20,}+|"
-     "eyJ[\\w-]{8,}+\\.[\\w-]{8,}+\\.[\\w-]{4,}+)"
+     "(?-i:(?=[Aegsx])(?:(?:AKIA|ASIA)[0-9A-Z]{16}\\b|AIza[\\w-]{35}|"
+     "gh[pousr]_[A-Za-z0-9]{36,}+|github_pat_\\w{22,}+|glpat-[\\w-]{20,}+|"
+     "xox[abprs]-[A-Za-z0-9-]{10,}+|sk-[\\w-]{20,}+|"
+     "eyJ[\\w-]{8,4096}+\\.[\\w-]{8,8192}+\\.[\\w-]{4,2048}+))"
+     /* Bearer value */
+     "|bearer\\s{1,8}\\K(?=[\\w.~+/-]*[0-9])[\\w.~+/-]{16,}+=*+"
+     /* scheme://user:password@host */
+     "|://[^/\\s:@]{0,256}:\\K(?!\\[secret\\]@[^@\\s/]*+(?:[/\\s]|$))"
+     "[^/\\s]{1,1024}(?=@)"
      /* PEM; without its end, as far as it can reach */
      "|-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----"
      "[^-]*+(?:-(?!----END)[^-]*+)*+"
-     "(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----)?"},
+     "(?:-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY-----)?"
+     /* key=value, "key": "value", \"key\": \"value\", also cut short */
+     "|\\w++(?:(?=" IS
+     ")(?:(?<=passwords|password|passwd|passphrase|pwd|secrets|secret|"
+     "tokens|token|credentials|credential|"
+     "api[_-]keys|api[_-]key|apikeys|apikey|"
+     "access[_-]keys|access[_-]key|accesskeys|accesskey|"
+     "auth[_-]keys|auth[_-]key|authkeys|authkey|"
+     "private[_-]keys|private[_-]key|privatekeys|privatekey)" IS "\\K" UNMASKED
+     "(?:\\\\+\"[^\"\\n]++\"?|\"(?:[^\"\\\\\\n]|\\\\.)++\"?|'[^'\\n]++'?|"
+     "[^\\s\"'][^\\s\"']*(?<!" TAIL "))"
+     /* Authorization: SCHEME value */
+     "|(?<=authorization)" IS "[\"']?(?:[a-z]{1,16}\\s{1,8})?+\\K" UNMASKED
+     "[^\\s\"']{4,}(?<!" TAIL ")"
+     ")|" NOT_HERE "))"},
     {"email", /* user@1000.service is a unit of systemd, not a person */
-     "(?<![\\w.%+-])[\\w.%+-]{1,64}+@(?:[A-Za-z0-9-]{1,63}\\.){1,8}"
-     "(?!(?:service|socket|timer|mount|target|slice|scope|device|path|swap)"
-     "\\b)[A-Za-z]{2,63}"},
-    {"ipv6", "(?<![\\w:.])(?:"
-             "(?:" HEX ":){6}" V4 "|(?:" HEX ":){1,5}:(?:" HEX ":){0,4}" V4
-             "|::(?:" HEX ":){0,5}" V4 "|(?:" HEX ":){7}" HEX "|(?:" HEX
-             ":){1,7}:(?:" HEX "(?::" HEX "){0,6})?"
-             "|::" HEX "(?::" HEX "){0,6}"
-             ")(?:%[\\w.]{1,16})?(?![\\w:])"},
-    {"ipv4", "(?<![0-9.])" V4 "(?![0-9]|\\.[0-9])"},
+     LOCAL "++(?:@(?:" LABEL "{1,63}\\.){1,8}"
+           "(?!(?:service|socket|timer|mount|target|slice|scope|device|path|"
+           "swap)\\b)(?![0-9-])" LABEL "{2,63}|" NOT_HERE ")"},
+    {"ipv6", /* a label may be glued to it: IPv6:2001:db8::1 */
+     "(?:(?=[\\w.]*?[g-zG-Z_])[\\w.]++:\\K)?(?=" HEX ":|::)(?:"
+     "(?:" HEX ":){6}" V4 "|(?:" HEX ":){1,5}:(?:" HEX ":){0,4}" V4 "|::(?:" HEX
+     ":){0,5}" V4 "|(?:" HEX ":){7}" HEX "|(?:" HEX ":){1,7}:(?:" HEX "(?::" HEX
+     "){0,6})?"
+     "|::" HEX "(?::" HEX "){0,6}"
+     ")(?:%[\\w.]{1,16})?(?![\\w:])|[\\w:.]++" NOT_HERE},
+    {"ipv4", V4 "(?![0-9]|\\.[0-9])|[0-9][0-9.]*+" NOT_HERE},
 };
 
 /* ---- saying no, to a config -------------------------------------------- */
@@ -366,57 +399,68 @@ static void search(struct judge *j, mortise_jv v)
 
 /* ---- masking ----------------------------------------------------------- */
 
-/* What a rule makes of `from`, in `to`; false when it cannot be told or
- * grows too large. */
-static bool apply(struct judge *j, const struct rule *r, mortise_str from,
-                  struct bytes *to)
+/* What a rule makes of *s, in `to`; where it matches nothing, *s stays as it
+ * is.  False when that cannot be told, or grows too large. */
+static bool apply(struct judge *j, const struct rule *r, struct bytes *to,
+                  mortise_str *s, bool *changed)
 {
     uint64_t at = 0, start, end;
     enum regex_result result;
 
     to->n = 0;
-    while ((result = regex_match(&j->run, r->code, from, at, PCRE2_NOTEMPTY)) ==
+    while ((result = regex_match(&j->run, r->code, *s, at, PCRE2_NOTEMPTY)) ==
            REGEX_FOUND) {
         if (!regex_group(&j->run, 0, &start, &end) || start < at ||
             end <= start)
             return false;
-        if (!append(to, from.p + at, start - at) ||
+        if (!append(to, s->p + at, start - at) ||
             !append(to, r->replace, r->n_replace))
             return false;
         at = end;
     }
-    return result == REGEX_NONE && append(to, from.p + at, from.n - at);
+    if (result != REGEX_NONE || at == 0)
+        return result == REGEX_NONE;
+    if (!append(to, s->p + at, s->n - at))
+        return false;
+    *s = mortise_strn(to->p, to->n);
+    *changed = true;
+    return true;
 }
 
-/* All rules, one after the other; and then none may match (2). */
-static bool mask(struct judge *j, mortise_str *s)
+/* All rules, one after the other, until none matches any more (2): the mask of
+ * one may complete what another one looks for. */
+static bool mask(struct judge *j, mortise_str *s, bool *changed)
 {
-    enum regex_result result;
+    bool again = true;
+    size_t turn = 0;
 
-    for (size_t i = 0; i < j->inst->n_rules; i++) {
-        struct bytes *to = &j->masked[i % 2];
+    *changed = false;
+    for (int round = 0; again && round < MAX_ROUNDS; round++) {
+        again = false;
+        for (size_t i = 0; i < j->inst->n_rules; i++) {
+            bool hit = false;
 
-        if (!apply(j, &j->inst->rules[i], *s, to))
-            return false;
-        *s = mortise_strn(to->p, to->n);
+            if (!apply(j, &j->inst->rules[i], &j->masked[turn], s, &hit))
+                return false;
+            turn ^= hit; /* the other room, while *s is in this one */
+            again |= hit;
+        }
+        *changed |= again;
     }
-    return first_rule(j, *s, &result) == NULL;
+    return !again;
 }
 
 static bool write_string(struct judge *j, mortise_jw *w, mortise_jv v)
 {
-    enum regex_result result;
+    bool changed;
     mortise_str s;
 
-    if (!content(j, v, &s))
+    if (!content(j, v, &s) || !mask(j, &s, &changed))
         return false;
-    if (first_rule(j, s, &result) == NULL) {
+    if (changed)
+        mortise_jw_string(w, s);
+    else
         mortise_jw_value(w, v);
-        return true;
-    }
-    if (!mask(j, &s))
-        return false;
-    mortise_jw_string(w, s);
     return true;
 }
 
