@@ -178,16 +178,17 @@ int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
     return MORTISE_OK;
 }
 
-/* A command that was recorded; `name` and `value` say what it was about. */
+/* A command that was recorded.  What it was about is in `node` or `reason`;
+ * NULL: nothing. */
 static int announce_command(struct mortise_run *r, const char *command,
-                            const char *actor, const char *name, json_t *value,
+                            const char *actor, const char *node, json_t *reason,
                             struct mortise_err *err)
 {
     json_t *extra = NULL;
 
     if (seen(r))
-        extra = json_pack("{s:s, s:s, s:O?}", "command", command, "actor",
-                          actor, name, value);
+        extra = json_pack("{s:s, s:s, s:s*, s:O*}", "command", command, "actor",
+                          actor, "node", node, "reason", reason);
     return announce(r, NULL, "command", extra, err);
 }
 
@@ -282,6 +283,13 @@ int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     r->ready[r->n_ready++] = x->index;
     exec_become(r, x, X_READY);
     return MORTISE_OK;
+}
+
+/* Nothing more happens to it, unless somebody has a failure tried again. */
+static bool is_over(const struct exec *x)
+{
+    return x->state == X_DONE || x->state == X_FAILED ||
+           x->state == X_CANCELLED;
 }
 
 /* A new start of the same visit, with an empty journal. */
@@ -391,7 +399,7 @@ static int decide(struct mortise_run *r, const struct exec *x,
         t -= is_taken;
         if (r->edges[e] != EDGE_OPEN)
             continue; /* a goto moved the frontier past it */
-        r->edge_src[e] = x->index;
+        r->edge_src[e] = x->heir != 0 ? x->heir : x->index;
         r->edges[e] = (uint8_t)(is_taken ? EDGE_TAKEN : rest);
         r->work[r->n_work++] = e;
     }
@@ -475,7 +483,8 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     struct exec *x;
     int rv;
 
-    if (r->n_execs != 0 || !edges_fit(r->graph->start, r->graph->n_start, e))
+    if (r->n_execs != 0 || !json_is_object(e->value) ||
+        !edges_fit(r->graph->start, r->graph->n_start, e))
         return corrupt(err, e);
     hold(&r->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
@@ -526,6 +535,7 @@ static int write_of(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n =
         x->node == NODE_UPDATE ? NULL : node_of(r, x);
     struct mortise_path *path;
+    int rv;
 
     if (from->ref == MORTISE_WRITE_SPELLED) {
         path = mortise_arena_alloc(&r->arena, sizeof *path);
@@ -533,8 +543,11 @@ static int write_of(struct mortise_run *r, struct exec *x,
             return mortise_nomem(err);
         to->path = path;
         to->reduce = from->reduce;
-        return mortise_path_parse(path, &r->arena, from->text,
-                                  strlen(from->text), err);
+        rv = mortise_path_parse(path, &r->arena, from->text, strlen(from->text),
+                                err);
+        return rv == MORTISE_EINVAL
+                   ? mortise_doing(err, MORTISE_ECORRUPT, "a write")
+                   : rv;
     }
     if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
         to->path = artifact_path(r, x->node);
@@ -614,6 +627,7 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     x->effect_open = false;
     hold(&x->output, e->value);
     hold(&x->notes, e->note);
+    drop(&x->error); /* of an earlier attempt */
     forget_live(x);
     rv = apply_writes(r, x, e, err);
     if (rv == MORTISE_OK)
@@ -711,14 +725,28 @@ static int pending_change(struct mortise_run *r, struct exec *x, bool opens,
     return MORTISE_OK;
 }
 
+/* Does a node of this type ask so? */
+static bool may_ask(const struct mortise_node *n, uint8_t how)
+{
+    switch (how) {
+    case MORTISE_ASK_APPROVAL:
+    case MORTISE_ASK_DOUBT:
+        return n->op != NULL;
+    case MORTISE_ASK_HUMAN:
+        return n->type == MORTISE_NODE_HUMAN;
+    default:
+        return how == MORTISE_ASK_BEFORE || how == MORTISE_ASK_AFTER;
+    }
+}
+
 static int apply_ask(struct mortise_run *r, struct exec *x,
                      const struct mortise_entry *e, struct mortise_err *err)
 {
     json_t *extra = NULL;
     int rv;
 
-    if (strlen(e->id) != REQUEST_ID - 1 || e->how < MORTISE_ASK_APPROVAL ||
-        e->how > MORTISE_ASK_DOUBT || x->request[0] != '\0' ||
+    if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
+        x->request[0] != '\0' || !may_ask(node_of(r, x), e->how) ||
         (x->state == X_HELD) != (e->how == MORTISE_ASK_AFTER))
         return corrupt(err, e);
     memcpy(x->request, e->id, REQUEST_ID);
@@ -747,11 +775,11 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     json_t *extra = NULL;
     int rv;
 
-    if (strcmp(x->request, e->id) != 0 ||
-        (x->state != X_ASKED && x->state != X_HELD))
+    if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0' ||
+        e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
         return corrupt(err, e);
     if (seen(r))
-        extra = json_pack("{s:s, s:s, s:s, s:O?}", "id", e->id, "decision",
+        extra = json_pack("{s:s, s:s, s:s, s:O*}", "id", e->id, "decision",
                           mortise_settle_name((enum mortise_settle)e->how),
                           "actor", e->actor, "value", e->value);
     rv = announce(r, x, "decision", extra, err);
@@ -778,6 +806,38 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     return exec_ready(r, x, err);
 }
 
+/* What starts from now on comes after the update: what failed or has not ended
+ * is tried from the state that it wrote, and edges that were taken but led
+ * nowhere yet lead from it. */
+static int follow_update(struct mortise_run *r, struct exec *x,
+                         const struct exec *u, struct mortise_err *err)
+{
+    int rv;
+
+    if (x->state == X_HELD)
+        x->heir = u->index;
+    if (x->state == X_HELD || x->state == X_DONE || x->state == X_CANCELLED ||
+        (x->state == X_FAILED && x->handled))
+        return MORTISE_OK;
+    drop(&x->view);
+    rv = past_link(r, x, &u->index, 1, err);
+    /* A failure waits for `resume`, a scheduled pause is still one. */
+    if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_ASKED)
+        return rv;
+    return next_generation(r, x, err);
+}
+
+static void lead_from(struct mortise_run *r, const struct exec *u)
+{
+    for (uint32_t e = 0; e < r->graph->n_edges; e++) {
+        uint32_t to = r->graph->edges[e].to;
+
+        if (r->edges[e] == EDGE_TAKEN && to != MORTISE_END &&
+            r->nodes[to].phase == NODE_WAITS)
+            r->edge_src[e] = u->index;
+    }
+}
+
 /* A commit after everything, by an execution of its own. */
 static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
@@ -798,20 +858,12 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
     u->n_taken = 2; /* never handed on: several may follow it */
     exec_become(r, u, X_DONE);
     r->n_finished--; /* no step either */
-    for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
-        struct exec *x = r->execs[i];
-
-        if (x->state == X_DONE || x->state == X_HELD ||
-            x->state == X_CANCELLED || (x->state == X_FAILED && x->handled))
-            continue;
-        drop(&x->view);
-        rv = past_link(r, x, &u->index, 1, err);
-        if (rv == MORTISE_OK && x->state != X_FAILED)
-            rv = next_generation(r, x, err);
-    }
+    lead_from(r, u);
+    for (size_t i = 0; rv == MORTISE_OK && i < before; i++)
+        rv = follow_update(r, r->execs[i], u, err);
     return rv != MORTISE_OK
                ? rv
-               : announce_command(r, "update", e->actor, "value", NULL, err);
+               : announce_command(r, "update", e->actor, NULL, NULL, err);
 }
 
 /* Open what `node` leads to; everything else is behind us. */
@@ -827,7 +879,7 @@ static int reset_edges(struct mortise_run *r, uint32_t node,
     for (uint32_t e = 0; e < g->n_edges; e++)
         r->edges[e] = EDGE_DEAD;
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        r->nodes[i].phase = NODE_ACTIVE;
+        r->nodes[i].phase = NODE_SKIPPED;
     todo[n++] = node;
     r->nodes[node].phase = NODE_WAITS;
     while (n > 0) {
@@ -854,16 +906,6 @@ static int reset_edges(struct mortise_run *r, uint32_t node,
     return MORTISE_OK;
 }
 
-static int announce_goto(struct mortise_run *r, const struct mortise_entry *e,
-                         struct mortise_err *err)
-{
-    json_t *id = json_string(r->graph->nodes[e->node].id);
-    int rv = announce_command(r, "goto", e->actor, "node", id, err);
-
-    json_decref(id);
-    return rv;
-}
-
 static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
                       struct mortise_err *err)
 {
@@ -882,12 +924,12 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     for (size_t i = 0; i < r->n_execs; i++) {
         struct exec *old = r->execs[i];
 
-        if (old->state == X_HELD) /* its edges lead nowhere any more */
-            exec_become(r, old, X_DONE);
-        else if (old->state == X_FAILED)
-            exec_become(r, old, X_CANCELLED); /* nobody retries it */
-        else if (old->state != X_DONE && old->state != X_CANCELLED)
+        if (old->state == X_FAILED && !old->handled) {
+            old->handled = true; /* nobody tries it again */
+            r->n_failed--;
+        } else if (!is_over(old)) {
             return corrupt(err, e); /* `stopped` entries came before */
+        }
     }
     x = exec_new(r, e->node, e->visit, preds, n, err);
     if (x == NULL)
@@ -899,7 +941,10 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     drop(&r->error);
     r->cancelling = false;
     rv = exec_ready(r, x, err);
-    return rv != MORTISE_OK ? rv : announce_goto(r, e, err);
+    return rv != MORTISE_OK
+               ? rv
+               : announce_command(r, "goto", e->actor,
+                                  r->graph->nodes[e->node].id, NULL, err);
 }
 
 /* What failed is tried again, and what was skipped for it waits again. */
@@ -907,7 +952,7 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
     const struct mortise_graph *g = r->graph;
-    int rv = announce_command(r, "resume", e->actor, "value", NULL, err);
+    int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
 
     if (r->n_failed == 0 && r->error == NULL)
         return rv;
@@ -944,11 +989,16 @@ static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
     r->reason = "";
     hold(&r->error, e->value);
     return announce(r, NULL, "run_end",
-                    seen(r) ? json_pack("{s:s, s:O?}", "status",
+                    seen(r) ? json_pack("{s:s, s:O*}", "status",
                                         mortise_run_status_name(e->how),
                                         "error", e->value)
                             : NULL,
                     err);
+}
+
+static bool is_request(const struct mortise_entry *e)
+{
+    return e->type == MORTISE_E_ASK || e->type == MORTISE_E_SETTLE;
 }
 
 static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
@@ -956,7 +1006,7 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
 {
     struct exec *x = exec_of(r, e);
 
-    if (x == NULL)
+    if (x == NULL || is_over(x) || (x->state == X_HELD && !is_request(e)))
         return corrupt(err, e);
     switch (e->type) {
     case MORTISE_E_INTENT:
@@ -971,6 +1021,11 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return apply_ask(r, x, e, err);
     case MORTISE_E_SETTLE:
         return apply_settle(r, x, e, err);
+    case MORTISE_E_RESULT:
+        hold(&x->result, e->value);
+        memcpy(x->result_key, e->digest, sizeof x->result_key);
+        x->effect_open = false;
+        return MORTISE_OK;
     default:
         assert(e->type == MORTISE_E_STOPPED); /* the caller's switch */
         x->ended_ms = e->at_ms;
@@ -998,7 +1053,7 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
         return apply_resume(r, e, err);
     case MORTISE_E_CANCEL:
         r->cancelling = true;
-        return announce_command(r, "cancel", e->actor, "reason", e->value, err);
+        return announce_command(r, "cancel", e->actor, NULL, e->value, err);
     case MORTISE_E_END:
         return apply_end(r, e, err);
     default:
@@ -1023,6 +1078,7 @@ static enum mortise_phase phase_of(enum mortise_entry_type type)
     case MORTISE_E_END:
         return MORTISE_PHASE_END;
     case MORTISE_E_DONE:
+    case MORTISE_E_RESULT:
     case MORTISE_E_STOPPED:
         return MORTISE_PHASE_AFTER;
     default:

@@ -140,11 +140,10 @@ static int check_approve(struct mortise_run *r, const struct mortise_command *c,
     const char *digest;
     int rv;
 
-    if (is_over(r))
-        return MORTISE_OK;
     rv = check_decision(c, err);
-    if (rv == MORTISE_OK)
-        rv = find_request(r, c, &x, err);
+    if (rv != MORTISE_OK || is_over(r))
+        return rv;
+    rv = find_request(r, c, &x, err);
     if (rv != MORTISE_OK)
         return rv;
     if (x->ask != MORTISE_ASK_APPROVAL)
@@ -267,7 +266,8 @@ static int check_resolve(struct mortise_run *r, const struct mortise_command *c,
     return rv;
 }
 
-/* No effect may hang between intent and answer while its frontier moves. */
+/* No effect may hang between intent and answer while its frontier moves; that
+ * of a failure which on_error led elsewhere is behind it. */
 static int check_settled(const struct mortise_run *r, struct mortise_err *err)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
@@ -276,7 +276,7 @@ static int check_settled(const struct mortise_run *r, struct mortise_err *err)
             r->live && (x->state == X_RUNNING || x->state == X_STOPPING ||
                         x->state == X_INTENT);
 
-        if (x->effect_open && !live_call && x->state != X_DONE &&
+        if (x->effect_open && !live_call && !x->handled && x->state != X_DONE &&
             x->state != X_CANCELLED)
             return mortise_fail(err, MORTISE_EINDOUBT,
                                 "the effect of node '%s' is not settled; "
@@ -330,54 +330,99 @@ struct update {
     size_t n, cap;
 };
 
-static int update_add(struct mortise_run *r, struct update *u,
-                      enum mortise_reduce reduce, const char *root,
-                      const char *field, json_t *value,
+static int update_add(struct update *u, enum mortise_reduce reduce,
+                      const char *path, json_t *value,
                       const struct mortise_schema *s, struct mortise_err *err)
 {
     struct mortise_entry_write *w = &u->writes[u->n];
-    struct mortise_buf text;
 
     assert(u->n < u->cap); /* update_make() counted */
-    mortise_buf_init(&text, r->mem);
-    if (field != NULL)
-        mortise_buf_printf(&text, "%s[\"%s\"]", root, field);
-    else
-        mortise_buf_puts(&text, root);
     w->ref = MORTISE_WRITE_SPELLED;
     w->reduce = reduce;
-    w->text =
-        text.failed ? NULL : mortise_arena_strndup(&u->arena, text.p, text.n);
-    mortise_buf_finish(&text);
+    w->text = path;
     w->value = s != NULL ? mortise_schema_normal(s, value) : json_incref(value);
     u->n++;
-    return w->text != NULL && w->value != NULL ? MORTISE_OK
-                                               : mortise_nomem(err);
+    return w->value != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int update_merge(struct mortise_run *r, struct update *u,
-                        const char *root, json_t *value,
-                        const struct mortise_schema *s, struct mortise_err *err)
+/* The path of a member, in the arena: any name may be one. */
+static const char *spell_member(struct mortise_run *r, struct update *u,
+                                const char *path, const char *key)
+{
+    struct mortise_buf text;
+    char *out = NULL;
+
+    mortise_buf_init(&text, r->mem);
+    mortise_buf_puts(&text, path);
+    mortise_buf_puts(&text, "[\"");
+    for (; *key != '\0'; key++) {
+        if (*key == '"' || *key == '\\')
+            mortise_buf_put(&text, "\\", 1);
+        mortise_buf_put(&text, key, 1);
+    }
+    mortise_buf_puts(&text, "\"]");
+    if (!text.failed)
+        out = mortise_arena_strndup(&u->arena, text.p, text.n);
+    mortise_buf_finish(&text);
+    return out;
+}
+
+static bool is_reduced_below(const struct mortise_graph *g,
+                             const struct mortise_path *path)
+{
+    for (size_t i = 0; i < g->n_reducers; i++) {
+        if (g->reducers[i].path.n > path->n &&
+            mortise_path_covers(path, &g->reducers[i].path))
+            return true;
+    }
+    return false;
+}
+
+static int update_merge(struct mortise_run *r, struct update *u, const char *at,
+                        json_t *value, const struct mortise_schema *s,
+                        struct mortise_err *err);
+
+/* One member: through its own reducer, or further down to those of its members,
+ * or in the place of what is there.  Recursion ends with the value. */
+static int update_merge_member(struct mortise_run *r, struct update *u,
+                               const char *at, json_t *value,
+                               const struct mortise_schema *s,
+                               struct mortise_err *err)
+{
+    struct mortise_path path;
+    enum mortise_reduce reduce;
+    int rv = mortise_path_parse(&path, &u->arena, at, strlen(at), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    reduce = mortise_graph_reduce(r->graph, &path);
+    if (reduce == MORTISE_REDUCE_DEFAULT && json_is_object(value) &&
+        is_reduced_below(r->graph, &path))
+        return update_merge(r, u, at, value, s, err);
+    return update_add(
+        u, reduce == MORTISE_REDUCE_DEFAULT ? MORTISE_REDUCE_LAST : reduce, at,
+        value, s, err);
+}
+
+static int update_merge(struct mortise_run *r, struct update *u, const char *at,
+                        json_t *value, const struct mortise_schema *s,
+                        struct mortise_err *err)
 {
     const char *key;
     json_t *member;
 
     json_object_foreach(value, key, member)
     {
-        struct mortise_path path;
-        enum mortise_reduce reduce;
+        const char *path = spell_member(r, u, at, key);
         int rv;
 
-        rv = update_add(r, u, MORTISE_REDUCE_LAST, root, key, member,
-                        s != NULL ? mortise_schema_member(s, key) : NULL, err);
-        if (rv == MORTISE_OK)
-            rv = mortise_path_parse(&path, &u->arena, u->writes[u->n - 1].text,
-                                    strlen(u->writes[u->n - 1].text), err);
+        if (path == NULL)
+            return mortise_nomem(err);
+        rv = update_merge_member(
+            r, u, path, member,
+            s != NULL ? mortise_schema_member(s, key) : NULL, err);
         if (rv != MORTISE_OK)
             return rv;
-        reduce = mortise_graph_reduce(r->graph, &path);
-        if (reduce != MORTISE_REDUCE_DEFAULT)
-            u->writes[u->n - 1].reduce = reduce;
     }
     return MORTISE_OK;
 }
@@ -389,8 +434,21 @@ static int update_root(struct mortise_run *r, struct update *u,
     if (!json_is_object(value))
         return mortise_fail(err, MORTISE_EINVAL, "%s must be an object", root);
     return merge ? update_merge(r, u, root, value, s, err)
-                 : update_add(r, u, MORTISE_REDUCE_LAST, root, NULL, value, s,
-                              err);
+                 : update_add(u, MORTISE_REDUCE_LAST, root, value, s, err);
+}
+
+/* Members of members count, too: each may become a write. */
+static size_t count_members(const json_t *value)
+{
+    size_t n = 0;
+    const char *key;
+    json_t *member;
+
+    json_object_foreach(mortise_json_unconst(value), key, member)
+    {
+        n += 1 + count_members(member);
+    }
+    return n;
 }
 
 static int update_make(struct mortise_run *r, struct update *u,
@@ -407,8 +465,7 @@ static int update_make(struct mortise_run *r, struct update *u,
         json_decref(body);
         return rv;
     }
-    u->cap = 2 + json_object_size(json_object_get(body, "scratch")) +
-             json_object_size(json_object_get(body, "artifacts"));
+    u->cap = 2 + count_members(body);
     u->writes = mortise_arena_alloc(&u->arena, u->cap * sizeof u->writes[0]);
     if (u->writes == NULL)
         rv = mortise_nomem(err);
@@ -419,9 +476,11 @@ static int update_make(struct mortise_run *r, struct update *u,
         if (rv != MORTISE_OK)
             break;
         if (strcmp(key, "scratch") == 0)
-            rv = update_root(r, u, key, value, merge, r->graph->scratch, err);
+            rv = update_root(r, u, "scratch", value, merge, r->graph->scratch,
+                             err);
         else if (strcmp(key, "artifacts") == 0)
-            rv = update_root(r, u, key, value, merge, r->graph->artifacts, err);
+            rv = update_root(r, u, "artifacts", value, merge,
+                             r->graph->artifacts, err);
         else
             rv = mortise_fail(
                 err, MORTISE_EINVAL,
@@ -439,7 +498,8 @@ static void update_finish(struct update *u)
     mortise_arena_finish(&u->arena);
 }
 
-/* What the state would be, against the schemas. */
+/* What the state would be: its reducers take it, and what it changes holds
+ * against the schemas. */
 static int update_try(struct mortise_run *r, struct update *u,
                       struct mortise_err *err)
 {
@@ -455,20 +515,28 @@ static int update_try(struct mortise_run *r, struct update *u,
                                 strlen(u->writes[i].text), err);
         if (rv == MORTISE_OK)
             rv = mortise_fold_write(&state, &w, err);
+        if (rv == MORTISE_OK)
+            rv = settle_check_write(r->graph, state, &path, err);
     }
-    if (rv == MORTISE_OK && r->graph->scratch != NULL)
-        rv = mortise_schema_check(r->graph->scratch,
-                                  json_object_get(state, "scratch"), err);
-    if (rv == MORTISE_OK && r->graph->artifacts != NULL)
-        rv = mortise_schema_check(r->graph->artifacts,
-                                  json_object_get(state, "artifacts"), err);
     json_decref(state);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
 }
 
-/* Validate, and with `actor` record. */
-static int update_do(struct mortise_run *r, const struct mortise_command *c,
-                     const char *actor, struct mortise_err *err)
+/* Does what it makes depend on what is there? */
+static bool update_reduces(const struct update *u)
+{
+    for (size_t i = 0; i < u->n; i++) {
+        if (u->writes[i].reduce != MORTISE_REDUCE_LAST)
+            return true;
+    }
+    return false;
+}
+
+/* Answers and results are applied before the update, and what they write is
+ * not known before: an update that they could break must come after them. */
+static int check_update(struct mortise_run *r, const struct held_command *h,
+                        const struct mortise_command *c,
+                        struct mortise_err *err)
 {
     struct update u = {.n = 0};
     int rv;
@@ -477,14 +545,11 @@ static int update_do(struct mortise_run *r, const struct mortise_command *c,
     rv = update_make(r, &u, c, err);
     if (rv == MORTISE_OK)
         rv = update_try(r, &u, err);
-    if (rv == MORTISE_OK && actor != NULL) {
-        struct mortise_entry e = {.type = MORTISE_E_UPDATE,
-                                  .actor = actor,
-                                  .writes = u.writes,
-                                  .n_writes = u.n};
-
-        rv = record(r, &e, err);
-    }
+    if (rv == MORTISE_OK && update_reduces(&u) &&
+        (has(h, MORTISE_CMD_ANSWER) || has(h, MORTISE_CMD_RESOLVE)))
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "an update through reducers cannot come in one call "
+                          "with an answer or a result; give it afterwards");
     update_finish(&u);
     return rv;
 }
@@ -501,7 +566,7 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
         return check_resume(r, h, err);
     case MORTISE_CMD_UPDATE:
         rv = check_settled(r, err);
-        return rv != MORTISE_OK ? rv : update_do(r, c, NULL, err);
+        return rv != MORTISE_OK ? rv : check_update(r, h, c, err);
     case MORTISE_CMD_GOTO:
         return check_goto(r, c, err);
     case MORTISE_CMD_APPROVE_TOOL:
@@ -524,15 +589,27 @@ static bool is_decision(uint32_t kind)
            kind == MORTISE_CMD_RESOLVE;
 }
 
+/* What a decision is about, under whatever name; NULL: nothing. */
+static const struct exec *decided_by(const struct mortise_run *r,
+                                     const struct mortise_command *c)
+{
+    if (c->id == NULL)
+        return NULL;
+    return c->kind == MORTISE_CMD_RESOLVE ? doubt_of(r, c->id)
+                                          : request_of(r, c->id);
+}
+
 /* One answer a request, and at most one of each other kind. */
-static int check_pairs(const struct held_command *h, struct mortise_err *err)
+static int check_pairs(const struct mortise_run *r,
+                       const struct held_command *h, struct mortise_err *err)
 {
     for (size_t i = 0; i < h->n; i++) {
         for (size_t k = i + 1; k < h->n; k++) {
             const struct mortise_command *a = &h->list[i], *b = &h->list[k];
 
             if (is_decision(a->kind) && is_decision(b->kind)) {
-                if (a->id != NULL && b->id != NULL && strcmp(a->id, b->id) == 0)
+                if (decided_by(r, a) != NULL &&
+                    decided_by(r, a) == decided_by(r, b))
                     return mortise_fail(err, MORTISE_EMISMATCH,
                                         "request '%s' is decided twice", a->id);
             } else if (a->kind == b->kind) {
@@ -547,7 +624,7 @@ static int check_pairs(const struct held_command *h, struct mortise_err *err)
 static int check_all(struct mortise_run *r, const struct held_command *h,
                      struct mortise_err *err)
 {
-    int rv = check_pairs(h, err);
+    int rv = check_pairs(r, h, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++)
         rv = check_one(r, h, &h->list[i], err);
@@ -624,8 +701,10 @@ static int do_approve(struct mortise_run *r, const struct mortise_command *c,
     return rv;
 }
 
-/* {approved, reason, decided_by, answer?}: the output of a human node. */
-static json_t *decision_of(const json_t *answer, const char *actor)
+/* {approved, reason, decided_by, answer?}: the output of a human node, the
+ * answer typed by its schema. */
+static json_t *decision_of(const struct mortise_node *n, const json_t *answer,
+                           const char *actor)
 {
     json_t *out = json_pack("{s:O, s:s}", "approved",
                             json_object_get(answer, "approved"), "reason", "");
@@ -634,10 +713,15 @@ static json_t *decision_of(const json_t *answer, const char *actor)
     char by[300];
 
     snprintf(by, sizeof by, "person %s", actor);
+    if (value != NULL && n->answer_schema != NULL)
+        value = mortise_schema_normal(n->answer_schema, value);
+    else
+        json_incref(value);
     if (out == NULL ||
         (reason != NULL && json_object_set(out, "reason", reason) != 0) ||
         json_object_set_new(out, "decided_by", json_string(by)) != 0 ||
-        (value != NULL && json_object_set(out, "answer", value) != 0)) {
+        (json_object_get(answer, "answer") != NULL &&
+         json_object_set_new(out, "answer", value) != 0)) {
         json_decref(out);
         return NULL;
     }
@@ -658,7 +742,7 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
                        human ? value : NULL, NULL, actor, err);
     if (rv == MORTISE_OK && human) {
-        decided = decision_of(value, actor);
+        decided = decision_of(node_of(r, x), value, actor);
         rv = decided != NULL ? settle_done(r, x, decided, DONE_ANSWERED, err)
                              : mortise_nomem(err);
         json_decref(decided);
@@ -748,6 +832,29 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
+/* It was checked, and nothing that could break it happened since. */
+static int record_update(struct mortise_run *r, const struct mortise_command *c,
+                         const char *actor, struct mortise_err *err)
+{
+    struct update u = {.n = 0};
+    int rv;
+
+    mortise_arena_init(&u.arena, r->mem);
+    rv = update_make(r, &u, c, err);
+    if (rv == MORTISE_OK) {
+        struct mortise_entry e = {.type = MORTISE_E_UPDATE,
+                                  .actor = actor,
+                                  .writes = u.writes,
+                                  .n_writes = u.n};
+
+        rv = record(r, &e, err);
+    }
+    update_finish(&u);
+    return rv;
+}
+
+/* Questions are asked again, since the state that they are about changes; a
+ * scheduled pause is about none. */
 static int do_update(struct mortise_run *r, const struct mortise_command *c,
                      const char *actor, struct mortise_err *err)
 {
@@ -757,10 +864,11 @@ static int do_update(struct mortise_run *r, const struct mortise_command *c,
         struct exec *x = r->execs[i];
 
         rv = disarm(r, x, err);
-        if (rv == MORTISE_OK && x->state == X_ASKED)
+        if (rv == MORTISE_OK && x->state == X_ASKED &&
+            x->ask != MORTISE_ASK_BEFORE)
             rv = withdraw(r, x, err);
     }
-    return rv != MORTISE_OK ? rv : update_do(r, c, actor, err);
+    return rv != MORTISE_OK ? rv : record_update(r, c, actor, err);
 }
 
 static int do_goto(struct mortise_run *r, const struct mortise_command *c,

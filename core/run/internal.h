@@ -57,13 +57,16 @@ struct exec {
     json_t *output, *error; /* error: {code, message} */
     json_t *notes;          /* guardrail verdicts */
     uint32_t *taken, n_taken;
-    bool handled; /* a failure that on_error led elsewhere */
+    bool handled;  /* a failure that on_error or a goto led elsewhere */
+    uint32_t heir; /* held through this update: what follows comes after it */
     uint64_t started_ms, ended_ms, next_ms;
 
     /* An effect between intent and answer (runtime.md 6). */
     bool effect_open;
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
+    json_t *result; /* that it gave in an attempt which failed all the same */
+    uint8_t result_key[MORTISE_DIGEST];
 
     /* Its pending request. */
     char request[REQUEST_ID];
@@ -253,7 +256,8 @@ enum done_how { /* how an output came about; journaled */
                 DONE_RECONCILED = 1,
                 DONE_RESOLVED = 2,
                 DONE_ANSWERED = 3,
-                DONE_ON_ERROR = 4
+                DONE_ON_ERROR = 4,
+                DONE_RECORDED = 5
 };
 /* x succeeded with this output (borrowed; NULL: none). */
 int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
@@ -271,6 +275,17 @@ int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
 /* An output against the schemas of the operation and the node. */
 int settle_check_output(const struct mortise_node *n, const json_t *output,
                         struct mortise_err *why);
+/* The top-level fields that a write to `path` changed, against their schemas.
+ * Keywords about a root as a whole, such as `required`, wait for the end. */
+int settle_check_write(const struct mortise_graph *g, const json_t *after,
+                       const struct mortise_path *path,
+                       struct mortise_err *why);
+/* MORTISE_ELIMIT when a value nests so deep that what holds it could not be
+ * written any more. */
+int settle_check_depth(const json_t *value, struct mortise_err *why);
+/* The effect that was intended did not happen: as before the intent. */
+int settle_not_done(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err);
 int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
                   struct mortise_err *err);
 int settle_unresponsive(struct mortise_run *r, uint64_t call,

@@ -37,6 +37,7 @@ static const struct {
     [MORTISE_E_CANCEL] = {"cancel", "sv"},
     [MORTISE_E_STOPPED] = {"stopped", "ngu"},
     [MORTISE_E_END] = {"end", "hv"},
+    [MORTISE_E_RESULT] = {"result", "ngavd"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */

@@ -22,6 +22,7 @@ enum mortise_entry_type {
     MORTISE_E_CANCEL,
     MORTISE_E_STOPPED, /* an execution was cancelled */
     MORTISE_E_END,
+    MORTISE_E_RESULT, /* an effect was acknowledged; a `failed` follows */
     MORTISE_E_N
 };
 

@@ -383,9 +383,8 @@ static int fold_writes(json_t **state, const struct exec *x,
     for (size_t i = 0; i < x->n_writes; i++) {
         int rv = mortise_fold_write(state, &x->writes[i], err);
 
-        if (rv != MORTISE_OK) {
+        if (rv != MORTISE_OK)
             return rv;
-        }
     }
     return MORTISE_OK;
 }
@@ -486,7 +485,8 @@ static int need_after(struct mortise_run *r, struct exec *x,
             d->view = empty_state();
             rv = d->view != NULL ? MORTISE_OK : mortise_nomem(err);
         } else if (d->view == NULL) {
-            rv = view_from_dominator(r, d, true, err);
+            /* A person who writes the state settles what was in conflict. */
+            rv = view_from_dominator(r, d, d->node != NODE_UPDATE, err);
         }
         if (rv == MORTISE_OK)
             rv = after_from_view(d, err);

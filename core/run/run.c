@@ -150,6 +150,7 @@ static void exec_finish(struct exec *x)
     json_decref(x->after);
     json_decref(x->output);
     json_decref(x->error);
+    json_decref(x->result);
     json_decref(x->notes);
     json_decref(x->payload);
     json_decref(x->body);
@@ -324,7 +325,9 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = command_apply_held(r, err);
 
-    if (rv != MORTISE_OK || !r->live || has_ended(r) || r->held != NULL)
+    if (rv != MORTISE_OK || has_ended(r) || r->held != NULL)
+        return rv;
+    if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
     rv = r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
     if (rv != MORTISE_OK || r->n_running + r->n_waiting + r->n_asked > 0)
@@ -367,10 +370,10 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
             r->intents[kept++] = x->index;
             continue;
         }
-        if (rv == MORTISE_OK && x->state == X_INTENT)
-            rv = start_call(r, x, MORTISE_RUN_EXECUTE, err);
-        if (rv == MORTISE_OK && r->held != NULL && x->state == X_RUNNING)
-            rv = cancel_call(r, x, STOP_COMMAND, err);
+        if (rv != MORTISE_OK || x->state != X_INTENT)
+            continue;
+        rv = r->held != NULL ? settle_not_done(r, x, err)
+                             : start_call(r, x, MORTISE_RUN_EXECUTE, err);
     }
     r->n_intents = kept;
     return rv;

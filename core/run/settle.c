@@ -8,8 +8,12 @@
  * of the result.
  *
  * Codes that the core gives: expression, schema, reducer, conflict, route,
- * guardrail, rejected, timeout, timeout.unresponsive, in_doubt, and `failed`
- * for a plugin that gave none.
+ * limit, guardrail, rejected, timeout, timeout.unresponsive, in_doubt, and
+ * `failed` for a plugin that gave none.
+ *
+ * A `write` or `external` call whose result fails that judgement did happen.
+ * A `result` entry keeps what it gave, so that nobody who tries the node again
+ * makes it happen twice (R11).
  *
  * A failure is tried again where retry_policy says so (by code or by class),
  * then led on where on_error says so, and only then fails the run. Expressions,
@@ -122,31 +126,90 @@ static int make_writes(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : add_outputs(r, x, e, e->value, why, err);
 }
 
-/* The top-level fields that a write changed, against their schemas. */
-static int check_write(const struct mortise_graph *g, const json_t *after,
+static int check_field(const struct mortise_schema *s, const char *root,
+                       const char *field, const json_t *value,
+                       struct mortise_err *why)
+{
+    const struct mortise_schema *member = mortise_schema_member(s, field);
+    int rv;
+
+    if (member == NULL)
+        return MORTISE_OK;
+    if (mortise_schema_types(member) == 0)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "%s.%s is not declared in state.%s", root, field,
+                            root);
+    rv = mortise_schema_check(member, value, why);
+    return rv != MORTISE_OK ? mortise_doing(why, rv, "%s.%s", root, field) : rv;
+}
+
+static int check_fields(const struct mortise_schema *s, const char *root,
+                        const json_t *whole, struct mortise_err *why)
+{
+    const char *field;
+    json_t *value;
+    int rv = MORTISE_OK;
+
+    if (!json_is_object(whole))
+        return mortise_fail(why, MORTISE_EINVAL, "%s must be an object", root);
+    json_object_foreach(mortise_json_unconst(whole), field, value)
+    {
+        if (rv == MORTISE_OK && s != NULL)
+            rv = check_field(s, root, field, value, why);
+    }
+    return rv;
+}
+
+int settle_check_write(const struct mortise_graph *g, const json_t *after,
                        const struct mortise_path *path, struct mortise_err *why)
 {
-    const char *root = path->steps[0].key;
+    const char *root = path->steps[0].key, *field;
     const struct mortise_schema *s =
         strcmp(root, "scratch") == 0 ? g->scratch : g->artifacts;
     const json_t *whole = json_object_get(after, root);
-    const char *field;
-    int rv;
 
-    if (s == NULL)
-        return MORTISE_OK;
-    if (path->n == 1 || path->steps[1].key == NULL)
-        return mortise_schema_check(s, whole, why);
-    field = path->steps[1].key;
-    if (mortise_schema_member(s, field) == NULL)
-        return !mortise_schema_is_closed(s)
-                   ? MORTISE_OK
-                   : mortise_fail(why, MORTISE_EINVAL,
-                                  "%s.%s is not declared in state.%s", root,
-                                  field, root);
-    rv = mortise_schema_check(mortise_schema_member(s, field),
-                              json_object_get(whole, field), why);
-    return rv != MORTISE_OK ? mortise_doing(why, rv, "%s.%s", root, field) : rv;
+    if (path->n == 1)
+        return check_fields(s, root, whole, why);
+    field = path->steps[1].key; /* a root is an object: no index */
+    return s != NULL
+               ? check_field(s, root, field, json_object_get(whole, field), why)
+               : MORTISE_OK;
+}
+
+/* ---- depth -------------------------------------------------------------- */
+
+/* What the state and the documents about it put around a value (a path of at
+ * most MORTISE_PATH_STEPS, a few members) fits twice into what is left of
+ * MORTISE_JSON_DEPTH_OURS. */
+enum { DEEPEST = MORTISE_JSON_DEPTH_OURS / 2 };
+
+static bool is_deeper(const json_t *value, int than)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    if (than == 0)
+        return json_is_object(value) || json_is_array(value);
+    json_object_foreach(mortise_json_unconst(value), key, member)
+    {
+        if (is_deeper(member, than - 1))
+            return true;
+    }
+    json_array_foreach(value, i, member)
+    {
+        if (is_deeper(member, than - 1))
+            return true;
+    }
+    return false;
+}
+
+int settle_check_depth(const json_t *value, struct mortise_err *why)
+{
+    return is_deeper(value, DEEPEST)
+               ? mortise_fail(why, MORTISE_ELIMIT,
+                              "a value is nested deeper than %d", DEEPEST)
+               : MORTISE_OK;
 }
 
 /* Take back what a result would have written. */
@@ -171,7 +234,7 @@ static int try_writes(struct mortise_run *r, struct exec *x,
     *code = "reducer";
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         *code = "schema";
-        rv = check_write(r->graph, x->after, x->writes[i].path, why);
+        rv = settle_check_write(r->graph, x->after, x->writes[i].path, why);
     }
     return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
 }
@@ -321,6 +384,39 @@ int settle_check_output(const struct mortise_node *n, const json_t *output,
                             : rv;
 }
 
+/* The output as its schemas type it. */
+static int type_output(const struct mortise_node *n, json_t **output,
+                       struct mortise_err *err)
+{
+    const struct mortise_schema *by[2] = {n->op != NULL ? n->op->output : NULL,
+                                          n->output_schema};
+
+    for (size_t i = 0; i < 2 && *output != NULL; i++) {
+        json_t *typed =
+            by[i] != NULL ? mortise_schema_normal(by[i], *output) : NULL;
+
+        if (by[i] == NULL)
+            continue;
+        if (typed == NULL)
+            return mortise_nomem(err);
+        json_decref(*output);
+        *output = typed;
+    }
+    return MORTISE_OK;
+}
+
+/* Is any value of the entry too deep to be kept? */
+static int check_depths(const struct mortise_entry *e, struct mortise_err *why)
+{
+    int rv = settle_check_depth(e->value, why);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < e->n_writes; i++) {
+        if (e->writes[i].value != e->value)
+            rv = settle_check_depth(e->writes[i].value, why);
+    }
+    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+}
+
 /* Room for the arrays of an entry of this node. */
 static int entry_room(const struct mortise_node *n, struct mortise_arena *a,
                       struct mortise_entry *e, struct mortise_err *err)
@@ -365,18 +461,44 @@ static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     if (e->how != DONE_ANSWERED &&
         settle_check_output(n, e->value, why) != MORTISE_OK)
         return MORTISE_EINVAL;
+    if (e->how != DONE_ANSWERED && type_output(n, &e->value, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     *code = "reducer"; /* the view is there but for a reducer's failure */
     rv = past_view(r, x, why);
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_EINVAL;
     *code = "expression";
     rv = make_writes(r, x, e, why, err);
+    if (rv == MORTISE_OK) {
+        *code = "limit";
+        rv = check_depths(e, why);
+    }
     if (rv == MORTISE_OK)
         rv = try_writes(r, x, e, code, why, err);
     if (rv != MORTISE_OK)
         return rv;
     *code = "route";
     return choose_edges(r, x, e, why, err);
+}
+
+/* The effect is acknowledged, whatever becomes of its node. */
+static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
+                       enum done_how how, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RESULT);
+    int rv;
+
+    if (node_of(r, x)->effect < MORTISE_WRITE ||
+        (how != DONE_EXECUTED && how != DONE_RECONCILED &&
+         how != DONE_RESOLVED))
+        return MORTISE_OK;
+    e.value = settle_check_depth(output, NULL) == MORTISE_OK
+                  ? json_incref(output)
+                  : json_null(); /* nobody could use it either */
+    memcpy(e.digest, x->key, sizeof e.digest);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
 }
 
 int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
@@ -401,8 +523,11 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
             rv = ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
         unwrite(x);
-        rv = how == DONE_ON_ERROR ? settle_lost(r, x, code, why.msg, false, err)
-                                  : settle_failed_err(r, x, code, &why, err);
+        rv = keep_result(r, x, output, how, err);
+        if (rv == MORTISE_OK && how == DONE_ON_ERROR)
+            rv = settle_lost(r, x, code, why.msg, false, err);
+        else if (rv == MORTISE_OK)
+            rv = settle_failed_err(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
     mortise_arena_finish(&a);
@@ -514,6 +639,22 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
     return arm(r, x, x->next_ms, err);
 }
 
+/* The attempt that was about to be, or was stopped, does not count as one. */
+int settle_not_done(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RETRY);
+    int rv;
+
+    e.attempt--;
+    e.value = error_json(r, x, "cancelled", "stopped for a command");
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv != MORTISE_OK ? rv : exec_ready(r, x, err);
+}
+
 /* For good.  `open`: the effect never answered. */
 int settle_lost(struct mortise_run *r, struct exec *x, const char *code,
                 const char *message, bool open, struct mortise_err *err)
@@ -543,7 +684,7 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
 {
     const struct mortise_node *n = node_of(r, x);
     json_t *error = error_json(r, x, code, message), *value = NULL;
-    struct mortise_err why;
+    struct mortise_err why, both;
     struct env env;
     int rv;
 
@@ -560,8 +701,11 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
         env_finish(&env);
     }
     json_decref(error);
-    if (rv != MORTISE_OK)
-        return settle_lost(r, x, "expression", why.msg, false, err);
+    if (rv != MORTISE_OK) {
+        mortise_fail(&both, rv, "%.500s (on_error.value, after %s: %.400s)",
+                     why.msg, code, message);
+        return settle_lost(r, x, "expression", both.msg, false, err);
+    }
     rv = settle_done(r, x, value, DONE_ON_ERROR, err);
     json_decref(value);
     return rv;
@@ -727,7 +871,9 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         return record_stopped(r, x, err);
     case STOP_COMMAND:
         x->stop = STOP_NONE;
-        return exec_ready(r, x, err);
+        return x->effect_open && x->call == MORTISE_RUN_EXECUTE
+                   ? settle_not_done(r, x, err)
+                   : exec_ready(r, x, err);
     case STOP_TIMEOUT:
     case STOP_NONE:
         break;

@@ -158,8 +158,8 @@ json_t *mortise_run_show(const struct mortise_run *run)
 /* What the number `how` of an entry says, in words; NULL: nothing. */
 static const char *how_name(const struct mortise_entry *e)
 {
-    static const char *const done[] = {NULL, "reconciled", "resolved",
-                                       "answered", "on_error"};
+    static const char *const done[] = {NULL,       "reconciled", "resolved",
+                                       "answered", "on_error",   "recorded"};
 
     switch (e->type) {
     case MORTISE_E_DONE:

@@ -119,9 +119,9 @@ int env_init(struct env *env, struct mortise_run *r, struct exec *x,
     memset(env, 0, sizeof *env);
     env->state = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
                            scratch, "artifacts", artifacts);
-    env->node =
-        json_pack("{s:s, s:s, s:i}", "id", n->id, "type",
-                  mortise_node_type_name(n->type), "visit", (int)x->visit);
+    env->node = json_pack("{s:s, s:s, s:i, s:i}", "id", n->id, "type",
+                          mortise_node_type_name(n->type), "visit",
+                          (int)x->visit, "attempt", (int)x->attempt);
     if (env->state == NULL || env->node == NULL) {
         env_finish(env);
         return mortise_nomem(err);
@@ -396,25 +396,41 @@ static bool needs_digest(const struct mortise_run *r,
     return n->effect >= MORTISE_WRITE || r->graph->approve_tools;
 }
 
+/* The arguments are those of the generation's first attempt: the same after a
+ * crash between two attempts. */
+static int eval_args(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *why, struct mortise_err *err)
+{
+    uint32_t attempt = x->attempt;
+    struct env env;
+    int rv;
+
+    x->attempt = 1;
+    rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+    x->attempt = attempt;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_tmpl_eval(node_of(r, x)->args, &env.cel, &x->body, why);
+    env_finish(&env);
+    if (rv == MORTISE_OK && settle_check_depth(x->body, why) != MORTISE_OK) {
+        drop(&x->body);
+        rv = MORTISE_EINVAL;
+    }
+    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+}
+
 /* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
 static int find_body(struct mortise_run *r, struct exec *x,
                      struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
-    struct env env;
     int rv = MORTISE_OK;
 
     if (x->body == NULL && n->args == NULL) {
         x->body = json_object();
         rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);
     } else if (x->body == NULL) {
-        rv = env_init(&env, r, x, x->view, NULL, NULL, err);
-        if (rv != MORTISE_OK)
-            return rv;
-        rv = mortise_tmpl_eval(n->args, &env.cel, &x->body, why);
-        env_finish(&env);
-        if (rv != MORTISE_OK)
-            return MORTISE_EINVAL;
+        rv = eval_args(r, x, why, err);
     }
     if (rv == MORTISE_OK && needs_digest(r, n) &&
         mortise_json_digest(x->body_digest, x->body, r->mem) != MORTISE_OK)
@@ -450,6 +466,18 @@ static int record_intent(struct mortise_run *r, struct exec *x,
     return record(r, &e, err);
 }
 
+/* Was this very effect acknowledged in an attempt that failed all the same?
+ * Then its result is there, and it is not done again (R11). */
+static bool has_result(const struct mortise_run *r, const struct exec *x)
+{
+    uint8_t key[MORTISE_DIGEST];
+
+    if (x->result == NULL || node_of(r, x)->effect < MORTISE_WRITE)
+        return false;
+    effect_key(r, x, key);
+    return memcmp(key, x->result_key, sizeof key) == 0;
+}
+
 static int start_tool(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
@@ -473,6 +501,8 @@ static int start_tool(struct mortise_run *r, struct exec *x,
     }
     if (x->effect_open)
         return start_doubt(r, x, err);
+    if (has_result(r, x))
+        return settle_done(r, x, x->result, DONE_RECORDED, err);
     return n->effect >= MORTISE_WRITE
                ? record_intent(r, x, err)
                : start_call(r, x, MORTISE_RUN_EXECUTE, err);

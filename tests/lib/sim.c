@@ -278,6 +278,11 @@ static void step(struct sim *s, struct mortise_input *in)
     carry_out(s);
 }
 
+void sim_feed(struct sim *s, struct mortise_input *in)
+{
+    step(s, in);
+}
+
 int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
 {
     static const struct mortise_pin pins[] = {{"t", {1, 2, 3}}};

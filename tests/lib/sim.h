@@ -78,6 +78,9 @@ int sim_admit(struct sim *s, const char *input, struct mortise_err *err);
 int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
                 uint32_t flags, const char *actor, struct mortise_err *err);
 
+/* Any event, as it stands but for its time; what it leads to is carried out. */
+void sim_feed(struct sim *s, struct mortise_input *in);
+
 /* One thing that can happen, by choice: false when there is nothing. */
 bool sim_sync_one(struct sim *s);
 bool sim_end_call(struct sim *s, size_t i);

@@ -1,0 +1,836 @@
+/* test_run_review.c -- the step function where several things meet: commands
+ * in one list, updates beside pauses and failures, effects that were stopped,
+ * results that were judged unfit, records that were tampered with. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/sim.h"
+#include "lib/test.h"
+#include "run/journal.h"
+
+#define HEAD                                                                   \
+    "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g, version: "       \
+    "1.0.0}\n"
+
+static struct sim s;
+static struct mortise_err err;
+
+static void begin(const char *yaml, const char *input)
+{
+    int rv;
+
+    sim_init(&s, sim_graph(yaml));
+    rv = sim_admit(&s, input, &err);
+    ck_assert_msg(rv == MORTISE_OK, "%s", err.msg);
+}
+
+static void run_plain(const char *yaml, const char *input)
+{
+    begin(yaml, input);
+    sim_run_plain(&s);
+}
+
+static void sync_all(void)
+{
+    while (sim_sync_one(&s))
+        ;
+}
+
+static void assert_status(int status)
+{
+    ck_assert_str_eq(mortise_run_status_name(mortise_run_status(s.run)),
+                     mortise_run_status_name(status));
+}
+
+static void assert_state(const char *want)
+{
+    char *have = sim_state(&s);
+
+    ck_assert_str_eq(have, want);
+    free(have);
+}
+
+/* A member of the record of a node's newest execution; a new reference. */
+static json_t *record_member(const char *node, const char *member)
+{
+    json_t *show = sim_show(&s), *one, *found = NULL;
+    size_t i;
+
+    json_array_foreach(json_object_get(show, "nodes"), i, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "node")), node) == 0)
+            found = one;
+    }
+    ck_assert_ptr_nonnull(found);
+    found = json_incref(json_object_get(found, member));
+    json_decref(show);
+    return found;
+}
+
+static void assert_node(const char *node, const char *status)
+{
+    json_t *have = record_member(node, "status");
+
+    ck_assert_str_eq(json_string_value(have), status);
+    json_decref(have);
+}
+
+static void assert_node_error(const char *node, const char *code,
+                              const char *words)
+{
+    json_t *error = record_member(node, "error");
+    const char *msg = json_string_value(json_object_get(error, "message"));
+
+    ck_assert_str_eq(json_string_value(json_object_get(error, "code")), code);
+    ck_assert_msg(strstr(msg, words) != NULL, "%s", msg);
+    json_decref(error);
+}
+
+static int command(const struct mortise_command *list, size_t n)
+{
+    int rv = sim_command(&s, list, n, 0, "ann", &err);
+
+    if (rv == MORTISE_OK)
+        sim_run_plain(&s);
+    return rv;
+}
+
+static int one(struct mortise_command c)
+{
+    return command(&c, 1);
+}
+
+#define RESUME                                                                 \
+    {                                                                          \
+        .kind = MORTISE_CMD_RESUME                                             \
+    }
+#define UPDATE(text)                                                           \
+    {                                                                          \
+        .kind = MORTISE_CMD_UPDATE, .json = (text)                             \
+    }
+#define MERGE(text)                                                            \
+    {                                                                          \
+        .kind = MORTISE_CMD_UPDATE, .json = (text), .flags = MORTISE_CMD_MERGE \
+    }
+#define GOTO(id)                                                               \
+    {                                                                          \
+        .kind = MORTISE_CMD_GOTO, .node = (id)                                 \
+    }
+#define ANSWER(which)                                                          \
+    {                                                                          \
+        .kind = MORTISE_CMD_ANSWER, .id = (which),                             \
+        .json = "{\"approved\": true}"                                         \
+    }
+#define ONE(...) one((struct mortise_command)__VA_ARGS__)
+
+static void end(void)
+{
+    sim_finish(&s);
+}
+
+/* ---- lists of commands --------------------------------------------------- */
+
+/* A step in doubt has three names; it is still resolved once a list. */
+START_TEST(one_doubt_is_resolved_once)
+{
+    uint32_t seed = 1;
+    struct mortise_command c[2] = {
+        {.kind = MORTISE_CMD_RESOLVE, .id = "w", .decision = "retry"},
+        {.kind = MORTISE_CMD_RESOLVE, .id = "1.0/w#1", .decision = "fail"}};
+
+    begin(HEAD "start: w\n"
+               "nodes: {w: {type: tool, tool: t/write}}\n",
+          "{}");
+    sync_all();
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(command(c, 2), MORTISE_EMISMATCH);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    end();
+}
+END_TEST
+
+/* What a decision writes may be what a merge cannot be merged with: such a
+ * list is refused whole, or it holds. */
+START_TEST(a_merge_beside_an_answer_holds_or_is_refused)
+{
+    static const char yaml[] =
+        HEAD "state: {reducers: {scratch.n: sum}}\n"
+             "start: h\n"
+             "nodes: {h: {type: human, prompt: n?,\n"
+             "            outputs: {scratch.n: \"1\"}}}\n";
+    struct mortise_command c[2] = {ANSWER(NULL),
+                                   MERGE("{\"scratch\": {\"n\": \"x\"}}")};
+    size_t commits;
+
+    run_plain(yaml, "{}");
+    commits = s.n_commits;
+    c[0].id = sim_request(&s, "h");
+    ck_assert_int_eq(command(c, 2), MORTISE_EINVAL);
+    ck_assert_uint_eq(s.n_commits, commits);
+    c[1].json = "{\"scratch\": {\"m\": \"x\"}}"; /* no reducer: no quarrel */
+    ck_assert_int_eq(command(c, 2), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* A decision that is none is said to be none, also when the run is over. */
+START_TEST(no_decision_is_none_on_a_finished_run)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes: {a: {type: tool, tool: t/echo}}\n",
+              "{}");
+    ck_assert_int_eq(ONE({.kind = MORTISE_CMD_APPROVE_TOOL,
+                          .id = "x",
+                          .decision = "await_external"}),
+                     MORTISE_EDECISION);
+    end();
+}
+END_TEST
+
+/* cancel ends a run that is not going, too, whatever else was asked. */
+START_TEST(cancel_ends_a_run_that_stands)
+{
+    uint32_t seed = 1;
+    struct mortise_command c = {.kind = MORTISE_CMD_CANCEL};
+
+    run_plain(HEAD "start: h\n"
+                   "nodes: {h: {type: human, prompt: n?}}\n",
+              "{}");
+    sim_crash(&s, &seed);
+    ck_assert_int_eq(sim_command(&s, &c, 1, MORTISE_NO_CONTINUE, "ann", &err),
+                     MORTISE_OK);
+    sync_all();
+    assert_status(MORTISE_RUN_CANCELLED);
+    end();
+}
+END_TEST
+
+/* ---- update -------------------------------------------------------------- */
+
+/* What failed waits for `resume`; then everything behind it runs. */
+START_TEST(update_does_not_forget_what_follows_a_failure)
+{
+    struct mortise_command resume = RESUME;
+
+    run_plain(HEAD "start: [a, h]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, args: {x: "
+                   "\"${scratch.x}\"}, next: b}\n"
+                   "  b: {type: tool, tool: t/echo, args: {b: 1}}\n"
+                   "  h: {type: human, prompt: hm?}\n",
+              "{}");
+    assert_status(MORTISE_RUN_WAITING);
+    assert_node("a", "failed");
+    ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {\"x\": 1}}")), MORTISE_OK);
+    assert_node("a", "failed");
+    ck_assert_int_eq(command(&resume, 1), MORTISE_OK);
+    assert_node("b", "done");
+    ck_assert_int_eq(ONE(ANSWER(sim_request(&s, "h"))), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* What starts after an update sees it: behind a node that is held ... */
+START_TEST(what_a_pause_holds_back_sees_the_update)
+{
+    run_plain(HEAD "interrupt_after: [a]\n"
+                   "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, outputs: {scratch.x: "
+                   "\"1\"}, next: b}\n"
+                   "  b: {type: tool, tool: t/echo, args: {x: "
+                   "\"${scratch.x}\"}, outputs: {scratch.x: output.x + 1}}\n",
+              "{}");
+    ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {\"x\": 10}}")), MORTISE_OK);
+    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_state("{\"artifacts\":{\"a\":{},\"b\":{\"x\":10}},\"input\":{},"
+                 "\"scratch\":{\"x\":11}}");
+    end();
+}
+END_TEST
+
+/* ... and behind a join whose taken edges were there before it. */
+START_TEST(what_a_join_holds_back_sees_the_update)
+{
+    for (int crash = 0; crash < 2; crash++) {
+        uint32_t seed = 1;
+
+        run_plain(HEAD "start: [a, h]\n"
+                       "nodes:\n"
+                       "  a: {type: tool, tool: t/echo, next: j, outputs: "
+                       "{scratch.x: \"1\"}}\n"
+                       "  h: {type: human, prompt: hm?, routes: [{when: "
+                       "\"false\", to: j}], default: END}\n"
+                       "  j: {type: tool, tool: t/echo, args: {x: "
+                       "\"${scratch.x}\"}, outputs: {scratch.x: output.x + "
+                       "1}}\n",
+                  "{}");
+        ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {\"x\": 10}}")), MORTISE_OK);
+        if (crash)
+            sim_crash(&s, &seed);
+        ck_assert_int_eq(ONE(ANSWER(sim_request(&s, "h"))), MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        end();
+    }
+}
+END_TEST
+
+/* A person may settle what two branches left in conflict. */
+START_TEST(an_update_settles_a_conflict)
+{
+    static const struct mortise_command both[2] = {
+        UPDATE("{\"scratch\": {\"x\": 3}}"), RESUME};
+
+    run_plain(HEAD "start: [a, b]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, outputs: {scratch.x: "
+                   "\"1\"}, next: j}\n"
+                   "  b: {type: tool, tool: t/echo, outputs: {scratch.x: "
+                   "\"2\"}, next: j}\n"
+                   "  j: {type: tool, tool: t/echo, args: {x: "
+                   "\"${scratch.x}\"}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(command(both, 2), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_state("{\"artifacts\":{\"a\":{},\"b\":{},\"j\":{\"x\":3}},"
+                 "\"input\":{},\"scratch\":{\"x\":3}}");
+    end();
+}
+END_TEST
+
+/* `required` is a matter of the end: neither an update nor a guardrail that
+ * writes a whole root on the way is held to it. */
+START_TEST(required_is_checked_at_the_end)
+{
+    run_plain(HEAD "state:\n"
+                   "  artifacts: {type: object, required: [b],\n"
+                   "    properties: {b: {type: object}, n: {type: integer}},\n"
+                   "    additionalProperties: false}\n"
+                   "interrupt_before: [b]\n"
+                   "start: b\n"
+                   "nodes:\n"
+                   "  b: {type: tool, tool: t/echo}\n",
+              "{}");
+    ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {\"x\": 3}}")), MORTISE_OK);
+    ck_assert_int_eq(ONE(UPDATE("{\"artifacts\": {\"n\": 3}}")), MORTISE_OK);
+    ck_assert_int_eq(ONE(UPDATE("{\"artifacts\": {\"n\": \"x\"}}")),
+                     MORTISE_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.msg, "artifacts.n"));
+    ck_assert_int_eq(ONE(UPDATE("{\"artifacts\": {\"m\": 3}}")),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* A scheduled pause stays the same question through an update, and `resume` in
+ * the same list passes it. */
+START_TEST(update_and_resume_pass_a_pause)
+{
+    static const struct mortise_command both[2] = {
+        UPDATE("{\"scratch\": {\"x\": 3}}"), RESUME};
+    static const char yaml[] = HEAD "interrupt_before: [a]\n"
+                                    "start: a\n"
+                                    "nodes:\n"
+                                    "  a: {type: tool, tool: t/echo, args: {x: "
+                                    "\"${scratch.x}\"}}\n";
+    uint32_t seed = 1;
+    char id[40];
+
+    run_plain(yaml, "{}");
+    strcpy(id, sim_request(&s, "a"));
+    ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {\"x\": 2}}")), MORTISE_OK);
+    ck_assert_str_eq(sim_request(&s, "a"), id);
+    sim_crash(&s, &seed);
+    ck_assert_str_eq(sim_request(&s, "a"), id);
+    ck_assert_int_eq(command(both, 2), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_state("{\"artifacts\":{\"a\":{\"x\":3}},\"input\":{},"
+                 "\"scratch\":{\"x\":3}}");
+    end();
+}
+END_TEST
+
+/* A member's name is a name, whatever stands in it. */
+START_TEST(merged_names_are_names)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes: {a: {type: tool, tool: t/echo}}\n",
+              "{}");
+    ck_assert_int_eq(
+        ONE(MERGE("{\"scratch\": {\"x\\\"].y[\\\"z\": 1, \"\\\\\": 2}}")),
+        MORTISE_OK);
+    assert_state("{\"artifacts\":{\"a\":{}},\"input\":{},"
+                 "\"scratch\":{\"\\\\\":2,\"x\\\"].y[\\\"z\":1}}");
+    end();
+}
+END_TEST
+
+/* A merge goes through the reducers, also those further down. */
+START_TEST(merge_finds_deep_reducers)
+{
+    run_plain(HEAD "state: {reducers: {scratch.a.n: sum, scratch.a.l.m: "
+                   "concat}}\n"
+                   "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, args: {m: [1]}, output_as: "
+                   "null,\n"
+                   "      outputs: {scratch.a.n: \"1\", scratch.a.k: \"2\",\n"
+                   "                scratch.a.l.m: output.m}}\n",
+              "{}");
+    ck_assert_int_eq(ONE(MERGE("{\"scratch\": {\"a\": {\"n\": 5, \"l\": "
+                               "{\"m\": [2]}}, \"b\": {\"n\": 7}}}")),
+                     MORTISE_OK);
+    assert_state("{\"artifacts\":{},\"input\":{},\"scratch\":{\"a\":{\"k\":2,"
+                 "\"l\":{\"m\":[1,2]},\"n\":6},\"b\":{\"n\":7}}}");
+    end();
+}
+END_TEST
+
+/* ---- effects ------------------------------------------------------------- */
+
+static void forget_calls(void)
+{
+    while (s.n_calls > 0)
+        json_decref(s.calls[--s.n_calls].call.body);
+}
+
+static const char writer[] =
+    HEAD "start: w\n"
+         "nodes:\n"
+         "  w: {type: tool, tool: t/write, args: {v: 1}, next: x}\n"
+         "  x: {type: tool, tool: t/echo}\n";
+
+/* A write that let go when it was asked to did answer: the command that waited
+ * for it is applied, and nothing is in doubt, now or after a crash. */
+START_TEST(a_stopped_write_has_answered)
+{
+    static const struct mortise_command commands[2] = {
+        UPDATE("{\"scratch\": {\"x\": 3}}"), GOTO("x")};
+
+    for (int i = 0; i < 4; i++) {
+        uint32_t seed = 1;
+        json_t *effect;
+
+        begin(writer, "{}");
+        sync_all();
+        ck_assert_uint_eq(s.n_calls, 1);
+        ck_assert_int_eq(sim_command(&s, &commands[i % 2], 1, 0, "ann", &err),
+                         MORTISE_OK);
+        ck_assert(s.calls[0].cancelled);
+        sim_end_call(&s, 0);
+        sync_all();
+        ck_assert_msg(s.applied == MORTISE_OK, "%s", s.applied_err.msg);
+        if (i >= 2) {
+            forget_calls(); /* nothing came of them */
+            sim_crash(&s, &seed);
+            effect = record_member("w", "effect");
+            ck_assert(i == 2 || effect == NULL);
+            json_decref(effect);
+            sim_recover(&s);
+        }
+        sim_run_plain(&s);
+        assert_status(i == 2 ? MORTISE_RUN_IN_DOUBT : MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(sim_effect_count(&s, "w"), i == 0 ? 1 : 0);
+        end();
+    }
+}
+END_TEST
+
+/* An intent whose commit is not on disk when somebody moves the run never
+ * becomes an effect. */
+START_TEST(an_intent_is_not_carried_out_for_nothing)
+{
+    static const struct mortise_command jump = GOTO("x");
+
+    begin(writer, "{}");
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_int_eq(sim_command(&s, &jump, 1, 0, "ann", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    ck_assert_msg(s.applied == MORTISE_OK, "%s", s.applied_err.msg);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 0);
+    ck_assert(!sim_saw(&s, "node_start", "w"));
+    end();
+}
+END_TEST
+
+/* R11: a write that was acknowledged is not done again because its result was
+ * of no use; the result is still there when the node is tried again. */
+START_TEST(an_acknowledged_write_is_not_repeated)
+{
+    for (int crash = 0; crash < 2; crash++) {
+        static const struct mortise_command both[2] = {
+            UPDATE("{\"scratch\": {\"k\": \"v\"}}"), RESUME};
+        uint32_t seed = 1;
+
+        run_plain(HEAD "start: w\n"
+                       "nodes:\n"
+                       "  w: {type: tool, tool: t/write, args: {v: 1},\n"
+                       "      outputs: {scratch.x: \"output[scratch.k]\"}}\n",
+                  "{}");
+        assert_status(MORTISE_RUN_FAILED);
+        assert_node_error("w", "expression", "k");
+        ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+        ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+        assert_status(MORTISE_RUN_FAILED);
+        ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+        if (crash)
+            sim_crash(&s, &seed);
+        ck_assert_int_eq(command(both, 2), MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+        assert_state("{\"artifacts\":{\"w\":{\"v\":1}},\"input\":{},"
+                     "\"scratch\":{\"k\":\"v\",\"x\":1}}");
+        end();
+    }
+}
+END_TEST
+
+/* ... but with other arguments it is another effect. */
+START_TEST(other_arguments_are_another_effect)
+{
+    static const struct mortise_command both[2] = {
+        UPDATE("{\"scratch\": {\"k\": \"v\"}}"), RESUME};
+
+    run_plain(HEAD "start: w\n"
+                   "nodes:\n"
+                   "  w: {type: tool, tool: t/write, args: {v: "
+                   "\"${has(scratch.k)}\"},\n"
+                   "      outputs: {scratch.x: \"output[scratch.k]\"}}\n",
+              "{}");
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    ck_assert_int_eq(command(both, 2), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 2);
+    end();
+}
+END_TEST
+
+static void let_hang(void)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE};
+
+    sim_fire_timer(&s, 0);
+    in.now_ms = s.now_ms;
+    in.u.call = s.calls[0].call.id;
+    forget_calls();
+    sim_feed(&s, &in);
+}
+
+/* A write that never let go, and whose failure the graph led elsewhere, does
+ * not hold the run's frontier for ever. */
+START_TEST(a_handled_failure_is_behind_us)
+{
+    begin(HEAD "start: w\n"
+               "nodes:\n"
+               "  w: {type: tool, tool: t/write, timeout: 1s, on_error: {goto: "
+               "h}}\n"
+               "  h: {type: tool, tool: t/echo}\n",
+          "{}");
+    sync_all();
+    let_hang();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("w", "failed");
+    ck_assert_int_eq(ONE(GOTO("h")), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("w", "failed"); /* history stays */
+    end();
+}
+END_TEST
+
+/* One that failed for good is asked about before it is done again. */
+START_TEST(an_unresponsive_write_is_in_doubt)
+{
+    begin(HEAD "start: w\n"
+               "nodes: {w: {type: tool, tool: t/write, timeout: 1s}}\n",
+          "{}");
+    sync_all();
+    let_hang();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(ONE(GOTO("w")), MORTISE_EINDOUBT);
+    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    end();
+}
+END_TEST
+
+/* ---- results ------------------------------------------------------------- */
+
+/* A field that the schema calls a number is a double, in results too. */
+START_TEST(results_are_typed_by_their_schema)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, args: {n: 3}, next: h,\n"
+                   "      output_schema: {type: object, properties: {n: {type: "
+                   "number}}},\n"
+                   "      outputs: {scratch.n: output.n * 2.0}}\n"
+                   "  h: {type: human, prompt: x, schema: {type: number},\n"
+                   "      outputs: {scratch.m: output.answer * 2.0}}\n",
+              "{}");
+    assert_node("a", "done");
+    ck_assert_int_eq(ONE({.kind = MORTISE_CMD_ANSWER,
+                          .id = sim_request(&s, "h"),
+                          .json = "{\"approved\": true, \"answer\": 4}"}),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* What is in scope by the loader's word is there. */
+START_TEST(attempts_are_in_scope)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, args: {class: transient, "
+                   "times: 1, first: \"${node.attempt}\"},\n"
+                   "      retry_policy: {max_attempts: 3, delay: 1ms},\n"
+                   "      outputs: {scratch.at: node.attempt}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_state("{\"artifacts\":{\"a\":{\"class\":\"transient\",\"first\":1,"
+                 "\"times\":1}},\"input\":{},\"scratch\":{\"at\":2}}");
+    end();
+}
+END_TEST
+
+/* A node that was done has no error, whatever its attempts were like. */
+START_TEST(done_is_without_error)
+{
+    json_t *error;
+
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, args: {class: transient, "
+                   "times: 1},\n"
+                   "      retry_policy: {max_attempts: 3, delay: 1ms}}\n",
+              "{}");
+    assert_node("a", "done");
+    error = record_member("a", "error");
+    ck_assert_ptr_null(error);
+    end();
+}
+END_TEST
+
+/* When the value for an error fails, too, both are said. */
+START_TEST(a_failing_error_value_says_both)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, args: {code: boom},\n"
+                   "      on_error: {value: scratch.none}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("a", "expression", "none");
+    assert_node_error("a", "expression", "boom: told to fail");
+    end();
+}
+END_TEST
+
+/* Values that grow deeper from node to node end in an error of a node, not in
+ * a run that nobody can write. */
+START_TEST(depth_is_bounded)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &mortise_heap);
+    mortise_buf_puts(&b, HEAD "start: n0\nnodes:\n");
+    for (int i = 0; i < 300; i++)
+        mortise_buf_printf(&b,
+                           "  n%d: {type: tool, tool: t/echo, output_as: null, "
+                           "%s%d, outputs: {scratch.v: \"%s\"}}\n",
+                           i,
+                           i < 299 ? "next: n"
+                                   : "args: {x: \"${scratch}\"}, "
+                                     "x-n: ",
+                           i + 1, i == 0 ? "1" : "[scratch.v]");
+    begin(mortise_buf_cstr(&b), "{}");
+    mortise_buf_finish(&b);
+    for (int i = 0; i < 310 && mortise_run_status(s.run) < 7; i++) {
+        sim_sync_one(&s);
+        sim_end_call(&s, 0);
+    }
+    assert_status(MORTISE_RUN_FAILED);
+    sync_all();
+    end();
+}
+END_TEST
+
+/* ---- after a goto -------------------------------------------------------- */
+
+/* What a goto left behind is not waited for, and is not shown so. */
+START_TEST(what_a_goto_passed_by_is_skipped)
+{
+    run_plain(HEAD "interrupt_before: [a]\n"
+                   "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, next: b}\n"
+                   "  b: {type: tool, tool: t/echo, next: c}\n"
+                   "  c: {type: tool, tool: t/echo}\n",
+              "{}");
+    ck_assert_int_eq(ONE(GOTO("c")), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    end();
+}
+END_TEST
+
+/* ---- events -------------------------------------------------------------- */
+
+/* What there is not is left out. */
+START_TEST(events_have_no_empty_members)
+{
+    json_t *event, *member;
+    const char *key;
+    size_t i;
+
+    run_plain(HEAD "interrupt_before: [a]\n"
+                   "start: a\n"
+                   "nodes: {a: {type: tool, tool: t/echo}}\n",
+              "{}");
+    ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {}}")), MORTISE_OK);
+    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+    ck_assert_int_eq(ONE(GOTO("a")), MORTISE_OK);
+    ck_assert_int_eq(ONE({.kind = MORTISE_CMD_CANCEL}), MORTISE_OK);
+    assert_status(MORTISE_RUN_CANCELLED);
+    json_array_foreach(s.published, i, event)
+    {
+        json_object_foreach(event, key, member)
+        {
+            ck_assert_msg(!json_is_null(member), "%s", key);
+        }
+    }
+    ck_assert(sim_saw(&s, "command", NULL));
+    end();
+}
+END_TEST
+
+/* ---- records that were tampered with ------------------------------------- */
+
+static int ignore(void *ud, json_t *event)
+{
+    (void)ud;
+    (void)event;
+    return 0;
+}
+
+/* Whatever a byte of a record becomes, replaying, showing and going on either
+ * works or is refused. */
+START_TEST(no_byte_of_a_record_is_trusted)
+{
+    uint32_t seed = 7;
+    static const struct mortise_command both[2] = {
+        UPDATE("{\"scratch\": {\"x\": 3}}"), RESUME};
+
+    run_plain(HEAD "hitl_mode: approve_tools\n"
+                   "interrupt_before: [b]\n"
+                   "interrupt_after: [b]\n"
+                   "start: [a, h]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/write, args: {v: 1}, next: b}\n"
+                   "  b: {type: router, condition: \"'c'\", targets: [c]}\n"
+                   "  c: {type: guardrail, guardrails: [bad], next: d}\n"
+                   "  d: {type: tool, tool: t/fail}\n"
+                   "  h: {type: human, prompt: hm?}\n",
+              "{\"x\": {\"y\": [1, 2]}}");
+    ck_assert_int_eq(ONE({.kind = MORTISE_CMD_APPROVE_TOOL,
+                          .id = sim_request(&s, "a"),
+                          .decision = "approve"}),
+                     MORTISE_OK);
+    ck_assert_int_eq(command(both, 2), MORTISE_OK);
+    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+    ck_assert_int_eq(ONE(ANSWER(sim_request(&s, "h"))), MORTISE_OK);
+    ck_assert_int_eq(ONE({.kind = MORTISE_CMD_APPROVE_TOOL,
+                          .id = sim_request(&s, "d"),
+                          .decision = "approve"}),
+                     MORTISE_OK);
+    ck_assert_int_eq(ONE(GOTO("b")), MORTISE_OK);
+    for (int i = 0; i < 20000; i++) {
+        size_t at = sim_random(&seed) % s.n_commits, byte;
+        struct mortise_actions actions;
+        struct mortise_input in = {.kind = MORTISE_IN_RECOVER, .now_ms = 1};
+        struct mortise_run *r;
+        char keep;
+        int rv = MORTISE_OK;
+
+        byte = sim_random(&seed) % s.commits[at].size;
+        keep = s.commits[at].entries[byte];
+        s.commits[at].entries[byte] =
+            (char)(sim_random(&seed) % 2 ? keep ^ (1 << sim_random(&seed) % 8)
+                                         : (int)(sim_random(&seed) % 16));
+        mortise_run_replay(&r, &test_mem, s.graph, "default", "run-1", ignore,
+                           NULL, &err);
+        for (size_t k = 0; rv == MORTISE_OK && k < s.n_commits; k++) {
+            rv = mortise_run_apply(r, s.commits[k].seq, s.commits[k].time_ms,
+                                   s.commits[k].id, s.commits[k].entries,
+                                   s.commits[k].size, &err);
+            ck_assert_msg(rv == MORTISE_OK || rv == MORTISE_ECORRUPT, "%d: %s",
+                          rv, err.msg);
+        }
+        mortise_actions_init(&actions, &test_mem);
+        if (rv == MORTISE_OK) {
+            json_decref(mortise_run_show(r));
+            mortise_run_step(r, &in, &actions, &err);
+        }
+        mortise_actions_finish(&actions);
+        mortise_run_free(r);
+        s.commits[at].entries[byte] = keep;
+    }
+    end();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("run: review");
+    TCase *tc = tcase_create("review");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, one_doubt_is_resolved_once);
+    tcase_add_test(tc, a_merge_beside_an_answer_holds_or_is_refused);
+    tcase_add_test(tc, no_decision_is_none_on_a_finished_run);
+    tcase_add_test(tc, cancel_ends_a_run_that_stands);
+    tcase_add_test(tc, update_does_not_forget_what_follows_a_failure);
+    tcase_add_test(tc, what_a_pause_holds_back_sees_the_update);
+    tcase_add_test(tc, what_a_join_holds_back_sees_the_update);
+    tcase_add_test(tc, an_update_settles_a_conflict);
+    tcase_add_test(tc, required_is_checked_at_the_end);
+    tcase_add_test(tc, update_and_resume_pass_a_pause);
+    tcase_add_test(tc, merged_names_are_names);
+    tcase_add_test(tc, merge_finds_deep_reducers);
+    tcase_add_test(tc, a_stopped_write_has_answered);
+    tcase_add_test(tc, an_intent_is_not_carried_out_for_nothing);
+    tcase_add_test(tc, an_acknowledged_write_is_not_repeated);
+    tcase_add_test(tc, other_arguments_are_another_effect);
+    tcase_add_test(tc, a_handled_failure_is_behind_us);
+    tcase_add_test(tc, an_unresponsive_write_is_in_doubt);
+    tcase_add_test(tc, results_are_typed_by_their_schema);
+    tcase_add_test(tc, attempts_are_in_scope);
+    tcase_add_test(tc, done_is_without_error);
+    tcase_add_test(tc, a_failing_error_value_says_both);
+    tcase_add_test(tc, depth_is_bounded);
+    tcase_add_test(tc, what_a_goto_passed_by_is_skipped);
+    tcase_add_test(tc, events_have_no_empty_members);
+    tcase_add_test(tc, no_byte_of_a_record_is_trusted);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
