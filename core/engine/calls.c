@@ -542,8 +542,8 @@ static void give_up(struct mortise_ongoing *c)
     char why[128];
 
     snprintf(why, sizeof why,
-             "it did not let go of a call within %d s of being cancelled",
-             MORTISE_QUIESCE_MS / 1000);
+             "it did not let go of a call within %llu ms of being cancelled",
+             (unsigned long long)m->quiesce_ms);
     mortise_log(m, MORTISE_LOG_ERROR, "plugin '%s': %s (node %s of run %s)",
                 l->plugin, why, c->path, c->run_id);
     mortise_plugins_quarantine(m->plugins, l->plugin, why);
@@ -589,7 +589,7 @@ static void cancel(struct mortise_ongoing *c)
         unref(c); /* the worker's */
     } else {
         c->give_up_ns =
-            mortise_mono_ns() + MORTISE_QUIESCE_MS * (uint64_t)NS_PER_MS;
+            mortise_mono_ns() + l->m->quiesce_ms * (uint64_t)NS_PER_MS;
         ask_to_stop(c);
         return;
     }

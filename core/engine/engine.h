@@ -74,6 +74,7 @@ struct mortise {
     void *log_ud;
     char *actor; /* the name of our uid */
     enum mortise_engine_state state;
+    uint64_t quiesce_ms; /* MORTISE_QUIESCE_MS, unless a test is in a hurry */
     struct mortise_err trouble; /* FAILING, BROKEN: of what */
     bool trouble_untold;        /* mortise_poll() has yet to say it */
 

@@ -139,7 +139,8 @@ static void wait_for_something(struct mortise *m, int timeout_ms)
 
     if (ms < 0 || (timeout_ms >= 0 && timeout_ms < ms))
         ms = timeout_ms;
-    if (m->ready.first != NULL && m->n_flying < FLYING)
+    if ((m->ready.first != NULL && m->n_flying < FLYING) || m->n_batch > 0 ||
+        m->touched != NULL)
         ms = 0;
     if (ms == 0) {
         uv_run(&m->loop, UV_RUN_NOWAIT);

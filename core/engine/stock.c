@@ -106,15 +106,17 @@ static const struct mortise_operation *
 operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
 {
     struct mortise_stock *s = ud;
-    const struct mortise_operation *found = known(s, plugin, op);
+    const struct mortise_operation *found;
     const struct mortise_manifest *m;
     const struct mortise_manifest_op *from;
 
-    if (found != NULL)
-        return found;
+    /* Each time: the plugin may have been quarantined meanwhile. */
     m = mortise_plugins_find(s->plugins, plugin, why);
     if (m == NULL)
         return NULL;
+    found = known(s, plugin, op);
+    if (found != NULL)
+        return found;
     from = mortise_manifest_op(m, op);
     if (from == NULL) {
         no_operation(m, op, why);

@@ -1,0 +1,1421 @@
+/* test_api.c -- the embedding API, with real plugins and a real store.
+ *
+ * Run from the top of the tree; the plugins are those of tests/plugins. */
+#include <check.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "engine/link.h"
+#include "json/value.h"
+#include "lib/shelf.h"
+#include "mortise.h"
+
+static struct shelf shelf;
+static struct mortise_err err;
+static struct mortise *m;
+static char deployment[PATH_MAX], store[PATH_MAX], run_id[MORTISE_RUN_MAX];
+static char log_text[1 << 16];
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- around each test ------------------------------------------------------
+ */
+
+static void note(void *ud, int level, const char *msg)
+{
+    size_t n;
+
+    (void)ud;
+    (void)level;
+    pthread_mutex_lock(&log_lock);
+    n = strlen(log_text);
+    snprintf(log_text + n, sizeof log_text - n, "%s\n", msg);
+    pthread_mutex_unlock(&log_lock);
+}
+
+static const char *const plugins[] = {
+    "ok_inline",      "ok_async",        "ok_blocking",    "counts",
+    "ok_guardrail",   "never_finishes",  "finishes_twice", "emits_garbage",
+    "emits_events",   "create_fails",    "asks_state",     "asks_async",
+    "ignores_cancel", "counts_reconcile"};
+
+static void write_deployment(void)
+{
+    char text[4 * PATH_MAX];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\n"
+             "kind: Deployment\n"
+             "metadata: {name: test}\n"
+             "plugins:\n"
+             "  path: [\"%s\"]\n"
+             "  config:\n"
+             "    counts: {file: \"%s/counted\"}\n"
+             "    counts_reconcile: {file: \"%s/counted\"}\n"
+             "trust: {dir: \"%s\"}\n",
+             shelf.plugins, shelf.root, shelf.root, shelf.trust);
+    snprintf(deployment, sizeof deployment, "%s/mortise.yaml", shelf.root);
+    test_write(deployment, text, strlen(text));
+    snprintf(store, sizeof store, "%s/store", shelf.root);
+}
+
+static struct mortise_options options(void)
+{
+    return (struct mortise_options){.size = sizeof(struct mortise_options),
+                                    .deployment = deployment,
+                                    .store = store,
+                                    .mem = &test_mem,
+                                    .log = note};
+}
+
+static void open_engine(void)
+{
+    struct mortise_options o = options();
+
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    m->quiesce_ms = 300;
+}
+
+static void close_engine(void)
+{
+    mortise_close(m);
+    m = NULL;
+}
+
+/* libuv keeps two descriptors for the process's signals from its first loop
+ * on. */
+static void first_loop(void)
+{
+    uv_loop_t loop;
+
+    ck_assert_int_eq(uv_loop_init(&loop), 0);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
+}
+
+static void setup(void)
+{
+    first_loop();
+    shelf_begin();
+    shelf_init(&shelf);
+    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
+        shelf_put(&shelf, plugins[i]);
+    write_deployment();
+    log_text[0] = '\0';
+    open_engine();
+}
+
+static void teardown(void)
+{
+    close_engine();
+    shelf_finish(&shelf);
+    shelf_nothing_left();
+}
+
+/* ---- helpers ----------------------------------------------------------------
+ */
+
+/* Where load() put the graph last. */
+static const char *graph_path(void)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/test.graph.yaml", shelf.root);
+    return path;
+}
+
+static struct mortise_graph *load(const char *nodes)
+{
+    static const char head[] = "apiVersion: mortise/v1\n"
+                               "kind: Graph\n"
+                               "metadata: {name: test, version: 1.0.0}\n";
+    struct mortise_graph *g;
+    char text[8192], *report = NULL;
+
+    snprintf(text, sizeof text, "%s%s", head, nodes);
+    test_write(graph_path(), text, strlen(text));
+    if (mortise_load(m, graph_path(), &g, &report, &err) != MORTISE_OK)
+        ck_abort_msg("%s\n%s", err.msg, report != NULL ? report : "");
+    mortise_free(m, report);
+    return g;
+}
+
+static int try_start(const char *nodes, const char *id, const char *input)
+{
+    struct mortise_graph *g = load(nodes);
+    struct mortise_start s = {.size = sizeof s, .run = id, .input = input};
+    int rv = mortise_start(m, g, &s, run_id, &err);
+
+    mortise_graph_close(g);
+    return rv;
+}
+
+static void start(const char *nodes)
+{
+    ck_assert_msg(try_start(nodes, NULL, NULL) == MORTISE_OK, "%s", err.msg);
+}
+
+static int wait_for(void)
+{
+    int status = 0;
+
+    ck_assert_msg(mortise_wait(m, NULL, run_id, &status, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    return status;
+}
+
+static json_t *parse(char *text)
+{
+    json_t *v;
+
+    ck_assert_msg(mortise_json_read(&v, text, strlen(text), &err) == MORTISE_OK,
+                  "%s", err.msg);
+    mortise_free(m, text);
+    return v;
+}
+
+static json_t *show(void)
+{
+    char *text;
+
+    ck_assert_msg(mortise_show(m, NULL, run_id, &text, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    return parse(text);
+}
+
+/* show's member at a path like "state.artifacts.a", as JSON text. */
+static const char *shown(const char *path)
+{
+    static char text[4096];
+    struct mortise_arena a;
+    struct mortise_path p;
+    json_t *v = show(), *at;
+    struct mortise_buf b;
+
+    mortise_arena_init(&a, &mortise_heap);
+    ck_assert_int_eq(mortise_path_parse(&p, &a, path, strlen(path), &err),
+                     MORTISE_OK);
+    at = mortise_path_get(v, &p);
+    mortise_buf_init(&b, &mortise_heap);
+    if (at != NULL)
+        mortise_json_write(&b, at);
+    snprintf(text, sizeof text, "%.*s", (int)b.n, b.p != NULL ? b.p : "");
+    mortise_buf_finish(&b);
+    mortise_arena_finish(&a);
+    json_decref(v);
+    return text;
+}
+
+static int command(const struct mortise_command *c, uint32_t flags)
+{
+    return mortise_command(m, NULL, run_id, c, 1, flags, NULL, &err);
+}
+
+static int resume(void)
+{
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_RESUME};
+
+    return command(&c, 0);
+}
+
+/* The id of the only pending request. */
+static const char *pending(void)
+{
+    static char id[MORTISE_DIGEST_HEX];
+    json_t *v = show(), *list = json_object_get(v, "pending");
+
+    ck_assert_uint_eq(json_array_size(list), 1);
+    snprintf(id, sizeof id, "%s",
+             json_string_value(json_object_get(json_array_get(list, 0), "id")));
+    json_decref(v);
+    return id;
+}
+
+static int answer(const char *id, const char *value)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_ANSWER, .id = id, .json = value};
+
+    return command(&c, 0);
+}
+
+/* How often `counts` did it. */
+static int counted(void)
+{
+    char path[PATH_MAX], *text;
+    int n = 0;
+
+    snprintf(path, sizeof path, "%s/counted", shelf.root);
+    if (access(path, F_OK) != 0)
+        return 0;
+    text = test_read(path, NULL);
+    for (char *p = text; *p != '\0'; p++)
+        n += *p == '\n';
+    free(text);
+    return n;
+}
+
+static const char echo[] = "start: a\n"
+                           "nodes:\n"
+                           "  a: {type: tool, tool: ok_inline/echo,"
+                           " args: {x: 1}, next: END}\n";
+static const char human[] =
+    "start: a\n"
+    "nodes:\n"
+    "  a: {type: human, prompt: Well?, next: b}\n"
+    "  b: {type: tool, tool: counts/count, args: {}, next: END}\n";
+static const char nap[] =
+    "start: a\n"
+    "nodes:\n"
+    "  a: {type: tool, tool: ok_blocking/sleep, args: {ms: 5000}, next: END}\n";
+
+/* ---- running
+ * -------------------------------------------------------------------- */
+
+/* Each way of being called gives the same result. */
+START_TEST(every_threading_runs) /* loop: 0..2 */
+{
+    static const char *const names[] = {"ok_inline", "ok_async", "ok_blocking"};
+    char nodes[512];
+
+    snprintf(nodes, sizeof nodes,
+             "start: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: %s/echo, args: {x: 1}, next: b}\n"
+             "  b: {type: tool, tool: %s/echo,"
+             " args: {y: \"${artifacts.a.x}\"}, next: END}\n",
+             names[_i], names[_i]);
+    start(nodes);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.artifacts.b"), "{\"y\":1}");
+    ck_assert_int_eq(mortise_poll(m, 0, &err), 0);
+}
+END_TEST
+
+/* A run id is given back only once the admission can be read from disk. */
+START_TEST(a_start_is_durable)
+{
+    char *text;
+
+    ck_assert_int_eq(try_start(nap, "mine", NULL), MORTISE_OK);
+    ck_assert_str_eq(run_id, "mine");
+    ck_assert_int_eq(mortise_runs(m, NULL, NULL, 0, &text, &err), MORTISE_OK);
+    ck_assert_ptr_nonnull(strstr(text, "\"mine\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"live\":true"));
+    mortise_free(m, text);
+    close_engine(); /* the nap is cancelled */
+    open_engine();
+    ck_assert_str_eq(shown("run"), "\"mine\"");
+}
+END_TEST
+
+/* An id that exists is refused, in memory and from disk; so are odd ones. */
+START_TEST(ids_are_checked)
+{
+    char long_id[200];
+
+    ck_assert_int_eq(try_start(nap, "x", NULL), MORTISE_OK);
+    ck_assert_int_eq(try_start(nap, "x", NULL), MORTISE_EEXISTS);
+    close_engine();
+    open_engine();
+    ck_assert_int_eq(try_start(nap, "x", NULL), MORTISE_EEXISTS);
+    memset(long_id, 'a', sizeof long_id - 1);
+    long_id[sizeof long_id - 1] = '\0';
+    ck_assert_int_eq(try_start(echo, long_id, NULL), MORTISE_EINVAL);
+    ck_assert_int_eq(try_start(echo, "a/b", NULL), MORTISE_EINVAL);
+    ck_assert_int_eq(try_start(echo, "", NULL), MORTISE_EINVAL);
+    ck_assert_str_eq(run_id, "");
+    ck_assert_int_eq(try_start(echo, "y", "[1"), MORTISE_EINVAL);
+    ck_assert_int_eq(try_start(echo, "y", "[1]"), MORTISE_EINVAL);
+    ck_assert_int_eq(try_start(echo, "y", "{}"), MORTISE_OK);
+}
+END_TEST
+
+/* What nobody works on is not in memory. */
+START_TEST(idle_runs_leave_memory)
+{
+    start(human);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(m->lives.n, 0);
+    ck_assert_int_eq(answer(pending(), "{\"approved\":true}"), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_uint_eq(m->lives.n, 0);
+    ck_assert_int_eq(counted(), 1);
+}
+END_TEST
+
+/* A hundred runs at once, over all kinds of plugins, with more nodes than any
+ * lane takes. */
+START_TEST(many_runs_at_once)
+{
+    static const char nodes[] =
+        "start: [a, b, c]\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: ok_async/sleep, args: {ms: 2}, next: d}\n"
+        "  b: {type: tool, tool: ok_blocking/sleep, args: {ms: 1}, next: d}\n"
+        "  c: {type: tool, tool: ok_inline/echo, args: {}, next: d}\n"
+        "  d: {type: tool, tool: ok_inline/echo, args: {}, next: END}\n";
+    struct mortise_graph *g = load(nodes);
+    struct mortise_start s = {.size = sizeof s};
+    char ids[100][MORTISE_RUN_MAX];
+    int status;
+
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(mortise_start(m, g, &s, ids[i], &err), MORTISE_OK);
+    mortise_graph_close(g);
+    while (mortise_poll(m, -1, &err) > 0)
+        continue;
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(mortise_wait(m, NULL, ids[i], &status, &err),
+                         MORTISE_OK);
+        ck_assert_int_eq(status, MORTISE_RUN_COMPLETED);
+    }
+}
+END_TEST
+
+/* A long chain of inline nodes neither recurses nor scans. */
+START_TEST(a_long_chain)
+{
+    char *nodes = malloc(200000);
+    size_t n = (size_t)sprintf(nodes, "start: n0\nnodes:\n");
+    struct mortise_graph *g;
+    struct mortise_start s = {.size = sizeof s};
+    char path[PATH_MAX], *report = NULL;
+    FILE *f;
+
+    for (int i = 0; i < 1000; i++)
+        n += (size_t)sprintf(nodes + n,
+                             "  n%d: {type: tool, tool: ok_inline/echo,"
+                             " args: {x: 1}, output_as: null, next: n%d}\n",
+                             i, i + 1);
+    sprintf(nodes + n, "  n1000: {type: tool, tool: ok_inline/echo, args: {},"
+                       " next: END}\n");
+    snprintf(path, sizeof path, "%s/long.graph.yaml", shelf.root);
+    f = fopen(path, "w");
+    fprintf(f,
+            "apiVersion: mortise/v1\nkind: Graph\n"
+            "metadata: {name: long, version: 1.0.0}\n%s",
+            nodes);
+    fclose(f);
+    free(nodes);
+    if (mortise_load(m, path, &g, &report, &err) != MORTISE_OK)
+        ck_abort_msg("%s\n%s", err.msg, report != NULL ? report : "");
+    mortise_free(m, report);
+    ck_assert_msg(mortise_start(m, g, &s, run_id, &err) == MORTISE_OK, "%s",
+                  err.msg);
+    mortise_graph_close(g);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("steps"), "1001");
+}
+END_TEST
+
+/* ---- failures
+ * ------------------------------------------------------------------- */
+
+/* A transient failure is retried, a permanent one is not. */
+START_TEST(retries)
+{
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_blocking/fail,"
+          " args: {class: transient, times: 2},"
+          " retry_policy: {max_attempts: 3, backoff: fixed, delay: 20ms},"
+          " next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("nodes[0].attempts"), "3");
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_inline/fail, args: {code: so_what},"
+          " retry_policy: {max_attempts: 3, backoff: fixed, delay: 20ms},"
+          " next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("nodes[0].attempts"), "1");
+    ck_assert_str_eq(shown("error.code"), "\"so_what\"");
+    ck_assert_str_eq(shown("error.message"), "\"failed as asked\"");
+}
+END_TEST
+
+/* A node's time is over: it is cancelled, and fails as a timeout. */
+START_TEST(a_timeout_cancels)
+{
+    uint64_t before = mortise_mono_ns();
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_async/sleep, args: {ms: 60000},"
+          " timeout: 50ms, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"timeout\"");
+    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+}
+END_TEST
+
+/* A plugin that does not let go is given up, not waited for; and no graph may
+ * use it again, in this process or the next. */
+START_TEST(never_finishing)
+{
+    static const char nodes[] =
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: never_finishes/run, args: {},"
+        " timeout: 20ms, next: END}\n";
+    struct mortise_graph *g;
+    char *report;
+
+    start(nodes);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"timeout.unresponsive\"");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(mortise_load(m, graph_path(), &g, &report, &err),
+                         MORTISE_ECHECK);
+        ck_assert_ptr_nonnull(strstr(report, "quarantined"));
+        ck_assert_ptr_nonnull(strstr(report, "did not let go"));
+        mortise_free(m, report);
+        close_engine();
+        open_engine();
+    }
+}
+END_TEST
+
+/* A worker that hangs in a plugin is replaced: others go on meanwhile. */
+START_TEST(a_hanging_worker_is_replaced)
+{
+    char hung[4][MORTISE_RUN_MAX];
+    int status;
+
+    for (int i = 0; i < 4; i++) { /* its concurrency is 2 */
+        start("start: a\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: ignores_cancel/run, args: {ms: 1500},"
+              " timeout: 20ms, next: END}\n");
+        strcpy(hung[i], run_id);
+    }
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(mortise_wait(m, NULL, hung[i], &status, &err),
+                         MORTISE_OK);
+        ck_assert_int_eq(status, MORTISE_RUN_FAILED);
+    }
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_blocking/echo, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    usleep(1600000); /* the hung ones come back, and nobody minds */
+}
+END_TEST
+
+/* Finishing twice, emitting garbage, failing in create: each one sentence. */
+START_TEST(misbehaving_plugins)
+{
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: finishes_twice/run, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.artifacts.a"), "1");
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: emits_garbage/run, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"bad_output\"");
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: create_fails/run, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"plugin\"");
+}
+END_TEST
+
+/* What a plugin may see of the state it gets, and nothing else. */
+START_TEST(plugins_ask_for_state)
+{
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_inline/echo, args: {k: 7},"
+          " outputs: {scratch.v: output.k}, next: [b, c, d, e, f]}\n"
+          "  b: {type: tool, tool: asks_state/get, args: {path: scratch.v},"
+          " next: END}\n"
+          "  c: {type: tool, tool: asks_state/get, args: {path: input},"
+          " next: END}\n"
+          "  d: {type: tool, tool: asks_state/get, args: {path: scratch.no},"
+          " next: END}\n"
+          "  e: {type: tool, tool: asks_state/get, args: {path: 'a..b'},"
+          " next: END}\n"
+          "  f: {type: tool, tool: asks_async/get, args: {path: scratch.v},"
+          " next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.artifacts.b"), "7");
+    ck_assert_str_eq(shown("state.artifacts.c"), "{\"status\":-4}");
+    ck_assert_str_eq(shown("state.artifacts.d"), "{\"status\":-5}");
+    ck_assert_str_eq(shown("state.artifacts.e"), "{\"status\":-2}");
+    ck_assert_str_eq(shown("state.artifacts.f"), "7");
+}
+END_TEST
+
+/* ---- commands: the table of runtime.md 4
+ * ---------------------------------------------- */
+
+START_TEST(unknown_runs_are_not_found)
+{
+    char *text;
+
+    strcpy(run_id, "nobody");
+    ck_assert_int_eq(resume(), MORTISE_ENOTFOUND);
+    ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err),
+                     MORTISE_ENOTFOUND);
+    ck_assert_int_eq(mortise_wait(m, NULL, run_id, NULL, &err),
+                     MORTISE_ENOTFOUND);
+    start(echo); /* another tenant's is as if it were not there */
+    ck_assert_int_eq(mortise_show(m, "other", run_id, &text, &err),
+                     MORTISE_ENOTFOUND);
+    ck_assert_int_eq(mortise_history(m, "other", run_id, &text, &err),
+                     MORTISE_ENOTFOUND);
+}
+END_TEST
+
+/* goto an unknown node: refused, and nothing is recorded. */
+START_TEST(goto_an_unknown_node)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_GOTO, .node = "zzz"};
+    char before[32];
+
+    start(human);
+    wait_for();
+    snprintf(before, sizeof before, "%s", shown("seq"));
+    ck_assert_int_eq(command(&c, 0), MORTISE_EUNKNOWN_NODE);
+    ck_assert_str_eq(shown("seq"), before);
+}
+END_TEST
+
+/* Decisions that fit nothing, twice the same, of a wrong kind. */
+START_TEST(decisions_must_fit)
+{
+    struct mortise_command approve = {.size = sizeof approve,
+                                      .kind = MORTISE_CMD_APPROVE_TOOL,
+                                      .id = "0123",
+                                      .decision = "approve"};
+    char id[MORTISE_DIGEST_HEX];
+
+    start(human);
+    wait_for();
+    snprintf(id, sizeof id, "%s", pending());
+    ck_assert_int_eq(answer("0123", "{\"approved\":true}"), MORTISE_EMISMATCH);
+    ck_assert_int_eq(command(&approve, 0), MORTISE_EMISMATCH);
+    approve.id = id;
+    ck_assert_int_eq(command(&approve, 0), MORTISE_EMISMATCH);
+    approve.decision = "await_external";
+    ck_assert_int_eq(command(&approve, 0), MORTISE_EDECISION);
+    ck_assert_int_eq(answer(id, "{\"approved\":false}"), MORTISE_OK);
+    ck_assert_int_eq(answer(id, "{\"approved\":false}"), MORTISE_EMISMATCH);
+}
+END_TEST
+
+/* An approval binds to the digest of what will run. */
+START_TEST(tool_approvals)
+{
+    static const char nodes[] =
+        "hitl_mode: approve_tools\n"
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: counts/count, args: {n: 1}, next: END}\n";
+    struct mortise_command c = {.size = sizeof c,
+                                .kind = MORTISE_CMD_APPROVE_TOOL,
+                                .decision = "approve",
+                                .digest = "00"};
+    char id[MORTISE_DIGEST_HEX];
+
+    start(nodes);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_int_eq(counted(), 0);
+    snprintf(id, sizeof id, "%s", pending());
+    c.id = id;
+    ck_assert_int_eq(command(&c, 0), MORTISE_EMISMATCH);
+    c.digest = NULL;
+    ck_assert_int_eq(command(&c, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(counted(), 1);
+
+    start(nodes);
+    wait_for();
+    snprintf(id, sizeof id, "%s", pending());
+    c.decision = "reject";
+    c.reason = "no";
+    ck_assert_int_eq(command(&c, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"rejected\"");
+    ck_assert_int_eq(counted(), 1);
+}
+END_TEST
+
+/* A request whose time is over cannot be answered. */
+START_TEST(expired_requests)
+{
+    static const char nodes[] =
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: human, prompt: Well?, wait: 60ms, on_timeout: reject,"
+        " next: END}\n";
+    char id[MORTISE_DIGEST_HEX];
+
+    start(nodes);
+    wait_for();
+    snprintf(id, sizeof id, "%s", pending());
+    usleep(100000);
+    ck_assert_int_eq(answer(id, "{\"approved\":true}"), MORTISE_EMISMATCH);
+    ck_assert_ptr_nonnull(strstr(err.msg, "expired"));
+}
+END_TEST
+
+/* An engine that turns fires deadlines of runs that are not in memory, also
+ * those it only found on disk. */
+START_TEST(deadlines_fire) /* loop: same engine, opened anew */
+{
+    char *text = NULL;
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: human, prompt: Well?, wait: 150ms, on_timeout: reject,"
+          " next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    if (_i == 1) {
+        close_engine();
+        open_engine();
+    }
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_ge(mortise_poll(m, 20, &err), 0);
+        mortise_free(m, text);
+        ck_assert_int_eq(mortise_runs(m, NULL, NULL, 0, &text, &err),
+                         MORTISE_OK);
+        if (strstr(text, "\"completed\"") != NULL)
+            break;
+    }
+    ck_assert_ptr_nonnull(strstr(text, "\"completed\""));
+    mortise_free(m, text);
+    ck_assert_ptr_nonnull(
+        strstr(shown("state.artifacts.a.decided_by"), "timeout-reject"));
+}
+END_TEST
+
+/* resume while questions are pending: what can go on goes on. */
+START_TEST(resume_with_questions_pending)
+{
+    start("start: [a, b]\n"
+          "nodes:\n"
+          "  a: {type: human, prompt: Well?, next: END}\n"
+          "  b: {type: tool, tool: ok_inline/fail, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_str_ne(pending(), "");
+}
+END_TEST
+
+/* A finished run: resume and update run nothing, goto runs from there. */
+START_TEST(commands_on_a_finished_run)
+{
+    struct mortise_command update = {.size = sizeof update,
+                                     .kind = MORTISE_CMD_UPDATE,
+                                     .json = "{\"scratch\":{\"z\":1}}"};
+    struct mortise_command to = {
+        .size = sizeof to, .kind = MORTISE_CMD_GOTO, .node = "a"};
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: counts/count, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(counted(), 1);
+    ck_assert_int_eq(command(&update, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.scratch.z"), "1");
+    ck_assert_int_eq(counted(), 1);
+    ck_assert_int_eq(command(&to, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(counted(), 2);
+}
+END_TEST
+
+/* A failed node is retried by resume, with new state if need be. */
+START_TEST(resume_retries_what_failed)
+{
+    struct mortise_command list[2] = {
+        {.size = sizeof list[0], .kind = MORTISE_CMD_RESUME},
+        {.size = sizeof list[0],
+         .kind = MORTISE_CMD_UPDATE,
+         .json = "{\"scratch\":{\"times\":0}}"}};
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_inline/echo, args: {},"
+          " outputs: {scratch.times: '9'}, next: b}\n"
+          "  b: {type: tool, tool: ok_inline/fail,"
+          " args: {times: \"${scratch.times}\"}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_msg(mortise_command(m, NULL, run_id, list, 2, 0, NULL, &err) ==
+                      MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
+/* Two resumes at once: the second finds it running. */
+START_TEST(two_resumes)
+{
+    start(nap);
+    close_engine();
+    open_engine();
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_ECONFLICT);
+}
+END_TEST
+
+/* cancel stops what is in flight. */
+START_TEST(cancelling)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_CANCEL, .reason = "enough"};
+    uint64_t before = mortise_mono_ns();
+
+    start(nap);
+    mortise_poll(m, 10, &err);
+    ck_assert_int_eq(command(&c, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_CANCELLED);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 3000000000u);
+}
+END_TEST
+
+/* With NO_CONTINUE a command is recorded and nothing runs. */
+START_TEST(no_continue)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_GOTO, .node = "b"};
+
+    start(human);
+    wait_for();
+    ck_assert_int_eq(command(&c, MORTISE_NO_CONTINUE), MORTISE_OK);
+    ck_assert_int_eq(counted(), 0);
+    ck_assert_uint_eq(m->lives.n, 0);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(counted(), 1);
+}
+END_TEST
+
+/* The API's structs and flags are checked. */
+START_TEST(structs_are_checked)
+{
+    struct mortise_command c[2] = {
+        {.size = sizeof c[0], .kind = MORTISE_CMD_RESUME}, {.size = 8}};
+    struct mortise_options o = options();
+    struct mortise *other;
+
+    start(human);
+    wait_for();
+    ck_assert_int_eq(mortise_command(m, NULL, run_id, c, 2, 0, NULL, &err),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_command(m, NULL, run_id, c, 0, 0, NULL, &err),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(
+        mortise_command(m, NULL, run_id, c, 1, 1u << 31, NULL, &err),
+        MORTISE_EINVAL);
+    c[0].kind = 77;
+    ck_assert_int_lt(mortise_command(m, NULL, run_id, c, 1, 0, NULL, NULL), 0);
+    o.size = 3;
+    ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EINVAL);
+    ck_assert_ptr_null(other);
+}
+END_TEST
+
+/* ---- plugins that changed
+ * ------------------------------------------------------------------ */
+
+/* A run goes on with the plugins that it started with, or with permission. */
+START_TEST(changed_plugins_block) /* loop: changed, gone */
+{
+    char path[PATH_MAX], *text, *more;
+    size_t n;
+
+    start(human);
+    wait_for();
+    close_engine();
+    snprintf(path, sizeof path, "%s/counts.plugin.yaml", shelf.plugins);
+    if (_i == 0) { /* the same plugin in another manifest */
+        struct shelf other = shelf;
+        const char *object = shelf_object("counts");
+        char source[PATH_MAX];
+        struct mortise_signing s = {.manifest = source,
+                                    .objects = &object,
+                                    .n_objects = 1,
+                                    .out = other.plugins,
+                                    .key = &other.key,
+                                    .unchecked = true};
+        struct mortise_diags diags;
+
+        text = test_read(shelf_source("counts"), &n);
+        more = malloc(n + 64);
+        n = (size_t)sprintf(more, "%sx-note: other\n", text);
+        snprintf(source, sizeof source, "%s/counts.plugin.yaml", shelf.root);
+        test_write(source, more, n);
+        mortise_diags_init(&diags, &mortise_heap);
+        ck_assert_msg(mortise_plugin_sign(&s, NULL, &mortise_heap, &diags,
+                                          &err) == MORTISE_OK,
+                      "%s", err.msg);
+        mortise_diags_finish(&diags);
+        free(text);
+        free(more);
+    } else {
+        unlink(path);
+    }
+    open_engine();
+    ck_assert_int_eq(answer(pending(), "{\"approved\":true}"),
+                     MORTISE_EBLOCKED);
+    ck_assert_ptr_nonnull(strstr(err.msg, "counts"));
+    ck_assert_int_eq(resume(), MORTISE_EBLOCKED);
+    if (_i == 0) {
+        struct mortise_command c = {.size = sizeof c,
+                                    .kind = MORTISE_CMD_ANSWER,
+                                    .id = pending(),
+                                    .json = "{\"approved\":true}"};
+
+        ck_assert_ptr_nonnull(strstr(err.msg, "digest"));
+        ck_assert_int_eq(command(&c, MORTISE_ACCEPT_PLUGINS), MORTISE_OK);
+        ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(counted(), 1);
+    }
+}
+END_TEST
+
+/* ---- events
+ * ---------------------------------------------------------------------------------
+ */
+
+struct heard {
+    char types[4096], ephemeral[4096];
+    uint64_t last;
+    int n, stop_after, gaps;
+};
+
+static int hear(void *ud, const char *json, size_t len)
+{
+    struct heard *h = ud;
+    json_t *v, *seq;
+    size_t at;
+    char *to;
+
+    ck_assert_uint_eq(strlen(json), len);
+    ck_assert_int_eq(mortise_json_read(&v, json, len, &err), MORTISE_OK);
+    seq = json_object_get(v, "seq");
+    if (seq != NULL) {
+        h->gaps += (uint64_t)json_integer_value(seq) != h->last + 1;
+        h->last = (uint64_t)json_integer_value(seq);
+    }
+    to = seq != NULL ? h->types : h->ephemeral;
+    at = strlen(to);
+    snprintf(to + at, sizeof h->types - at, "%s ",
+             json_string_value(json_object_get(v, "type")));
+    json_decref(v);
+    return h->stop_after != 0 && ++h->n >= h->stop_after;
+}
+
+/* What a follower hears live is what is stored: all of it, once, in order. */
+START_TEST(followers_hear_what_is_stored)
+{
+    struct heard live = {.last = 0}, stored = {.last = 0}, rest = {.last = 3};
+    uint64_t id;
+
+    start(
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: ok_blocking/sleep, args: {ms: 20}, next: b}\n"
+        "  b: {type: human, prompt: Well?, next: c}\n"
+        "  c: {type: tool, tool: ok_inline/echo, args: {}, next: END}\n");
+    ck_assert_int_eq(mortise_events(m, NULL, run_id, 0, MORTISE_EVENTS_FOLLOW,
+                                    hear, &live, &id, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_int_eq(answer(pending(), "{\"approved\":true}"), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    mortise_unsubscribe(m, id);
+    mortise_unsubscribe(m, id);
+    ck_assert_int_eq(
+        mortise_events(m, NULL, run_id, 0, 0, hear, &stored, NULL, &err),
+        MORTISE_OK);
+    ck_assert_int_eq(live.gaps, 0);
+    ck_assert_int_eq(stored.gaps, 0);
+    ck_assert_uint_eq(live.last, stored.last);
+    ck_assert_str_eq(live.types, stored.types);
+    ck_assert_ptr_nonnull(strstr(live.types, "run_start"));
+    ck_assert_ptr_nonnull(strstr(live.types, "run_end"));
+    ck_assert_int_eq(
+        mortise_events(m, NULL, run_id, 3, 0, hear, &rest, NULL, &err),
+        MORTISE_OK);
+    ck_assert_int_eq(rest.gaps, 0);
+    ck_assert_uint_eq(rest.last, stored.last);
+}
+END_TEST
+
+/* One that joins in the middle of everything misses nothing either. */
+START_TEST(late_followers_catch_up)
+{
+    struct heard heard[20] = {{.last = 0}}, stored = {.last = 0};
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: counts/count, args: {}, next: b}\n"
+          "  b: {type: tool, tool: ok_async/sleep, args: {ms: 1}, next: c}\n"
+          "  c: {type: tool, tool: counts/count, args: {}, next: d}\n"
+          "  d: {type: tool, tool: ok_async/sleep, args: {ms: 1}, next: e}\n"
+          "  e: {type: tool, tool: counts/count, args: {}, next: END}\n");
+    for (int i = 0; i < 20; i++) {
+        ck_assert_msg(mortise_events(m, NULL, run_id, 0, MORTISE_EVENTS_FOLLOW,
+                                     hear, &heard[i], NULL, &err) == MORTISE_OK,
+                      "%s", err.msg);
+        mortise_poll(m, 1, &err);
+    }
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    mortise_events(m, NULL, run_id, 0, 0, hear, &stored, NULL, &err);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(heard[i].gaps, 0);
+        ck_assert_uint_eq(heard[i].last, stored.last);
+    }
+}
+END_TEST
+
+/* A plugin's own events reach followers and are not stored. */
+START_TEST(progress_is_ephemeral)
+{
+    struct heard live = {.last = 0}, stored = {.last = 0};
+
+    start("start: w\n"
+          "nodes:\n"
+          "  w: {type: tool, tool: ok_async/sleep, args: {ms: 30}, next: a}\n"
+          "  a: {type: tool, tool: emits_events/run, args: {}, next: END}\n");
+    mortise_events(m, NULL, run_id, 0, MORTISE_EVENTS_FOLLOW, hear, &live, NULL,
+                   &err);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    mortise_events(m, NULL, run_id, 0, 0, hear, &stored, NULL, &err);
+    ck_assert_ptr_nonnull(strstr(live.ephemeral, "progress progress"));
+    ck_assert_str_eq(stored.ephemeral, "");
+    ck_assert_int_eq(live.gaps, 0);
+}
+END_TEST
+
+/* A callback that returns nonzero hears no more. */
+START_TEST(followers_may_stop)
+{
+    struct heard live = {.stop_after = 2};
+
+    start(human);
+    mortise_events(m, NULL, run_id, 0, MORTISE_EVENTS_FOLLOW, hear, &live, NULL,
+                   &err);
+    wait_for();
+    answer(pending(), "{\"approved\":true}");
+    wait_for();
+    ck_assert_int_eq(live.n, 2);
+    ck_assert_uint_eq(m->topics.n, 0);
+}
+END_TEST
+
+static int call_back_in(void *ud, const char *json, size_t len)
+{
+    (void)json;
+    (void)len;
+    *(int *)ud = mortise_poll(m, 0, NULL);
+    return 1;
+}
+
+/* Coming back in from a callback is refused, not fatal. */
+START_TEST(callbacks_may_not_call)
+{
+    int said = 0;
+
+    start(echo);
+    mortise_events(m, NULL, run_id, 0, 0, call_back_in, &said, NULL, &err);
+    ck_assert_int_eq(said, MORTISE_ESTATE);
+}
+END_TEST
+
+/* ---- reading
+ * -----------------------------------------------------------------------------------
+ */
+
+/* Pages join without holes or repeats. */
+START_TEST(pages)
+{
+    char *text, id[16], after[MORTISE_RUN_MAX] = "";
+    size_t seen = 0;
+    json_t *v, *next;
+
+    for (int i = 0; i < 7; i++) {
+        snprintf(id, sizeof id, "run%d", i);
+        ck_assert_int_eq(try_start(human, id, NULL), MORTISE_OK);
+        wait_for();
+    }
+    for (bool more = true; more;) {
+        ck_assert_int_eq(mortise_runs(m, NULL, after[0] != '\0' ? after : NULL,
+                                      3, &text, &err),
+                         MORTISE_OK);
+        v = parse(text);
+        seen += json_array_size(json_object_get(v, "runs"));
+        next = json_object_get(v, "next");
+        more = json_is_string(next);
+        snprintf(after, sizeof after, "%s",
+                 more ? json_string_value(next) : "");
+        json_decref(v);
+    }
+    ck_assert_uint_eq(seen, 7);
+    seen = 0;
+    for (char *cursor = NULL;;) {
+        ck_assert_int_eq(mortise_inbox(m, NULL, cursor, 2, &text, &err),
+                         MORTISE_OK);
+        free(cursor);
+        v = parse(text);
+        seen += json_array_size(json_object_get(v, "pending"));
+        next = json_object_get(v, "next");
+        cursor = json_is_string(next) ? strdup(json_string_value(next)) : NULL;
+        json_decref(v);
+        if (cursor == NULL)
+            break;
+    }
+    ck_assert_uint_eq(seen, 7);
+    ck_assert_int_eq(mortise_inbox(m, NULL, "nonsense", 2, &text, &err),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_inbox(m, "other", NULL, 2, &text, &err),
+                     MORTISE_OK);
+    ck_assert_str_eq(text, "{\"pending\":[],\"next\":null}");
+    mortise_free(m, text);
+}
+END_TEST
+
+/* history tells each checkpoint and what it holds. */
+START_TEST(history)
+{
+    char *text;
+    json_t *v, *list;
+
+    start(human);
+    wait_for();
+    answer(pending(), "{\"approved\":true}");
+    wait_for();
+    ck_assert_int_eq(mortise_history(m, NULL, run_id, &text, &err), MORTISE_OK);
+    v = parse(text);
+    list = json_object_get(v, "checkpoints");
+    ck_assert_uint_ge(json_array_size(list), 3);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        ck_assert_int_eq(
+            json_integer_value(json_object_get(json_array_get(list, i), "seq")),
+            (json_int_t)i + 1);
+    ck_assert_str_eq(
+        json_string_value(json_object_get(json_array_get(list, 0), "phase")),
+        "admit");
+    json_decref(v);
+}
+END_TEST
+
+/* A graph with findings is refused with all of them. */
+START_TEST(findings)
+{
+    struct mortise_graph *g;
+    char path[PATH_MAX], *report = NULL;
+    static const char text[] = "apiVersion: mortise/v1\nkind: Graph\n"
+                               "metadata: {name: t, version: 1.0.0}\n"
+                               "start: a\n"
+                               "nodes:\n"
+                               "  a: {type: tool, tool: ok_inlin/echo,"
+                               " next: b}\n";
+
+    snprintf(path, sizeof path, "%s/bad.yaml", shelf.root);
+    test_write(path, text, sizeof text - 1);
+    ck_assert_int_eq(mortise_load(m, path, &g, &report, &err), MORTISE_ECHECK);
+    ck_assert_ptr_null(g);
+    ck_assert_ptr_nonnull(strstr(report, "ok_inline"));
+    ck_assert_ptr_nonnull(strstr(report, "'b'"));
+    mortise_free(m, report);
+    ck_assert_int_eq(mortise_load(m, "/nowhere/x", &g, NULL, &err),
+                     MORTISE_ENOTFOUND);
+}
+END_TEST
+
+/* ---- effects
+ * -------------------------------------------------------------------------------------
+ */
+
+/* Closed in the middle of a write that cannot be looked for: in doubt, until a
+ * person says how it went. */
+START_TEST(in_doubt)
+{
+    struct mortise_command c = {.size = sizeof c,
+                                .kind = MORTISE_CMD_RESOLVE,
+                                .id = "a",
+                                .decision = "done",
+                                .json = "{\"counted\":true}"};
+    struct mortise_live *live;
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_blocking/sleep, args: {ms: 60000},"
+          " effect_class: external, next: END}\n");
+    mortise_poll(m, 20, &err);
+    live = mortise_live_find(m, "default", run_id);
+    ck_assert_ptr_nonnull(live);
+    ck_assert_ptr_nonnull(live->calls);
+    close_engine();
+    open_engine();
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(resume(), MORTISE_EINDOUBT);
+    ck_assert_msg(command(&c, 0) == MORTISE_OK, "%s", err.msg);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.artifacts.a"), "{\"counted\":true}");
+}
+END_TEST
+
+/* ---- two engines
+ * --------------------------------------------------------------------------------------
+ */
+
+/* A second engine is refused, with the pid of the first. */
+START_TEST(one_engine_per_store)
+{
+    struct mortise_options o = options();
+    struct mortise *other;
+    char pid[32];
+
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EBUSY);
+    ck_assert_ptr_null(other);
+    ck_assert_msg(strstr(err.msg, pid) != NULL ||
+                      strstr(err.msg, "this process") != NULL,
+                  "%s", err.msg);
+}
+END_TEST
+
+struct elsewhere {
+    struct mortise_options options;
+    json_t *request, *reply;
+    int rv, items;
+    struct mortise_err err;
+};
+
+static int one_item(void *ud, json_t *item)
+{
+    (void)item;
+    ((struct elsewhere *)ud)->items++;
+    return 0;
+}
+
+static void *ask_elsewhere(void *ud)
+{
+    struct elsewhere *e = ud;
+    struct mortise_link *l;
+
+    e->rv = mortise_link_open(&l, &e->options, &e->err);
+    if (e->rv != MORTISE_OK)
+        return NULL;
+    ck_assert_ptr_null(mortise_link_engine(l));
+    e->rv = mortise_link_call(l, e->request, one_item, e, &e->reply, &e->err);
+    mortise_link_close(l);
+    return NULL;
+}
+
+/* Through a link, another thread (or process) gives the answer that a run in
+ * this one waits for. */
+START_TEST(a_link_reaches_the_holder)
+{
+    struct elsewhere e = {.options = options()};
+    pthread_t thread;
+
+    start(human);
+    wait_for();
+    e.request = json_pack("{s:s, s:s, s:[{s:s, s:s, s:{s:b}}]}", "do",
+                          "command", "run", run_id, "commands", "kind",
+                          "answer", "id", pending(), "value", "approved", 1);
+    pthread_create(&thread, NULL, ask_elsewhere, &e);
+    for (int i = 0; i < 200 && counted() == 0; i++)
+        mortise_poll(m, 10, &err);
+    while (mortise_poll(m, 50, &err) > 0)
+        continue;
+    pthread_join(thread, NULL);
+    ck_assert_msg(e.rv == MORTISE_OK, "%s", e.err.msg);
+    ck_assert_str_eq(json_string_value(json_object_get(e.reply, "run")),
+                     run_id);
+    json_decref(e.request);
+    json_decref(e.reply);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
+/* With nobody else there, a link is an engine of its own, and asks the same. */
+START_TEST(a_link_is_an_engine)
+{
+    struct mortise_options o = options();
+    struct elsewhere e = {.items = 0};
+    struct mortise_link *l;
+    json_t *request, *reply;
+
+    start(human);
+    wait_for();
+    close_engine();
+    ck_assert_int_eq(mortise_link_open(&l, &o, &err), MORTISE_OK);
+    ck_assert_ptr_nonnull(mortise_link_engine(l));
+    request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
+                        "until", "idle");
+    ck_assert_msg(mortise_link_call(l, request, one_item, &e, &reply, &err) ==
+                      MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_int_gt(e.items, 0);
+    ck_assert_str_eq(json_string_value(json_object_get(reply, "status")),
+                     "waiting");
+    json_decref(request);
+    json_decref(reply);
+    mortise_link_close(l);
+    open_engine();
+}
+END_TEST
+
+/* Closing while somebody waits tells them, and leaves the run resumable. */
+START_TEST(closing_tells_who_waits)
+{
+    struct elsewhere e = {.options = options()};
+    pthread_t thread;
+
+    start(nap);
+    e.request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
+                          "until", "end");
+    pthread_create(&thread, NULL, ask_elsewhere, &e);
+    for (int i = 0; i < 500 && m->topics.n == 0; i++)
+        mortise_poll(m, 10, &err);
+    ck_assert_uint_eq(m->topics.n, 1);
+    close_engine();
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(e.rv, MORTISE_EBUSY);
+    json_decref(e.request);
+    open_engine();
+    ck_assert_int_eq(resume(), MORTISE_OK);
+}
+END_TEST
+
+/* ---- memory
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* Open, start, wait, show: each allocation fails once, and from then on; the
+ * engine says so, and the store stays as good as it was. */
+START_TEST(memory_runs_out)
+{
+    struct mortise_graph *g = load(human);
+    struct mortise_start s = {.size = sizeof s};
+    char *text;
+    int n = 0, rv, status;
+    bool failed;
+
+    do {
+        test_mem_fail_at(n);
+        rv = mortise_start(m, g, &s, run_id, &err);
+        failed = test_mem_failed();
+        if (rv == MORTISE_OK)
+            rv = mortise_wait(m, NULL, run_id, &status, &err);
+        if (rv == MORTISE_OK)
+            rv = mortise_show(m, NULL, run_id, &text, &err);
+        failed = test_mem_failed();
+        test_mem_fail_at(-1);
+        if (rv == MORTISE_OK)
+            mortise_free(m, text);
+        else
+            ck_assert_msg(rv == MORTISE_ENOMEM || failed, "%d %s", rv, err.msg);
+        while (mortise_poll(m, 0, NULL) > 0)
+            continue;
+        if (m->state != MORTISE_ENGINE_UP) { /* the store's write failed */
+            close_engine();
+            open_engine();
+            mortise_graph_close(g);
+            g = load(human);
+        }
+        n += 1 + n / 16;
+    } while (failed);
+    ck_assert_int_gt(n, 20);
+    mortise_graph_close(g);
+}
+END_TEST
+
+/* Opening copes with each allocation that fails. */
+START_TEST(opening_without_memory)
+{
+    struct mortise_options o = options();
+    int n = 0, rv;
+
+    close_engine();
+    do {
+        test_mem_fail_at(n);
+        rv = mortise_open(&m, &o, &err);
+        ck_assert_msg(rv == MORTISE_OK || test_mem_failed(), "%s", err.msg);
+        if (rv == MORTISE_OK && test_mem_failed())
+            close_engine();
+        n += 1 + n / 16;
+    } while (test_mem_failed());
+    test_mem_fail_at(-1);
+    ck_assert_ptr_nonnull(m);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("api");
+    TCase *tc = tcase_create("api");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, every_threading_runs, 0, 3);
+    tcase_add_test(tc, a_start_is_durable);
+    tcase_add_test(tc, ids_are_checked);
+    tcase_add_test(tc, idle_runs_leave_memory);
+    tcase_add_test(tc, many_runs_at_once);
+    tcase_add_test(tc, a_long_chain);
+    tcase_add_test(tc, retries);
+    tcase_add_test(tc, a_timeout_cancels);
+    tcase_add_test(tc, never_finishing);
+    tcase_add_test(tc, a_hanging_worker_is_replaced);
+    tcase_add_test(tc, misbehaving_plugins);
+    tcase_add_test(tc, plugins_ask_for_state);
+    tcase_add_test(tc, unknown_runs_are_not_found);
+    tcase_add_test(tc, goto_an_unknown_node);
+    tcase_add_test(tc, decisions_must_fit);
+    tcase_add_test(tc, tool_approvals);
+    tcase_add_test(tc, expired_requests);
+    tcase_add_loop_test(tc, deadlines_fire, 0, 2);
+    tcase_add_test(tc, resume_with_questions_pending);
+    tcase_add_test(tc, commands_on_a_finished_run);
+    tcase_add_test(tc, resume_retries_what_failed);
+    tcase_add_test(tc, two_resumes);
+    tcase_add_test(tc, cancelling);
+    tcase_add_test(tc, no_continue);
+    tcase_add_test(tc, structs_are_checked);
+    tcase_add_loop_test(tc, changed_plugins_block, 0, 2);
+    tcase_add_test(tc, followers_hear_what_is_stored);
+    tcase_add_test(tc, late_followers_catch_up);
+    tcase_add_test(tc, progress_is_ephemeral);
+    tcase_add_test(tc, followers_may_stop);
+    tcase_add_test(tc, callbacks_may_not_call);
+    tcase_add_test(tc, pages);
+    tcase_add_test(tc, history);
+    tcase_add_test(tc, findings);
+    tcase_add_test(tc, in_doubt);
+    tcase_add_test(tc, one_engine_per_store);
+    tcase_add_test(tc, a_link_reaches_the_holder);
+    tcase_add_test(tc, a_link_is_an_engine);
+    tcase_add_test(tc, closing_tells_who_waits);
+    tcase_add_test(tc, memory_runs_out);
+    tcase_add_test(tc, opening_without_memory);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
