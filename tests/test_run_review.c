@@ -718,6 +718,186 @@ START_TEST(events_have_no_empty_members)
 }
 END_TEST
 
+/* ---- memory -------------------------------------------------------------- */
+
+static const char everything[] = HEAD
+    "hitl_mode: approve_tools\n"
+    "state: {reducers: {scratch.log: concat}}\n"
+    "interrupt_before: [g]\n"
+    "interrupt_after: [g]\n"
+    "start: [w, h]\n"
+    "nodes:\n"
+    "  w: {type: tool, tool: t/write, args: {l: \"is ${input.v}\"},\n"
+    "      outputs: {scratch.log: \"[output.l]\"}, next: g}\n"
+    "  h: {type: human, prompt: \"May I, ${input.v}?\", wait: 3d,\n"
+    "      outputs: {scratch.log: \"['h']\"}, next: g}\n"
+    "  g: {type: guardrail, guardrails: [bad], on_violation: sanitize, next: "
+    "r}\n"
+    "  r: {type: router, routes: [{when: input.v == 1, to: e}], default: "
+    "END}\n"
+    "  e: {type: tool, tool: t/read, args: {x: \"${scratch.none}\"},\n"
+    "      on_error: {value: error.code}}\n";
+
+/* A world that keeps going until memory runs out. */
+struct stingy {
+    struct mortise_run *run;
+    struct mortise_graph *graph;
+    struct mortise_actions actions;
+    struct sim_commit commits[64];
+    size_t n_commits;
+    char requests[8][40]; /* as they were opened */
+    size_t n_requests;
+    uint64_t now_ms;
+};
+
+static void keep_commit(struct stingy *w, const struct mortise_run_commit *c)
+{
+    struct sim_commit *k = &w->commits[w->n_commits++];
+
+    *k = (struct sim_commit){.seq = c->seq,
+                             .time_ms = c->now_ms,
+                             .id = c->id,
+                             .entries = malloc(c->size),
+                             .size = c->size};
+    memcpy(k->entries, c->entries, c->size);
+    for (size_t i = 0; i < c->n_opens; i++)
+        strcpy(w->requests[w->n_requests++ % 8], c->opens[i].id);
+}
+
+static int feed(struct stingy *w, struct mortise_input in)
+{
+    in.now_ms = ++w->now_ms;
+    return mortise_run_step(w->run, &in, &w->actions, &err);
+}
+
+static int give_result(struct stingy *w, const struct mortise_run_call *c)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+    in.u.result =
+        (struct mortise_result_in){.call = c->id,
+                                   .output = c->body,
+                                   .violation = c->kind == MORTISE_RUN_CHECK,
+                                   .message = "m",
+                                   .error_code = "",
+                                   .error_class = ""};
+    return feed(w, in);
+}
+
+static int carry_on(struct stingy *w, int rv)
+{
+    for (size_t i = 0; rv == MORTISE_OK && i < w->actions.n; i++) {
+        struct mortise_action *a = &w->actions.list[i];
+
+        if (a->kind == MORTISE_ACT_COMMIT) {
+            keep_commit(w, &a->u.commit);
+            rv = feed(w, (struct mortise_input){.kind = MORTISE_IN_SYNCED,
+                                                .u.seq = a->u.commit.seq});
+        } else if (a->kind == MORTISE_ACT_CALL) {
+            rv = give_result(w, &a->u.call);
+        }
+    }
+    mortise_actions_clear(&w->actions);
+    return rv;
+}
+
+static int order(struct stingy *w, struct mortise_command c)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_COMMAND};
+
+    in.u.command.list = &c;
+    in.u.command.n = 1;
+    in.u.command.actor = "ann";
+    return carry_on(w, feed(w, in));
+}
+
+static int die_and_rise(struct stingy *w)
+{
+    int rv;
+
+    mortise_run_free(w->run);
+    rv = mortise_run_replay(&w->run, &test_mem, w->graph, "t", "r", NULL, NULL,
+                            &err);
+    for (size_t i = 0; rv == MORTISE_OK && i < w->n_commits; i++)
+        rv = mortise_run_apply(w->run, w->commits[i].seq, w->commits[i].time_ms,
+                               w->commits[i].id, w->commits[i].entries,
+                               w->commits[i].size, &err);
+    if (rv == MORTISE_OK)
+        mortise_run_watch(w->run, true);
+    return rv == MORTISE_OK ? carry_on(w, feed(w,
+                                               (struct mortise_input){
+                                                   .kind = MORTISE_IN_RECOVER}))
+                            : rv;
+}
+
+static int live_through(struct stingy *w)
+{
+    struct mortise_admission adm = {
+        .tenant = "t", .run = "r", .actor = "x", .seed = {1}};
+    int rv;
+
+    adm.input = json_pack("{s:i}", "v", 1);
+    rv = mortise_run_admit(&w->run, &test_mem, w->graph, &adm, 1, &w->actions,
+                           &err);
+    json_decref(adm.input);
+    if (rv == MORTISE_OK)
+        mortise_run_watch(w->run, true);
+    rv = carry_on(w, rv);
+    if (rv == MORTISE_OK)
+        rv = order(w, (struct mortise_command)MERGE(
+                          "{\"scratch\": {\"log\": [\"u\"], \"v\": 2}}"));
+    if (rv == MORTISE_OK)
+        rv = die_and_rise(w);
+    for (size_t i = 2; rv == MORTISE_OK && i < 4; i++) {
+        rv = order(w, (struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
+                                               .id = w->requests[i],
+                                               .decision = "approve",
+                                               .json = "{\"l\": \"x\"}"});
+        if (rv == MORTISE_EMISMATCH) /* that one is the person's */
+            rv = order(w, (struct mortise_command)ANSWER(w->requests[i]));
+    }
+    for (int i = 0; rv == MORTISE_OK && i < 2; i++)
+        rv = order(w, (struct mortise_command)RESUME);
+    if (rv == MORTISE_OK) {
+        ck_assert_int_eq(mortise_run_status(w->run), MORTISE_RUN_COMPLETED);
+        rv = order(w, (struct mortise_command)GOTO("h"));
+    }
+    if (rv == MORTISE_OK)
+        rv = die_and_rise(w);
+    if (rv == MORTISE_OK)
+        rv = order(w, (struct mortise_command){.kind = MORTISE_CMD_CANCEL,
+                                               .reason = "enough"});
+    if (rv == MORTISE_OK)
+        ck_assert_int_eq(mortise_run_status(w->run), MORTISE_RUN_CANCELLED);
+    return rv;
+}
+
+/* Whatever allocation fails in a life full of commands and deaths, that is
+ * what is said; nobody takes it for a failure of a node. */
+START_TEST(memory_runs_out_anywhere)
+{
+    bool failed = true;
+
+    for (int n = 0; failed; n++) {
+        struct stingy w = {.graph = sim_graph(everything), .now_ms = 1};
+        int rv;
+
+        mortise_actions_init(&w.actions, &test_mem);
+        test_mem_fail_at(n);
+        rv = live_through(&w);
+        failed = test_mem_failed();
+        test_mem_fail_at(-1);
+        ck_assert_msg(rv == (failed ? MORTISE_ENOMEM : MORTISE_OK),
+                      "allocation %d: %d: %s", n, rv, err.msg);
+        mortise_run_free(w.run);
+        mortise_actions_finish(&w.actions);
+        mortise_graph_unref(w.graph);
+        for (size_t i = 0; i < w.n_commits; i++)
+            free(w.commits[i].entries);
+    }
+}
+END_TEST
+
 /* ---- records that were tampered with ------------------------------------- */
 
 static int ignore(void *ud, json_t *event)
@@ -825,6 +1005,7 @@ static Suite *suite(void)
     tcase_add_test(tc, depth_is_bounded);
     tcase_add_test(tc, what_a_goto_passed_by_is_skipped);
     tcase_add_test(tc, events_have_no_empty_members);
+    tcase_add_test(tc, memory_runs_out_anywhere);
     tcase_add_test(tc, no_byte_of_a_record_is_trusted);
     suite_add_tcase(suite, tc);
     return suite;

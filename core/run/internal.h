@@ -280,6 +280,9 @@ int settle_check_output(const struct mortise_node *n, const json_t *output,
 int settle_check_write(const struct mortise_graph *g, const json_t *after,
                        const struct mortise_path *path,
                        struct mortise_err *why);
+/* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
+ * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
+int settle_verdict(int rv, struct mortise_err *err);
 /* MORTISE_ELIMIT when a value nests so deep that what holds it could not be
  * written any more. */
 int settle_check_depth(const json_t *value, struct mortise_err *why);

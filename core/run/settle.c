@@ -40,6 +40,13 @@ static bool call_is_out(const struct exec *x)
     return x->state == X_RUNNING || x->state == X_STOPPING;
 }
 
+int settle_verdict(int rv, struct mortise_err *err)
+{
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+}
+
 /* ---- writes ------------------------------------------------------------- */
 
 /* What the declared schemas say of the value at a path; NULL: nothing. */
@@ -89,10 +96,9 @@ static int add_outputs(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; rv == MORTISE_OK && i < n->n_outputs; i++) {
         json_t *value = NULL;
 
-        if (mortise_expr_eval(&n->outputs[i].expr, &env.cel, &value, why) !=
-            MORTISE_OK)
-            rv = MORTISE_EINVAL;
-        else
+        rv = settle_verdict(
+            mortise_expr_eval(&n->outputs[i].expr, &env.cel, &value, why), err);
+        if (rv == MORTISE_OK)
             rv = add_write(r, e, (uint16_t)(MORTISE_WRITE_OUTPUT + i),
                            &n->outputs[i].path, value, err);
         json_decref(value);
@@ -236,7 +242,7 @@ static int try_writes(struct mortise_run *r, struct exec *x,
         *code = "schema";
         rv = settle_check_write(r->graph, x->after, x->writes[i].path, why);
     }
-    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
+    return settle_verdict(rv, err);
 }
 
 /* ---- edges -------------------------------------------------------------- */
@@ -244,7 +250,7 @@ static int try_writes(struct mortise_run *r, struct exec *x,
 /* A router by condition: the id it gives must be one of its targets. */
 static int find_target(struct mortise_run *r, struct exec *x,
                        const struct env *env, uint32_t *edge,
-                       struct mortise_err *why)
+                       struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
     const struct mortise_graph *g = r->graph;
@@ -252,7 +258,7 @@ static int find_target(struct mortise_run *r, struct exec *x,
     int rv = mortise_expr_eval(&n->condition, &env->cel, &id, why);
 
     if (rv != MORTISE_OK)
-        return MORTISE_EINVAL;
+        return settle_verdict(rv, err);
     *edge = UINT32_MAX;
     for (uint32_t i = 0; i < n->n_out && json_is_string(id); i++) {
         const struct mortise_edge *e = &g->edges[n->out[i]];
@@ -311,7 +317,7 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_REROUTE:
         break;
     }
-    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+    return rv;
 }
 
 /* Do the edges of a node depend on anything but its success? */
@@ -341,11 +347,12 @@ static int choose_edges(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     if (n->by_condition)
-        rv = find_target(r, x, &env, &c.target, why);
+        rv = find_target(r, x, &env, &c.target, why, err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 
-        rv = takes_edge(r->graph, n->out[i], &env, &c, &take, why);
+        rv = settle_verdict(
+            takes_edge(r->graph, n->out[i], &env, &c, &take, why), err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
@@ -464,9 +471,9 @@ static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     if (e->how != DONE_ANSWERED && type_output(n, &e->value, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     *code = "reducer"; /* the view is there but for a reducer's failure */
-    rv = past_view(r, x, why);
+    rv = settle_verdict(past_view(r, x, why), err);
     if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_EINVAL;
+        return rv;
     *code = "expression";
     rv = make_writes(r, x, e, why, err);
     if (rv == MORTISE_OK) {
@@ -701,6 +708,9 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
         env_finish(&env);
     }
     json_decref(error);
+    rv = settle_verdict(rv, err);
+    if (rv == MORTISE_ENOMEM)
+        return rv;
     if (rv != MORTISE_OK) {
         mortise_fail(&both, rv, "%.500s (on_error.value, after %s: %.400s)",
                      why.msg, code, message);

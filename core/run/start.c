@@ -340,8 +340,11 @@ static int start_human(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_tmpl_eval(n->prompt, &env.cel, &prompt, &why);
     env_finish(&env);
-    if (rv != MORTISE_OK)
+    rv = settle_verdict(rv, err);
+    if (rv == MORTISE_EINVAL)
         return settle_failed_err(r, x, "expression", &why, err);
+    if (rv != MORTISE_OK)
+        return rv;
     payload = json_pack("{s:o}", "prompt", prompt);
     if (payload != NULL && n->answer_schema != NULL)
         json_object_set_new(
@@ -371,7 +374,7 @@ static int find_subject(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_expr_eval(&n->target, &env.cel, &x->subject, why);
     env_finish(&env);
-    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+    return settle_verdict(rv, err);
 }
 
 static int start_guardrail(struct mortise_run *r, struct exec *x,
@@ -416,7 +419,7 @@ static int eval_args(struct mortise_run *r, struct exec *x,
         drop(&x->body);
         rv = MORTISE_EINVAL;
     }
-    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+    return settle_verdict(rv, err);
 }
 
 /* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
