@@ -369,13 +369,15 @@ static uint32_t save(const char *path)
 {
     char to[MAX_PATH + 32];
     struct stat st;
+    uint32_t n;
 
     if (lstat(path, &st) != 0 || S_ISDIR(st.st_mode))
         return 0;
-    saved_path(to, state_path, books->n_saved + 1);
+    n = ++books->n_saved; /* first: who dies now leaves its link behind */
+    saved_path(to, state_path, n);
     if (sys_link(AT_FDCWD, path, AT_FDCWD, to, 0) != 0)
         die(to);
-    return ++books->n_saved;
+    return n;
 }
 
 /* Note what is about to be done; the op, to be taken back if it fails. */
@@ -990,6 +992,24 @@ SHOWN int close(int fd)
 
 /* ---- steering ---------------------------------------------------------- */
 
+/* Resolve a directory that may not be there yet, nor those above it: what is
+ * there, and then the rest as it is written. */
+static void resolve_root(char out[MAX_PATH], char *path)
+{
+    char *slash;
+
+    if (resolve(out, AT_FDCWD, path))
+        return;
+    slash = strrchr(path, '/');
+    if (slash == NULL || slash == path)
+        die(path);
+    *slash = '\0';
+    resolve_root(out, path);
+    if (strlen(out) + strlen(slash + 1) + 2 > MAX_PATH)
+        die(path);
+    strcat(strcat(out, "/"), slash + 1);
+}
+
 static void list_of(char out[][MAX_PATH], uint32_t *n, const char *list)
 {
     const char *p = list != NULL ? list : "", *end;
@@ -1006,9 +1026,7 @@ static void list_of(char out[][MAX_PATH], uint32_t *n, const char *list)
         }
         memcpy(item, p, (size_t)(end - p));
         item[end - p] = '\0';
-        if (!resolve(out[*n], AT_FDCWD, item))
-            die(item);
-        (*n)++;
+        resolve_root(out[(*n)++], item);
     }
 }
 
