@@ -1,0 +1,547 @@
+/* trial.c -- one run, driven to its end by processes that get killed.
+ *
+ * What a person would do: `run`; after a crash `resume`, and `run` again when
+ * there is no such run; `approve` when it waits; `resolve`, after looking at
+ * the world, when it is in doubt.  A process that is killed while it creates a
+ * plugin leaves that quarantined, since nobody can tell this from a plugin that
+ * crashes; the person lifts it and goes on.  Only exit code 0 ends a trial.
+ *
+ * All processes run under powercut.so, so that nothing is synced in truth and
+ * the power can be cut after any of them.  The books are made here, by us, and
+ * each process joins them: one that is killed while it begins cannot leave
+ * half of them.  They are kept over processes that merely ended or were killed,
+ * since the page cache is, too: what the first of them forgot to sync is lost
+ * with the power that goes in the time of the third.
+ *
+ * What is acknowledged is what stands in a whole line on a process's stdout; we
+ * keep all of it for the judge.
+ *
+ * A worker is a process of ours that tries every second plan.  LevelDB is only
+ * used in children of the workers (it has a thread for good once it is used).
+ */
+#include "kill/trial.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/powercut.h"
+#include "lib/test.h"
+
+enum { WORKERS = 2, MOST_ARGS = 16, MOST_ENV = 512, PATIENCE_S = 60 };
+
+static const char *const report_files[] = {"report.md", "note.txt", NULL};
+static const char *const no_files[] = {NULL};
+const struct job job_report = {"report", report_files, false};
+const struct job job_counted = {"counted", no_files, true};
+
+/* ---- for all trials ---------------------------------------------------- */
+
+static char suite_dir[256], source[2048];
+static char binary[2048], fault_binary[2048], preload[2048];
+
+static void ok(int code)
+{
+    ck_assert_msg(code == 0, "exit code %d:\n%s%s", code, child.out, child.err);
+}
+
+static void sign(const char *manifest, const char *object)
+{
+    ok(child_run("$MORTISE plugin sign %s/%s %s --key k.key --out plugins",
+                 source, manifest, child_build(object)));
+}
+
+/* Its paths are relative to where a process runs: a trial's directory. */
+static void write_deployment(void)
+{
+    char path[512], text[8192];
+    int n =
+        snprintf(text, sizeof text,
+                 "apiVersion: mortise/v1\n"
+                 "kind: Deployment\n"
+                 "metadata: {name: kill}\n"
+                 "plugins:\n"
+                 "  path: [%s/plugins]\n"
+                 "  config:\n"
+                 "    file: {roots: [disk/out], read_only: [%s/tests/kill]}\n"
+                 "    pattern: {builtin: [secret, email, ipv4]}\n"
+                 "    counts: {file: count.log}\n"
+                 "trust: {dir: %s/trust.d}\n",
+                 suite_dir, source, suite_dir);
+
+    snprintf(path, sizeof path, "%s/mortise.yaml", suite_dir);
+    test_write(path, text, (size_t)n);
+}
+
+void trials_begin(void)
+{
+    ck_assert_ptr_nonnull(getcwd(source, sizeof source));
+    snprintf(suite_dir, sizeof suite_dir, "%s", test_mkdir());
+    strcpy(binary, child_build("mortise"));
+    strcpy(fault_binary, child_build("faults/mortise"));
+    strcpy(preload, child_build("tests/powercut.so"));
+    child_dir(suite_dir);
+    ok(child_run("$MORTISE key new k -W"));
+    sign("plugins/executor/file/file.plugin.yaml", "plugins/file.so");
+    sign("plugins/executor/text/text.plugin.yaml", "plugins/text.so");
+    sign("plugins/guardrail/pattern/pattern.plugin.yaml", "plugins/pattern.so");
+    sign("tests/plugins/counts.plugin.yaml", "tests/plugins/counts.so");
+    ok(child_run("$MORTISE key trust k.pub --trust trust.d --plugins '*' "
+                 "--in-process"));
+    write_deployment();
+}
+
+void trials_end(void)
+{
+    test_rmdir(suite_dir);
+}
+
+/* ---- workers ----------------------------------------------------------- */
+
+/* What a worker, or a child of it, found wrong; shared with the test. */
+static char *note;
+enum { NOTE = 4096 };
+
+static size_t describe(const struct trial *t, char *out, size_t cap)
+{
+    static const char *const kinds[] = {"", "fault point", "call", "time"};
+    size_t n = (size_t)snprintf(out, cap, "%s", t->job->name);
+
+    for (unsigned i = 0; i < t->n_blows && n < cap; i++) {
+        const struct blow *b = &t->blows[i];
+
+        n += (size_t)snprintf(
+            out + n, cap - n, "%s process %u killed at %s %lu",
+            i == 0 ? ":" : ",", b->process, kinds[b->kind], b->n);
+        if (b->keep != NO_CUT && n < cap)
+            n += (size_t)snprintf(out + n, cap - n, " (power cut, %d%% kept)",
+                                  b->keep);
+    }
+    return n < cap ? n : cap - 1;
+}
+
+void wrong(const struct trial *t, const char *fmt, ...)
+{
+    char text[NOTE];
+    size_t n = describe(t, text, sizeof text);
+    va_list ap;
+
+    n += (size_t)snprintf(text + n, sizeof text - n, "; see %s\n", t->dir);
+    va_start(ap, fmt);
+    vsnprintf(text + n, sizeof text - n, fmt, ap);
+    va_end(ap);
+    if (note == NULL)
+        ck_abort_msg("%s", text);
+    if (note[0] == '\0') /* the first who found something knows best */
+        memcpy(note, text, sizeof text);
+    _exit(1);
+}
+
+static _Noreturn void work(plan_fn *plan, unsigned long first)
+{
+    unsigned long n = first;
+
+    while (note[0] == '\0' && plan(n))
+        n += WORKERS;
+    _exit(0);
+}
+
+void try_all(plan_fn *plan)
+{
+    pid_t workers[WORKERS];
+    int status, failed = 0;
+
+    note = mmap(NULL, NOTE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                -1, 0);
+    ck_assert(note != MAP_FAILED);
+    for (unsigned long i = 0; i < WORKERS; i++) {
+        workers[i] = fork();
+        if (workers[i] == 0)
+            work(plan, i);
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        ck_assert_int_eq(waitpid(workers[i], &status, 0), workers[i]);
+        failed |= status;
+    }
+    ck_assert_msg(note[0] == '\0', "%s", note);
+    ck_assert_int_eq(failed, 0);
+    munmap(note, NOTE);
+    note = NULL;
+}
+
+/* ---- a trial's directory ----------------------------------------------- */
+
+const char *trial_path(const struct trial *t, const char *path)
+{
+    static char out[512];
+
+    snprintf(out, sizeof out, "%s/%s", t->dir, path);
+    return out;
+}
+
+/* Begin the books, which every process then joins. */
+static void open_books(const struct trial *t)
+{
+    char state[512], root[512], journaled[512], renames[512];
+
+    strcpy(state, trial_path(t, "books"));
+    strcpy(root, trial_path(t, "disk"));
+    strcpy(journaled, trial_path(t, "disk/store"));
+    strcpy(renames, trial_path(t, "renames"));
+    powercut_begin(state, root, journaled, renames);
+    powercut_end();
+}
+
+static void make_place(struct trial *t)
+{
+    snprintf(t->dir, sizeof t->dir, "%s", test_mkdir());
+    ck_assert_int_eq(mkdir(trial_path(t, "disk"), 0700), 0);
+    ck_assert_int_eq(mkdir(trial_path(t, "disk/out"), 0700), 0);
+    open_books(t);
+}
+
+void trial_finish(struct trial *t)
+{
+    json_decref(t->told);
+    test_rmdir(t->dir);
+}
+
+unsigned trial_count(const struct trial *t)
+{
+    const char *path = trial_path(t, "count.log");
+    unsigned n = 0;
+    char *text;
+
+    if (access(path, F_OK) != 0)
+        return 0;
+    text = test_read(path, NULL);
+    for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
+        n++;
+    free(text);
+    return n;
+}
+
+/* ---- one process ------------------------------------------------------- */
+
+struct process {
+    const struct blow *blow; /* NULL: none */
+    char *env[MOST_ENV];
+    char room[8][1024]; /* of the variables that are ours */
+    size_t n_env, n_room;
+    pid_t pid;
+    int code; /* exit code; -1: killed, as it should be */
+};
+
+__attribute__((format(printf, 2, 3))) static void set(struct process *p,
+                                                      const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(p->room[p->n_room], sizeof p->room[0], fmt, ap);
+    va_end(ap);
+    p->env[p->n_env++] = p->room[p->n_room++];
+}
+
+static bool is_ours(const char *variable)
+{
+    static const char *const names[] = {"LD_PRELOAD=", "POWERCUT_", "MORTISE_",
+                                        "MALLOC_"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(variable, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void make_env(struct process *p, const struct trial *t)
+{
+    for (char **v = environ; *v != NULL && p->n_env + 8 < MOST_ENV; v++)
+        if (!is_ours(*v))
+            p->env[p->n_env++] = *v;
+    set(p, "LD_PRELOAD=%s", preload);
+    set(p, "POWERCUT_STATE=%s", trial_path(t, "books"));
+    if (t->slow_ms != 0)
+        set(p, "POWERCUT_SLOW=%u", t->slow_ms);
+    if (p->blow != NULL && p->blow->kind == AT_CALL)
+        set(p, "POWERCUT_KILL=%lu", p->blow->n);
+    if (p->blow != NULL && p->blow->kind == AT_POINT)
+        set(p, "MORTISE_FAULT_CRASH=%lu", p->blow->n);
+    p->env[p->n_env] = NULL;
+}
+
+static const char *binary_of(const struct process *p)
+{
+    return p->blow != NULL && p->blow->kind == AT_POINT ? fault_binary : binary;
+}
+
+static void spawn(struct process *p, const struct trial *t, char *const *args)
+{
+    posix_spawn_file_actions_t files;
+    int e;
+
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addchdir_np(&files, t->dir);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, "out",
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, 2, "err",
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    e = posix_spawn(&p->pid, binary_of(p), &files, NULL, args, p->env);
+    posix_spawn_file_actions_destroy(&files);
+    if (e != 0)
+        wrong(t, "%s: %s", binary_of(p), strerror(e));
+}
+
+static unsigned long now_us(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (unsigned long)ts.tv_sec * 1000000 +
+           (unsigned long)ts.tv_nsec / 1000;
+}
+
+/* One that hangs is a failure, too: of this worker only. */
+static pid_t hanging;
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    kill(hanging, SIGABRT);
+}
+
+static void await(struct process *p, const struct trial *t)
+{
+    int status;
+
+    if (p->blow != NULL && p->blow->kind == AT_TIME) {
+        usleep((useconds_t)p->blow->n);
+        kill(p->pid, SIGKILL); /* not reaped yet: it is still its number */
+    }
+    hanging = p->pid;
+    signal(SIGALRM, on_alarm);
+    alarm(PATIENCE_S);
+    while (waitpid(p->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            wrong(t, "waitpid: %s", strerror(errno));
+    alarm(0);
+    if (WIFEXITED(status))
+        p->code = WEXITSTATUS(status);
+    else if (WTERMSIG(status) == SIGKILL && p->blow != NULL)
+        p->code = -1;
+    else
+        wrong(t, "a process died of signal %d", WTERMSIG(status));
+}
+
+/* The words of a line, cut apart where it says \n. */
+static void split(char *line, char *args[MOST_ARGS])
+{
+    size_t n = 0;
+    char *rest = NULL;
+
+    for (char *word = strtok_r(line, "\n", &rest);
+         word != NULL && n + 1 < MOST_ARGS; word = strtok_r(NULL, "\n", &rest))
+        args[n++] = word;
+    args[n] = NULL;
+}
+
+/* Run a command, its words separated by \n; the options that all have are
+ * added.  Its exit code, or -1 when the blow killed it. */
+__attribute__((format(printf, 3, 4))) static int
+run_process(struct trial *t, const struct blow *blow, const char *fmt, ...)
+{
+    struct process p = {.blow = blow};
+    char line[4096], *args[MOST_ARGS];
+    va_list ap;
+    size_t n;
+
+    n = (size_t)snprintf(line, sizeof line, "mortise\n");
+    va_start(ap, fmt);
+    n += (size_t)vsnprintf(line + n, sizeof line - n, fmt, ap);
+    va_end(ap);
+    snprintf(line + n, sizeof line - n,
+             "\n--store\ndisk/store\n--deployment\n%s/mortise.yaml", suite_dir);
+    split(line, args);
+    make_env(&p, t);
+    spawn(&p, t, args);
+    await(&p, t);
+    return p.code;
+}
+
+static char *read_file(const struct trial *t, const char *name)
+{
+    return test_read(trial_path(t, name), NULL);
+}
+
+char *trial_ask(struct trial *t, const char *what)
+{
+    int code = run_process(t, NULL, "%s\nr\n--json", what);
+    char *said;
+
+    if (code != 0) {
+        said = read_file(t, "err");
+        wrong(t, "%s: exit code %d: %s", what, code, said);
+    }
+    return read_file(t, "out");
+}
+
+/* ---- what a process said ----------------------------------------------- */
+
+/* One line that was printed whole is a promise. */
+static void keep_line(struct trial *t, const char *line, size_t n)
+{
+    json_t *v = json_loadb(line, n, 0, NULL);
+
+    if (v == NULL)
+        wrong(t, "printed what is not JSON: %.*s", (int)n, line);
+    t->told_of = true;
+    if (json_object_get(v, "seq") != NULL)
+        json_array_append(t->told, v);
+    json_decref(v);
+}
+
+static void keep_what_was_said(struct trial *t)
+{
+    char *text = read_file(t, "out");
+    char *line = text, *end;
+
+    for (; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        keep_line(t, line, (size_t)(end - line));
+    free(text);
+}
+
+/* ---- to the end -------------------------------------------------------- */
+
+enum step { RUN, RESUME, APPROVE, RESOLVE, LIFT, DONE };
+
+static const struct blow *blow_of(const struct trial *t)
+{
+    for (unsigned i = 0; i < t->n_blows; i++)
+        if (t->blows[i].process == t->n_processes)
+            return &t->blows[i];
+    return NULL;
+}
+
+/* The name of a plugin that is quarantined, or NULL. */
+static const char *quarantined(const struct trial *t)
+{
+    static char name[256];
+    const struct dirent *e;
+    DIR *d = opendir(trial_path(t, "disk/store/quarantine"));
+
+    name[0] = '\0';
+    while (d != NULL && (e = readdir(d)) != NULL)
+        if (e->d_name[0] != '.')
+            snprintf(name, sizeof name, "%s", e->d_name);
+    if (d != NULL)
+        closedir(d);
+    return name[0] != '\0' ? name : NULL;
+}
+
+static int do_step(struct trial *t, enum step step)
+{
+    const struct blow *b = blow_of(t);
+
+    switch (step) {
+    case RUN:
+        return run_process(t, b,
+                           "run\n--json\n%s/tests/kill/%s.graph.yaml\n--id\nr\n"
+                           "--input\n{\"log\": \"%s/tests/kill/input.log\"}",
+                           source, t->job->name, source);
+    case RESUME:
+        return run_process(t, b, "resume\n--json\nr");
+    case APPROVE:
+        return run_process(t, b, "approve\n--json\nr");
+    case RESOLVE:
+        return trial_count(t) == 0
+                   ? run_process(t, b, "resolve\n--json\nr\n--retry")
+                   : run_process(t, b,
+                                 "resolve\n--json\nr\n--done\n"
+                                 "{\"counted\": true}");
+    case LIFT:
+        return run_process(t, b, "plugin\nunquarantine\n%s", quarantined(t));
+    case DONE:
+        break;
+    }
+    return 0;
+}
+
+/* It was killed, and perhaps the power is gone as well. */
+static enum step after_death(struct trial *t, const struct blow *b)
+{
+    int rv = b->keep == NO_CUT
+                 ? powercut_died(trial_path(t, "books"))
+                 : powercut_apply(trial_path(t, "books"), b->keep);
+
+    if (rv != 0)
+        wrong(t, "the books: %s", strerror(errno));
+    if (b->keep != NO_CUT)
+        open_books(t);
+    t->landed[b - t->blows] = true;
+    if (t->after_death != NULL)
+        t->after_death(t);
+    return RESUME;
+}
+
+/* Nobody has heard of it, and that must be true. */
+static enum step not_found(struct trial *t)
+{
+    if (t->told_of)
+        wrong(t, "the run was announced, and now it is not there");
+    return RUN;
+}
+
+static enum step after_code(struct trial *t, enum step step, int code)
+{
+    char *said = read_file(t, "err");
+    enum step next = DONE;
+
+    if (code == 4)
+        next = APPROVE;
+    else if (code == 5 && t->job->counted)
+        next = RESOLVE;
+    else if (step == LIFT && code == 0)
+        next = RESUME;
+    else if ((code == 2 || code == 78) && quarantined(t) != NULL)
+        next = LIFT;
+    else if (step == RESUME && strstr(said, "E_NOT_FOUND") != NULL)
+        next = not_found(t);
+    else if (code != 0)
+        wrong(t, "process %u: exit code %d: %s", t->n_processes, code, said);
+    free(said);
+    return next;
+}
+
+void trial_drive(struct trial *t)
+{
+    enum step step = RUN;
+
+    make_place(t);
+    t->told = json_array();
+    while (step != DONE) {
+        const struct blow *b = blow_of(t);
+        unsigned long start = now_us();
+        int code = do_step(t, step);
+
+        t->us[t->n_processes] = now_us() - start;
+        if (step != LIFT)
+            keep_what_was_said(t);
+        step = code < 0 ? after_death(t, b) : after_code(t, step, code);
+        if (++t->n_processes == MOST_PROCESSES)
+            wrong(t, "no end after %u processes", t->n_processes);
+    }
+}

@@ -1,0 +1,82 @@
+/* trial.h -- one run, driven to its end by processes that get killed.
+ *
+ * A trial has a directory of its own: a store, a directory for what the graph
+ * writes, books of what was synced (tests/lib/powercut.c) and a log of renames.
+ * Processes of the `mortise` command follow each other there, as a person would
+ * start them, until the run has ended; blows say which of them die, how, and
+ * whether the power goes too. */
+#ifndef KILL_TRIAL_H
+#define KILL_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "json/value.h"
+
+enum { MOST_BLOWS = 2, MOST_PROCESSES = 16 };
+
+/* A graph of tests/kill/, and what a person knows of it. */
+struct job {
+    const char *name; /* of NAME.graph.yaml */
+    const char *const
+        *files;   /* what it writes, each by one rename; then NULL */
+    bool counted; /* its effect is a line in `count.log`, which
+                   * nobody can look for but a person */
+};
+extern const struct job job_report, job_counted;
+
+enum blow_kind { AT_POINT = 1, AT_CALL, AT_TIME };
+
+/* The power stays on. */
+#define NO_CUT (-1)
+
+struct blow {
+    enum blow_kind kind;
+    unsigned process; /* the first one of the trial is 0 */
+    unsigned long n;  /* AT_POINT, AT_CALL: which one, from 1; AT_TIME: us */
+    int keep;         /* percent of what was not synced; or NO_CUT */
+};
+
+struct trial {
+    const struct job *job;
+    struct blow blows[MOST_BLOWS];
+    unsigned n_blows;
+    unsigned slow_ms; /* how long a sync of the store takes */
+    /* Looks at what a death has left; NULL: nobody does. */
+    void (*after_death)(const struct trial *t);
+
+    /* What came of it. */
+    char dir[256];
+    unsigned n_processes;
+    bool landed[MOST_BLOWS];
+    unsigned long us[MOST_PROCESSES]; /* how long each took */
+    bool told_of;                     /* the run's id was printed */
+    json_t *told; /* the durable events that were printed, by whomever */
+};
+
+/* Sign the plugins and write the deployment, once for all trials. */
+void trials_begin(void);
+void trials_end(void);
+
+/* Make the directory and go to the end of the run.  Ends in wrong() where a
+ * process says what it should not. */
+void trial_drive(struct trial *t);
+/* With the run at its end (or anywhere): what a command prints, malloc()ed. */
+char *trial_ask(struct trial *t, const char *what);
+/* PATH inside the directory; static until the next call. */
+const char *trial_path(const struct trial *t, const char *path);
+/* How often the job's effect happened, as `count.log` has it. */
+unsigned trial_count(const struct trial *t);
+void trial_finish(struct trial *t);
+
+/* Say what is wrong, in the worker that found it, and end the worker.  The
+ * trial's directory stays to be looked at. */
+_Noreturn void wrong(const struct trial *t, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
+
+/* Try 0, 1, 2 ... until one says that there are no more, two at a time, in
+ * processes of their own.  What they find wrong fails the test. */
+typedef bool plan_fn(unsigned long n);
+void try_all(plan_fn *plan);
+
+#endif
