@@ -1268,7 +1268,7 @@ static void *be_inside(void *ud)
 
 static void close_around_a_call(void)
 {
-    struct mortise_instance *i;
+    struct mortise_instance *i = NULL;
     const char *dir = shelf.plugins;
     pthread_t thread;
     size_t n;
