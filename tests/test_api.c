@@ -2,6 +2,7 @@
  *
  * Run from the top of the tree; the plugins are those of tests/plugins. */
 #include <check.h>
+#include <leveldb/c.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 static struct shelf shelf;
 static struct mortise_err err;
 static struct mortise *m;
+static char dir[PATH_MAX - 64]; /* of this test */
 static char deployment[PATH_MAX], store[PATH_MAX], run_id[MORTISE_RUN_MAX];
 static char log_text[1 << 16];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,10 +59,10 @@ static void write_deployment(void)
              "    counts: {file: \"%s/counted\"}\n"
              "    counts_reconcile: {file: \"%s/counted\"}\n"
              "trust: {dir: \"%s\"}\n",
-             shelf.plugins, shelf.root, shelf.root, shelf.trust);
-    snprintf(deployment, sizeof deployment, "%s/mortise.yaml", shelf.root);
+             shelf.plugins, dir, dir, shelf.trust);
+    snprintf(deployment, sizeof deployment, "%s/mortise.yaml", dir);
     test_write(deployment, text, strlen(text));
-    snprintf(store, sizeof store, "%s/store", shelf.root);
+    snprintf(store, sizeof store, "%s/store", dir);
 }
 
 static struct mortise_options options(void)
@@ -87,22 +89,46 @@ static void close_engine(void)
 }
 
 /* libuv keeps two descriptors for the process's signals from its first loop
- * on. */
-static void first_loop(void)
+ * on, LevelDB a thread from its first compaction on. */
+static void warm_up(void)
 {
+    leveldb_options_t *o = leveldb_options_create();
+    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
+    char warm[PATH_MAX], *said = NULL;
+    leveldb_t *db;
     uv_loop_t loop;
 
     ck_assert_int_eq(uv_loop_init(&loop), 0);
     ck_assert_int_eq(uv_loop_close(&loop), 0);
+    snprintf(warm, sizeof warm, "%s/warm", dir);
+    leveldb_options_set_create_if_missing(o, 1);
+    db = leveldb_open(o, warm, &said);
+    ck_assert_ptr_null(said);
+    leveldb_put(db, w, "k", 1, "v", 1, &said);
+    leveldb_compact_range(db, NULL, 0, NULL, 0);
+    leveldb_close(db);
+    leveldb_writeoptions_destroy(w);
+    leveldb_options_destroy(o);
+}
+
+/* The plugins are signed once for all tests. */
+static void sign_plugins(void)
+{
+    shelf_init(&shelf);
+    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
+        shelf_put(&shelf, plugins[i]);
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
 }
 
 static void setup(void)
 {
-    first_loop();
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    warm_up();
     shelf_begin();
-    shelf_init(&shelf);
-    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
-        shelf_put(&shelf, plugins[i]);
     write_deployment();
     log_text[0] = '\0';
     open_engine();
@@ -111,7 +137,7 @@ static void setup(void)
 static void teardown(void)
 {
     close_engine();
-    shelf_finish(&shelf);
+    test_rmdir(dir);
     shelf_nothing_left();
 }
 
@@ -123,7 +149,7 @@ static const char *graph_path(void)
 {
     static char path[PATH_MAX];
 
-    snprintf(path, sizeof path, "%s/test.graph.yaml", shelf.root);
+    snprintf(path, sizeof path, "%s/test.graph.yaml", dir);
     return path;
 }
 
@@ -248,7 +274,7 @@ static int counted(void)
     char path[PATH_MAX], *text;
     int n = 0;
 
-    snprintf(path, sizeof path, "%s/counted", shelf.root);
+    snprintf(path, sizeof path, "%s/counted", dir);
     if (access(path, F_OK) != 0)
         return 0;
     text = test_read(path, NULL);
@@ -393,7 +419,7 @@ START_TEST(a_long_chain)
                              i, i + 1);
     sprintf(nodes + n, "  n1000: {type: tool, tool: ok_inline/echo, args: {},"
                        " next: END}\n");
-    snprintf(path, sizeof path, "%s/long.graph.yaml", shelf.root);
+    snprintf(path, sizeof path, "%s/long.graph.yaml", dir);
     f = fopen(path, "w");
     fprintf(f,
             "apiVersion: mortise/v1\nkind: Graph\n"
@@ -859,7 +885,7 @@ START_TEST(changed_plugins_block) /* loop: changed, gone */
         text = test_read(shelf_source("counts"), &n);
         more = malloc(n + 64);
         n = (size_t)sprintf(more, "%sx-note: other\n", text);
-        snprintf(source, sizeof source, "%s/counts.plugin.yaml", shelf.root);
+        snprintf(source, sizeof source, "%s/counts.plugin.yaml", dir);
         test_write(source, more, n);
         mortise_diags_init(&diags, &mortise_heap);
         ck_assert_msg(mortise_plugin_sign(&s, NULL, &mortise_heap, &diags,
@@ -887,6 +913,7 @@ START_TEST(changed_plugins_block) /* loop: changed, gone */
         ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
         ck_assert_int_eq(counted(), 1);
     }
+    shelf_put(&shelf, "counts"); /* for the other tests */
 }
 END_TEST
 
@@ -1129,7 +1156,7 @@ START_TEST(findings)
                                "  a: {type: tool, tool: ok_inlin/echo,"
                                " next: b}\n";
 
-    snprintf(path, sizeof path, "%s/bad.yaml", shelf.root);
+    snprintf(path, sizeof path, "%s/bad.yaml", dir);
     test_write(path, text, sizeof text - 1);
     ck_assert_int_eq(mortise_load(m, path, &g, &report, &err), MORTISE_ECHECK);
     ck_assert_ptr_null(g);
@@ -1368,6 +1395,7 @@ static Suite *suite(void)
     Suite *s = suite_create("api");
     TCase *tc = tcase_create("api");
 
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, every_threading_runs, 0, 3);
