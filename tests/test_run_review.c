@@ -669,6 +669,134 @@ START_TEST(depth_is_bounded)
 }
 END_TEST
 
+/* A guardrail that found nothing to change writes nothing: no conflict with who
+ * does. */
+START_TEST(an_idle_guardrail_writes_nothing)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/echo, args: {v: {k: 1}},\n"
+                   "      outputs: {scratch.x: output.v}, next: [g, b]}\n"
+                   "  g: {type: guardrail, guardrails: [bad], target: "
+                   "scratch.x,\n"
+                   "      on_violation: sanitize, next: j}\n"
+                   "  b: {type: tool, tool: t/echo, outputs: {scratch.x: "
+                   "\"2\"}, next: j}\n"
+                   "  j: {type: tool, tool: t/echo}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_state("{\"artifacts\":{\"a\":{\"v\":{\"k\":1}},\"b\":{},"
+                 "\"g\":{\"k\":1},\"j\":{}},\"input\":{},"
+                 "\"scratch\":{\"x\":2}}");
+    end();
+}
+END_TEST
+
+/* ... and what it may put in the place of a whole root is an object. */
+START_TEST(a_root_stays_an_object)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+    begin(HEAD "start: g\n"
+               "nodes:\n"
+               "  g: {type: guardrail, guardrails: [bad], on_violation: "
+               "sanitize}\n",
+          "{}");
+    in.now_ms = s.now_ms;
+    in.u.result = (struct mortise_result_in){.call = s.calls[0].call.id,
+                                             .violation = true,
+                                             .output = json_string("x"),
+                                             .message = "m",
+                                             .error_code = "",
+                                             .error_class = ""};
+    forget_calls();
+    sim_feed(&s, &in);
+    json_decref(in.u.result.output);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("g", "schema", "scratch must be an object");
+    end();
+}
+END_TEST
+
+/* What reconcile says is believed only when it is an answer. */
+START_TEST(a_confused_reconcile_settles_nothing)
+{
+    for (int i = 0; i < 4; i++) {
+        struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+        uint32_t seed = 1;
+
+        begin(HEAD "start: w\n"
+                   "nodes: {w: {type: tool, tool: t/rec, timeout: 1s}}\n",
+              "{}");
+        sync_all();
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        ck_assert_uint_eq(s.calls[0].call.kind, MORTISE_RUN_RECONCILE);
+        if (i == 3) { /* it says nothing, ever */
+            let_hang();
+        } else {
+            in.u.result = (struct mortise_result_in){
+                .call = s.calls[0].call.id,
+                .output = i == 0 ? json_array()
+                                 : json_pack("{s:s}", "happened", "yes"),
+                .status = i == 2 ? -1 : 0,
+                .message = "m",
+                .error_code = "",
+                .error_class = "transient"};
+            forget_calls();
+            sim_feed(&s, &in);
+            json_decref(in.u.result.output);
+        }
+        sim_run_plain(&s);
+        assert_status(i < 3 ? MORTISE_RUN_IN_DOUBT : MORTISE_RUN_FAILED);
+        if (i == 3) { /* asked again, not done again */
+            struct mortise_command resume = RESUME;
+
+            ck_assert_int_eq(sim_command(&s, &resume, 1, 0, "ann", &err),
+                             MORTISE_OK);
+            ck_assert_uint_eq(s.calls[0].call.kind, MORTISE_RUN_RECONCILE);
+        }
+        ck_assert_int_le(sim_effect_count(&s, "w"), 1);
+        end();
+    }
+}
+END_TEST
+
+/* Ten thousand nodes side by side between a fork and a join, and a chain as
+ * long. */
+START_TEST(large_graphs_are_no_matter)
+{
+    for (int chain = 0; chain < 2; chain++) {
+        struct mortise_buf b;
+        int n = 5000;
+
+        mortise_buf_init(&b, &mortise_heap);
+        mortise_buf_puts(&b, HEAD "start: a\nnodes:\n"
+                                  "  a: {type: router, condition: \"'n0'\", "
+                                  "targets: [n0");
+        for (int i = 1; i < n && !chain; i++)
+            mortise_buf_printf(&b, ", n%d", i);
+        mortise_buf_puts(&b, "]}\n");
+        for (int i = 0; i < n; i++)
+            mortise_buf_printf(&b,
+                               "  n%d: {type: router, routes: [{when: "
+                               "\"true\", to: n%d}], default: END}\n",
+                               i, chain ? i + 1 : n);
+        mortise_buf_printf(&b, "  n%d: {type: human, prompt: hm?}\n", n);
+        run_plain(mortise_buf_cstr(&b), "{}");
+        mortise_buf_finish(&b);
+        assert_status(MORTISE_RUN_WAITING);
+        ck_assert_int_eq(ONE(UPDATE("{\"scratch\": {\"x\": 1}}")), MORTISE_OK);
+        ck_assert_int_eq(
+            ONE(ANSWER(json_object_iter_key(json_object_iter(s.pending)))),
+            MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        end();
+    }
+}
+END_TEST
+
 /* ---- after a goto -------------------------------------------------------- */
 
 /* What a goto left behind is not waited for, and is not shown so. */
@@ -715,6 +843,202 @@ START_TEST(events_have_no_empty_members)
     }
     ck_assert(sim_saw(&s, "command", NULL));
     end();
+}
+END_TEST
+
+/* ---- anything in any order ------------------------------------------------
+ */
+
+static const char zoo[] = HEAD
+    "limits: {concurrency: 3}\n"
+    "state: {reducers: {scratch.log: concat, scratch.n: sum}}\n"
+    "interrupt_before: [d]\n"
+    "interrupt_after: [c]\n"
+    "start: [a, b, c, h]\n"
+    "nodes:\n"
+    "  a: {type: tool, tool: t/rec, args: {l: [a]}, next: [d, j],\n"
+    "      outputs: {scratch.log: output.l, scratch.n: \"1\"}}\n"
+    "  b: {type: tool, tool: t/fail, args: {class: transient, times: 1},\n"
+    "      retry_policy: {max_attempts: 2, delay: 5ms}, timeout: 1s,\n"
+    "      outputs: {scratch.log: \"['b']\"}, next: j}\n"
+    "  c: {type: router, routes: [{when: has(scratch.x), to: e}], default: f}\n"
+    "  d: {type: tool, tool: t/idem, args: {l: [d]}, timeout: 1s,\n"
+    "      outputs: {scratch.log: output.l}, next: k}\n"
+    "  e: {type: tool, tool: t/echo, args: {x: \"${scratch.y}\"},\n"
+    "      outputs: {scratch.log: \"['e']\"}, next: k}\n"
+    "  f: {type: tool, tool: t/fail, on_error: {goto: g}, next: k}\n"
+    "  g: {type: guardrail, guardrails: [ok, bad], on_violation: sanitize,\n"
+    "      target: scratch.w, next: k}\n"
+    "  h: {type: human, prompt: hm?, wait: 2d, on_timeout: {goto: m},\n"
+    "      outputs: {scratch.log: \"['h']\"}, next: j}\n"
+    "  j: {type: tool, tool: t/rec, args: {l: [j], n: \"${scratch.n}\"},\n"
+    "      outputs: {scratch.log: output.l, scratch.n: \"1\"}, next: k}\n"
+    "  k: {type: tool, tool: t/read, args: {l: \"${scratch.log}\"}}\n"
+    "  m: {type: tool, tool: t/echo, next: k}\n";
+
+static struct mortise_command any_command(uint32_t *seed)
+{
+    static const char *const nodes[] = {"a", "c", "d", "g", "h", "j", "k"};
+    static const char *const updates[] = {
+        "{\"scratch\": {\"x\": 1, \"log\": []}}",
+        "{\"scratch\": {\"w\": {\"bad\": 1}, \"y\": 2}}",
+        "{\"artifacts\": {}}"};
+    size_t n = json_object_size(s.pending), pick = sim_random(seed) % (n + 1);
+    const char *id = NULL;
+    json_t *payload;
+
+    switch (sim_random(seed) % 8) {
+    case 0:
+        return (struct mortise_command)UPDATE(updates[sim_random(seed) % 3]);
+    case 1:
+        return (struct mortise_command)MERGE(updates[sim_random(seed) % 3]);
+    case 2:
+        return (struct mortise_command)GOTO(nodes[sim_random(seed) % 7]);
+    case 3:
+        if (sim_random(seed) % 8 == 0)
+            return (struct mortise_command){.kind = MORTISE_CMD_CANCEL};
+        break;
+    case 4:
+    case 5:
+        json_object_foreach(s.pending, id, payload)
+        {
+            if (pick-- == 0)
+                return (struct mortise_command)ANSWER(id);
+        }
+        break;
+    }
+    return (struct mortise_command)RESUME;
+}
+
+/* What a run shows, without what only a live one knows. */
+static json_t *essence(const struct mortise_run *r)
+{
+    json_t *show = mortise_run_show(r), *node, *status;
+    size_t i;
+
+    ck_assert_ptr_nonnull(show);
+    json_object_del(show, "updated");
+    json_object_del(show, "status");
+    json_object_del(show, "reason");
+    json_array_foreach(json_object_get(show, "nodes"), i, node)
+    {
+        status = json_object_get(node, "status");
+        if (strcmp(json_string_value(status), "running") == 0)
+            json_string_set(status, "pending");
+        if (strcmp(json_string_value(status), "pending") == 0) {
+            ck_assert_ptr_null(json_object_get(node, "ended"));
+            json_object_del(node, "effect");
+            json_object_del(node, "guardrails");
+        }
+        if (strcmp(json_string_value(status), "done") != 0)
+            json_object_del(node, "started"); /* of a try that left no trace */
+    }
+    return show;
+}
+
+static void assert_replay_is_the_run(void)
+{
+    json_t *live = essence(s.run), *replayed;
+    struct mortise_run *r;
+
+    mortise_run_replay(&r, &test_mem, s.graph, "default", "run-1", NULL, NULL,
+                       &err);
+    for (size_t i = 0; i < s.n_commits; i++)
+        ck_assert_int_eq(
+            mortise_run_apply(r, s.commits[i].seq, s.commits[i].time_ms,
+                              s.commits[i].id, s.commits[i].entries,
+                              s.commits[i].size, &err),
+            MORTISE_OK);
+    replayed = essence(r);
+    if (!json_equal(live, replayed)) {
+        char *a = json_dumps(live, JSON_SORT_KEYS), *b;
+        size_t at = 0;
+
+        b = json_dumps(replayed, JSON_SORT_KEYS);
+        while (a[at] == b[at])
+            at++;
+        at -= at < 100 ? at : 100;
+        ck_abort_msg("live %.400s\nreplayed %.400s", a + at, b + at);
+    }
+    json_decref(live);
+    json_decref(replayed);
+    mortise_run_free(r);
+}
+
+static void anything(uint32_t *seed)
+{
+    uint32_t pick = sim_random(seed) % 12;
+    struct mortise_command c;
+
+    s.now_ms += sim_random(seed) % 20;
+    if (pick < 4) {
+        sim_sync_one(&s);
+    } else if (pick < 8 && s.n_calls > 0) {
+        sim_end_call(&s, sim_random(seed) % s.n_calls);
+    } else if (pick == 8 && s.n_timers > 0) {
+        sim_fire_timer(&s, sim_random(seed) % s.n_timers);
+    } else if (pick == 9 && sim_random(seed) % 4 == 0) {
+        sync_all();
+        sim_crash(&s, seed);
+        s.applied = MORTISE_OK; /* nobody is left to be answered */
+        if (sim_random(seed) % 2 == 0)
+            sim_recover(&s);
+    } else if (pick >= 10) {
+        int applied = s.applied;
+
+        c = any_command(seed);
+        if (sim_command(&s, &c, 1,
+                        sim_random(seed) % 6 == 0 ? MORTISE_NO_CONTINUE : 0,
+                        "ann", &err) != MORTISE_OK)
+            s.applied = applied;
+    }
+}
+
+/* Answer, resolve and resume until there is nothing left to do. */
+static void bring_home(void)
+{
+    for (int i = 0; i < 40; i++) {
+        const char *id = NULL;
+        json_t *payload;
+
+        json_object_foreach(s.pending, id, payload)
+        {
+            break;
+        }
+        if (id != NULL && ONE(ANSWER(id)) == MORTISE_OK)
+            continue;
+        if (id != NULL)
+            ONE({.kind = MORTISE_CMD_RESOLVE, .id = id, .decision = "fail"});
+        ONE(RESUME);
+        if (json_object_size(s.pending) == 0)
+            return;
+    }
+}
+
+/* Promise 1 of run.c under fire: whatever people do, whatever dies and in
+ * whatever order, what is on disk is the run; an effect that can be settled
+ * happens once a key; and no run is left that neither goes nor waits. */
+START_TEST(whatever_happens_replay_is_the_run)
+{
+    for (uint32_t i = 0; i < 150; i++) {
+        uint32_t seed = (uint32_t)_i * 100003 + i * 7919;
+
+        begin(zoo, "{}");
+        sync_all();
+        for (int k = 0; k < 60 && s.n_commits < 300; k++) {
+            anything(&seed);
+            assert_replay_is_the_run();
+        }
+        sim_run_plain(&s);
+        ck_assert_int_ne(s.applied, 1); /* every command was answered */
+        bring_home();
+        assert_replay_is_the_run();
+        ck_assert(mortise_run_is_idle(s.run));
+        ck_assert(mortise_run_is_finished(s.run));
+        for (size_t k = 0; k < s.n_effects; k++)
+            ck_assert_int_le(s.effects[k].times, 1);
+        end();
+    }
 }
 END_TEST
 
@@ -1003,8 +1327,13 @@ static Suite *suite(void)
     tcase_add_test(tc, done_is_without_error);
     tcase_add_test(tc, a_failing_error_value_says_both);
     tcase_add_test(tc, depth_is_bounded);
+    tcase_add_test(tc, an_idle_guardrail_writes_nothing);
+    tcase_add_test(tc, a_root_stays_an_object);
+    tcase_add_test(tc, a_confused_reconcile_settles_nothing);
+    tcase_add_test(tc, large_graphs_are_no_matter);
     tcase_add_test(tc, what_a_goto_passed_by_is_skipped);
     tcase_add_test(tc, events_have_no_empty_members);
+    tcase_add_loop_test(tc, whatever_happens_replay_is_the_run, 0, 4);
     tcase_add_test(tc, memory_runs_out_anywhere);
     tcase_add_test(tc, no_byte_of_a_record_is_trusted);
     suite_add_tcase(suite, tc);

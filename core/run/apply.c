@@ -299,6 +299,7 @@ static int next_generation(struct mortise_run *r, struct exec *x,
     x->generation++;
     x->attempt = 1;
     x->ordinal = 0;
+    x->ended_ms = 0;
     drop(&x->body);
     drop(&x->subject);
     drop(&x->error);
@@ -1029,6 +1030,7 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
     default:
         assert(e->type == MORTISE_E_STOPPED); /* the caller's switch */
         x->ended_ms = e->at_ms;
+        drop(&x->notes); /* of checks that came to no end */
         forget_live(x);
         exec_become(r, x, X_CANCELLED);
         return MORTISE_OK;
