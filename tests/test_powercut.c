@@ -199,6 +199,22 @@ START_TEST(a_journal_orders_names)
 }
 END_TEST
 
+/* A journaled directory may be made later, and the one around it. */
+START_TEST(a_journal_may_be_made_later)
+{
+    powercut_begin(state, disk, in(disk, "later/journal"), NULL);
+    ck_assert_int_eq(mkdir(in(disk, "later"), 0700), 0);
+    ck_assert_int_eq(mkdir(in(disk, "later/journal"), 0700), 0);
+    sync_dir(disk);
+    sync_dir(in(disk, "later"));
+    put(in(disk, "later/journal/f"), "x", true);
+    put(in(disk, "later/g"), "x", true);
+    cut(0);
+    holds(in(disk, "later/journal/f"), "x");
+    holds(in(disk, "later/g"), NULL);
+}
+END_TEST
+
 /* Half of the journaled names, in order, may have come through. */
 START_TEST(a_journal_may_be_half_written)
 {
@@ -356,6 +372,7 @@ static Suite *suite(void)
     tcase_add_test(tc, unsynced_names_vanish);
     tcase_add_test(tc, unsynced_renames_are_undone);
     tcase_add_test(tc, a_journal_orders_names);
+    tcase_add_test(tc, a_journal_may_be_made_later);
     tcase_add_test(tc, a_journal_may_be_half_written);
     tcase_add_test(tc, the_other_calls_are_followed);
     tcase_add_test(tc, others_are_left_alone);

@@ -39,7 +39,9 @@ static struct notes {
     char wrong[600];     /* what a reader found wrong */
 } * notes;
 
-static char dir[4096], path[4096 + 64], state[4096 + 64], journaled[4096 + 64];
+static char dir[4096], disk[4096 + 32], path[4096 + 64], state[4096 + 64],
+    journaled[4096 + 80];
+static bool strict; /* is the journal in LevelDB's directory alone? */
 
 /* How much work: commits per run, and the size of each. */
 static uint64_t target;
@@ -52,6 +54,7 @@ static void setup(void)
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     target = 7;
     entries = 100;
+    strict = false;
 }
 
 static void teardown(void)
@@ -62,13 +65,12 @@ static void teardown(void)
 
 static void new_place(void)
 {
-    char root[4096 + 32];
-
     snprintf(dir, sizeof dir, "%s", test_mkdir());
-    snprintf(root, sizeof root, "%s/disk", dir);
-    ck_assert_int_eq(mkdir(root, 0700), 0);
-    snprintf(path, sizeof path, "%s/store", root);
-    snprintf(journaled, sizeof journaled, "%s/disk", dir);
+    snprintf(disk, sizeof disk, "%s/disk", dir);
+    ck_assert_int_eq(mkdir(disk, 0700), 0);
+    snprintf(path, sizeof path, "%s/store", disk);
+    snprintf(journaled, sizeof journaled, "%s%s", strict ? path : disk,
+             strict ? "/db" : "");
     snprintf(state, sizeof state, "%s/books", dir);
     memset(notes, 0, sizeof *notes);
 }
@@ -265,7 +267,7 @@ static _Noreturn void be_victim(const struct trouble *t)
         snprintf(n, sizeof n, "%u", t->fault_point);
         setenv("MORTISE_FAULT_CRASH", n, 1);
     }
-    powercut_begin(state, journaled, journaled, NULL);
+    powercut_begin(state, disk, journaled, NULL);
     powercut_fail(t->fail);
     powercut_kill_at(t->kill_at);
     notes->gave_up = t->look ? open_and_look() : open_and_work();
@@ -351,7 +353,7 @@ static _Noreturn void be_reader(void)
             wrong("lost all", "store", 0);
         _exit(0);
     }
-    powercut_begin(state, journaled, journaled, NULL); /* no real syncs */
+    powercut_begin(state, disk, journaled, NULL); /* no real syncs */
     if (store_reader_read(&s, path) != 0)
         snprintf(notes->wrong, sizeof notes->wrong, "%s", s.why);
     else
@@ -418,11 +420,15 @@ static void die_twice(unsigned long n, int keep)
 }
 
 /* Dying at each call of a series of commits, each followed by a cut that
- * leaves nothing, half or all of what was not synced. */
+ * leaves nothing, half or all of what was not synced; and one that leaves
+ * nothing where only LevelDB's directory is journaled. */
 START_TEST(dies_at_every_call)
 {
-    static const int keep[] = {0, 50, 100};
-    unsigned long total = calls_of_work();
+    static const int keep[] = {0, 50, 100, 0};
+    unsigned long total;
+
+    strict = _i == 3;
+    total = calls_of_work();
 
     ck_assert_uint_gt(total, 40);
     for (unsigned long n = 1; n <= total; n++)
@@ -550,7 +556,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 600);
-    tcase_add_loop_test(tc, dies_at_every_call, 0, 3);
+    tcase_add_loop_test(tc, dies_at_every_call, 0, 4);
     tcase_add_test(tc, what_was_seen_stays);
     tcase_add_loop_test(tc, dies_among_compactions, 0, 2);
     tcase_add_loop_test(tc, the_disk_fails_at_every_call, 0, N_FAILURES);
