@@ -129,7 +129,8 @@ PLUGIN_FLAGS  := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
 KEY := $(B)/keys/bundled
 
 define plugin_rules
-$(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs) $(HEADERS)
+$(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs \
+                                           plugins/*.h) $(HEADERS)
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ $$(filter %.c,$$^) \
@@ -175,11 +176,12 @@ PRELOADS := kill
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
-$(B)/tests/plugins/%.so: tests/plugins/%.c $(HEADERS)
+BENCH_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/bench/plugins/*.c))
+$(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS)
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $< \
-	    $(shell cat tests/plugins/$*.libs 2>/dev/null)
+	    $(shell cat $*.libs 2>/dev/null)
 
 # What the kill harness runs: under this library, and a build that can be
 # told to die at any of its fault points.
@@ -246,9 +248,14 @@ mutants:
 	+$(Q)$(AGAIN) ONLY="store_crash kill" programs
 	$(Q)sh tools/mutants.sh $(B)
 
-BENCH := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench/*.c))
-bench: all $(BENCH)
-	$(Q)for b in $(BENCH); do MORTISE_BUILD=$(B) $$b || exit 1; done
+# ROWS="dispatch durable": these sections of the table alone.
+ROWS ?=
+$(B)/tests/bench/bench: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) \
+    $(B)/libmortise.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
+bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS)
+	$(Q)MORTISE_BUILD=$(B) $(B)/tests/bench/bench $(ROWS)
 
 demo: all
 	$(Q)MORTISE_BUILD=$(B) sh tools/demo.sh

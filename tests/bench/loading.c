@@ -1,0 +1,164 @@
+/* loading.c -- plugins and graphs, until they can be used.
+ *
+ * A module stays loaded for good, so each load of the plugin happens in a
+ * process of its own, where its registry was opened before. */
+#include "bench.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mortise.h"
+#include "plugin/registry.h"
+
+enum { LOADS = 11, REPEATS = 5 };
+
+/* ---- plugins
+ * ----------------------------------------------------------------- */
+
+static void ignore_done(void *ud, const struct mortise_call_done *done)
+{
+    (void)ud;
+    (void)done;
+}
+
+static void ignore_event(void *ud, uint64_t call, const char *json, size_t n)
+{
+    (void)ud;
+    (void)call;
+    (void)json;
+    (void)n;
+}
+
+static void ignore_ask(void *ud, uint64_t call, uint64_t ask,
+                       const char *method, const char *body, size_t n)
+{
+    (void)ask;
+    (void)method;
+    ignore_event(ud, call, body, n);
+}
+
+static void ignore_log(void *ud, int level, const char *plugin, const char *msg)
+{
+    (void)ud;
+    (void)level;
+    (void)plugin;
+    (void)msg;
+}
+
+enum { SAW_OPEN, SAW_VERIFY, SAW_START, SAW_DLOPEN, SAW };
+
+int bench_child_loading(const char *arg)
+{
+    const char *const dirs[] = {bench_path("plugins")};
+    const char *const trust[] = {bench_path("trust.d")};
+    struct mortise_plugins_config config = {
+        .mem = &mortise_heap,
+        .dirs = dirs,
+        .n_dirs = 1,
+        .trust_dirs = trust,
+        .n_trust_dirs = 1,
+        .quarantine_dir = bench_path("quarantine"),
+        .ops = {NULL, ignore_done, ignore_event, ignore_ask, ignore_log}};
+    struct mortise_instance *instance;
+    struct mortise_plugins *p;
+    struct mortise_err err = {0};
+    double saw[SAW], at = bench_now();
+
+    bench_must(mortise_plugins_open(&p, &config, &err), &err, "open plugins");
+    saw[SAW_OPEN] = bench_now() - at;
+    at = bench_now();
+    bench_must(mortise_plugins_verify(p, arg, &err), &err, "verify a plugin");
+    saw[SAW_VERIFY] = bench_now() - at;
+    at = bench_now();
+    bench_must(mortise_plugins_start(p, arg, NULL, &instance, &err), &err,
+               "start a plugin");
+    saw[SAW_START] = bench_now() - at;
+    mortise_plugins_close(p);
+    at = bench_now();
+    if (dlopen(bench_path("plugins/%s.so", arg), RTLD_NOW | RTLD_LOCAL) == NULL)
+        bench_die("dlopen: %s", dlerror());
+    saw[SAW_DLOPEN] = bench_now() - at;
+    for (int i = 0; i < SAW; i++)
+        printf("%.9g\n", saw[i]);
+    return 0;
+}
+
+static void rows_plugin(void)
+{
+    double saw[LOADS][SAW], column[LOADS], median[SAW];
+
+    for (int i = 0; i < LOADS; i++)
+        bench_again("loading", "bench_large", saw[i], SAW);
+    for (int k = 0; k < SAW; k++) {
+        for (int i = 0; i < LOADS; i++)
+            column[i] = saw[i][k];
+        median[k] = bench_median(column, LOADS);
+    }
+    bench_row(&(struct bench_row){.what = "plugin of 100 KiB: verify, load and "
+                                          "create",
+                                  .measured = median[SAW_START],
+                                  .against = "bare dlopen()",
+                                  .reference = median[SAW_DLOPEN],
+                                  .at_most = 1e-3});
+    bench_row(&(struct bench_row){.what = "  ... verify alone",
+                                  .measured = median[SAW_VERIFY],
+                                  .against = "bare dlopen()",
+                                  .reference = median[SAW_DLOPEN]});
+    bench_row(&(struct bench_row){.what = "  ... read the manifests of three",
+                                  .measured = median[SAW_OPEN],
+                                  .against = "bare dlopen()",
+                                  .reference = median[SAW_DLOPEN]});
+}
+
+/* ---- graphs
+ * --------------------------------------------------------------------- */
+
+/* Seconds of computing. */
+static double load_graph(struct mortise *m, size_t n)
+{
+    struct mortise_buf b;
+    int repeats = n > 10000 ? 3 : REPEATS;
+    double v[REPEATS];
+
+    mortise_buf_init(&b, &mortise_heap);
+    bench_chain(&b, "bench_now/step", "{v: \"${scratch.v}\"}", n);
+    for (int i = 0; i < repeats; i++) {
+        double begun = bench_cpu();
+
+        mortise_graph_close(bench_load(m, &b));
+        v[i] = bench_cpu() - begun;
+    }
+    mortise_buf_finish(&b);
+    return bench_median(v, (size_t)repeats);
+}
+
+static void rows_graph(void)
+{
+    struct mortise *m = bench_open("loading");
+    double few = load_graph(m, 500), some = load_graph(m, 5000),
+           many = load_graph(m, 50000);
+
+    bench_row(&(struct bench_row){.what = "graph of 500 nodes: read, check, "
+                                          "compile",
+                                  .measured = few,
+                                  .at_most = 30e-3});
+    bench_row(&(struct bench_row){.what = "graph of 5,000 nodes",
+                                  .measured = some,
+                                  .against = "10 x the one of 500",
+                                  .reference = 10 * few,
+                                  .at_most = 300e-3});
+    bench_row(&(struct bench_row){.what = "graph of 50,000 nodes",
+                                  .measured = many,
+                                  .against = "100 x the one of 500",
+                                  .reference = 100 * few,
+                                  .times = 1.5});
+    mortise_close(m);
+}
+
+void bench_loading(void)
+{
+    bench_section("loading (graphs are chains)");
+    rows_plugin();
+    rows_graph();
+}
