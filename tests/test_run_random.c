@@ -24,6 +24,8 @@ struct random_graph {
     enum edge edge[MOST][MOST]; /* [from][to], by rank: from < to */
     bool start[MOST];
     bool fails[MOST];
+    bool rescued[MOST]; /* it fails, and on_error gives what it would have */
+    int op[MOST];
     int position[MOST]; /* rank -> declared position */
     int rank[MOST];     /* declared position -> rank */
 };
@@ -54,11 +56,14 @@ static void make(struct random_graph *g, uint32_t *seed)
         }
         g->start[to] = n_in == 0 || sim_random(seed) % 8 == 0;
         g->fails[to] = sim_random(seed) % 12 == 0;
+        g->rescued[to] = !g->fails[to] && sim_random(seed) % 8 == 0;
+        g->op[to] = (int)(sim_random(seed) % 4);
     }
 }
 
 static char *yaml_of(const struct random_graph *g)
 {
+    static const char *const ops[] = {"echo", "read", "idem", "rec"};
     struct mortise_buf b;
     char *text;
 
@@ -74,8 +79,11 @@ static char *yaml_of(const struct random_graph *g)
         mortise_buf_printf(
             &b,
             "  n%d: {type: tool, tool: t/%s, args: {saw: \"${has(scratch.log) "
-            "? scratch.log : []}\"}, outputs: {scratch.log: \"['n%d']\"}}\n",
-            r, g->fails[r] ? "fail" : "echo", r);
+            "? scratch.log : []}\"}, outputs: {scratch.log: \"['n%d']\"}%s}\n",
+            r, g->fails[r] || g->rescued[r] ? "fail" : ops[g->op[r]], r,
+            g->rescued[r] ? ", on_error: {value: \"{'saw': has(scratch.log) ? "
+                            "scratch.log : []}\"}"
+                          : "");
     }
     mortise_buf_puts(&b, "edges:\n");
     for (int to = 0; to < g->n; to++) {
@@ -209,6 +217,21 @@ static void assert_agrees(const struct random_graph *g,
     json_decref(show);
 }
 
+static void die_somewhere(struct sim *s, uint32_t *seed)
+{
+    sim_sync_one(s);
+    for (uint32_t deaths = 1 + sim_random(seed) % 3; deaths > 0; deaths--) {
+        for (uint32_t n = sim_random(seed) % 16; n > 0; n--) {
+            if (s->n_calls > 0 && sim_random(seed) % 2 == 0)
+                sim_end_call(s, sim_random(seed) % s->n_calls);
+            else
+                sim_sync_one(s);
+        }
+        sim_crash(s, seed);
+        sim_recover(s);
+    }
+}
+
 /* Promise 5: the same input gives the same state, whatever the timing, also
  * when the process dies on the way; and it is the state that graph.md says. */
 START_TEST(timing_never_shows)
@@ -231,15 +254,12 @@ START_TEST(timing_never_shows)
             timing = seed + (uint32_t)k;
             sim_init(&s, sim_graph(yaml));
             ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
-            if (k == 4) {
-                sim_sync_one(&s);
-                for (int c = 0; c < 6 && sim_end_call(&s, 0); c++)
-                    sim_sync_one(&s);
-                sim_crash(&s, &timing);
-                sim_recover(&s);
-            }
+            if (k > 2)
+                die_somewhere(&s, &timing);
             sim_run(&s, &timing);
             assert_agrees(&g, &ref, &s);
+            for (size_t e = 0; e < s.n_effects; e++)
+                ck_assert_int_eq(s.effects[e].times, 1);
             sim_finish(&s);
         }
         free(yaml);

@@ -797,6 +797,66 @@ START_TEST(large_graphs_are_no_matter)
 }
 END_TEST
 
+/* A write that ends well while the run is being cancelled counts, and its
+ * scheduled pause is over before anybody hears of it. */
+START_TEST(a_late_success_counts_while_cancelling)
+{
+    struct mortise_command cancel = {.kind = MORTISE_CMD_CANCEL};
+
+    begin(HEAD "interrupt_after: [w]\n"
+               "start: w\n"
+               "nodes:\n"
+               "  w: {type: tool, tool: t/write, next: x}\n"
+               "  x: {type: tool, tool: t/echo}\n",
+          "{}");
+    sync_all();
+    ck_assert_int_eq(sim_command(&s, &cancel, 1, 0, "ann", &err), MORTISE_OK);
+    ck_assert(s.calls[0].cancelled);
+    s.calls[0].cancelled = false; /* it was done already */
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_CANCELLED);
+    assert_node("w", "done");
+    assert_node("x", "skipped");
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    end();
+}
+END_TEST
+
+/* A permanent error is not retried for its class, whoever lists that. */
+START_TEST(permanent_is_no_class_to_retry)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, args: {code: boom},\n"
+                   "      retry_policy: {max_attempts: 3, delay: 1ms, "
+                   "retry_on: [permanent]}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert(!sim_saw(&s, "retry_scheduled", "a"));
+    end();
+}
+END_TEST
+
+/* An intent waits for its own commit, whatever else is said to be on disk. */
+START_TEST(only_its_own_sync_starts_an_effect)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_SYNCED};
+
+    begin(writer, "{}");
+    in.u.seq = 0;
+    sim_feed(&s, &in);
+    in.u.seq = 99; /* there is no such commit */
+    sim_feed(&s, &in);
+    ck_assert_uint_eq(s.n_calls, 0);
+    sync_all();
+    ck_assert_uint_eq(s.n_calls, 1);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* ---- after a goto -------------------------------------------------------- */
 
 /* What a goto left behind is not waited for, and is not shown so. */
@@ -1331,6 +1391,9 @@ static Suite *suite(void)
     tcase_add_test(tc, a_root_stays_an_object);
     tcase_add_test(tc, a_confused_reconcile_settles_nothing);
     tcase_add_test(tc, large_graphs_are_no_matter);
+    tcase_add_test(tc, a_late_success_counts_while_cancelling);
+    tcase_add_test(tc, permanent_is_no_class_to_retry);
+    tcase_add_test(tc, only_its_own_sync_starts_an_effect);
     tcase_add_test(tc, what_a_goto_passed_by_is_skipped);
     tcase_add_test(tc, events_have_no_empty_members);
     tcase_add_loop_test(tc, whatever_happens_replay_is_the_run, 0, 4);
