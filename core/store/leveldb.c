@@ -104,6 +104,7 @@ int mortise_ldb_get(struct mortise_store *s,
     char *said = NULL;
 
     *value = NULL;
+    *size = 0;
     if (key->failed)
         return mortise_nomem(err);
     *value = leveldb_get(s->db, options, key->p, key->n, size, &said);

@@ -1,0 +1,108 @@
+/* fuzz_record.c -- the store's keys and values from arbitrary bytes.
+ *
+ * The first byte says which.  A reader stays inside the bytes, and what it
+ * accepts is exactly what is written for it again. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/key.h"
+#include "store/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int checkpoint(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_checkpoint cp;
+    int rv = mortise_record_read_checkpoint(&cp, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_checkpoint(b, &cp);
+    return rv;
+}
+
+static int head(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_head h;
+    int rv = mortise_record_read_head(&h, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_head(b, &h);
+    return rv;
+}
+
+static int pending(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_pending request;
+    int rv = mortise_record_read_pending(&request, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_pending(b, &request);
+    return rv;
+}
+
+static int graph(struct mortise_buf *b, const void *p, size_t n)
+{
+    const char *path, *source;
+    size_t size;
+    int rv = mortise_record_read_graph(&path, &source, &size, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_graph(b, path, source, size);
+    return rv;
+}
+
+static int batch(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_batch of;
+    int rv = mortise_record_read_batch(&of, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_batch(b, &of);
+    return rv;
+}
+
+/* The longest key: that of a deadline, with its tag. */
+static int key(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_reader r;
+    struct mortise_buf names;
+    uint64_t ms;
+    int rv;
+
+    mortise_buf_init(&names, &mortise_heap);
+    mortise_reader_init(&r, p, n);
+    rv = mortise_read_u8(&r) == MORTISE_KEY_DEADLINE ? MORTISE_OK
+                                                     : MORTISE_ECORRUPT;
+    ms = mortise_key_read_number(&r);
+    mortise_key_read_name(&r, &names);
+    mortise_key_read_name(&r, &names);
+    mortise_key_read_last(&r, &names);
+    if (r.bad)
+        rv = MORTISE_ECORRUPT;
+    if (rv == MORTISE_OK) {
+        const char *run = names.p + strlen(names.p) + 1;
+
+        mortise_key_deadline(b, ms, names.p, run, run + strlen(run) + 1);
+    }
+    mortise_buf_finish(&names);
+    return rv;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int (*const again[])(struct mortise_buf *, const void *, size_t) = {
+        checkpoint, head, pending, graph, batch, key};
+    struct mortise_buf b;
+    int rv;
+
+    if (size == 0)
+        return 0;
+    mortise_buf_init(&b, &mortise_heap);
+    rv = again[data[0] % 6](&b, data + 1, size - 1);
+    if (rv == MORTISE_OK &&
+        (b.failed || b.n != size - 1 || memcmp(b.p, data + 1, b.n) != 0))
+        abort();
+    mortise_buf_finish(&b);
+    return 0;
+}
