@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/link.h"
 #include "json/value.h"
+#include "lib/powercut.h"
 #include "lib/shelf.h"
 #include "mortise.h"
 
@@ -24,8 +25,7 @@ static char deployment[PATH_MAX], store[PATH_MAX], run_id[MORTISE_RUN_MAX];
 static char log_text[1 << 16];
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- around each test ------------------------------------------------------
- */
+/* ---- around each test --------------------------------------------------- */
 
 static void note(void *ud, int level, const char *msg)
 {
@@ -141,8 +141,7 @@ static void teardown(void)
     shelf_nothing_left();
 }
 
-/* ---- helpers ----------------------------------------------------------------
- */
+/* ---- helpers ------------------------------------------------------------ */
 
 /* Where load() put the graph last. */
 static const char *graph_path(void)
@@ -298,8 +297,7 @@ static const char nap[] =
     "nodes:\n"
     "  a: {type: tool, tool: ok_blocking/sleep, args: {ms: 5000}, next: END}\n";
 
-/* ---- running
- * -------------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------ */
 
 /* Each way of being called gives the same result. */
 START_TEST(every_threading_runs) /* loop: 0..2 */
@@ -438,8 +436,7 @@ START_TEST(a_long_chain)
 }
 END_TEST
 
-/* ---- failures
- * ------------------------------------------------------------------- */
+/* ---- failures ----------------------------------------------------------- */
 
 /* A transient failure is retried, a permanent one is not. */
 START_TEST(retries)
@@ -579,8 +576,7 @@ START_TEST(plugins_ask_for_state)
 }
 END_TEST
 
-/* ---- commands: the table of runtime.md 4
- * ---------------------------------------------- */
+/* ---- commands: the table of runtime.md 4 -------------------------------- */
 
 START_TEST(unknown_runs_are_not_found)
 {
@@ -857,8 +853,7 @@ START_TEST(structs_are_checked)
 }
 END_TEST
 
-/* ---- plugins that changed
- * ------------------------------------------------------------------ */
+/* ---- plugins that changed ----------------------------------------------- */
 
 /* A run goes on with the plugins that it started with, or with permission. */
 START_TEST(changed_plugins_block) /* loop: changed, gone */
@@ -917,12 +912,10 @@ START_TEST(changed_plugins_block) /* loop: changed, gone */
 }
 END_TEST
 
-/* ---- events
- * ---------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------- */
 
 struct heard {
-    char types[4096], ephemeral[4096];
+    char types[4096], ephemeral[4096], all[8192];
     uint64_t last;
     int n, stop_after, gaps;
 };
@@ -941,6 +934,9 @@ static int hear(void *ud, const char *json, size_t len)
         h->gaps += (uint64_t)json_integer_value(seq) != h->last + 1;
         h->last = (uint64_t)json_integer_value(seq);
     }
+    at = strlen(h->all);
+    snprintf(h->all + at, sizeof h->all - at, "%s ",
+             json_string_value(json_object_get(v, "type")));
     to = seq != NULL ? h->types : h->ephemeral;
     at = strlen(to);
     snprintf(to + at, sizeof h->types - at, "%s ",
@@ -1028,6 +1024,10 @@ START_TEST(progress_is_ephemeral)
     mortise_events(m, NULL, run_id, 0, 0, hear, &stored, NULL, &err);
     ck_assert_ptr_nonnull(strstr(live.ephemeral, "progress progress"));
     ck_assert_str_eq(stored.ephemeral, "");
+    /* ... and nothing is told before what led to it. */
+    ck_assert_msg(strstr(live.all, "node_end node_start progress progress "
+                                   "node_end run_end ") != NULL,
+                  "%s", live.all);
     ck_assert_int_eq(live.gaps, 0);
 }
 END_TEST
@@ -1067,9 +1067,7 @@ START_TEST(callbacks_may_not_call)
 }
 END_TEST
 
-/* ---- reading
- * -----------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* Pages join without holes or repeats. */
 START_TEST(pages)
@@ -1168,9 +1166,7 @@ START_TEST(findings)
 }
 END_TEST
 
-/* ---- effects
- * -------------------------------------------------------------------------------------
- */
+/* ---- effects ------------------------------------------------------------ */
 
 /* Closed in the middle of a write that cannot be looked for: in doubt, until a
  * person says how it went. */
@@ -1202,9 +1198,158 @@ START_TEST(in_doubt)
 }
 END_TEST
 
-/* ---- two engines
- * --------------------------------------------------------------------------------------
- */
+/* ---- a disk that fails (R6b) -------------------------------------------- */
+
+static const char three_counts[] =
+    "start: a\n"
+    "nodes:\n"
+    "  a: {type: tool, tool: counts/count, args: {}, next: b}\n"
+    "  b: {type: tool, tool: ok_async/sleep, args: {ms: 1}, next: c}\n"
+    "  c: {type: tool, tool: counts/count, args: {}, next: END}\n";
+
+/* From the store's opening on, with the plugins of three_counts started: the
+ * marks of their starting are no business of ours here. */
+static void watch_disk(void)
+{
+    char state[PATH_MAX];
+
+    close_engine();
+    snprintf(state, sizeof state, "%s/books", dir);
+    powercut_begin(state, store, NULL, NULL);
+    open_engine();
+    start(three_counts);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+}
+
+/* Go on until it has ended or somebody must say how an effect went. */
+static int go_on(void)
+{
+    int status = 0;
+
+    for (int i = 0; i < 50; i++) {
+        int rv = resume();
+
+        if (rv == MORTISE_OK)
+            rv = mortise_wait(m, NULL, run_id, &status, &err);
+        if (rv == MORTISE_EINDOUBT)
+            return MORTISE_RUN_IN_DOUBT;
+        if (rv == MORTISE_OK && status != MORTISE_RUN_RUNNING)
+            return status;
+        ck_assert_msg(m->state != MORTISE_ENGINE_BROKEN, "%s", err.msg);
+    }
+    return status;
+}
+
+/* Any one sync or write may fail once: whoever waits is told, the engine goes
+ * on, the run is resumed from what is on disk, and nothing happens twice. */
+START_TEST(one_write_fails) /* loop: which one */
+{
+    struct mortise_graph *g;
+    struct mortise_start s = {.size = sizeof s, .run = "r"};
+    char spec[64];
+    int rv, before, status = 0;
+
+    snprintf(spec, sizeof spec, "%s:%d:EIO:once", _i % 2 ? "write" : "sync",
+             _i / 2 + 1);
+    watch_disk();
+    before = counted();
+    g = load(three_counts);
+    powercut_fail(spec);
+    rv = mortise_start(m, g, &s, run_id, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_wait(m, NULL, "r", &status, &err);
+    powercut_fail(NULL);
+    strcpy(run_id, "r");
+    if (rv != MORTISE_OK) {
+        ck_assert_msg(rv == MORTISE_EIO, "%s: %s", spec, err.msg);
+        ck_assert_ptr_nonnull(strstr(err.msg, "store"));
+        rv = mortise_wait(m, NULL, "r", &status, &err);
+        if (rv == MORTISE_ENOTFOUND) { /* it was never acknowledged */
+            ck_assert_msg(mortise_start(m, g, &s, run_id, &err) == MORTISE_OK,
+                          "%s", err.msg);
+            status = wait_for();
+        } else {
+            status = go_on();
+        }
+    }
+    ck_assert_msg(status == MORTISE_RUN_COMPLETED ||
+                      status == MORTISE_RUN_IN_DOUBT,
+                  "%s: %d", spec, status);
+    ck_assert_int_le(counted(), before + 2);
+    if (status == MORTISE_RUN_COMPLETED)
+        ck_assert_int_eq(counted(), before + 2);
+    mortise_graph_close(g);
+    powercut_end();
+}
+END_TEST
+
+/* A disk that stays full: the run's waiter and every later call are told what
+ * to do, and with space again a new engine goes on. */
+START_TEST(the_disk_is_full)
+{
+    char id[MORTISE_DIGEST_HEX];
+    int status, before;
+
+    watch_disk();
+    before = counted();
+    start(human);
+    wait_for();
+    snprintf(id, sizeof id, "%s", pending());
+    powercut_fail("write:1:ENOSPC:always");
+    ck_assert_int_eq(answer(id, "{\"approved\":true}"), MORTISE_ENOSPC);
+    ck_assert_ptr_nonnull(strstr(err.msg, "free some space"));
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(mortise_wait(m, NULL, run_id, &status, &err),
+                         MORTISE_ENOSPC);
+        ck_assert_int_eq(mortise_poll(m, 0, &err), MORTISE_ENOSPC);
+        ck_assert_int_eq(resume(), MORTISE_ENOSPC);
+    }
+    powercut_fail(NULL);
+    close_engine();
+    open_engine();
+    ck_assert_int_eq(answer(id, "{\"approved\":true}"), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(counted(), before + 1);
+    powercut_end();
+}
+END_TEST
+
+/* Many runs at once, and a write fails in the middle: all of them are dropped,
+ * poll says so once, and all can be resumed. */
+START_TEST(a_write_fails_under_load)
+{
+    static const char nodes[] =
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: ok_async/sleep, args: {ms: 3}, next: b}\n"
+        "  b: {type: tool, tool: ok_blocking/sleep, args: {ms: 3},"
+        " next: END}\n";
+    struct mortise_graph *g;
+    char ids[20][MORTISE_RUN_MAX];
+    struct mortise_start s = {.size = sizeof s};
+    int rv, told = 0;
+
+    watch_disk();
+    start(nodes); /* starts the plugins */
+    wait_for();
+    g = load(nodes);
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_eq(mortise_start(m, g, &s, ids[i], &err), MORTISE_OK);
+    powercut_fail("sync:2:EIO:once");
+    while ((rv = mortise_poll(m, -1, &err)) != 0)
+        told += rv < 0;
+    powercut_fail(NULL);
+    ck_assert_int_eq(told, 1);
+    for (int i = 0; i < 20; i++) {
+        strcpy(run_id, ids[i]);
+        ck_assert_int_eq(go_on(), MORTISE_RUN_COMPLETED);
+    }
+    mortise_graph_close(g);
+    powercut_end();
+}
+END_TEST
+
+/* ---- two engines -------------------------------------------------------- */
 
 /* A second engine is refused, with the pid of the first. */
 START_TEST(one_engine_per_store)
@@ -1327,9 +1472,7 @@ START_TEST(closing_tells_who_waits)
 }
 END_TEST
 
-/* ---- memory
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------- */
 
 /* Open, start, wait, show: each allocation fails once, and from then on; the
  * engine says so, and the store stays as good as it was. */
@@ -1433,6 +1576,9 @@ static Suite *suite(void)
     tcase_add_test(tc, history);
     tcase_add_test(tc, findings);
     tcase_add_test(tc, in_doubt);
+    tcase_add_loop_test(tc, one_write_fails, 0, 24);
+    tcase_add_test(tc, the_disk_is_full);
+    tcase_add_test(tc, a_write_fails_under_load);
     tcase_add_test(tc, one_engine_per_store);
     tcase_add_test(tc, a_link_reaches_the_holder);
     tcase_add_test(tc, a_link_is_an_engine);

@@ -16,8 +16,7 @@
 
 enum { GRAPH_MAX = 16 << 20 }; /* bytes of a graph file */
 
-/* ---- helpers
- * ------------------------------------------------------------------ */
+/* ---- helpers ------------------------------------------------------------ */
 
 /* Inner functions may count on an err; a caller's may be NULL. */
 #define WITH_ERR(err)                                                          \
@@ -56,8 +55,7 @@ void mortise_free(struct mortise *m, char *text)
     mortise_release_str(m->mem, text);
 }
 
-/* ---- the loop
- * ----------------------------------------------------------------- */
+/* ---- the loop ----------------------------------------------------------- */
 
 int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
 {
@@ -76,8 +74,7 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
     return m->lives.n > 0;
 }
 
-/* ---- graphs
- * --------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------- */
 
 static int read_all(int fd, struct mortise_buf *b, const char *path,
                     struct mortise_err *err)
@@ -148,8 +145,7 @@ void mortise_graph_close(struct mortise_graph *g)
     mortise_graph_unref(g);
 }
 
-/* ---- waiting
- * -------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------ */
 
 /* A watch that an API function waits for on its stack. */
 struct wait {
@@ -201,8 +197,7 @@ int mortise_wait(struct mortise *m, const char *tenant, const char *run,
                       status, err);
 }
 
-/* ---- starting
- * ---------------------------------------------------------------------- */
+/* ---- starting ----------------------------------------------------------- */
 
 static int parse_input(const char *text, json_t **out, struct mortise_err *err)
 {
@@ -260,8 +255,7 @@ int mortise_start(struct mortise *m, struct mortise_graph *g,
     return rv;
 }
 
-/* ---- commands
- * ------------------------------------------------------------------------ */
+/* ---- commands ----------------------------------------------------------- */
 
 struct ordered {
     struct mortise_order order;
@@ -343,9 +337,7 @@ int mortise_command(struct mortise *m, const char *tenant, const char *run,
     return rv;
 }
 
-/* ---- reading
- * ----------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------ */
 
 typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
                     size_t limit, json_t **out, struct mortise_err *err);
@@ -409,9 +401,7 @@ int mortise_history(struct mortise *m, const char *tenant, const char *run,
     return look(m, mortise_query_history, tenant, run, json, err);
 }
 
-/* ---- events
- * ---------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------- */
 
 struct subscription {
     struct mortise_watch watch;

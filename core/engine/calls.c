@@ -75,8 +75,7 @@ struct mortise_ongoing { /* a call */
     const char *error_class; /* static */
 };
 
-/* ---- records
- * -------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------ */
 
 /* [any] */
 static void unref(struct mortise_ongoing *c)
@@ -168,8 +167,7 @@ static void post(struct mortise *m, struct mortise_task *t)
         mortise_mail_put(&m->mail, t, false);
 }
 
-/* ---- how it ended
- * ------------------------------------------------------------------- */
+/* ---- how it ended ------------------------------------------------------- */
 
 /* [any] */
 static void set_words(struct mortise_ongoing *c, const char *code,
@@ -252,9 +250,7 @@ static void feed_result(struct mortise_ongoing *c)
     mortise_live_feed(c->live, &in);
 }
 
-/* ---- lanes
- * ----------------------------------------------------------------------------
- */
+/* ---- lanes -------------------------------------------------------------- */
 
 static void dispatch(struct mortise_ongoing *c);
 
@@ -354,8 +350,7 @@ static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
     return lane_new(m, i, guardrail, out, err);
 }
 
-/* ---- the end of a call
- * -------------------------------------------------------------------- */
+/* ---- the end of a call -------------------------------------------------- */
 
 /* It ended, or will never be heard of again; the run is not told here. */
 static void forget(struct mortise_ongoing *c)
@@ -388,9 +383,7 @@ static void end_early(struct mortise_ongoing *c, int32_t status,
     mortise_ready(c->live->m, &c->ended);
 }
 
-/* ---- calling
- * ------------------------------------------------------------------------------
- */
+/* ---- calling ------------------------------------------------------------ */
 
 /* [worker] */
 static void on_worker(struct mortise_job *j)
@@ -527,9 +520,7 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     return MORTISE_OK;
 }
 
-/* ---- cancelling
- * ------------------------------------------------------------------------------
- */
+/* ---- cancelling --------------------------------------------------------- */
 
 /* It did not let go. */
 static void give_up(struct mortise_ongoing *c)
@@ -621,8 +612,7 @@ void mortise_calls_cancel_all(struct mortise_live *live)
         cancel(c);
 }
 
-/* ---- what plugins tell and ask
- * --------------------------------------------------------------------- */
+/* ---- what plugins tell and ask ------------------------------------------ */
 
 /* A message from a plugin, on its way to the loop. */
 struct message {
@@ -882,8 +872,7 @@ void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
                                          .log = on_log};
 }
 
-/* ---- open and close
- * --------------------------------------------------------------- */
+/* ---- open and close ----------------------------------------------------- */
 
 int mortise_calls_open(struct mortise *m)
 {

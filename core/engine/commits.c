@@ -51,8 +51,7 @@ static void flight_free(struct mortise *m, struct mortise_flight *f)
     mortise_release(m->mem, f, sizeof *f);
 }
 
-/* ---- from run/'s words to the store's
- * ---------------------------------------- */
+/* ---- from run/'s words to the store's ----------------------------------- */
 
 static int copy_pending(const struct mortise_mem *mem,
                         struct mortise_pending **out,
@@ -175,8 +174,7 @@ void mortise_commits_forget(struct mortise_live *live)
     m->n_batch = kept;
 }
 
-/* ---- errors
- * --------------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 static void write_failed(struct mortise *m, int result,
                          const struct mortise_err *why)
@@ -220,8 +218,7 @@ void mortise_commits_reopen(struct mortise *m)
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
 }
 
-/* ---- answers
- * ----------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------ */
 
 static void refused(struct mortise_flight *f, int result)
 {
@@ -300,8 +297,7 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
     }
 }
 
-/* ---- handing over
- * -------------------------------------------------------------------- */
+/* ---- handing over ------------------------------------------------------- */
 
 /* Would a hand-over only cost time?  One run, and nothing else going on. */
 static bool is_alone(const struct mortise *m)

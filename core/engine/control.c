@@ -79,8 +79,7 @@ void mortise_control_name(uid_t uid, char out[64])
         snprintf(out, 64, "uid %lu", (unsigned long)uid);
 }
 
-/* ---- closing a connection
- * ------------------------------------------------------- */
+/* ---- closing a connection ----------------------------------------------- */
 
 static void let_go(struct conn *c)
 {
@@ -123,8 +122,7 @@ static void attend_soon(struct conn *c)
     mortise_ready(c->m, &c->attend);
 }
 
-/* ---- answering
- * ------------------------------------------------------------------- */
+/* ---- answering ---------------------------------------------------------- */
 
 /* {"NAME": value} and a line end. */
 static void put_line(struct conn *c, const char *name, json_t *value)
@@ -196,8 +194,7 @@ static void on_error(struct mortise_asker *a, const struct mortise_err *err)
     put_error(MORTISE_OF(a, struct conn, asker), err);
 }
 
-/* ---- asking
- * ---------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------- */
 
 static void serve_line(struct conn *c, const char *line, size_t n)
 {
@@ -242,8 +239,7 @@ static void serve_next(struct conn *c)
     attend_soon(c); /* there may be more */
 }
 
-/* ---- bytes
- * ------------------------------------------------------------------------ */
+/* ---- bytes -------------------------------------------------------------- */
 
 /* False when the client is gone. */
 static bool send_some(struct conn *c)
@@ -322,8 +318,7 @@ static void on_events(uv_poll_t *h, int status, int events)
     attend_soon(c);
 }
 
-/* ---- accepting
- * --------------------------------------------------------------------- */
+/* ---- accepting ---------------------------------------------------------- */
 
 /* One that is not served; the words may get lost. */
 static void turn_away(int fd, int code, const char *why)
@@ -401,8 +396,7 @@ static void on_connection(uv_poll_t *h, int status, int events)
         welcome(k, fd);
 }
 
-/* ---- the socket
- * --------------------------------------------------------------------- */
+/* ---- the socket --------------------------------------------------------- */
 
 static void fill_address(struct sockaddr_un *a, int dir)
 {
@@ -498,8 +492,7 @@ void mortise_control_close(struct mortise *m)
     close(k->dir);
 }
 
-/* ---- the other end
- * ---------------------------------------------------------------------- */
+/* ---- the other end ------------------------------------------------------ */
 
 int mortise_control_connect(const char *store, int *fd, struct mortise_err *err)
 {

@@ -31,8 +31,7 @@ int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
     return m->trouble.code;
 }
 
-/* ---- open
- * ------------------------------------------------------------------------ */
+/* ---- open --------------------------------------------------------------- */
 
 static int seq_get(void *ud, const char *plugin, uint64_t *seq,
                    struct mortise_err *err)
@@ -182,8 +181,7 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
     return MORTISE_OK;
 }
 
-/* ---- close
- * ------------------------------------------------------------------------- */
+/* ---- close -------------------------------------------------------------- */
 
 /* Lose all runs, and wait until nothing of them is under way. */
 static void quiet(struct mortise *m)

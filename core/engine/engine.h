@@ -173,7 +173,7 @@ int mortise_graphs_compile(struct mortise *m, const char *path,
                            struct mortise_graph **out,
                            struct mortise_buf *report, struct mortise_err *err);
 
-/* ---- live.c -------------------------------------------------------------- */
+/* ---- live.c ------------------------------------------------------------- */
 
 /* A command that was given to a run and waits for its answer. */
 struct mortise_order {
@@ -193,9 +193,10 @@ struct mortise_live { /* a run in memory */
     struct mortise_hashed entry;
     struct mortise *m;
     char *tenant, *id;
-    struct mortise_run *run;     /* NULL once it is lost */
-    struct mortise_graph *graph; /* a reference */
-    struct mortise_topic *topic; /* who watches; NULL: nobody */
+    struct mortise_run *run;               /* NULL once it is lost */
+    struct mortise_graph *graph;           /* a reference */
+    struct mortise_topic *topic;           /* who watches; NULL: nobody */
+    struct mortise_held *held, *last_held; /* ephemeral events, too early */
     uint64_t created_ms;
     uint64_t synced; /* the newest commit that is on disk */
     size_t flying;   /* commits taken and not answered */
@@ -258,8 +259,7 @@ int mortise_replay(struct mortise *m, const char *tenant, const char *run,
                    struct mortise_graph *g, mortise_run_sink *sink, void *ud,
                    struct mortise_run **out, struct mortise_err *err);
 
-/* ---- watch.c --------------------------------------------------------------
- */
+/* ---- watch.c ------------------------------------------------------------ */
 
 enum mortise_until {
     MORTISE_UNTIL_CLOSED = 1, /* for ever */
@@ -300,15 +300,19 @@ struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
 void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
 void mortise_watch_detach(struct mortise_live *live); /* it leaves */
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
+/* Commits are on disk: before the run publishes what they carry ... */
 void mortise_watch_synced(struct mortise_live *live);
+/* ... and after it did so for those up to seq. */
+void mortise_watch_published(struct mortise_live *live, uint64_t seq);
+/* The commit that an ephemeral event waits for; UINT64_MAX: none does. */
+uint64_t mortise_watch_held(const struct mortise_live *live);
 void mortise_watch_idle(struct mortise_live *live);
 void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
 /* Every watch that waits for something gets this answer. */
 void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
 void mortise_watch_close(struct mortise *m); /* ... and all others end */
 
-/* ---- commits.c ------------------------------------------------------------
- */
+/* ---- commits.c ---------------------------------------------------------- */
 
 /* Take a commit out of an action; it goes with the next flush. */
 int mortise_commits_take(struct mortise_live *live,
@@ -323,8 +327,7 @@ mortise_written_fn mortise_commits_written; /* [store] */
  * store again. */
 void mortise_commits_reopen(struct mortise *m);
 
-/* ---- calls.c ----------------------------------------------------------------
- */
+/* ---- calls.c ------------------------------------------------------------ */
 
 void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops);
 int mortise_calls_open(struct mortise *m);
@@ -335,15 +338,13 @@ int mortise_calls_begin(struct mortise_live *live,
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call);
 void mortise_calls_cancel_all(struct mortise_live *live);
 
-/* ---- due.c
- * ------------------------------------------------------------------- */
+/* ---- due.c -------------------------------------------------------------- */
 
 void mortise_due_open(struct mortise *m);
 /* A deadline was committed. */
 void mortise_due_note(struct mortise *m, uint64_t deadline_ms);
 
-/* ---- query.c
- * ------------------------------------------------------------------ */
+/* ---- query.c ------------------------------------------------------------ */
 
 int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
                        size_t limit, json_t **out, struct mortise_err *err);
@@ -356,8 +357,7 @@ int mortise_query_history(struct mortise *m, const char *tenant,
                           const char *run, json_t **out,
                           struct mortise_err *err);
 
-/* ---- engine.c
- * ----------------------------------------------------------------- */
+/* ---- engine.c ----------------------------------------------------------- */
 
 /* MORTISE_OK when it can take requests. */
 int mortise_engine_ready(struct mortise *m, struct mortise_err *err);

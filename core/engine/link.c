@@ -26,8 +26,7 @@ struct mortise_link {
     size_t scanned;        /* of in: without a line end */
 };
 
-/* ---- opening
- * -------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------ */
 
 static void pause_a_little(void)
 {
@@ -123,8 +122,7 @@ struct mortise *mortise_link_engine(struct mortise_link *l)
     return l->engine;
 }
 
-/* ---- in this process
- * --------------------------------------------------------------- */
+/* ---- in this process ---------------------------------------------------- */
 
 struct local {
     struct mortise_asker asker;
@@ -185,8 +183,7 @@ static int call_here(struct mortise_link *l, json_t *request,
     return x.err.code;
 }
 
-/* ---- over the socket
- * ------------------------------------------------------------------ */
+/* ---- over the socket ---------------------------------------------------- */
 
 static int send_line(struct mortise_link *l, json_t *request,
                      struct mortise_err *err)

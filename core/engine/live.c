@@ -30,8 +30,7 @@ struct mortise_run_timer {
 
 enum { NS_PER_MS = 1000000, ID_MAX = 128 };
 
-/* ---- finding
- * -------------------------------------------------------------------- */
+/* ---- finding ------------------------------------------------------------ */
 
 int mortise_live_check_name(const char *what, const char *name,
                             struct mortise_err *err)
@@ -62,8 +61,7 @@ struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
     return NULL;
 }
 
-/* ---- timers
- * ---------------------------------------------------------------------- */
+/* ---- timers ------------------------------------------------------------- */
 
 static void timer_free(struct mortise_run_timer *t)
 {
@@ -171,8 +169,7 @@ static void disarm_all(struct mortise_live *live)
     }
 }
 
-/* ---- coming and going
- * --------------------------------------------------------------- */
+/* ---- coming and going --------------------------------------------------- */
 
 static void synced_task(struct mortise_task *t);
 static void order_task(struct mortise_task *t);
@@ -287,9 +284,7 @@ void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why)
         mortise_live_lose(MORTISE_OF(e, struct mortise_live, entry), why);
 }
 
-/* ---- actions
- * ---------------------------------------------------------------------------
- */
+/* ---- actions ------------------------------------------------------------ */
 
 static void applied(struct mortise_live *live, const struct mortise_err *said,
                     int result)
@@ -384,11 +379,20 @@ void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
                     err.msg);
 }
 
+/* Commits up to seq are on disk: the run publishes, and what had to wait for
+ * that follows. */
+static void feed_synced(struct mortise_live *live, uint64_t seq)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_SYNCED, .u.seq = seq};
+
+    mortise_live_feed(live, &in);
+    mortise_watch_published(live, seq);
+}
+
 static void synced_task(struct mortise_task *t)
 {
     struct mortise_live *live = MORTISE_OF(t, struct mortise_live, synced_task);
-    struct mortise_input in = {.kind = MORTISE_IN_SYNCED,
-                               .u.seq = live->synced};
+    uint64_t seq = live->synced;
 
     live->pending--;
     live->synced_queued = false;
@@ -396,7 +400,9 @@ static void synced_task(struct mortise_task *t)
     if (live->lost)
         return;
     mortise_watch_synced(live);
-    mortise_live_feed(live, &in);
+    while (mortise_watch_held(live) < seq)
+        feed_synced(live, mortise_watch_held(live));
+    feed_synced(live, seq);
 }
 
 void mortise_live_synced(struct mortise_live *live, uint64_t seq)
@@ -411,9 +417,7 @@ void mortise_live_synced(struct mortise_live *live, uint64_t seq)
     mortise_ready(live->m, &live->synced_task);
 }
 
-/* ---- starting
- * ----------------------------------------------------------------------------
- */
+/* ---- starting ----------------------------------------------------------- */
 
 static const char *plugin_of(const char *name)
 {
@@ -522,9 +526,7 @@ int mortise_live_start(struct mortise *m, struct mortise_graph *g,
     return MORTISE_OK;
 }
 
-/* ---- loading
- * ------------------------------------------------------------------------------
- */
+/* ---- loading ------------------------------------------------------------ */
 
 static int copy_head(void *ud, const char *tenant, const char *run,
                      const struct mortise_head *head)
@@ -678,9 +680,7 @@ int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
     return rv;
 }
 
-/* ---- commands
- * -------------------------------------------------------------------------------
- */
+/* ---- commands ----------------------------------------------------------- */
 
 /* Will obeying it run plugins?  Looking, cancelling and finished runs do not.
  */

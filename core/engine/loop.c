@@ -39,8 +39,7 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
     m->log(m->log_ud, level, text);
 }
 
-/* ---- open and close -------------------------------------------------------
- */
+/* ---- open and close ----------------------------------------------------- */
 
 /* [any] */
 static void wake(void *ud)
@@ -105,8 +104,7 @@ void mortise_leave(locale_t before)
     uselocale(before);
 }
 
-/* ---- a turn -----------------------------------------------------------------
- */
+/* ---- a turn ------------------------------------------------------------- */
 
 void mortise_ready(struct mortise *m, struct mortise_task *t)
 {

@@ -33,8 +33,7 @@ static int finish_page(const char *name, json_t *list, const char *next,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------ */
+/* ---- runs --------------------------------------------------------------- */
 
 struct page {
     struct mortise *m;
@@ -97,8 +96,7 @@ int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
                        err);
 }
 
-/* ---- inbox
- * ----------------------------------------------------------------------- */
+/* ---- inbox -------------------------------------------------------------- */
 
 /* The request as it was stored, and where it belongs. */
 static json_t *request_json(const char *tenant, const char *run,
@@ -179,8 +177,7 @@ int mortise_query_inbox(struct mortise *m, const char *tenant,
                        err);
 }
 
-/* ---- one run
- * ------------------------------------------------------------------------ */
+/* ---- one run ------------------------------------------------------------ */
 
 /* A run in memory is what is on disk, if nothing of it is on its way. */
 static bool is_as_stored(const struct mortise_live *live)
@@ -233,8 +230,7 @@ int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
     return rv;
 }
 
-/* ---- history
- * -------------------------------------------------------------------------- */
+/* ---- history ------------------------------------------------------------ */
 
 struct history {
     const struct mortise_graph *graph;

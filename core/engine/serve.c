@@ -29,8 +29,7 @@ struct mortise_request {
     bool ordered; /* the order is the run's until it is done */
 };
 
-/* ---- the life of a request
- * -------------------------------------------------------- */
+/* ---- the life of a request ---------------------------------------------- */
 
 static void request_free(struct mortise_request *q)
 {
@@ -98,8 +97,7 @@ int mortise_serve_code(const char *name)
     return MORTISE_EIO;
 }
 
-/* ---- reading members
- * ----------------------------------------------------------------- */
+/* ---- reading members ---------------------------------------------------- */
 
 /* Only these members; `known` ends with NULL. */
 static int check_members(const json_t *body, const char *const *known,
@@ -173,9 +171,7 @@ static int get_flag(const json_t *body, const char *name, uint32_t bit,
     return MORTISE_OK;
 }
 
-/* ---- start
- * --------------------------------------------------------------------------------
- */
+/* ---- start -------------------------------------------------------------- */
 
 static void started(struct mortise_watch *w, int status, const char *reason,
                     const struct mortise_err *err)
@@ -267,9 +263,7 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
     return mortise_watch_add(q->m, &q->watch, q->tenant, q->run_id, err);
 }
 
-/* ---- command
- * -------------------------------------------------------------------------------
- */
+/* ---- command ------------------------------------------------------------ */
 
 static json_t *standing(const char *run, int status, const char *reason)
 {
@@ -401,9 +395,7 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     return rv;
 }
 
-/* ---- follow
- * ----------------------------------------------------------------------------------
- */
+/* ---- follow ------------------------------------------------------------- */
 
 static int followed(struct mortise_watch *w, json_t *event)
 {
@@ -462,9 +454,7 @@ static int serve_follow(struct mortise_request *q, struct mortise_err *err)
     return mortise_watch_add(q->m, &q->watch, q->tenant, q->run, err);
 }
 
-/* ---- queries
- * ----------------------------------------------------------------------------------
- */
+/* ---- queries ------------------------------------------------------------ */
 
 typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
                     size_t limit, json_t **out, struct mortise_err *err);
@@ -539,9 +529,7 @@ static int serve_engine(struct mortise_request *q, struct mortise_err *err)
     return rv;
 }
 
-/* ---- serving
- * -------------------------------------------------------------------------------------
- */
+/* ---- serving ------------------------------------------------------------ */
 
 typedef int serve_fn(struct mortise_request *q, struct mortise_err *err);
 

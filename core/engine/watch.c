@@ -10,10 +10,20 @@
  * watch began.  So a watch that begins then waits until they are on disk
  * (catch_up), replays, and only then takes live ones; what it has already is
  * known by its number.
+ *
+ * Ephemeral events are not on disk, but what led to them is: one that comes
+ * while commits are on their way is held back until those are told, so that no
+ * node starts, for a watcher, before the one in front of it has ended.
  */
 #include "engine/engine.h"
 
 #include <string.h>
+
+struct mortise_held {
+    struct mortise_held *next;
+    json_t *event;
+    uint64_t seq; /* of the commit that goes before it */
+};
 
 struct mortise_topic {
     struct mortise_hashed entry;
@@ -22,8 +32,7 @@ struct mortise_topic {
     struct mortise_watch *watches;
 };
 
-/* ---- topics ----------------------------------------------------------------
- */
+/* ---- topics ------------------------------------------------------------- */
 
 static struct mortise_topic *topic_find(struct mortise *m, const char *tenant,
                                         const char *run)
@@ -89,8 +98,7 @@ static void tell_run(const struct mortise_topic *t)
         mortise_run_watch(t->live->run, wants_events(t));
 }
 
-/* ---- watches
- * ------------------------------------------------------------------ */
+/* ---- watches ------------------------------------------------------------ */
 
 static void link_watch(struct mortise_topic *t, struct mortise_watch *w)
 {
@@ -140,8 +148,7 @@ static void succeed(struct mortise *m, struct mortise_watch *w, int status,
     finish(m, w, status, reason, &ok);
 }
 
-/* ---- events
- * -------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 /* Nonzero: it wants no more. */
 static int deliver(struct mortise_watch *w, json_t *event)
@@ -199,10 +206,9 @@ static bool catch_up(struct mortise *m, struct mortise_watch *w,
     return false;
 }
 
-void mortise_watch_publish(struct mortise_live *live, json_t *event)
+static void tell(struct mortise_live *live, json_t *event, bool durable)
 {
     struct mortise_watch *w, *next;
-    bool durable = json_object_get(event, "seq") != NULL;
 
     if (live->topic == NULL)
         return;
@@ -215,8 +221,58 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
     }
 }
 
-/* ---- beginning
- * -------------------------------------------------------------------- */
+/* Keep an ephemeral event for later; without memory it is missed. */
+static void hold_back(struct mortise_live *live, json_t *event)
+{
+    struct mortise_held *h = mortise_alloc(live->m->mem, sizeof *h);
+
+    if (h == NULL)
+        return;
+    *h = (struct mortise_held){NULL, json_incref(event),
+                               mortise_run_seq(live->run)};
+    if (live->held == NULL)
+        live->held = h;
+    else
+        live->last_held->next = h;
+    live->last_held = h;
+}
+
+void mortise_watch_publish(struct mortise_live *live, json_t *event)
+{
+    bool durable = json_object_get(event, "seq") != NULL;
+
+    if (live->topic == NULL || live->lost)
+        return;
+    if (!durable && live->synced < mortise_run_seq(live->run))
+        hold_back(live, event);
+    else
+        tell(live, event, durable);
+}
+
+/* Let go of the first that was held back. */
+static void release_held(struct mortise_live *live, bool wanted)
+{
+    struct mortise_held *h = live->held;
+
+    live->held = h->next;
+    if (wanted)
+        tell(live, h->event, false);
+    json_decref(h->event);
+    mortise_release(live->m->mem, h, sizeof *h);
+}
+
+uint64_t mortise_watch_held(const struct mortise_live *live)
+{
+    return live->held != NULL ? live->held->seq : UINT64_MAX;
+}
+
+void mortise_watch_published(struct mortise_live *live, uint64_t seq)
+{
+    while (mortise_watch_held(live) <= seq)
+        release_held(live, true);
+}
+
+/* ---- beginning ---------------------------------------------------------- */
 
 /* What a watch of a run that is not in memory has to wait for: nothing, but
  * the end that somebody else may bring about. */
@@ -323,8 +379,7 @@ struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id)
     return NULL;
 }
 
-/* ---- what live.c tells
- * ---------------------------------------------------------------- */
+/* ---- what live.c tells -------------------------------------------------- */
 
 void mortise_watch_attach(struct mortise_live *live)
 {
@@ -339,6 +394,8 @@ void mortise_watch_detach(struct mortise_live *live)
 {
     struct mortise_watch *w, *next;
 
+    while (live->held != NULL)
+        release_held(live, false);
     if (live->topic == NULL)
         return;
     live->topic->live = NULL;
