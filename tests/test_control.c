@@ -1,0 +1,515 @@
+/* test_control.c -- the control socket, by bytes.
+ *
+ * An engine turns in a thread of its own; the test is its client. */
+#include <check.h>
+#include <errno.h>
+#include <leveldb/c.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "engine/control.h"
+#include "json/value.h"
+#include "lib/shelf.h"
+
+static struct shelf shelf;
+static char dir[PATH_MAX - 64], store[PATH_MAX], deployment[PATH_MAX];
+static struct mortise_err err;
+
+/* ---- the engine ---------------------------------------------------------- */
+
+static pthread_t thread;
+static atomic_int ready, stop;
+
+static void *turn(void *ud)
+{
+    struct mortise_options o = {.size = sizeof o,
+                                .deployment = deployment,
+                                .store = store,
+                                .mem = &test_mem};
+    struct mortise *m;
+    struct mortise_err e;
+
+    (void)ud;
+    ck_assert_msg(mortise_open(&m, &o, &e) == MORTISE_OK, "%s", e.msg);
+    atomic_store(&ready, 1);
+    while (!atomic_load(&stop))
+        mortise_poll(m, 5, NULL);
+    mortise_close(m);
+    return NULL;
+}
+
+static void open_engine(void)
+{
+    atomic_store(&ready, 0);
+    atomic_store(&stop, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, turn, NULL), 0);
+    while (!atomic_load(&ready))
+        usleep(1000);
+}
+
+static void close_engine(void)
+{
+    atomic_store(&stop, 1);
+    pthread_join(thread, NULL);
+}
+
+static void write_deployment(void)
+{
+    char text[4 * PATH_MAX];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\n"
+             "kind: Deployment\n"
+             "metadata: {name: test}\n"
+             "plugins: {path: [\"%s\"]}\n"
+             "trust: {dir: \"%s\"}\n",
+             shelf.plugins, shelf.trust);
+    snprintf(deployment, sizeof deployment, "%s/mortise.yaml", dir);
+    test_write(deployment, text, strlen(text));
+    snprintf(store, sizeof store, "%s/store", dir);
+}
+
+/* What libuv and LevelDB keep for good once they were used. */
+static void warm_up(void)
+{
+    leveldb_options_t *o = leveldb_options_create();
+    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
+    char warm[PATH_MAX], *said = NULL;
+    leveldb_t *db;
+    uv_loop_t loop;
+
+    ck_assert_int_eq(uv_loop_init(&loop), 0);
+    ck_assert_int_eq(uv_loop_close(&loop), 0);
+    snprintf(warm, sizeof warm, "%s/warm", dir);
+    leveldb_options_set_create_if_missing(o, 1);
+    db = leveldb_open(o, warm, &said);
+    ck_assert_ptr_null(said);
+    leveldb_put(db, w, "k", 1, "v", 1, &said);
+    leveldb_compact_range(db, NULL, 0, NULL, 0);
+    leveldb_close(db);
+    leveldb_writeoptions_destroy(w);
+    leveldb_options_destroy(o);
+}
+
+static void sign_plugins(void)
+{
+    shelf_init(&shelf);
+    shelf_put(&shelf, "ok_inline");
+    shelf_put(&shelf, "ok_async");
+    shelf_put(&shelf, "emits_events");
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
+}
+
+static void setup(void)
+{
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    warm_up();
+    shelf_begin();
+    write_deployment();
+    open_engine();
+}
+
+static void teardown(void)
+{
+    close_engine();
+    test_rmdir(dir);
+    shelf_nothing_left();
+}
+
+/* ---- a client ------------------------------------------------------------ */
+
+static int client(void)
+{
+    int fd;
+
+    ck_assert_msg(mortise_control_connect(store, &fd, &err) == MORTISE_OK, "%s",
+                  err.msg);
+    return fd;
+}
+
+static void say_n(int fd, const char *p, size_t n)
+{
+    while (n > 0) {
+        ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+
+        ck_assert_int_gt(sent, 0);
+        p += sent;
+        n -= (size_t)sent;
+    }
+}
+
+static void say(int fd, const char *line)
+{
+    say_n(fd, line, strlen(line));
+}
+
+/* The next line without its end; "" at the end of all.  5 s at most. */
+static const char *line(int fd)
+{
+    static char text[1 << 20];
+    size_t n = 0;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    for (;;) {
+        ck_assert_int_eq(poll(&p, 1, 5000), 1);
+        if (recv(fd, text + n, 1, 0) <= 0 || text[n] == '\n')
+            break;
+        ck_assert_uint_lt(++n, sizeof text - 1);
+    }
+    text[n] = '\0';
+    return text;
+}
+
+static const char *ask(int fd, const char *request)
+{
+    say(fd, request);
+    say(fd, "\n");
+    return line(fd);
+}
+
+static bool has(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+#define GRAPH(nodes)                                                           \
+    "\"graph\":{\"path\":\"g.yaml\",\"source\":\"apiVersion: mortise/v1\\n"    \
+    "kind: Graph\\nmetadata: {name: g, version: 1.0.0}\\n" nodes "\"}"
+#define HUMAN                                                                  \
+    GRAPH("start: a\\nnodes:\\n  a: {type: human, prompt: Well?, next: END}"   \
+          "\\n")
+#define SLEEP                                                                  \
+    GRAPH("start: a\\nnodes:\\n  a: {type: tool, tool: ok_async/sleep,"        \
+          " args: {ms: 60000}, next: END}\\n")
+
+/* ---- requests ------------------------------------------------------------ */
+
+/* One connection, one request after the other, also handed in at once. */
+START_TEST(requests_in_order)
+{
+    int fd = client();
+
+    ck_assert_msg(has(ask(fd, "{\"do\":\"engine\"}"), "\"reply\":{\"pid\":"),
+                  "%s", line(fd));
+    say(fd, "{\"do\":\"start\",\"run\":\"one\"," HUMAN "}\n"
+            "{\"do\":\"follow\",\"run\":\"one\",\"until\":\"idle\"}\n"
+            "{\"do\":\"runs\"}\n{\"do\":\"inbox\"}\n");
+    ck_assert_str_eq(line(fd),
+                     "{\"reply\":{\"run\":\"one\",\"tenant\":\"default\"}}");
+    ck_assert(has(line(fd), "{\"item\":{\"seq\":1"));
+    while (!has(line(fd), "\"reply\":{\"run\":\"one\",\"status\":\"waiting\""))
+        continue;
+    ck_assert(has(line(fd), "\"runs\":["));
+    ck_assert(has(line(fd), "\"pending\":["));
+    close(fd);
+}
+END_TEST
+
+/* What is wrong is said, and the connection goes on. */
+START_TEST(malformed_requests)
+{
+    static const char *const bad[][2] = {
+        {"", "E_INVALID"},
+        {"nonsense", "one JSON object a line"},
+        {"[]", "must be a JSON object"},
+        {"{}", "'do' is missing"},
+        {"{\"do\":7}", "'do' must be a string"},
+        {"{\"do\":\"fly\"}", "E_NOT_AVAILABLE"},
+        {"{\"do\":\"runs\",\"aftr\":\"x\"}", "did you mean 'after'"},
+        {"{\"do\":\"runs\",\"limit\":-1}", "'limit'"},
+        {"{\"do\":\"runs\",\"tenant\":\"a/b\"}", "E_INVALID"},
+        {"{\"do\":\"show\"}", "'run' is missing"},
+        {"{\"do\":\"show\",\"run\":\"nobody\"}", "E_NOT_FOUND"},
+        {"{\"do\":\"show\",\"run\":\"a\\u0000b\"}", "E_INVALID"},
+        {"{\"do\":\"follow\",\"run\":\"x\",\"until\":\"never\"}", "'until'"},
+        {"{\"do\":\"start\"}", "'graph'"},
+        {"{\"do\":\"start\",\"graph\":{\"path\":\"p\"}}", "'source'"},
+        {"{\"do\":\"command\",\"run\":\"x\"}", "'commands'"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[]}", "'commands'"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[{}]}",
+         "command 1: 'kind' is missing"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[{\"kind\":\"no\"}]}",
+         "no command 'no'"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"actor\":\"root\",\"commands\":"
+         "[{\"kind\":\"resume\"}]}",
+         "no member 'actor'"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"commands\":"
+         "[{\"kind\":\"resume\"}]}",
+         "E_NOT_FOUND"},
+        {"\xff\xfe", "E_INVALID"},
+    };
+    int fd = client();
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *said = ask(fd, bad[i][0]);
+
+        ck_assert_msg(has(said, "{\"error\":{\"code\":\"E_"), "%s: %s",
+                      bad[i][0], said);
+        ck_assert_msg(has(said, bad[i][1]), "%s: %s", bad[i][0], said);
+    }
+    ck_assert(has(ask(fd, "{\"do\":\"runs\"}"), "\"reply\""));
+    close(fd);
+}
+END_TEST
+
+/* A graph with findings: all of them, then the error. */
+START_TEST(findings_come_as_an_item)
+{
+    int fd = client();
+    const char *said =
+        ask(fd, "{\"do\":\"start\"," GRAPH("start: b\\nnodes: {}\\n") "}");
+
+    ck_assert_msg(has(said, "{\"item\":{\"type\":\"report\""), "%s", said);
+    ck_assert(has(said, "g.yaml:4:"));
+    ck_assert(has(line(fd), "E_CHECK"));
+    close(fd);
+}
+END_TEST
+
+/* Who did it is the kernel's word. */
+START_TEST(the_actor_is_the_peer)
+{
+    char me[64];
+    int fd = client();
+
+    mortise_control_name(geteuid(), me);
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," SLEEP "}");
+    ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                          "[{\"kind\":\"cancel\"}]}"),
+                  "\"reply\""));
+    ck_assert_msg(has(ask(fd, "{\"do\":\"history\",\"run\":\"r\"}"), me), "%s",
+                  me);
+    close(fd);
+}
+END_TEST
+
+/* A line without end is refused before it fills the memory. */
+START_TEST(endless_lines)
+{
+    static char junk[1 << 20];
+    int fd = client();
+    size_t sent = 0;
+
+    memset(junk, 'x', sizeof junk);
+    while (sent < (size_t)18 << 20) {
+        ssize_t n = send(fd, junk, sizeof junk, MSG_NOSIGNAL);
+
+        if (n <= 0)
+            break;
+        sent += (size_t)n;
+    }
+    ck_assert(has(line(fd), "E_LIMIT"));
+    close(fd);
+    fd = client(); /* the others are not concerned */
+    ck_assert(has(ask(fd, "{\"do\":\"runs\"}"), "\"reply\""));
+    close(fd);
+}
+END_TEST
+
+/* ---- followers ----------------------------------------------------------- */
+
+/* One that goes away leaves the run as it is; one that asks in halves is
+ * served; one that closes its side gets what it asked for. */
+START_TEST(coming_and_going)
+{
+    int fd = client(), other = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," SLEEP "}");
+    say(fd, "{\"do\":\"follow\",\"run\":\"r\",\"until\":\"end\"}\n");
+    ck_assert(has(line(fd), "run_start"));
+    close(fd);
+    ck_assert(has(ask(other, "{\"do\":\"runs\"}"), "\"live\":true"));
+    say(other, "{\"do\":");
+    usleep(20000);
+    ck_assert(has(ask(other, "\"runs\"}"), "\"running\""));
+    say(other, "{\"do\":\"runs\"}\n{\"do\":\"command\",\"run\":\"r\","
+               "\"commands\":[{\"kind\":\"cancel\"}]}\n");
+    shutdown(other, SHUT_WR);
+    ck_assert(has(line(other), "\"reply\""));
+    ck_assert(has(line(other), "\"reply\""));
+    ck_assert_str_eq(line(other), "");
+    close(other);
+}
+END_TEST
+
+/* Many followers hear the same. */
+START_TEST(many_followers)
+{
+    int fds[40], fd = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," HUMAN "}");
+    for (int i = 0; i < 40; i++) {
+        fds[i] = client();
+        say(fds[i], "{\"do\":\"follow\",\"run\":\"r\",\"until\":\"end\"}\n");
+    }
+    for (int i = 0; i < 40; i++)
+        ck_assert(has(line(fds[i]), "\"seq\":1"));
+    ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                          "[{\"kind\":\"cancel\"}]}"),
+                  "\"reply\""));
+    for (int i = 0; i < 40; i++) {
+        while (!has(line(fds[i]), "{\"reply\":{\"run\":\"r\",\"status\":"
+                                  "\"cancelled\""))
+            continue;
+        close(fds[i]);
+    }
+    close(fd);
+}
+END_TEST
+
+/* A follower that does not read is told so, when it reads at last, and is
+ * disconnected; the engine kept a bounded part of its events. */
+START_TEST(slow_readers)
+{
+    static char input[900000];
+    int slow = client(), fd = client();
+    const char *said = "";
+    char tail[201];
+    size_t read = 0;
+    ssize_t n;
+
+    memset(input, 'x', sizeof input - 1);
+    memset(tail, '.', sizeof tail - 1);
+    tail[200] = '\0';
+    for (int i = 0; i < 8; i++) { /* big answers in the journal */
+        char head[512];
+
+        snprintf(head, sizeof head,
+                 "{\"do\":\"start\",\"run\":\"r%d\"," GRAPH(
+                     "start: a\\nnodes:\\n  a: {type: tool,"
+                     " tool: ok_inline/echo, args: {x: \\\"${input.x}\\\"},"
+                     " next: b}\\n  b: {type: human,"
+                     " prompt: \\\"${input.x}\\\", next: END}\\n") ","
+                                                                   "\"input\":{"
+                                                                   "\"x\":\"",
+                 i);
+        say(fd, head);
+        say(fd, input);
+        say(fd, "\"}}\n");
+        said = line(fd);
+        ck_assert_msg(has(said, "\"reply\""), "%s", said);
+    }
+    for (int i = 0; i < 8; i++) {
+        char text[128];
+
+        snprintf(text, sizeof text,
+                 "{\"do\":\"follow\",\"run\":\"r%d\",\"until\":\"idle\"}\n", i);
+        say(slow, text);
+    }
+    usleep(300000); /* the engine goes on with the others meanwhile */
+    ck_assert(has(ask(fd, "{\"do\":\"engine\"}"), "\"pid\""));
+    while ((n = recv(slow, input, 100, 0)) > 0) { /* the last 200 bytes */
+        read += (size_t)n;
+        memmove(tail, tail + n, 200 - (size_t)n);
+        memcpy(tail + 200 - n, input, (size_t)n);
+    }
+    ck_assert_msg(has(tail, "E_LIMIT") && has(tail, "did not read"), "%s",
+                  tail);
+    ck_assert_uint_lt(read, (size_t)8 << 20);
+    close(slow);
+    close(fd);
+}
+END_TEST
+
+/* ---- the socket ---------------------------------------------------------- */
+
+/* The socket is ours alone, replaces a stale one, and goes with the engine. */
+START_TEST(the_socket_file)
+{
+    struct stat st;
+    char path[PATH_MAX + 32];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/control.sock", store);
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777, 0600);
+    close_engine();
+    ck_assert_int_ne(stat(path, &st), 0);
+    ck_assert_int_eq(mortise_control_connect(store, &fd, &err),
+                     MORTISE_ENOTFOUND);
+    test_write(path, "stale", 5);
+    open_engine();
+    fd = client();
+    ck_assert(has(ask(fd, "{\"do\":\"runs\"}"), "\"reply\""));
+    close(fd);
+}
+END_TEST
+
+/* A store may lie deeper than a socket's address is long. */
+START_TEST(long_paths)
+{
+    size_t n;
+    int fd;
+
+    close_engine();
+    n = strlen(store);
+    while (n < 400) {
+        n += (size_t)snprintf(store + n, sizeof store - n, "/%050d", 0);
+        mkdir(store, 0700);
+    }
+    /* the directories above must be there: the first is under the store */
+    open_engine();
+    fd = client();
+    ck_assert(has(ask(fd, "{\"do\":\"engine\"}"), "0000"));
+    close(fd);
+}
+END_TEST
+
+/* Hundreds of connections are bounded, and those who leave make room. */
+START_TEST(too_many_connections)
+{
+    int fds[300], refused = 0;
+
+    for (int i = 0; i < 300; i++)
+        fds[i] = client();
+    for (int i = 0; i < 300; i++) {
+        send(fds[i], "{\"do\":\"runs\"}\n", 14, MSG_NOSIGNAL); /* or not */
+        refused += has(line(fds[i]), "E_LIMIT");
+    }
+    ck_assert_int_eq(refused, 300 - 256);
+    for (int i = 0; i < 300; i++)
+        close(fds[i]);
+    usleep(50000);
+    fds[0] = client();
+    ck_assert(has(ask(fds[0], "{\"do\":\"runs\"}"), "\"reply\""));
+    close(fds[0]);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("control");
+    TCase *tc = tcase_create("control");
+
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, requests_in_order);
+    tcase_add_test(tc, malformed_requests);
+    tcase_add_test(tc, findings_come_as_an_item);
+    tcase_add_test(tc, the_actor_is_the_peer);
+    tcase_add_test(tc, endless_lines);
+    tcase_add_test(tc, coming_and_going);
+    tcase_add_test(tc, many_followers);
+    tcase_add_test(tc, slow_readers);
+    tcase_add_test(tc, the_socket_file);
+    tcase_add_test(tc, long_paths);
+    tcase_add_test(tc, too_many_connections);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
