@@ -1080,7 +1080,7 @@ static void bring_home(void)
  * happens once a key; and no run is left that neither goes nor waits. */
 START_TEST(whatever_happens_replay_is_the_run)
 {
-    for (uint32_t i = 0; i < 150; i++) {
+    for (uint32_t i = 0; i < 60; i++) {
         uint32_t seed = (uint32_t)_i * 100003 + i * 7919;
 
         begin(zoo, "{}");
@@ -1322,7 +1322,7 @@ START_TEST(no_byte_of_a_record_is_trusted)
                           .decision = "approve"}),
                      MORTISE_OK);
     ck_assert_int_eq(ONE(GOTO("b")), MORTISE_OK);
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 5000; i++) {
         size_t at = sim_random(&seed) % s.n_commits, byte;
         struct mortise_actions actions;
         struct mortise_input in = {.kind = MORTISE_IN_RECOVER, .now_ms = 1};
