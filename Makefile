@@ -191,7 +191,7 @@ $(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
 .PHONY: faults
 faults:
-	+$(Q)$(AGAIN) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
+	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
 $(B)/tests/test_kill: | $(B)/tests/powercut.so faults
 
 programs: all $(TESTS) $(TEST_PLUGINS)
