@@ -107,7 +107,7 @@ struct mortise_options {
     uint32_t flags;               /* 0 */
     const char *deployment;       /* path of a Deployment file; NULL: none */
     const char *store;            /* overrides store.path; NULL: as deployed */
-    const struct mortise_mem *mem; /* NULL: the C heap */
+    const struct mortise_mem *mem; /* NULL: the C heap; lent, outlives all */
     mortise_log_fn *log;          /* NULL: silent */
     void *log_ud;
 };
@@ -126,7 +126,10 @@ MORTISE_API void mortise_close(struct mortise *m);
 
 /* Turn the loop: handle what is ready, wait up to timeout_ms for something if
  * nothing is (-1: without bound, 0: do not wait).  Returns 1 while runs are
- * live, 0 when none is, negative when the engine is broken. */
+ * live, 0 when none is.  Negative: a write to the store failed.  Runs that were
+ * live then are dropped, as nobody knows what of them is on disk; every waiting
+ * call was told.  Told once when the store could be opened again (resume the
+ * runs), and from then on always when it could not (close the engine). */
 MORTISE_API int mortise_poll(struct mortise *m, int timeout_ms,
                              struct mortise_err *err);
 
@@ -141,7 +144,7 @@ MORTISE_API void mortise_free(struct mortise *m, char *text);
 MORTISE_API int mortise_load(struct mortise *m, const char *path,
                              struct mortise_graph **out, char **report,
                              struct mortise_err *err);
-/* Runs keep what they need of a graph; NULL is fine. */
+/* Runs keep what they need of a graph; NULL is fine.  Before mortise_close(). */
 MORTISE_API void mortise_graph_close(struct mortise_graph *g);
 
 struct mortise_start {

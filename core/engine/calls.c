@@ -26,6 +26,7 @@
 
 enum {
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
+    NODE_MAX = 64,    /* of node ids: graph/ lets no longer one in */
     NS_PER_MS = 1000000
 };
 
@@ -65,6 +66,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_call call;
     char *operation, *body;
     char path[128], key[MORTISE_DIGEST_HEX], run_id[MORTISE_NAME_MAX + 1];
+    char node[NODE_MAX + 1];
 
     /* How it ended; written before `ended` is posted. */
     int32_t status;
@@ -454,6 +456,7 @@ static int fill_call(struct mortise_ongoing *c,
     memcpy(c->path, rc->path, sizeof c->path);
     memcpy(c->key, rc->key, sizeof c->key);
     snprintf(c->run_id, sizeof c->run_id, "%s", c->live->id);
+    snprintf(c->node, sizeof c->node, "%s", rc->node->id);
     to->kind = kind_of(rc->kind);
     to->id = c->id;
     to->attempt = rc->attempt;
@@ -653,10 +656,10 @@ static void tell(struct mortise_ongoing *c, json_t *data)
     json_t *event;
 
     mortise_time_text(at, mortise_now_ms());
-    event = json_pack("{s:s, s:b, s:s, s:s, s:s, s:s, s:i, s:O}", "type",
-                      "progress", "ephemeral", 1, "run", live->id, "tenant",
-                      live->tenant, "at", at, "path", c->path, "attempt",
-                      (int)c->call.attempt, "data", data);
+    event = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:O}",
+                      "ephemeral", 1, "run", live->id, "tenant", live->tenant,
+                      "at", at, "type", "progress", "node", c->node, "path",
+                      c->path, "attempt", (int)c->call.attempt, "data", data);
     if (event != NULL)
         mortise_watch_publish(live, event);
     json_decref(event);

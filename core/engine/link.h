@@ -10,9 +10,11 @@
  * On the wire (SOCK_STREAM, STORE/control.sock, mode 0600): one JSON object a
  * line.  Client: the request.  Engine: {"item": ...} any number of times, then
  * {"reply": ...} or {"error": {"code": "E_...", "message": "..."}}.  Who asks
- * is SO_PEERCRED's word, never the body's.  docs/control.md has the requests:
+ * is SO_PEERCRED's word, never the body's.  A request says what it wants in
+ * `do`; docs/control.md has more words:
  *
  *   start    {graph: {path, source}, tenant?, run?, input?}
+ *              items: {type: "report", text}, when the graph has findings
  *              -> {run}                      (after the admission is on disk)
  *   command  {tenant?, run, commands: [{kind: "resume" | "update" | "goto" |
  *             "approve_tool" | "answer" | "resolve" | "cancel", id?, decision?,
@@ -50,7 +52,7 @@ void mortise_link_close(struct mortise_link *l); /* NULL is fine */
 struct mortise *mortise_link_engine(struct mortise_link *l);
 
 /* Borrowed item; nonzero detaches: the call returns MORTISE_OK with no reply,
- * and what runs goes on. */
+ * and what runs goes on.  A link to another process is of no use then. */
 typedef int mortise_item_fn(void *ud, json_t *item);
 
 /* Turns the loop until the reply is there.  *reply (may be NULL) is a new

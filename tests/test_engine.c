@@ -1,0 +1,330 @@
+/* test_engine.c -- the parts of the engine that know nothing of runs: the
+ * table, the timers, the mailbox, the workers. */
+#include <check.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/mail.h"
+#include "engine/pool.h"
+#include "engine/table.h"
+#include "engine/timers.h"
+#include "lib/test.h"
+
+static struct mortise_err err;
+
+/* ---- table --------------------------------------------------------------- */
+
+struct thing {
+    struct mortise_hashed entry;
+    uint64_t key;
+    bool in;
+};
+
+static struct thing *find(const struct mortise_table *t, uint64_t hash,
+                          uint64_t key)
+{
+    struct mortise_hashed *e = mortise_table_find(t, hash);
+
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct thing *x = MORTISE_OF(e, struct thing, entry);
+
+        if (x->key == key)
+            return x;
+    }
+    return NULL;
+}
+
+/* What is in it is found, what was removed is not, whatever the hashes and
+ * whether or not there is memory to grow. */
+START_TEST(table_finds_what_is_there) /* loop: good hashes, bad ones, no memory
+                                       */
+{
+    static struct thing things[5000];
+    struct mortise_table t;
+    size_t seen = 0;
+
+    mortise_table_init(&t, &test_mem);
+    if (_i == 2)
+        test_mem_fail_at(0);
+    for (uint64_t i = 0; i < 5000; i++) {
+        things[i] = (struct thing){.key = i, .in = true};
+        mortise_table_add(&t, &things[i].entry,
+                          _i == 1 ? i % 7 * 16 : mortise_hash_u64s(i, 1));
+    }
+    for (uint64_t i = 0; i < 5000; i += 3) {
+        mortise_table_remove(&t, &things[i].entry);
+        things[i].in = false;
+    }
+    for (uint64_t i = 0; i < 5000; i++)
+        ck_assert_ptr_eq(
+            find(&t, _i == 1 ? i % 7 * 16 : mortise_hash_u64s(i, 1), i),
+            things[i].in ? &things[i] : NULL);
+    for (struct mortise_hashed *e = mortise_table_first(&t); e != NULL;
+         e = mortise_table_next(&t, e))
+        seen++;
+    ck_assert_uint_eq(seen, t.n);
+    ck_assert_uint_eq(seen, 5000 - 1667);
+    test_mem_fail_at(-1);
+    mortise_table_finish(&t);
+}
+END_TEST
+
+/* No two lists of strings are the same by where they are cut. */
+START_TEST(hashes_know_where_strings_end)
+{
+    ck_assert_uint_ne(mortise_hash_strs("a", "bc"),
+                      mortise_hash_strs("ab", "c"));
+    ck_assert_uint_ne(mortise_hash_strs("", "a"), mortise_hash_strs("a", ""));
+    ck_assert_uint_ne(mortise_hash_u64s(1, 2), mortise_hash_u64s(2, 1));
+}
+END_TEST
+
+/* ---- timers -------------------------------------------------------------- */
+
+struct alarm_ {
+    struct mortise_timer timer;
+    int fired;
+};
+
+static uint64_t last_fired;
+static int out_of_order;
+
+static void fired(struct mortise_timer *t)
+{
+    MORTISE_OF(t, struct alarm_, timer)->fired++;
+    out_of_order += t->at_ns < last_fired;
+    last_fired = t->at_ns;
+}
+
+/* Whatever was armed and not disarmed fires once, in order, when it is due and
+ * not before. */
+START_TEST(timers_fire_in_order) /* loop: seeds */
+{
+    static struct alarm_ a[2000];
+    struct mortise_timers ts = {NULL, 0};
+
+    srand((unsigned)_i);
+    memset(a, 0, sizeof a);
+    for (int i = 0; i < 2000; i++) {
+        a[i].timer.fire = fired;
+        mortise_timer_arm(&ts, &a[i].timer, (uint64_t)(rand() % 1000));
+    }
+    for (int i = 0; i < 2000; i += 2)
+        mortise_timer_disarm(&ts, &a[i].timer);
+    for (int i = 0; i < 2000; i += 4)
+        mortise_timer_arm(&ts, &a[i].timer, (uint64_t)(rand() % 1000));
+    for (uint64_t now = 0; now <= 1000; now += 100) {
+        last_fired = 0;
+        mortise_timers_fire(&ts, now);
+        for (int i = 0; i < 2000; i++)
+            ck_assert_int_eq(a[i].fired,
+                             (i % 4 != 2) && a[i].timer.at_ns <= now);
+    }
+    ck_assert_int_eq(out_of_order, 0);
+    ck_assert_uint_eq(ts.n, 0);
+    ck_assert_ptr_null(ts.root);
+    ck_assert(!mortise_timers_fire(&ts, UINT64_MAX));
+}
+END_TEST
+
+static struct mortise_timers again_in;
+static int again_fired;
+
+static void again(struct mortise_timer *t)
+{
+    again_fired++;
+    mortise_timer_arm(&again_in, t, 0);
+}
+
+/* One that arms itself anew for the past does not keep us for ever. */
+START_TEST(timers_let_go)
+{
+    struct mortise_timer t = {.fire = again};
+
+    mortise_timer_arm(&again_in, &t, 0);
+    ck_assert(mortise_timers_fire(&again_in, 10));
+    ck_assert_int_eq(again_fired, 1);
+    mortise_timer_disarm(&again_in, &t);
+    mortise_timer_disarm(&again_in, &t); /* once more does not matter */
+}
+END_TEST
+
+/* ---- mailbox ------------------------------------------------------------- */
+
+static atomic_int wakes;
+
+static void wake(void *ud)
+{
+    (void)ud;
+    atomic_fetch_add(&wakes, 1);
+}
+
+/* First in, first out; urgent ones by themselves; one wake for a full box. */
+START_TEST(mail_keeps_its_order)
+{
+    struct mortise_mail m;
+    struct mortise_task t[6];
+    struct mortise_tasks urgent = {NULL, NULL}, others = {NULL, NULL};
+
+    ck_assert_int_eq(mortise_mail_init(&m, wake, NULL), MORTISE_OK);
+    for (int i = 0; i < 6; i++)
+        mortise_mail_put(&m, &t[i], i % 3 == 0);
+    ck_assert_int_eq(atomic_load(&wakes), 1);
+    mortise_mail_take(&m, &urgent, &others);
+    mortise_mail_take(&m, &urgent, &others);
+    ck_assert_ptr_eq(mortise_tasks_take(&urgent), &t[0]);
+    ck_assert_ptr_eq(mortise_tasks_take(&urgent), &t[3]);
+    ck_assert_ptr_null(mortise_tasks_take(&urgent));
+    for (int i = 1; i < 6; i += i % 3)
+        ck_assert_ptr_eq(mortise_tasks_take(&others), &t[i]);
+    ck_assert_ptr_null(mortise_tasks_take(&others));
+    mortise_mail_put(&m, &t[0], false);
+    ck_assert_int_eq(atomic_load(&wakes), 2);
+    mortise_mail_finish(&m);
+}
+END_TEST
+
+/* ---- workers ------------------------------------------------------------- */
+
+struct work {
+    struct mortise_job job;
+    atomic_int ran;
+    int ms;
+};
+
+static void run(struct mortise_job *j)
+{
+    struct work *w = MORTISE_OF(j, struct work, job);
+
+    if (w->ms > 0)
+        usleep((unsigned)w->ms * 1000);
+    atomic_fetch_add(&w->ran, 1);
+}
+
+/* Every job runs once; closing waits for all of them. */
+START_TEST(jobs_run_once)
+{
+    static struct work w[500];
+    struct mortise_pool *p;
+
+    ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
+    for (int i = 0; i < 500; i++) {
+        w[i] = (struct work){.job = {.run = run}};
+        ck_assert_int_eq(mortise_pool_put(p, &w[i].job, &err), MORTISE_OK);
+    }
+    mortise_pool_close(p);
+    for (int i = 0; i < 500; i++)
+        ck_assert_int_eq(atomic_load(&w[i].ran), 1);
+}
+END_TEST
+
+/* One that was taken back does not run; one that has begun cannot be. */
+START_TEST(jobs_can_be_taken_back)
+{
+    struct work w[8];
+    struct mortise_pool *p;
+
+    ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
+    for (int i = 0; i < 8; i++) {
+        w[i] = (struct work){.job = {.run = run}, .ms = 100};
+        ck_assert_int_eq(mortise_pool_put(p, &w[i].job, &err), MORTISE_OK);
+    }
+    usleep(30000);
+    ck_assert(!mortise_pool_take_back(p, &w[0].job));
+    ck_assert(mortise_pool_take_back(p, &w[7].job));
+    ck_assert(!mortise_pool_take_back(p, &w[7].job));
+    ck_assert(mortise_pool_take_back(p, &w[5].job));
+    mortise_pool_close(p);
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(atomic_load(&w[i].ran), i != 7 && i != 5);
+}
+END_TEST
+
+/* Threads that hang are replaced; they end by themselves when they come back,
+ * even after the pool was closed. */
+START_TEST(hanging_jobs_are_given_up)
+{
+    static struct work hung[4], after;
+    struct mortise_pool *p;
+
+    ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
+    for (int i = 0; i < 4; i++) {
+        hung[i] = (struct work){.job = {.run = run}, .ms = 400};
+        ck_assert_int_eq(mortise_pool_put(p, &hung[i].job, &err), MORTISE_OK);
+    }
+    usleep(30000);
+    after = (struct work){.job = {.run = run}};
+    ck_assert_int_eq(mortise_pool_put(p, &after.job, &err), MORTISE_OK);
+    for (int i = 0; i < 4; i++)
+        mortise_pool_give_up(p, &hung[i].job);
+    mortise_pool_give_up(p, &after.job); /* not under way: nothing happens */
+    mortise_pool_close(p);
+    ck_assert_int_eq(atomic_load(&after.ran), 1);
+    ck_assert_int_eq(atomic_load(&hung[0].ran), 0);
+    usleep(500000);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(atomic_load(&hung[i].ran), 1);
+}
+END_TEST
+
+/* Without memory for a thread a job is refused, and not half taken. */
+START_TEST(no_memory_for_workers)
+{
+    struct work w = {.job = {.run = run}};
+    struct mortise_pool *p;
+
+    test_mem_fail_at(0);
+    ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_ENOMEM);
+    ck_assert_ptr_null(p);
+    test_mem_fail_at(1);
+    ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_pool_put(p, &w.job, &err), MORTISE_ENOMEM);
+    test_mem_fail_at(-1);
+    ck_assert_int_eq(mortise_pool_put(p, &w.job, &err), MORTISE_OK);
+    mortise_pool_close(p);
+    ck_assert_int_eq(atomic_load(&w.ran), 1);
+}
+END_TEST
+
+static void *nothing(void *ud)
+{
+    return ud;
+}
+
+static void begin(void)
+{
+    pthread_t thread;
+
+    /* ThreadSanitizer starts a thread of its own with our first one: now. */
+    pthread_create(&thread, NULL, nothing, NULL);
+    pthread_join(thread, NULL);
+    test_begin();
+}
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("engine");
+    TCase *tc = tcase_create("parts");
+
+    tcase_add_checked_fixture(tc, begin, test_nothing_left);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, table_finds_what_is_there, 0, 3);
+    tcase_add_test(tc, hashes_know_where_strings_end);
+    tcase_add_loop_test(tc, timers_fire_in_order, 0, 10);
+    tcase_add_test(tc, timers_let_go);
+    tcase_add_test(tc, mail_keeps_its_order);
+    tcase_add_test(tc, jobs_run_once);
+    tcase_add_test(tc, jobs_can_be_taken_back);
+    tcase_add_test(tc, hanging_jobs_are_given_up);
+    tcase_add_test(tc, no_memory_for_workers);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
