@@ -135,6 +135,7 @@ START_TEST(an_arena_hands_out_clean_memory)
 {
     struct mortise_arena a;
     unsigned char *p[600];
+    size_t wrong = 0;
 
     mortise_arena_init(&a, &mortise_heap);
     for (int i = 0; i < 600; i++) {
@@ -143,12 +144,14 @@ START_TEST(an_arena_hands_out_clean_memory)
         p[i] = mortise_arena_alloc(&a, n);
         ck_assert_uint_eq((uintptr_t)p[i] % _Alignof(max_align_t), 0);
         for (size_t k = 0; k < n; k++)
-            ck_assert_int_eq(p[i][k], 0);
+            wrong += p[i][k] != 0;
         memset(p[i], i & 0xFF, n);
     }
-    for (int i = 0; i < 600; i++)
+    for (int i = 0; i < 600; i++) {
         for (size_t k = 0; k < (i % 50 == 0 ? 100000u : (unsigned)i); k++)
-            ck_assert_int_eq(p[i][k], i & 0xFF);
+            wrong += p[i][k] != (i & 0xFF);
+    }
+    ck_assert_uint_eq(wrong, 0);
     mortise_arena_finish(&a);
 }
 END_TEST

@@ -120,6 +120,34 @@ static int command_of(struct mortise_cli *cli, const struct decision *d,
         d->id, strcmp(d->kind, "in_doubt") == 0 ? "resolve" : "resume");
 }
 
+/* A run that is over answers an approval with how it stands (runtime.md 4);
+ * nothing of it is pending, so the request is named as it was given. */
+static bool is_over(struct mortise_cli *cli, const char *run)
+{
+    json_t *show = NULL;
+    const char *status;
+    bool over;
+
+    if (mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                         NULL, &show, NULL) != MORTISE_OK)
+        return false;
+    status = mortise_cli_text(show, "status");
+    over = strcmp(status, "completed") == 0 || strcmp(status, "cancelled") == 0;
+    json_decref(show);
+    return over;
+}
+
+static int late_command(struct mortise_cli *cli, bool approve, json_t **out,
+                        struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+
+    *out = json_pack("{s:s, s:s, s:s}", "kind", "approve_tool", "id",
+                     a->n_operands > 1 ? a->operands[1] : "", "decision",
+                     approve ? "approve" : "reject");
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 static int decide(struct mortise_cli *cli, bool approve)
 {
     struct decision d;
@@ -129,6 +157,8 @@ static int decide(struct mortise_cli *cli, bool approve)
 
     if (rv == MORTISE_OK)
         rv = command_of(cli, &d, approve, &command, &err);
+    else if (rv == MORTISE_EMISMATCH && is_over(cli, d.run))
+        rv = late_command(cli, approve, &command, &err);
     code = rv == MORTISE_OK ? send(cli, d.run, command)
                             : mortise_cli_fail(cli, &err);
     json_decref(d.request);

@@ -49,6 +49,16 @@ static void announce(struct mortise_cli *cli, const char *run)
     mortise_out_flush(&cli->out);
 }
 
+/* Findings about the graph, errors or warnings, as `check` prints them. */
+static int print_report(void *ud, json_t *item)
+{
+    struct mortise_cli *cli = ud;
+
+    if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
+        mortise_out_text(&cli->err, mortise_cli_text(item, "text"), 0);
+    return 0;
+}
+
 static int run(struct mortise_cli *cli)
 {
     const char *graph = cli->args.operands[0];
@@ -62,7 +72,7 @@ static int run(struct mortise_cli *cli)
         json_decref(body);
         return mortise_cli_fail(cli, &err);
     }
-    rv = mortise_cli_call(cli, "start", body, NULL, NULL, &reply, &err);
+    rv = mortise_cli_call(cli, "start", body, print_report, cli, &reply, &err);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
     announce(cli, mortise_cli_text(reply, "run"));

@@ -176,6 +176,30 @@ static int on_stored(void *ud, json_t *event)
     return c->said;
 }
 
+/* What started before it came and has not ended; *said as for replay(). */
+static int tell_running(struct mortise_watch *w,
+                        const struct mortise_live *live, int *said,
+                        struct mortise_err *err)
+{
+    json_t *running = mortise_run_running(live->run), *event;
+    size_t i;
+
+    if (running == NULL)
+        return mortise_nomem(err);
+    json_array_foreach(running, i, event)
+    {
+        if (*said == 0)
+            *said = deliver(w, event);
+    }
+    json_decref(running);
+    return MORTISE_OK;
+}
+
+static bool stays(const struct mortise_watch *w)
+{
+    return w->until != MORTISE_UNTIL_NOW && w->until != MORTISE_UNTIL_SYNCED;
+}
+
 /* Stored events to one watch; *said is nonzero when it wants no more. */
 static int replay(struct mortise *m, struct mortise_watch *w,
                   struct mortise_graph *g, int *said, struct mortise_err *err)
@@ -200,13 +224,15 @@ static bool catch_up(struct mortise *m, struct mortise_watch *w,
     w->catch_up = 0;
     if (w->event != NULL)
         rv = replay(m, w, live->graph, &said, &err);
+    if (rv == MORTISE_OK && said == 0 && w->event != NULL && stays(w))
+        rv = tell_running(w, live, &said, &err);
     if (rv == MORTISE_OK && said == 0)
         return true;
     finish(m, w, 0, "", rv != MORTISE_OK ? &err : NULL);
     return false;
 }
 
-static void tell(struct mortise_live *live, json_t *event, bool durable)
+static void tell(struct mortise_live *live, json_t *event)
 {
     struct mortise_watch *w, *next;
 
@@ -214,8 +240,8 @@ static void tell(struct mortise_live *live, json_t *event, bool durable)
         return;
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
-        if (w->event == NULL || (durable && w->catch_up != 0))
-            continue;
+        if (w->event == NULL || w->catch_up != 0)
+            continue; /* catching up gives it what is stored, and running */
         if (deliver(w, event) != 0)
             finish(live->m, w, 0, "", NULL);
     }
@@ -246,7 +272,7 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
     if (!durable && live->synced < mortise_run_seq(live->run))
         hold_back(live, event);
     else
-        tell(live, event, durable);
+        tell(live, event);
 }
 
 /* Let go of the first that was held back. */
@@ -256,7 +282,7 @@ static void release_held(struct mortise_live *live, bool wanted)
 
     live->held = h->next;
     if (wanted)
-        tell(live, h->event, false);
+        tell(live, h->event);
     json_decref(h->event);
     mortise_release(live->m->mem, h, sizeof *h);
 }
@@ -321,11 +347,13 @@ static int begin_live(struct mortise *m, struct mortise_watch *w,
     }
     if (w->event != NULL)
         rv = replay(m, w, live->graph, &said, err);
+    if (rv == MORTISE_OK && said == 0 && w->event != NULL && stays(w))
+        rv = tell_running(w, live, &said, err);
     if (rv != MORTISE_OK)
         return rv;
     if (said != 0)
         finish(m, w, 0, "", NULL);
-    else if (w->until == MORTISE_UNTIL_NOW || w->until == MORTISE_UNTIL_SYNCED)
+    else if (!stays(w))
         succeed(m, w, mortise_run_status(live->run),
                 mortise_run_reason(live->run));
     return MORTISE_OK;

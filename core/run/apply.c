@@ -145,34 +145,32 @@ static int announce(struct mortise_run *r, const struct exec *x,
     return MORTISE_OK;
 }
 
-int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
-                  json_t *extra, struct mortise_err *err)
+json_t *live_event(const struct mortise_run *r, const struct exec *x,
+                   const char *type)
 {
     char at[MORTISE_TIME_TEXT], path[128];
+
+    mortise_time_text(at, r->time_ms);
+    exec_path(r, x, path);
+    return json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "ephemeral", 1,
+                     "run", r->id, "tenant", r->tenant, "at", at, "type", type,
+                     "node", node_of(r, x)->id, "path", path, "attempt",
+                     (int)x->attempt);
+}
+
+int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
+                  struct mortise_err *err)
+{
     struct mortise_action *a;
     json_t *event;
 
-    if (!r->watched || r->actions == NULL) {
-        json_decref(extra);
+    if (!r->watched || r->actions == NULL)
         return MORTISE_OK;
-    }
-    mortise_time_text(at, r->time_ms);
-    exec_path(r, x, path);
-    event = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "ephemeral",
-                      1, "run", r->id, "tenant", r->tenant, "at", at, "type",
-                      type, "node", node_of(r, x)->id, "path", path, "attempt",
-                      (int)x->attempt);
-    if (event == NULL ||
-        (extra != NULL && json_object_update(event, extra) != 0)) {
-        json_decref(extra);
-        json_decref(event);
-        return mortise_nomem(err);
-    }
-    json_decref(extra);
-    a = action_new(r, MORTISE_ACT_PUBLISH, err);
+    event = live_event(r, x, type);
+    a = event != NULL ? action_new(r, MORTISE_ACT_PUBLISH, err) : NULL;
     if (a == NULL) {
         json_decref(event);
-        return MORTISE_ENOMEM;
+        return mortise_nomem(err);
     }
     a->u.publish = event;
     return MORTISE_OK;

@@ -210,9 +210,11 @@ void exec_path(const struct mortise_run *r, const struct exec *x,
                char out[128]);
 void drop(json_t **ref);                /* decref and forget */
 void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
-/* Send an event that is not stored. */
+/* An event that is not stored: made, and sent to whoever watches. */
+json_t *live_event(const struct mortise_run *r, const struct exec *x,
+                   const char *type);
 int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
-                  json_t *extra, struct mortise_err *err);
+                  struct mortise_err *err);
 
 /* ---- start.c ---- */
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);

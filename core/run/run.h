@@ -210,6 +210,10 @@ void mortise_run_free(struct mortise_run *r); /* NULL is fine */
  * checkpoints (once every commit of now is synced: mortise_run_seq()). */
 uint64_t mortise_run_watch(struct mortise_run *r, bool on);
 
+/* What a watcher that comes late has missed of the ephemeral: a `node_start`
+ * for each call that is out.  A new array; NULL when memory ran out. */
+json_t *mortise_run_running(const struct mortise_run *r);
+
 /* What the execution behind a call sees: {input, scratch, artifacts}, a new
  * reference; NULL when the call is not open or memory ran out.  Release it
  * before the next step: what nobody else holds is changed in place. */

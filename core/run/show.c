@@ -153,6 +153,20 @@ json_t *mortise_run_show(const struct mortise_run *run)
     return out;
 }
 
+json_t *mortise_run_running(const struct mortise_run *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+
+        if ((x->state == X_RUNNING || x->state == X_STOPPING) &&
+            json_array_append_new(list, live_event(r, x, "node_start")) != 0)
+            drop(&list);
+    }
+    return list;
+}
+
 /* ---- history ------------------------------------------------------------ */
 
 /* What the number `how` of an entry says, in words; NULL: nothing. */

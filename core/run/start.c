@@ -232,7 +232,7 @@ int start_call(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
-    rv = announce_live(r, x, "node_start", NULL, err);
+    rv = announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CALL, err) : NULL;
     if (a == NULL)
         return MORTISE_ENOMEM;

@@ -1,0 +1,139 @@
+/* test_docs.c -- the documentation does not lie: the shell blocks that say so
+ * are run, the page about the command line is what the command says, and links
+ * lead somewhere.
+ *
+ * A block begins with ```sh tested, or ```sh tested exit=4 when its last
+ * command ends with another code than 0.  It runs in a directory of its own
+ * that looks like the tree: build/ and configs/ are there. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/test.h"
+
+static char root[4096], dir[4096];
+static glob_t pages;
+
+static void begin(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    strcpy(dir, test_mkdir());
+    child_dir(dir);
+    child_run("cp -r %s/configs . && ln -s %s build", root, child_build(""));
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    ck_assert_int_eq(glob("docs/*.md", 0, NULL, &pages), 0);
+    ck_assert_int_eq(glob("README.md", GLOB_APPEND, NULL, &pages), 0);
+    ck_assert_int_eq(glob("configs/*/README.md", GLOB_APPEND, NULL, &pages) &
+                         ~GLOB_NOMATCH,
+                     0);
+}
+
+static void end(void)
+{
+    globfree(&pages);
+    test_rmdir(dir);
+}
+
+/* Run the block that starts at `p` (behind its first line) as one script. */
+static void run_block(const char *page, const char *info, const char *p)
+{
+    const char *stop = strstr(p, "\n```");
+    const char *exits = strstr(info, "exit=");
+    int want = exits != NULL && exits < p ? atoi(exits + 5) : 0;
+    char script[sizeof dir + 8];
+
+    ck_assert_msg(stop != NULL, "%s: a block without end", page);
+    snprintf(script, sizeof script, "%s/script", dir);
+    test_write(script, p, (size_t)(stop - p) + 1);
+    child_run("sh -e script");
+    ck_assert_msg(child.code == want,
+                  "%s: exit code %d, not %d, of\n%.*s\n%s%s", page, child.code,
+                  want, (int)(stop - p), p, child.out, child.err);
+}
+
+/* Every block that says it is tested does what it shows. */
+START_TEST(blocks_run)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        char *text = test_read(pages.gl_pathv[i], NULL);
+
+        for (char *p = text; (p = strstr(p, "```sh tested")) != NULL; n++) {
+            const char *info = p;
+
+            p += strcspn(p, "\n") + 1;
+            run_block(pages.gl_pathv[i], info, p);
+        }
+        free(text);
+    }
+    ck_assert_uint_gt(n, 0);
+}
+END_TEST
+
+/* The page about the command line is up to date (`make docs`). */
+START_TEST(cli_page)
+{
+    char *page = test_read("docs/cli.md", NULL);
+
+    child_run("sh %s/tools/cli-doc.sh build/mortise", root);
+    ck_assert_int_eq(child.code, 0);
+    ck_assert_msg(strcmp(page, child.out) == 0,
+                  "docs/cli.md is not what the command says: make docs");
+    free(page);
+}
+END_TEST
+
+/* Does the target of a link lead to a file?  Addresses and anchors are not
+ * looked at. */
+static void check_link(const char *page, const char *target, size_t n)
+{
+    const char *slash = strrchr(page, '/');
+    char path[8192];
+
+    n = strcspn(target, "#)") < n ? strcspn(target, "#)") : n;
+    if (n == 0 || memchr(target, ':', n) != NULL)
+        return;
+    snprintf(path, sizeof path, "%.*s%.*s",
+             slash != NULL ? (int)(slash - page) + 1 : 0, page, (int)n, target);
+    ck_assert_msg(access(path, F_OK) == 0, "%s: a link leads nowhere: %s", page,
+                  path);
+}
+
+/* Links between pages, and to files, lead somewhere. */
+START_TEST(links_lead_somewhere)
+{
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        char *text = test_read(pages.gl_pathv[i], NULL);
+
+        for (const char *p = text; (p = strstr(p, "](")) != NULL;) {
+            p += 2;
+            check_link(pages.gl_pathv[i], p, strcspn(p, ")\n "));
+        }
+        free(text);
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("docs");
+    TCase *tc = tcase_create("pages");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, blocks_run);
+    tcase_add_test(tc, cli_page);
+    tcase_add_test(tc, links_lead_somewhere);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
