@@ -87,7 +87,6 @@ int main(int argc, char **argv)
         if (is_wanted(sections[i].name, argc, argv))
             sections[i].run();
     say_missing();
-    bench_world_finish();
     printf("\n%.0f s; ", bench_now() - begun);
     say_load("at the end");
     return EXIT_SUCCESS;

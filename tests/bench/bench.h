@@ -95,11 +95,10 @@ struct mortise;
 struct mortise_graph;
 
 /* Make the directory of this run, sign the benchmarks' plugins into it and
- * trust their key. */
+ * trust their key.  It goes with the program. */
 void bench_world_init(void);
 /* ... or use one that is there: in a child. */
 void bench_world_use(const char *dir);
-void bench_world_finish(void); /* removes it all */
 
 /* DIR/NAME, of a few that live at a time. */
 const char *bench_path(const char *fmt, ...) MORTISE_PRINTF(1, 2);
@@ -157,11 +156,14 @@ struct bench_child bench_spawn(const char *const argv[]);
 bool bench_await(struct bench_child *c, const char *text);
 /* Wait for the end of it: 0, or an exit code, or 128 + signal. */
 int bench_reap(struct bench_child *c);
-/* The most that it has had in memory so far, bytes; 0: it is gone. */
-double bench_resident(int pid);
+/* A line of /proc/PID/status, in bytes: "VmHWM", the most that it has had in
+ * memory so far, mapped files included, or "RssAnon", what is its alone.  0: it
+ * is gone. */
+double bench_memory(int pid, const char *line);
 
-/* This program again, as `bench --child NAME DIR ARG`: it prints numbers. */
-void bench_again(const char *name, const char *arg, double *out, size_t n);
+/* This program again, as `bench --child NAME DIR ARG`: it prints numbers.
+ * Seconds, to its end. */
+double bench_again(const char *name, const char *arg, double *out, size_t n);
 /* In the child.  Returns its exit code. */
 int bench_be_child(const char *name, const char *arg);
 
@@ -175,6 +177,7 @@ void bench_parked(void);   /* parked.c */
 void bench_loading(void);  /* loading.c */
 
 /* What children do for them. */
+int bench_child_bare(const char *arg);        /* process.c */
 int bench_child_interrupted(const char *arg); /* process.c */
 int bench_child_parked(const char *arg);      /* parked.c */
 int bench_child_loading(const char *arg);     /* loading.c */

@@ -64,19 +64,20 @@ int bench_reap(struct bench_child *c)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-double bench_resident(int pid)
+double bench_memory(int pid, const char *line)
 {
-    char path[64], line[256];
+    char path[64], text[256];
     unsigned long kib = 0;
+    size_t n = strlen(line);
     FILE *f;
 
     snprintf(path, sizeof path, "/proc/%d/status", pid);
     f = fopen(path, "re");
     if (f == NULL)
         return 0;
-    while (fgets(line, sizeof line, f) != NULL)
-        if (sscanf(line, "VmHWM: %lu kB", &kib) == 1)
-            break;
+    while (fgets(text, sizeof text, f) != NULL)
+        if (strncmp(text, line, n) == 0 && text[n] == ':')
+            kib = strtoul(text + n + 1, NULL, 10);
     fclose(f);
     return (double)kib * 1024;
 }
@@ -88,6 +89,7 @@ static const struct role {
     const char *name;
     int (*play)(const char *arg);
 } roles[] = {
+    {"bare", bench_child_bare},
     {"interrupted", bench_child_interrupted},
     {"parked", bench_child_parked},
     {"loading", bench_child_loading},
@@ -101,7 +103,7 @@ int bench_be_child(const char *name, const char *arg)
     bench_die("no child '%s'", name);
 }
 
-void bench_again(const char *name, const char *arg, double *out, size_t n)
+double bench_again(const char *name, const char *arg, double *out, size_t n)
 {
     const char *argv[] = {"/proc/self/exe", "--child", name,
                           bench_path("."),  arg,       NULL};
@@ -118,4 +120,5 @@ void bench_again(const char *name, const char *arg, double *out, size_t n)
     code = bench_reap(&c);
     if (n > 0 && code != 0)
         bench_die("child '%s' ended with %d", name, code);
+    return bench_now() - c.begun;
 }

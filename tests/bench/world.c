@@ -151,6 +151,11 @@ static void deploy(const char *name, int wait_ms)
     bench_write_file(bench_path("%s", name), text, (size_t)n);
 }
 
+static void remove_root(void)
+{
+    bench_remove(root);
+}
+
 void bench_world_init(void)
 {
     struct mortise_seckey key;
@@ -159,6 +164,7 @@ void bench_world_init(void)
     snprintf(root, sizeof root, "%s", bench_build("bench-XXXXXX"));
     if (mkdtemp(root) == NULL)
         bench_die("cannot make %s: %s", root, strerror(errno));
+    atexit(remove_root);
     bench_must(mortise_seckey_new(&key, &err), &err, "make a key");
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
         sign(&key, plugins[i]);
@@ -171,11 +177,6 @@ void bench_world_init(void)
 void bench_world_use(const char *dir)
 {
     snprintf(root, sizeof root, "%s", dir);
-}
-
-void bench_world_finish(void)
-{
-    bench_remove(root);
 }
 
 /* ---- engines and runs
