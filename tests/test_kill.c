@@ -143,6 +143,7 @@ START_TEST(report_at_every_point)
 {
     process = (unsigned)_i;
     try_all(at_point);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), 8);
 }
 END_TEST
 
@@ -151,6 +152,11 @@ START_TEST(report_at_every_call)
 {
     process = (unsigned)_i;
     try_all(at_call);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), 60);
+    if (process == 0)
+        ck_assert_uint_ge(times_seen(SAW_NO_RUN), 20);
+    else
+        ck_assert_uint_ge(times_seen(SAW_RECONCILED), 2);
 }
 END_TEST
 
@@ -166,6 +172,7 @@ END_TEST
 START_TEST(report_at_random_moments)
 {
     try_all(at_time);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), RANDOM_MOMENTS / 4);
 }
 END_TEST
 
@@ -183,12 +190,14 @@ END_TEST
 START_TEST(counted_at_every_point)
 {
     try_all(at_point);
+    ck_assert_uint_ge(times_seen(SAW_DOUBT), 2);
 }
 END_TEST
 
 START_TEST(counted_at_every_call)
 {
     try_all(at_call);
+    ck_assert_uint_ge(times_seen(SAW_DOUBT), 2);
 }
 END_TEST
 

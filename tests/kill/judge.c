@@ -320,11 +320,28 @@ static void await_reader(const struct trial *t, pid_t child)
         wrong(t, "the reader of the store ended with status %d", status);
 }
 
+static bool says_reconciled(const json_t *history)
+{
+    for (size_t i = 0; i < json_array_size(history); i++) {
+        const json_t *entries =
+            json_object_get(json_array_get(history, i), "entries");
+
+        for (size_t k = 0; k < json_array_size(entries); k++)
+            if (strcmp(text_of(json_array_get(entries, k), "how"),
+                       "reconciled") == 0)
+                return true;
+    }
+    return false;
+}
+
 static void check_history(struct trial *t)
 {
     json_t *history = lines_of(t, "history", trial_ask(t, "history"));
-    pid_t child = fork();
+    pid_t child;
 
+    if (says_reconciled(history))
+        saw(SAW_RECONCILED);
+    child = fork();
     if (child == 0)
         compare_history(t, history);
     await_reader(t, child);

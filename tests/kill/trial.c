@@ -28,6 +28,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,9 +112,26 @@ void trials_end(void)
 
 /* ---- workers ----------------------------------------------------------- */
 
-/* What a worker, or a child of it, found wrong; shared with the test. */
-static char *note;
 enum { NOTE = 4096 };
+
+/* What workers, and children of theirs, tell the test. */
+static struct shared {
+    char wrong[NOTE];
+    atomic_uint seen[N_SIGHTS];
+} * shared;
+
+static unsigned seen[N_SIGHTS]; /* of the last try_all() */
+
+void saw(enum sight what)
+{
+    if (shared != NULL)
+        atomic_fetch_add(&shared->seen[what], 1);
+}
+
+unsigned times_seen(enum sight what)
+{
+    return seen[what];
+}
 
 static size_t describe(const struct trial *t, char *out, size_t cap)
 {
@@ -143,10 +161,10 @@ void wrong(const struct trial *t, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text + n, sizeof text - n, fmt, ap);
     va_end(ap);
-    if (note == NULL)
+    if (shared == NULL)
         ck_abort_msg("%s", text);
-    if (note[0] == '\0') /* the first who found something knows best */
-        memcpy(note, text, sizeof text);
+    if (shared->wrong[0] == '\0') /* who found something first knows best */
+        memcpy(shared->wrong, text, sizeof text);
     _exit(1);
 }
 
@@ -154,7 +172,7 @@ static _Noreturn void work(plan_fn *plan, unsigned long first)
 {
     unsigned long n = first;
 
-    while (note[0] == '\0' && plan(n))
+    while (shared->wrong[0] == '\0' && plan(n))
         n += WORKERS;
     _exit(0);
 }
@@ -164,9 +182,9 @@ void try_all(plan_fn *plan)
     pid_t workers[WORKERS];
     int status, failed = 0;
 
-    note = mmap(NULL, NOTE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                -1, 0);
-    ck_assert(note != MAP_FAILED);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(shared != MAP_FAILED);
     for (unsigned long i = 0; i < WORKERS; i++) {
         workers[i] = fork();
         if (workers[i] == 0)
@@ -176,10 +194,12 @@ void try_all(plan_fn *plan)
         ck_assert_int_eq(waitpid(workers[i], &status, 0), workers[i]);
         failed |= status;
     }
-    ck_assert_msg(note[0] == '\0', "%s", note);
+    ck_assert_msg(shared->wrong[0] == '\0', "%s", shared->wrong);
     ck_assert_int_eq(failed, 0);
-    munmap(note, NOTE);
-    note = NULL;
+    for (int i = 0; i < N_SIGHTS; i++)
+        seen[i] = atomic_load(&shared->seen[i]);
+    munmap(shared, sizeof *shared);
+    shared = NULL;
 }
 
 /* ---- a trial's directory ----------------------------------------------- */
@@ -467,6 +487,7 @@ static int do_step(struct trial *t, enum step step)
     case APPROVE:
         return run_process(t, b, "approve\n--json\nr");
     case RESOLVE:
+        saw(SAW_DOUBT);
         return trial_count(t) == 0
                    ? run_process(t, b, "resolve\n--json\nr\n--retry")
                    : run_process(t, b,
@@ -492,6 +513,7 @@ static enum step after_death(struct trial *t, const struct blow *b)
     if (b->keep != NO_CUT)
         open_books(t);
     t->landed[b - t->blows] = true;
+    saw(SAW_DEATH);
     if (t->after_death != NULL)
         t->after_death(t);
     return RESUME;
@@ -502,6 +524,7 @@ static enum step not_found(struct trial *t)
 {
     if (t->told_of)
         wrong(t, "the run was announced, and now it is not there");
+    saw(SAW_NO_RUN);
     return RUN;
 }
 

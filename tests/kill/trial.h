@@ -79,4 +79,16 @@ _Noreturn void wrong(const struct trial *t, const char *fmt, ...)
 typedef bool plan_fn(unsigned long n);
 void try_all(plan_fn *plan);
 
+/* What plans came through, so that tests can ask whether any did. */
+enum sight {
+    SAW_DEATH,      /* a blow landed */
+    SAW_NO_RUN,     /* ... before there was a run */
+    SAW_DOUBT,      /* a person had to say what became of an effect */
+    SAW_RECONCILED, /* a plugin was asked, and it had happened */
+    N_SIGHTS
+};
+void saw(enum sight what);
+/* How often, in the last try_all(). */
+unsigned times_seen(enum sight what);
+
 #endif
