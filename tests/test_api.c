@@ -982,6 +982,42 @@ START_TEST(followers_hear_what_is_stored)
 }
 END_TEST
 
+static int times(const char *text, const char *word)
+{
+    int n = 0;
+
+    for (; (text = strstr(text, word)) != NULL; text++)
+        n++;
+    return n;
+}
+
+/* Whenever one joins, it hears of each node's start at most once. */
+START_TEST(starts_are_told_once)
+{
+    struct heard heard[12] = {{.last = 0}};
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: ok_async/sleep, args: {ms: 9}, next: b}\n"
+          "  b: {type: tool, tool: ok_blocking/sleep, args: {ms: 9},"
+          " next: c}\n"
+          "  c: {type: tool, tool: ok_async/sleep, args: {ms: 9},"
+          " next: END}\n");
+    for (int i = 0; i < 12; i++) {
+        ck_assert_int_eq(mortise_events(m, NULL, run_id, 0,
+                                        MORTISE_EVENTS_FOLLOW, hear, &heard[i],
+                                        NULL, &err),
+                         MORTISE_OK);
+        mortise_poll(m, 2, &err);
+    }
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    for (int i = 0; i < 12; i++)
+        ck_assert_msg(times(heard[i].ephemeral, "node_start") <= 3, "%d: %s", i,
+                      heard[i].all);
+    ck_assert_int_eq(times(heard[0].ephemeral, "node_start"), 3);
+}
+END_TEST
+
 /* One that joins in the middle of everything misses nothing either. */
 START_TEST(late_followers_catch_up)
 {
@@ -1325,6 +1361,7 @@ START_TEST(a_write_fails_under_load)
         "  b: {type: tool, tool: ok_blocking/sleep, args: {ms: 3},"
         " next: END}\n";
     struct mortise_graph *g;
+    static struct heard heard[20];
     char ids[20][MORTISE_RUN_MAX];
     struct mortise_start s = {.size = sizeof s};
     int rv, told = 0;
@@ -1336,7 +1373,12 @@ START_TEST(a_write_fails_under_load)
     for (int i = 0; i < 20; i++)
         ck_assert_int_eq(mortise_start(m, g, &s, ids[i], &err), MORTISE_OK);
     powercut_fail("sync:2:EIO:once");
-    while ((rv = mortise_poll(m, -1, &err)) != 0)
+    for (int i = 0; i < 20; i++) { /* followers in all their states */
+        told += mortise_poll(m, 0, &err) < 0;
+        mortise_events(m, NULL, ids[i], 0, MORTISE_EVENTS_FOLLOW, hear,
+                       &heard[i], NULL, &err);
+    }
+    while ((rv = mortise_poll(m, 50, &err)) != 0)
         told += rv < 0;
     powercut_fail(NULL);
     ck_assert_int_eq(told, 1);
@@ -1568,6 +1610,7 @@ static Suite *suite(void)
     tcase_add_test(tc, structs_are_checked);
     tcase_add_loop_test(tc, changed_plugins_block, 0, 2);
     tcase_add_test(tc, followers_hear_what_is_stored);
+    tcase_add_test(tc, starts_are_told_once);
     tcase_add_test(tc, late_followers_catch_up);
     tcase_add_test(tc, progress_is_ephemeral);
     tcase_add_test(tc, followers_may_stop);

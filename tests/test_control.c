@@ -153,7 +153,7 @@ static void say(int fd, const char *line)
     say_n(fd, line, strlen(line));
 }
 
-/* The next line without its end; "" at the end of all.  5 s at most. */
+/* The next line without its end; "" at the end of all.  a minute at most. */
 static const char *line(int fd)
 {
     static char text[1 << 20];
@@ -161,7 +161,7 @@ static const char *line(int fd)
     struct pollfd p = {.fd = fd, .events = POLLIN};
 
     for (;;) {
-        ck_assert_int_eq(poll(&p, 1, 5000), 1);
+        ck_assert_int_eq(poll(&p, 1, 60000), 1);
         if (recv(fd, text + n, 1, 0) <= 0 || text[n] == '\n')
             break;
         ck_assert_uint_lt(++n, sizeof text - 1);

@@ -197,6 +197,7 @@ struct mortise_live { /* a run in memory */
     struct mortise_graph *graph;           /* a reference */
     struct mortise_topic *topic;           /* who watches; NULL: nobody */
     struct mortise_held *held, *last_held; /* ephemeral events, too early */
+    uint64_t n_held;                       /* so far */
     uint64_t created_ms;
     uint64_t synced; /* the newest commit that is on disk */
     size_t flying;   /* commits taken and not answered */
@@ -274,9 +275,10 @@ struct mortise_watch {
     struct mortise_topic *topic;       /* NULL: it is over */
     uint64_t id;
     enum mortise_until until;
-    uint64_t after;    /* the newest event that it has */
-    uint64_t catch_up; /* replay the store once this commit is on disk; 0: it
-                          has been done */
+    uint64_t after;      /* the newest event that it has */
+    uint64_t held_after; /* events held back up to here are none of its */
+    uint64_t catch_up;   /* replay the store once this commit is on disk; 0: it
+                            has been done */
     /* NULL: it wants no events.  Borrowed; nonzero ends the watch. */
     int (*event)(struct mortise_watch *w, json_t *event);
     /* What it waited for came (err->code MORTISE_OK), or never will; or it

@@ -23,6 +23,7 @@ struct mortise_held {
     struct mortise_held *next;
     json_t *event;
     uint64_t seq; /* of the commit that goes before it */
+    uint64_t id;  /* counted in its run */
 };
 
 struct mortise_topic {
@@ -224,7 +225,10 @@ static bool catch_up(struct mortise *m, struct mortise_watch *w,
     w->catch_up = 0;
     if (w->event != NULL)
         rv = replay(m, w, live->graph, &said, &err);
-    if (rv == MORTISE_OK && said == 0 && w->event != NULL && stays(w))
+    /* What is held back was already told like this, if it still matters. */
+    w->held_after = live->n_held;
+    if (rv == MORTISE_OK && said == 0 && w->event != NULL && stays(w) &&
+        !live->lost)
         rv = tell_running(w, live, &said, &err);
     if (rv == MORTISE_OK && said == 0)
         return true;
@@ -232,7 +236,8 @@ static bool catch_up(struct mortise *m, struct mortise_watch *w,
     return false;
 }
 
-static void tell(struct mortise_live *live, json_t *event)
+/* `held`: its number when it was held back, else 0. */
+static void tell(struct mortise_live *live, json_t *event, uint64_t held)
 {
     struct mortise_watch *w, *next;
 
@@ -242,6 +247,8 @@ static void tell(struct mortise_live *live, json_t *event)
         next = w->next;
         if (w->event == NULL || w->catch_up != 0)
             continue; /* catching up gives it what is stored, and running */
+        if (held != 0 && held <= w->held_after)
+            continue; /* that was before it caught up */
         if (deliver(w, event) != 0)
             finish(live->m, w, 0, "", NULL);
     }
@@ -255,7 +262,7 @@ static void hold_back(struct mortise_live *live, json_t *event)
     if (h == NULL)
         return;
     *h = (struct mortise_held){NULL, json_incref(event),
-                               mortise_run_seq(live->run)};
+                               mortise_run_seq(live->run), ++live->n_held};
     if (live->held == NULL)
         live->held = h;
     else
@@ -272,7 +279,7 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
     if (!durable && live->synced < mortise_run_seq(live->run))
         hold_back(live, event);
     else
-        tell(live, event);
+        tell(live, event, 0);
 }
 
 /* Let go of the first that was held back. */
@@ -282,7 +289,7 @@ static void release_held(struct mortise_live *live, bool wanted)
 
     live->held = h->next;
     if (wanted)
-        tell(live, h->event);
+        tell(live, h->event, h->id);
     json_decref(h->event);
     mortise_release(live->m->mem, h, sizeof *h);
 }
@@ -369,7 +376,7 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
     int rv = MORTISE_OK;
 
     w->topic = NULL;
-    w->catch_up = 0;
+    w->catch_up = w->held_after = 0;
     w->id = ++m->last_watch;
     if (live != NULL && live->lost) {
         *err = live->why;
@@ -429,8 +436,8 @@ void mortise_watch_detach(struct mortise_live *live)
     live->topic->live = NULL;
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
-        if (w->catch_up != 0)
-            catch_up(live->m, w, live);
+        if (w->catch_up == 0 || catch_up(live->m, w, live))
+            w->held_after = 0; /* it counted in this stay in memory */
     }
     live->topic = NULL;
 }
