@@ -170,7 +170,7 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := cli docs kill
+ALONE := cli docs kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill
 
@@ -211,7 +211,7 @@ asan:
 	$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
 
-tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp
+tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0
 tsan:
 	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS)" unit
 
