@@ -81,6 +81,9 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Where an installed mortise finds its plugins and their key.
+$(B)/core/engine/site.o: OURS += -DMORTISE_LIBDIR='"$(PREFIX)/lib/mortise"'
+
 # Tests see what they need besides.
 $(B)/tests/%.o: OURS += $(TEST_INC)
 
