@@ -15,9 +15,8 @@
  * reference of its own, as the plugin may finish a call (and the loop forget
  * it) while the worker is still on its way out of it.
  */
-#include "engine/engine.h"
+#include "engine/call.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,55 +25,7 @@
 
 enum {
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
-    NODE_MAX = 64,    /* of node ids: graph/ lets no longer one in */
     NS_PER_MS = 1000000
-};
-
-struct lane {
-    struct mortise_hashed entry;
-    struct mortise *m;
-    const char *plugin; /* the manifest's */
-    bool guardrail;
-    struct mortise_instance *instance;
-    const struct mortise_manifest *manifest;
-    enum mortise_threading threading;
-    uint32_t limit, running;              /* limit 0: none */
-    struct mortise_ongoing *first, *last; /* waiting */
-    bool given_up;                        /* a call did not let go */
-};
-
-enum state { WAITING = 1, CALLED, ENDED };
-
-struct mortise_ongoing { /* a call */
-    struct mortise_hashed by_id, by_run;
-    uint64_t id, run_call;
-    struct mortise_live *live;
-    struct mortise_ongoing *next, *prev; /* of the run's */
-    struct mortise_ongoing *behind;      /* in the lane */
-    struct lane *lane;                   /* NULL: it never got to one */
-    enum state state;
-    bool cancelled;
-    uint64_t give_up_ns;
-    struct mortise_timer quiesce;
-    struct mortise_task ended, starved;
-    bool is_starved; /* under calls_lock */
-    struct mortise_job job;
-    atomic_uint refs; /* the loop's, and a worker's */
-    const struct mortise_mem *mem;
-
-    /* What the plugin gets. */
-    struct mortise_call call;
-    char *operation, *body;
-    char path[128], key[MORTISE_DIGEST_HEX], run_id[MORTISE_NAME_MAX + 1];
-    char node[NODE_MAX + 1];
-
-    /* How it ended; written before `ended` is posted. */
-    int32_t status;
-    bool violation;
-    json_t *output;
-    char *message;
-    char code[64];
-    const char *error_class; /* static */
 };
 
 /* ---- records ------------------------------------------------------------ */
@@ -148,9 +99,7 @@ static struct mortise_ongoing *find(struct mortise *m, uint64_t id)
     return NULL;
 }
 
-/* NULL when it has ended.  Elsewhere than on the loop only for who knows that
- * it has not. */
-static struct mortise_ongoing *call_of(struct mortise *m, uint64_t id)
+struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id)
 {
     struct mortise_ongoing *c;
 
@@ -160,8 +109,7 @@ static struct mortise_ongoing *call_of(struct mortise *m, uint64_t id)
     return c;
 }
 
-/* A task to the loop; without the mailbox when this is the loop.  [any] */
-static void post(struct mortise *m, struct mortise_task *t)
+void mortise_call_post(struct mortise *m, struct mortise_task *t)
 {
     if (pthread_equal(m->thread, pthread_self()))
         mortise_ready(m, t);
@@ -223,7 +171,7 @@ static void take_output(struct mortise_ongoing *c,
 static void on_done(void *ud, const struct mortise_call_done *done)
 {
     struct mortise *m = ud;
-    struct mortise_ongoing *c = call_of(m, done->id);
+    struct mortise_ongoing *c = mortise_call_find(m, done->id);
 
     assert(c != NULL); /* the instance knows open calls only */
     c->status = done->status;
@@ -233,7 +181,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
                   done->message);
     if (done->status == MORTISE_S_OK)
         take_output(c, done);
-    post(m, &c->ended);
+    mortise_call_post(m, &c->ended);
 }
 
 static void feed_result(struct mortise_ongoing *c)
@@ -256,7 +204,7 @@ static void feed_result(struct mortise_ongoing *c)
 
 static void dispatch(struct mortise_ongoing *c);
 
-static void lane_put(struct lane *l, struct mortise_ongoing *c)
+static void lane_put(struct mortise_lane *l, struct mortise_ongoing *c)
 {
     c->behind = NULL;
     if (l->first == NULL)
@@ -267,7 +215,7 @@ static void lane_put(struct lane *l, struct mortise_ongoing *c)
 }
 
 /* Take one out of the middle of the queue. */
-static void lane_remove(struct lane *l, struct mortise_ongoing *c)
+static void lane_remove(struct mortise_lane *l, struct mortise_ongoing *c)
 {
     struct mortise_ongoing *before = NULL, *at = l->first;
 
@@ -282,7 +230,7 @@ static void lane_remove(struct lane *l, struct mortise_ongoing *c)
 }
 
 /* Call whoever waits, as far as the limit allows. */
-static void lane_pump(struct lane *l)
+static void lane_pump(struct mortise_lane *l)
 {
     struct mortise_ongoing *c;
 
@@ -292,15 +240,15 @@ static void lane_pump(struct lane *l)
     }
 }
 
-static struct lane *lane_find(struct mortise *m, const char *plugin,
-                              bool guardrail)
+static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
+                                      bool guardrail)
 {
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(
              &m->lanes, mortise_hash_strs(plugin, guardrail ? "g" : "e"));
          e != NULL; e = mortise_table_more(e)) {
-        struct lane *l = MORTISE_OF(e, struct lane, entry);
+        struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
 
         if (l->guardrail == guardrail && strcmp(l->plugin, plugin) == 0)
             return l;
@@ -309,12 +257,13 @@ static struct lane *lane_find(struct mortise *m, const char *plugin,
 }
 
 static int lane_new(struct mortise *m, struct mortise_instance *i,
-                    bool guardrail, struct lane **out, struct mortise_err *err)
+                    bool guardrail, struct mortise_lane **out,
+                    struct mortise_err *err)
 {
     const struct mortise_manifest *man = mortise_instance_manifest(i);
     const struct mortise_provides *p =
         guardrail ? &man->guardrail : &man->executor;
-    struct lane *l = mortise_zalloc(m->mem, sizeof *l);
+    struct mortise_lane *l = mortise_zalloc(m->mem, sizeof *l);
 
     if (l == NULL)
         return mortise_nomem(err);
@@ -333,7 +282,7 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
 
 /* Start the plugin if it is not started, and find its lane. */
 static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
-                    struct lane **out, struct mortise_err *err)
+                    struct mortise_lane **out, struct mortise_err *err)
 {
     struct mortise_instance *i;
     json_t *config;
@@ -357,14 +306,15 @@ static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
 /* It ended, or will never be heard of again; the run is not told here. */
 static void forget(struct mortise_ongoing *c)
 {
-    struct lane *l = c->lane;
+    struct mortise_lane *l = c->lane;
 
+    mortise_door_forget(c);
     delist(c);
-    if (l != NULL && c->state == CALLED) {
+    if (l != NULL && c->state == MORTISE_CALL_CALLED) {
         l->running--;
         lane_pump(l);
     }
-    c->state = ENDED;
+    c->state = MORTISE_CALL_ENDED;
 }
 
 static void ended(struct mortise_task *t)
@@ -391,23 +341,23 @@ static void end_early(struct mortise_ongoing *c, int32_t status,
 static void on_worker(struct mortise_job *j)
 {
     struct mortise_ongoing *c = MORTISE_OF(j, struct mortise_ongoing, job);
-    struct lane *l = c->lane;
+    struct mortise_lane *l = c->lane;
     struct mortise_err err;
 
     if (mortise_instance_call(l->instance, &c->call, &err) != MORTISE_OK) {
         set_failed(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
-        post(l->m, &c->ended);
+        mortise_call_post(l->m, &c->ended);
     }
     unref(c);
 }
 
 static void dispatch(struct mortise_ongoing *c)
 {
-    struct lane *l = c->lane;
+    struct mortise_lane *l = c->lane;
     struct mortise_err err;
     int rv;
 
-    c->state = CALLED;
+    c->state = MORTISE_CALL_CALLED;
     l->running++;
     if (l->given_up) {
         mortise_fail(&err, MORTISE_ESTATE,
@@ -489,7 +439,7 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     c->id = ++m->last_call;
     c->run_call = rc->id;
     c->live = live;
-    c->state = WAITING;
+    c->state = MORTISE_CALL_WAITING;
     c->quiesce.fire = quiesce_over;
     c->ended.run = ended;
     c->starved.run = starved;
@@ -530,7 +480,7 @@ static void give_up(struct mortise_ongoing *c)
 {
     struct mortise_live *live = c->live;
     struct mortise *m = live->m;
-    struct lane *l = c->lane;
+    struct mortise_lane *l = c->lane;
     struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE,
                                .u.call = c->run_call};
     char why[128];
@@ -552,7 +502,10 @@ static void ask_to_stop(struct mortise_ongoing *c)
 {
     struct mortise *m = c->live->m;
     uint64_t again = mortise_mono_ns() + ASK_AGAIN_MS * (uint64_t)NS_PER_MS;
-    bool heard = mortise_instance_cancel(c->lane->instance, c->id);
+    bool heard;
+
+    mortise_door_forget(c);
+    heard = mortise_instance_cancel(c->lane->instance, c->id);
 
     mortise_timer_arm(&m->timers, &c->quiesce,
                       heard || again > c->give_up_ns ? c->give_up_ns : again);
@@ -571,12 +524,12 @@ static void quiesce_over(struct mortise_timer *t)
 
 static void cancel(struct mortise_ongoing *c)
 {
-    struct lane *l = c->lane;
+    struct mortise_lane *l = c->lane;
 
     if (c->cancelled || l == NULL)
         return;
     c->cancelled = true;
-    if (c->state == WAITING) {
+    if (c->state == MORTISE_CALL_WAITING) {
         lane_remove(l, c);
     } else if (l->threading == MORTISE_THREAD_BLOCKING &&
                mortise_pool_take_back(l->m->pool, &c->job)) {
@@ -615,14 +568,14 @@ void mortise_calls_cancel_all(struct mortise_live *live)
         cancel(c);
 }
 
-/* ---- what plugins tell and ask ------------------------------------------ */
+/* ---- what plugins tell ---------------------------------------------- */
 
-/* A message from a plugin, on its way to the loop. */
+/* An event of a plugin, on its way to the loop. */
 struct message {
     struct mortise_task task;
     struct mortise *m;
-    uint64_t call, ask;
-    char *text; /* the body; NULL: memory ran out */
+    uint64_t call;
+    char *text; /* NULL: memory ran out */
     size_t n;
 };
 
@@ -668,7 +621,7 @@ static void tell(struct mortise_ongoing *c, json_t *data)
 static void event_task(struct mortise_task *t)
 {
     struct message *msg = MORTISE_OF(t, struct message, task);
-    struct mortise_ongoing *c = call_of(msg->m, msg->call);
+    struct mortise_ongoing *c = mortise_call_find(msg->m, msg->call);
     struct mortise_err err;
     json_t *data = NULL;
 
@@ -694,123 +647,7 @@ static void on_event(void *ud, uint64_t call, const char *json, size_t n)
     if (msg == NULL)
         return; /* progress may be missed */
     msg->task.run = event_task;
-    post(m, &msg->task);
-}
-
-/* `words`: instead of a value, unless all is well. */
-static void answer(struct mortise_ongoing *c, uint64_t ask, int32_t status,
-                   const json_t *value, const char *words)
-{
-    char *text = NULL;
-
-    if (status == MORTISE_S_OK)
-        text = mortise_json_text(c->mem, value);
-    if (text != NULL) {
-        words = text;
-    } else if (status == MORTISE_S_OK) {
-        status = MORTISE_S_NOMEM;
-        words = "out of memory";
-    }
-    mortise_instance_answer(c->lane->instance, c->id, ask, status, words,
-                            strlen(words));
-    mortise_release_str(c->mem, text);
-}
-
-/* May this plugin read that path? */
-static bool may_read(const struct mortise_manifest *man,
-                     const struct mortise_path *path, struct mortise_arena *a)
-{
-    for (size_t i = 0; i < man->n_state_paths; i++) {
-        struct mortise_path allowed;
-        const char *text = man->state_paths[i];
-
-        if (mortise_path_parse(&allowed, a, text, strlen(text), NULL) ==
-                MORTISE_OK &&
-            mortise_path_covers(&allowed, path))
-            return true;
-    }
-    return false;
-}
-
-/* state.get/1 {path}: what the execution behind the call sees there. */
-static int32_t state_get(struct mortise_ongoing *c, const json_t *body,
-                         json_t **out, const char **words)
-{
-    const json_t *text = json_object_get(body, "path");
-    struct mortise_path path;
-    struct mortise_arena a;
-    int32_t status = MORTISE_S_OK;
-    json_t *view;
-
-    *words = "a request of state.get/1 is {path}";
-    if (!json_is_string(text) || json_object_size(body) != 1)
-        return MORTISE_S_INVALID;
-    mortise_arena_init(&a, c->mem);
-    *words = "that is no path";
-    if (mortise_path_parse(&path, &a, json_string_value(text),
-                           json_string_length(text), NULL) != MORTISE_OK)
-        status = MORTISE_S_INVALID;
-    else if (!may_read(c->lane->manifest, &path, &a)) {
-        *words = "the manifest's permissions.state does not list that path";
-        status = MORTISE_S_DENIED;
-    } else if (c->live->lost ||
-               (view = mortise_run_view(c->live->run, c->run_call)) == NULL) {
-        *words = "the call is over";
-        status = MORTISE_S_CANCELLED;
-    } else {
-        *words = "there is nothing at that path";
-        *out = json_incref(mortise_path_get(view, &path));
-        json_decref(view);
-        if (*out == NULL)
-            status = MORTISE_S_NOTFOUND;
-    }
-    mortise_arena_finish(&a);
-    return status;
-}
-
-static void serve_ask(struct mortise_ongoing *c, const struct message *msg)
-{
-    const char *words = "out of memory";
-    json_t *body = NULL, *value = NULL;
-    int32_t status = MORTISE_S_NOMEM;
-
-    if (msg->text != NULL) {
-        words = "the body is not JSON";
-        status = MORTISE_S_INVALID;
-        if (mortise_json_parse(&body, msg->text, msg->n, NULL) == MORTISE_OK)
-            status = state_get(c, body, &value, &words);
-    }
-    answer(c, msg->ask, status, value, words);
-    json_decref(value);
-    json_decref(body);
-}
-
-/* The call ended before its ask came here, and with it went the knowledge whose
- * it was: every instance is told, and the one that asked knows. */
-static void answer_late(struct mortise *m, const struct message *msg)
-{
-    static const char words[] = "the call is over";
-    struct mortise_hashed *e;
-
-    if (m->plugins == NULL)
-        return; /* closed: the instance answered it */
-    for (e = mortise_table_first(&m->lanes); e != NULL;
-         e = mortise_table_next(&m->lanes, e))
-        mortise_instance_answer(MORTISE_OF(e, struct lane, entry)->instance,
-                                msg->call, msg->ask, MORTISE_S_CANCELLED, words,
-                                sizeof words - 1);
-}
-
-static void ask_task(struct mortise_task *t)
-{
-    struct message *msg = MORTISE_OF(t, struct message, task);
-    struct mortise_ongoing *c = call_of(msg->m, msg->call);
-
-    if (c != NULL)
-        serve_ask(c, msg);
-    else
-        answer_late(msg->m, msg);
-    message_free(msg);
+    mortise_call_post(m, &msg->task);
 }
 
 /* Not even the ask could be passed on: cancelling answers all of them. */
@@ -818,13 +655,12 @@ static void starved(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, starved);
 
-    if (c->state == CALLED)
+    if (c->state == MORTISE_CALL_CALLED)
         cancel(c);
     unref(c);
 }
 
-/* [any] */
-static void on_starved(struct mortise *m, uint64_t call)
+void mortise_call_starve(struct mortise *m, uint64_t call)
 {
     struct mortise_ongoing *c;
     bool first = false;
@@ -837,27 +673,7 @@ static void on_starved(struct mortise *m, uint64_t call)
     }
     pthread_mutex_unlock(&m->calls_lock);
     if (first)
-        post(m, &c->starved);
-}
-
-/* [any] */
-static void on_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
-                   const char *body, size_t n)
-{
-    struct mortise *m = ud;
-    struct message *msg = message_new(m, call, body, n);
-
-    /* The instance passes on what the manifest requires, and manifest.c knows
-     * one method. */
-    assert(strcmp(method, "state.get/1") == 0);
-    (void)method;
-    if (msg == NULL) {
-        on_starved(m, call);
-        return;
-    }
-    msg->ask = ask;
-    msg->task.run = ask_task;
-    post(m, &msg->task);
+        mortise_call_post(m, &c->starved);
 }
 
 /* [any] */
@@ -871,7 +687,7 @@ void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
     *ops = (struct mortise_instance_ops){.ud = m,
                                          .done = on_done,
                                          .event = on_event,
-                                         .ask = on_ask,
+                                         .ask = mortise_door_ask,
                                          .log = on_log};
 }
 
@@ -893,8 +709,8 @@ void mortise_calls_close(struct mortise *m)
     assert(m->n_calls == 0); /* engine.c waited for them */
     while ((e = mortise_table_first(&m->lanes)) != NULL) {
         mortise_table_remove(&m->lanes, e);
-        mortise_release(m->mem, MORTISE_OF(e, struct lane, entry),
-                        sizeof(struct lane));
+        mortise_release(m->mem, MORTISE_OF(e, struct mortise_lane, entry),
+                        sizeof(struct mortise_lane));
     }
     mortise_table_finish(&m->lanes);
     mortise_table_finish(&m->calls);

@@ -6,7 +6,8 @@
  *   graphs.c    compiled graphs, by digest
  *   watch.c     who watches which run; events to them
  *   commits.c   run/'s commits to the store, and what a failed write means
- *   calls.c     calls of plugins: lanes, workers, cancelling, the one door
+ *   calls.c     calls of plugins: lanes, workers, cancelling
+ *   door.c      what plugins ask for, a method each: state.c ...
  *   live.c      a run in memory: started, loaded, stepped, dropped, lost
  *   due.c       deadlines of runs that are not in memory
  *   loop.c      one turn

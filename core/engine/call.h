@@ -1,0 +1,71 @@
+/* call.h -- a call of a plugin, as calls.c and door.c share it. */
+#ifndef MORTISE_ENGINE_CALL_H
+#define MORTISE_ENGINE_CALL_H
+
+#include <stdatomic.h>
+
+#include "engine/door.h"
+
+enum { MORTISE_NODE_MAX = 64 }; /* of node ids: graph/ lets no longer one in */
+
+struct mortise_lane {
+    struct mortise_hashed entry;
+    struct mortise *m;
+    const char *plugin; /* the manifest's */
+    bool guardrail;
+    struct mortise_instance *instance;
+    const struct mortise_manifest *manifest;
+    enum mortise_threading threading;
+    uint32_t limit, running;              /* limit 0: none */
+    struct mortise_ongoing *first, *last; /* waiting */
+    bool given_up;                        /* a call did not let go */
+};
+
+enum mortise_ongoing_state {
+    MORTISE_CALL_WAITING = 1,
+    MORTISE_CALL_CALLED,
+    MORTISE_CALL_ENDED
+};
+
+struct mortise_ongoing { /* a call */
+    struct mortise_hashed by_id, by_run;
+    uint64_t id, run_call;
+    struct mortise_live *live;
+    struct mortise_ongoing *next, *prev; /* of the run's */
+    struct mortise_ongoing *behind;      /* in the lane */
+    struct mortise_lane *lane;           /* NULL: it never got to one */
+    enum mortise_ongoing_state state;
+    bool cancelled;
+    uint64_t give_up_ns;
+    struct mortise_timer quiesce;
+    struct mortise_task ended, starved;
+    bool is_starved; /* under calls_lock */
+    struct mortise_job job;
+    atomic_uint refs; /* the loop's, and a worker's */
+    const struct mortise_mem *mem;
+    struct mortise_asked *asked; /* what it waits for at the door */
+
+    /* What the plugin gets. */
+    struct mortise_call call;
+    char *operation, *body;
+    char path[128], key[MORTISE_DIGEST_HEX], run_id[MORTISE_NAME_MAX + 1];
+    char node[MORTISE_NODE_MAX + 1];
+
+    /* How it ended; written before `ended` is posted. */
+    int32_t status;
+    bool violation;
+    json_t *output;
+    char *message;
+    char code[64];
+    const char *error_class; /* static */
+};
+
+/* NULL when it has ended.  Elsewhere than on the loop only for who knows that
+ * it has not. */
+struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id);
+/* Its memory ran out where nothing could be said: cancel it.  [any] */
+void mortise_call_starve(struct mortise *m, uint64_t id);
+/* A task to the loop; without the mailbox when this is the loop.  [any] */
+void mortise_call_post(struct mortise *m, struct mortise_task *t);
+
+#endif
