@@ -97,6 +97,24 @@ START_TEST(only_json_parses)
 }
 END_TEST
 
+/* A NUL byte is refused wherever it stands, also behind a whole value. */
+START_TEST(no_nul_byte_passes)
+{
+    static const char *const texts[] = {"444444\0", "true\0\0\0", "\"ab\0\"",
+                                        "[1,\0002]", "\0\0\0\0\0\0\0"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct mortise_err err;
+        json_t *v = NULL;
+
+        ck_assert_int_eq(mortise_json_parse(&v, texts[i], 7, &err),
+                         MORTISE_EINVAL);
+        ck_assert_ptr_null(v);
+        ck_assert_ptr_nonnull(strstr(err.msg, "a NUL byte"));
+    }
+}
+END_TEST
+
 /* A string may hold a NUL and keeps it. */
 START_TEST(strings_keep_their_nul)
 {
@@ -280,6 +298,7 @@ static TCase *values(void)
     tcase_add_checked_fixture(tc, begin, test_nothing_left);
     tcase_add_test(tc, only_json_parses);
     tcase_add_test(tc, strings_keep_their_nul);
+    tcase_add_test(tc, no_nul_byte_passes);
     tcase_add_test(tc, depth_is_bounded);
     tcase_add_test(tc, only_what_reads_back_is_written);
     tcase_add_test(tc, writing_keeps_the_order);

@@ -23,6 +23,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,8 +60,9 @@ static const char *too_deep(const char *text, size_t n, size_t depth)
     return NULL;
 }
 
-static int fail_depth(const char *text, const char *at, size_t depth,
-                      struct mortise_err *err)
+/* Refuse the text for what stands at `at`. */
+static int fail_at(const char *text, const char *at, struct mortise_err *err,
+                   const char *why)
 {
     size_t line = 1, col = 1;
 
@@ -68,20 +70,26 @@ static int fail_depth(const char *text, const char *at, size_t depth,
         col = *p == '\n' ? 1 : col + 1;
         line += *p == '\n';
     }
-    return mortise_fail(err, MORTISE_EINVAL,
-                        "line %zu column %zu: nested deeper than %zu", line,
-                        col, depth);
+    return mortise_fail(err, MORTISE_EINVAL, "line %zu column %zu: %s", line,
+                        col, why);
 }
 
 static int parse(json_t **out, const char *text, size_t n, size_t depth,
                  struct mortise_err *err)
 {
     const char *deep = too_deep(text, n, depth);
+    const char *nul = n > 0 ? memchr(text, '\0', n) : NULL;
     json_error_t why;
+    char words[48];
 
     *out = NULL;
-    if (deep != NULL)
-        return fail_depth(text, deep, depth, err);
+    /* jansson takes one behind a lone number or word for the end of text. */
+    if (nul != NULL)
+        return fail_at(text, nul, err, "a NUL byte (in a string: \\u0000)");
+    if (deep != NULL) {
+        snprintf(words, sizeof words, "nested deeper than %zu", depth);
+        return fail_at(text, deep, err, words);
+    }
     why.text[0] = '\0';
     *out = json_loadb(text, n,
                       JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL,
