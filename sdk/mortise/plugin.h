@@ -158,6 +158,9 @@ typedef struct mortise_executor {
 
     /* Do the work.  Emit "output", return MORTISE_S_OK; or fail() and return an
      * error; or (async, blocking) return MORTISE_S_PENDING and finish() later.
+     * An error of an operation that has an effect says that the effect did not
+     * happen, also when it comes after cancel(): one that cannot be sure looks
+     * before it answers.
      * [call & created] */
     mortise_status (*execute)(mortise_inst *, const mortise_request *);
 
@@ -177,7 +180,10 @@ typedef struct mortise_executor {
 typedef struct mortise_verdict {
     uint32_t size;
     int32_t violation;  /* 0 pass, 1 violation */
-    mortise_str reason; /* for people; lent until check() returns */
+    mortise_str reason; /* for people; must stay as it is until the host has
+                           copied it, which it does before it enters this
+                           instance again on this thread: text of the
+                           instance's own or a literal, not of the stack */
 } mortise_verdict;
 
 typedef struct mortise_guardrail {
