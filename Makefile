@@ -269,8 +269,9 @@ docs: $(B)/mortise
 lint:
 	clang-tidy --quiet $(CORE_SRC) $(wildcard core/cli/*.c plugins/*/*/*.c) \
 	    -- $(OURS) $(DEP_CFLAGS)
-	cppcheck --quiet --enable=warning,portability --inline-suppr \
-	    --error-exitcode=1 -Icore -Isdk core plugins
+	cppcheck --quiet --enable=warning,portability --error-exitcode=1 \
+	    --library=tools/cppcheck.cfg --suppressions-list=tools/cppcheck.supp \
+	    -Icore -Isdk core plugins
 
 # ---- installing ---------------------------------------------------------
 
