@@ -11,23 +11,27 @@
 #   make mutants    prove the kill harness: three broken builds must turn red
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang)
-#   make headers    each SDK header alone, as C11 and as C++11
+#   make headers    each public header alone, as C11 and as C++11
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
 #   make docs       docs/cli.md anew, from the help texts
-#   make install    PREFIX=/usr/local DESTDIR=
+#   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
 #   make clean
 #
 # V=1 shows the commands.  B=DIR builds elsewhere; LAYERS="base json" builds a
 # part of the library (a layer may be tested before those above it exist).
 
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR  ?= $(PREFIX)/share/man
 DESTDIR ?=
 CC      ?= cc
 CXX     ?= c++
 CFLAGS  ?= -O2 -g
 LDFLAGS ?=
+OBJCOPY ?= objcopy
 B       ?= build
 LAYERS  ?= base json yaml cel graph run store plugin engine
 WERROR  ?= $(if $(CI),-Werror,)
@@ -69,7 +73,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 .PHONY: all check unit programs demo bench asan tsan valgrind mutants fuzz headers format \
-        lint docs install clean deps
+        lint docs install uninstall clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -81,8 +85,15 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Where an installed mortise finds its plugins and their key.
-$(B)/core/engine/site.o: OURS += -DMORTISE_LIBDIR='"$(PREFIX)/lib/mortise"'
+# Where things will be installed: what has it inside is made anew when it
+# changes.
+PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR)
+$(B)/places: FORCE
+	@mkdir -p $(@D)
+	@echo "$(PLACES)" | cmp -s - $@ || echo "$(PLACES)" >$@
+FORCE:
+$(B)/core/engine/site.o: $(B)/places
+$(B)/core/engine/site.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
 
 # Tests see what they need besides.
 $(B)/tests/%.o: OURS += $(TEST_INC)
@@ -90,6 +101,47 @@ $(B)/tests/%.o: OURS += $(TEST_INC)
 $(B)/libmortise.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# ---- what others link --------------------------------------------------
+#
+# $(B)/libmortise.a is ours, for tests and the command line, which reach below
+# the API.  Others get $(B)/lib/: the API and nothing else.  The static one is
+# a single object whose inner names became local, so that they meet nobody's.
+
+VERSION := $(shell sed -n 's/^.define MORTISE_VERSION "\(.*\)"/\1/p' \
+                   core/mortise.h)
+SONAME  := libmortise.so.$(firstword $(subst ., ,$(VERSION)))
+SO      := $(B)/lib/libmortise.so.$(VERSION)
+LIBS    := $(SO) $(B)/lib/libmortise.a
+PCS     := $(B)/mortise.pc $(B)/mortise-plugin.pc
+
+$(SO): $(CORE_OBJ) $(FAULT_OBJ) core/mortise.map
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=core/mortise.map -Wl,-z,relro,-z,now \
+	    -o $@ $(filter %.o,$^) $(DEP_LIBS)
+
+$(B)/lib/libmortise.a: $(CORE_OBJ) $(FAULT_OBJ)
+	$(call say,AR,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -r -o $(B)/lib/mortise.o $^
+	$(Q)$(OBJCOPY) --localize-hidden $(B)/lib/mortise.o
+	$(Q)rm -f $@ && ar rcs $@ $(B)/lib/mortise.o
+
+abi_number = $(shell sed -n 's/^.define MORTISE_ABI_$(1) //p' \
+                     sdk/mortise/plugin.h)
+$(PCS): $(B)/%.pc: pkgconfig/%.pc.in core/mortise.h sdk/mortise/plugin.h \
+    $(B)/places
+	$(call say,PC,$@)
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+	    -e 's|@INCLUDEDIR@|$(INCLUDEDIR:$(PREFIX)/%=$${prefix}/%)|' \
+	    -e 's|@REQUIRES@|$(PKGS)|' \
+	    -e 's|@ABI_MAJOR@|$(call abi_number,MAJOR)|' \
+	    -e 's|@ABI_MINOR@|$(call abi_number,MINOR)|' $< >$@
+
+# ---- the command line and the test programs ----------------------------
 
 # The command line without its main(), for tests of its parts.
 $(B)/libcli.a: $(CLI_OBJ)
@@ -159,7 +211,7 @@ $(B)/trust.d/bundled.yaml: $(KEY).key $(PLUGIN_MANIFESTS)
 	$(Q)$(B)/mortise key trust $(KEY).pub --trust $(@D) --name bundled \
 	    --plugins "$(PLUGIN_NAMES)" --in-process >/dev/null
 
-all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml
+all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS)
 
 # ---- checking -----------------------------------------------------------
 
@@ -173,7 +225,7 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := cli docs kill store_crash
+ALONE := cli docs embed kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill
 
@@ -224,8 +276,8 @@ valgrind: programs
 	    $(filter-out $(ALONE:%=$(B)/tests/test_%),$(TESTS))
 
 headers: $(B)/deps.mk
-	$(call say,CHECK,"each SDK header alone: C11 and C++11")
-	$(Q)for h in $(HEADERS); do \
+	$(call say,CHECK,"each public header alone: C11 and C++11")
+	$(Q)for h in $(HEADERS) core/mortise.h; do \
 	    $(CC) -std=c11 $(WARN) -Werror -Isdk -fsyntax-only -x c $$h && \
 	    $(CXX) -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
 	        -Werror -Isdk -fsyntax-only -x c++ $$h || exit 1; \
@@ -275,17 +327,41 @@ lint:
 
 # ---- installing ---------------------------------------------------------
 
+# Each group: where it goes, with which mode, and its files.
+GROUPS := bin header sdk lib pc plugins trust
+bin     = $(PREFIX)/bin                  755 $(B)/mortise
+header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
+sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
+lib     = $(LIBDIR)                      644 $(LIBS)
+pc      = $(LIBDIR)/pkgconfig            644 $(PCS)
+plugins = $(LIBDIR)/mortise/plugins      644 $(PLUGINS) $(PLUGINS:.minisig=) \
+                                         $(PLUGIN_NAMES:%=$(B)/plugins/%.so)
+trust   = $(LIBDIR)/mortise/trust.d      644 $(B)/trust.d/bundled.yaml
+SO_LINKS := $(SONAME) libmortise.so
+
+to    = $(DESTDIR)$(word 1,$($(1)))
+mode  = $(word 2,$($(1)))
+files = $(wordlist 3,999,$($(1)))
+define newline
+
+
+endef
+each = $(foreach g,$(GROUPS),$(call $(1),$(g))$(newline))
+put  = install -d $(call to,$(1)) && \
+    install -m $(call mode,$(1)) $(call files,$(1)) $(call to,$(1))
+drop = rm -f $(addprefix $(call to,$(1))/,$(notdir $(call files,$(1))))
+
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/mortise \
-	    $(DESTDIR)$(PREFIX)/lib/mortise/plugins \
-	    $(DESTDIR)$(PREFIX)/lib/mortise/trust.d
-	install -m 755 $(B)/mortise $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/mortise
-	install -m 644 $(PLUGINS) $(PLUGINS:.minisig=) \
-	    $(PLUGIN_NAMES:%=$(B)/plugins/%.so) \
-	    $(DESTDIR)$(PREFIX)/lib/mortise/plugins
-	install -m 644 $(B)/trust.d/bundled.yaml \
-	    $(DESTDIR)$(PREFIX)/lib/mortise/trust.d
+	$(call each,put)
+	for l in $(SO_LINKS); do \
+	    ln -sf $(notdir $(SO)) $(call to,lib)/$$l || exit 1; done
+
+# Directories stay when they hold what is not ours.
+uninstall:
+	$(call each,drop)
+	rm -f $(SO_LINKS:%=$(call to,lib)/%)
+	-rmdir --ignore-fail-on-non-empty $(call to,plugins) $(call to,trust) \
+	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk)
 
 clean:
 	rm -rf build

@@ -1,25 +1,48 @@
-/* site.c -- where things are. */
+/* site.c -- where things are.
+ *
+ * The bundled plugins and the trust in them belong together: one directory,
+ * the home, has both (`plugins` and `trust.d`), or it is none.  It is looked
+ * for around the object that this code is in, the program's own file or
+ * libmortise.so, wherever that was moved to:
+ *
+ *     OBJECT-DIR              a tree that was just built
+ *     OBJECT-DIR/mortise      LIBDIR, for the shared library
+ *     OBJECT-DIR/../lib/mortise   BINDIR/../lib, for a program
+ *
+ * and then where it was to be installed, MORTISE_LIBDIR.
+ */
 #include "engine/site.h"
 
+#include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #ifndef MORTISE_LIBDIR
 #define MORTISE_LIBDIR "/usr/local/lib/mortise"
 #endif
 
-/* The directory of the running program; false when it cannot be told. */
+enum { HOME_MAX = PATH_MAX + 32 }; /* room for the longest addition */
+
+/* The directory of the object that this code is in; false when it cannot be
+ * told.  The program itself has no name in the link map, and argv[0], which
+ * dladdr would give, is whatever its caller liked. */
 static bool own_dir(char out[PATH_MAX])
 {
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    static const char here;
+    const char *file = "/proc/self/exe";
+    struct link_map *map = NULL;
+    Dl_info info;
     char *slash;
 
-    if (n <= 0)
+    if (dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 &&
+        map->l_name[0] != '\0')
+        file = map->l_name;
+    if (realpath(file, out) == NULL)
         return false;
-    out[n] = '\0';
     slash = strrchr(out, '/');
     if (slash == NULL)
         return false;
@@ -27,26 +50,48 @@ static bool own_dir(char out[PATH_MAX])
     return true;
 }
 
-/* "plugins" or "trust.d", wherever the bundled one is; in the arena. */
-static const char *bundled(struct mortise_site *s, const char *name)
+static bool has_dir(const char *in, const char *name)
 {
-    char own[PATH_MAX], path[PATH_MAX + 16];
+    char path[HOME_MAX + 16];
     struct stat st;
 
-    if (own_dir(own)) {
-        snprintf(path, sizeof path, "%s/%s", own, name);
-        if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-            return mortise_arena_strdup(&s->arena, path);
+    snprintf(path, sizeof path, "%s/%s", in, name);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void find_home(char home[HOME_MAX])
+{
+    static const char *const around[] = {"", "/mortise", "/../lib/mortise"};
+    char own[PATH_MAX];
+    size_t n = own_dir(own) ? sizeof around / sizeof *around : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(home, HOME_MAX, "%s%s", own, around[i]);
+        if (has_dir(home, "plugins") && has_dir(home, "trust.d"))
+            return;
     }
-    snprintf(path, sizeof path, "%s/%s", MORTISE_LIBDIR, name);
+    snprintf(home, HOME_MAX, "%s", MORTISE_LIBDIR);
+}
+
+/* HOME/name, in the arena. */
+static const char *below(struct mortise_site *s, const char *home,
+                         const char *name)
+{
+    char path[HOME_MAX + 16];
+
+    snprintf(path, sizeof path, "%s/%s", home, name);
     return mortise_arena_strdup(&s->arena, path);
 }
 
 static int find_dirs(struct mortise_site *s, struct mortise_err *err)
 {
     const struct mortise_deployment *d = s->deployment;
-    const char *plugins = bundled(s, "plugins"), *trust = bundled(s, "trust.d");
+    const char *plugins, *trust;
+    char home[HOME_MAX];
 
+    find_home(home);
+    plugins = below(s, home, "plugins");
+    trust = below(s, home, "trust.d");
     s->plugin_dirs = mortise_arena_alloc(&s->arena, (d->n_plugin_dirs + 1) *
                                                         sizeof *s->plugin_dirs);
     if (plugins == NULL || trust == NULL || s->plugin_dirs == NULL)

@@ -2,8 +2,8 @@
  * plugins and trust come from.
  *
  * The deployment's directories come first, the bundled ones last.  Bundled is
- * what lies beside the executable (EXEDIR/plugins, EXEDIR/trust.d: a tree that
- * was just built), else what was installed (MORTISE_LIBDIR). */
+ * what lies around the program or library (site.c says where), else what was
+ * installed (MORTISE_LIBDIR). */
 #ifndef MORTISE_ENGINE_SITE_H
 #define MORTISE_ENGINE_SITE_H
 

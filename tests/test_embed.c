@@ -1,0 +1,221 @@
+/* test_embed.c -- Mortise in other people's programs, as they would build them:
+ * against the installed package, through pkg-config, with nothing of the tree.
+ *
+ * The package is installed once, into a directory that stands for /; what is
+ * built lies beside it.  The programs are in tests/embed, and each says on its
+ * output what it saw. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/test.h"
+
+static char root[PATH_MAX]; /* of the tree */
+static char dir[PATH_MAX];  /* ours: stage/ is the installed package */
+
+/* What a shell needs to build against the package and run what it built. */
+static const char *const surroundings =
+    "unset MAKEFLAGS MFLAGS MAKELEVEL B V ONLY\n"
+    "prefix=$(sed 's/PREFIX=\\([^ ]*\\).*/\\1/' $BUILD/places)\n"
+    "libdir=$(sed 's/.*LIBDIR=\\([^ ]*\\).*/\\1/' $BUILD/places)\n"
+    "export PKG_CONFIG_SYSROOT_DIR=$PWD/stage\n"
+    "export PKG_CONFIG_PATH=$PWD/stage$libdir/pkgconfig\n"
+    "export LD_LIBRARY_PATH=$PWD/stage$libdir\n"
+    "bin=stage$prefix/bin lib=stage$libdir\n"
+    "cc=\"${CC:-cc} -Wall -Wextra -Wpedantic -Werror ${CFLAGS:-} -std=c11\"\n"
+    "cxx=\"${CXX:-c++} -Wall -Wextra -Wpedantic -Werror ${CFLAGS:-} "
+    "-std=c++11\"\n";
+
+/* Run a script with these; it must end well. */
+static void must(const char *script)
+{
+    char path[PATH_MAX + 16], *text;
+    size_t n = strlen(surroundings) + strlen(script) + 1;
+
+    text = malloc(n);
+    ck_assert_ptr_nonnull(text);
+    snprintf(text, n, "%s%s", surroundings, script);
+    snprintf(path, sizeof path, "%s/script", dir);
+    test_write(path, text, n - 1);
+    free(text);
+    child_run("BUILD=%s TREE=%s sh -e script", child_build(""), root);
+    ck_assert_msg(child.code == 0, "exit code %d of\n%s\n%s%s", child.code,
+                  script, child.out, child.err);
+}
+
+static void install(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    strcpy(dir, test_mkdir());
+    child_dir(dir);
+    must("cp $TREE/tests/embed/* .\n"
+         "make -s -C $TREE install B=$BUILD $(cat $BUILD/places) "
+         "DESTDIR=$PWD/stage\n");
+}
+
+static void remove_all(void)
+{
+    test_rmdir(dir);
+}
+
+/* A program of ours runs to its end, and this is all that it says. */
+static void says(const char *line, const char *out)
+{
+    must(line);
+    ck_assert_str_eq(child.out, out);
+    ck_assert_str_eq(child.err, "");
+}
+
+/* ---- the package -------------------------------------------------------- */
+
+/* The shared library exports the functions of mortise.h, and nothing else. */
+START_TEST(exports_the_header)
+{
+    must("$cc -E -P stage$prefix/include/mortise/mortise.h -o - | tr '\\n' ' ' "
+         "| grep -oE 'visibility\\(\"default\"\\)\\)\\) [^(;]*' "
+         "| sed 's/.*[ *]//' | sort >header\n"
+         "nm -D --defined-only $lib/libmortise.so | sed -n "
+         "'s/.* T \\(.*\\)@@MORTISE_0$/\\1/p' | sort >library\n"
+         "test -s header && diff header library >&2\n"
+         "nm -D --defined-only $lib/libmortise.so | grep -v ' T mortise_' "
+         "| grep -v ' A MORTISE_0$' >&2 || true\n");
+    ck_assert_str_eq(child.err, "");
+}
+END_TEST
+
+/* The static one has no other global names either: its inner ones meet nobody
+ * else's. */
+START_TEST(archive_exports_the_header)
+{
+    must("$cc -E -P stage$prefix/include/mortise/mortise.h -o - | tr '\\n' ' ' "
+         "| grep -oE 'visibility\\(\"default\"\\)\\)\\) [^(;]*' "
+         "| sed 's/.*[ *]//' | sort >header\n"
+         "nm -g --defined-only $lib/libmortise.a | sed -n "
+         "'s/.* [A-Z] //p' | sort >archive\n"
+         "diff header archive >&2\n");
+}
+END_TEST
+
+/* A guest does not print, exit, catch signals or change what belongs to the
+ * whole process: the library does not even import what would. */
+START_TEST(imports_nothing_rude)
+{
+    must("nm -D --undefined-only $lib/libmortise.so | sed 's/.* //; s/@.*//' "
+         "| grep -xE 'v?printf|v?fprintf|puts|putchar|perror|psignal|stdout|"
+         "stderr|_?exit|quick_exit|atexit|signal|sigaction|sigset|umask|chdir|"
+         "fchdir|setlocale|setenv|putenv|unsetenv|environ|fork|vfork|system|"
+         "setrlimit|alarm|setitimer|srand|srandom' || true\n");
+    ck_assert_str_eq(child.out, "");
+}
+END_TEST
+
+/* The name that programs remember is the major version's, and links lead to the
+ * file from it and from the name that linkers look for. */
+START_TEST(soname)
+{
+    says("objdump -p $lib/libmortise.so | sed -n 's/ *SONAME *//p'\n"
+         "cmp $lib/libmortise.so $lib/libmortise.so.0\n"
+         "readlink $lib/libmortise.so.0 | sed 's/[0-9.]*$//'\n",
+         "libmortise.so.0\nlibmortise.so\n");
+}
+END_TEST
+
+/* The installed command finds the installed plugins and their key, wherever the
+ * package was put. */
+START_TEST(command_finds_its_plugins)
+{
+    must("$bin/mortise plugin list --store store | grep -c stage\n");
+    ck_assert_int_gt(atoi(child.out), 0);
+}
+END_TEST
+
+/* Plugin authors learn where plugins go, and the ABI's version. */
+START_TEST(plugin_package)
+{
+    says("pkg-config --variable=plugindir mortise-plugin "
+         "| sed \"s|^$PWD/$lib|LIBDIR|\"\n"
+         "pkg-config --variable=abi_major mortise-plugin\n"
+         "pkg-config --variable=abi_minor mortise-plugin\n"
+         "pkg-config --libs mortise-plugin | tr -d ' \\n'\n",
+         "LIBDIR/mortise/plugins\n1\n0\n");
+}
+END_TEST
+
+/* What was installed goes away again, whole. */
+START_TEST(uninstalls)
+{
+    says("places=\"B=$BUILD DESTDIR=$PWD/second $(cat $BUILD/places)\"\n"
+         "make -s -C $TREE install $places\n"
+         "touch second$libdir/mortise/plugins/others.so\n"
+         "make -s -C $TREE uninstall $places\n"
+         "find second -type f -o -type l | sed 's|.*/||'\n",
+         "others.so\n");
+}
+END_TEST
+
+/* ---- programs ----------------------------------------------------------- */
+
+/* The example of the guide, in C. */
+START_TEST(example_in_c)
+{
+    says("$cc example.c $(pkg-config --cflags --libs mortise jansson) -o c\n"
+         "./c review.graph.yaml store-c\n",
+         "asked: 1 lines say mortise; shall we go on?\n"
+         "status: waiting\n"
+         "status: completed\n"
+         "found: 1\n");
+}
+END_TEST
+
+/* ... and in C++. */
+START_TEST(example_in_cxx)
+{
+    says("$cxx example.cpp $(pkg-config --cflags --libs mortise) -o cxx\n"
+         "./cxx review.graph.yaml store-cxx\n",
+         "status: waiting\nevents: some\n");
+}
+END_TEST
+
+/* Linked statically it needs no library of ours, and finds the plugins around
+ * the program. */
+START_TEST(linked_statically)
+{
+    says(
+        "flags=$(pkg-config --static --cflags --libs mortise jansson)\n"
+        "$cc example.c $(echo \"$flags\" | sed 's/-lmortise/-l:libmortise.a/') "
+        "-o $bin/static\n"
+        "unset LD_LIBRARY_PATH\n"
+        "! ldd $bin/static | grep libmortise\n"
+        "$bin/static review.graph.yaml store-static | tail -n 1\n",
+        "found: 1\n");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("embed");
+    TCase *tc = tcase_create("package");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, install, remove_all);
+    tcase_add_test(tc, exports_the_header);
+    tcase_add_test(tc, archive_exports_the_header);
+    tcase_add_test(tc, imports_nothing_rude);
+    tcase_add_test(tc, soname);
+    tcase_add_test(tc, command_finds_its_plugins);
+    tcase_add_test(tc, plugin_package);
+    tcase_add_test(tc, uninstalls);
+    tcase_add_test(tc, example_in_c);
+    tcase_add_test(tc, example_in_cxx);
+    tcase_add_test(tc, linked_statically);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
