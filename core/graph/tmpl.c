@@ -37,6 +37,7 @@ struct mortise_tmpl {
     struct part *parts;              /* EXPR: one; TEXT: n */
     struct mortise_tmpl **items;     /* LIST, MAP: node->n */
     size_t n;
+    uint32_t uses; /* of the outermost: names that stand anywhere in it */
 };
 
 struct compiler {
@@ -44,6 +45,7 @@ struct compiler {
     const struct mortise_cel_scope *scope;
     struct mortise_diags *diags;
     size_t errors;
+    uint32_t uses; /* names met so far */
 };
 
 /* ---- finding ${ and its } (3) ---------------------------------------- */
@@ -133,7 +135,9 @@ static int add_expr(struct compiler *c, struct mortise_tmpl *t, const char *p,
     const struct mortise_yaml *s = t->node;
     const char *end = s->str + s->len, *close = find_close(p + 2, end);
     size_t at = (size_t)(p - s->str);
+    struct mortise_expr *e;
     struct mortise_diag *d;
+    int rv;
 
     if (close == NULL) {
         d = mortise_diag_add(c->diags, "E0402", mortise_yaml_inside(s, at, 2),
@@ -144,8 +148,12 @@ static int add_expr(struct compiler *c, struct mortise_tmpl *t, const char *p,
         return MORTISE_ECHECK;
     }
     *next = close + 1;
-    return mortise_expr_compile_at(&t->parts[t->n++].expr, c->arena, s, at + 2,
-                                   (size_t)(close - p) - 2, c->scope, c->diags);
+    e = &t->parts[t->n++].expr;
+    rv = mortise_expr_compile_at(e, c->arena, s, at + 2,
+                                 (size_t)(close - p) - 2, c->scope, c->diags);
+    if (rv == MORTISE_OK)
+        c->uses |= mortise_cel_uses(e->cel);
+    return rv;
 }
 
 /* Room for the parts of a string: each ${ makes at most two. */
@@ -239,14 +247,21 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
                          const struct mortise_cel_scope *scope,
                          struct mortise_diags *diags)
 {
-    struct compiler c = {a, scope, diags, diags->n_errors};
+    struct compiler c = {a, scope, diags, diags->n_errors, 0};
     int rv = compile(&c, out, node);
 
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
         rv = diags->n_errors > c.errors ? MORTISE_ECHECK : MORTISE_OK;
     if (rv != MORTISE_OK)
         *out = NULL;
+    else
+        (*out)->uses = c.uses;
     return rv;
+}
+
+uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t)
+{
+    return t->uses;
 }
 
 /* ---- evaluating ------------------------------------------------------ */

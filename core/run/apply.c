@@ -18,7 +18,6 @@
  * its own edges are decided the same way, without recursion (r->work).
  */
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -56,8 +55,17 @@ void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
     const char *name = x->node == MORTISE_START ? "START"
                        : x->node == NODE_UPDATE ? "update"
                                                 : node_of(r, x)->id;
+    char digits[11];
+    size_t n = strlen(name), k = sizeof digits;
 
-    snprintf(out, 128, "1.0/%s#%u", name, x->visit);
+    for (uint32_t v = x->visit; v > 0 || k == sizeof digits; v /= 10)
+        digits[--k] = (char)('0' + v % 10);
+    assert(n <= 64); /* graph.md 3: ids are no longer */
+    memcpy(out, "1.0/", 4);
+    memcpy(out + 4, name, n);
+    out[4 + n] = '#';
+    memcpy(out + 5 + n, digits + k, sizeof digits - k);
+    out[5 + n + sizeof digits - k] = '\0';
 }
 
 const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)

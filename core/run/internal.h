@@ -241,7 +241,8 @@ int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
                 struct mortise_err *err);
 
-/* Names in scope while x is at work; finish it before the state changes. */
+/* Names in scope while x is at work; finish it before the state changes.
+ * `uses`: those that are asked for (mortise_cel_uses). */
 struct env {
     struct mortise_cel_env cel;
     const json_t *values[MORTISE_IN_N];
@@ -249,7 +250,7 @@ struct env {
 };
 int env_init(struct env *env, struct mortise_run *r, struct exec *x,
              const json_t *state, const json_t *output, const json_t *error,
-             struct mortise_err *err);
+             uint32_t uses, struct mortise_err *err);
 void env_finish(struct env *env);
 
 /* ---- settle.c ---- */

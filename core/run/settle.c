@@ -85,12 +85,15 @@ static int add_outputs(struct mortise_run *r, struct exec *x,
                        struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
+    uint32_t uses = 0;
     struct env env;
     int rv;
 
     if (n->n_outputs == 0)
         return MORTISE_OK;
-    rv = env_init(&env, r, x, x->view, output, NULL, err);
+    for (size_t i = 0; i < n->n_outputs; i++)
+        uses |= mortise_cel_uses(n->outputs[i].expr.cel);
+    rv = env_init(&env, r, x, x->view, output, NULL, uses, err);
     if (rv != MORTISE_OK)
         return rv;
     for (size_t i = 0; rv == MORTISE_OK && i < n->n_outputs; i++) {
@@ -320,17 +323,23 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     return rv;
 }
 
-/* Do the edges of a node depend on anything but its success? */
+/* Do the edges of a node depend on anything but its success?  Then which names
+ * do their conditions use? */
 static bool has_conditions(const struct mortise_graph *g,
-                           const struct mortise_node *n)
+                           const struct mortise_node *n, uint32_t *uses)
 {
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        enum mortise_edge_kind kind = g->edges[n->out[i]].kind;
+    bool any = n->by_condition;
 
-        if (kind != MORTISE_EDGE_STATIC && kind != MORTISE_EDGE_ERROR)
-            return true;
+    *uses = any ? mortise_cel_uses(n->condition.cel) : 0;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
+
+        if (when == NULL)
+            continue;
+        any = true;
+        *uses |= mortise_cel_uses(when);
     }
-    return false;
+    return any;
 }
 
 static int choose_edges(struct mortise_run *r, struct exec *x,
@@ -340,10 +349,11 @@ static int choose_edges(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = node_of(r, x);
     struct choice c = {.target = UINT32_MAX};
     struct env env = {.state = NULL};
+    uint32_t uses;
     int rv = MORTISE_OK;
 
-    if (has_conditions(r->graph, n))
-        rv = env_init(&env, r, x, x->after, e->value, NULL, err);
+    if (has_conditions(r->graph, n, &uses))
+        rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
     if (rv != MORTISE_OK)
         return rv;
     if (n->by_condition)
@@ -699,7 +709,8 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
         return mortise_nomem(err);
     rv = past_view(r, x, &why);
     if (rv == MORTISE_OK) {
-        rv = env_init(&env, r, x, x->view, NULL, error, err);
+        rv = env_init(&env, r, x, x->view, NULL, error,
+                      mortise_cel_uses(n->error_value.cel), err);
         if (rv != MORTISE_OK) {
             json_decref(error);
             return rv;

@@ -108,21 +108,36 @@ int exec_approval_digest(struct mortise_run *r, struct exec *x,
 
 /* ---- names in scope ----------------------------------------------------- */
 
+/* `state` and `node` are made for whoever asks: few do. */
+static int env_make(struct env *env, const struct mortise_run *r,
+                    const struct exec *x, const json_t *scratch,
+                    const json_t *artifacts, uint32_t uses)
+{
+    const struct mortise_node *n = node_of(r, x);
+    bool state = uses & 1u << MORTISE_IN_STATE;
+    bool node = uses & 1u << MORTISE_IN_NODE;
+
+    if (state)
+        env->state = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
+                               scratch, "artifacts", artifacts);
+    if (node)
+        env->node = json_pack("{s:s, s:s, s:i, s:i}", "id", n->id, "type",
+                              mortise_node_type_name(n->type), "visit",
+                              (int)x->visit, "attempt", (int)x->attempt);
+    return (state && env->state == NULL) || (node && env->node == NULL)
+               ? MORTISE_ENOMEM
+               : MORTISE_OK;
+}
+
 int env_init(struct env *env, struct mortise_run *r, struct exec *x,
              const json_t *state, const json_t *output, const json_t *error,
-             struct mortise_err *err)
+             uint32_t uses, struct mortise_err *err)
 {
     const json_t *scratch = json_object_get(state, "scratch");
     const json_t *artifacts = json_object_get(state, "artifacts");
-    const struct mortise_node *n = node_of(r, x);
 
     memset(env, 0, sizeof *env);
-    env->state = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
-                           scratch, "artifacts", artifacts);
-    env->node = json_pack("{s:s, s:s, s:i, s:i}", "id", n->id, "type",
-                          mortise_node_type_name(n->type), "visit",
-                          (int)x->visit, "attempt", (int)x->attempt);
-    if (env->state == NULL || env->node == NULL) {
+    if (env_make(env, r, x, scratch, artifacts, uses) != MORTISE_OK) {
         env_finish(env);
         return mortise_nomem(err);
     }
@@ -334,7 +349,8 @@ static int start_human(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     struct env env;
     json_t *prompt = NULL, *payload;
-    int rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+    int rv = env_init(&env, r, x, x->view, NULL, NULL,
+                      mortise_tmpl_uses(n->prompt), err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -369,7 +385,8 @@ static int find_subject(struct mortise_run *r, struct exec *x,
         hold(&x->subject, json_object_get(x->view, "scratch"));
         return MORTISE_OK;
     }
-    rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+    rv = env_init(&env, r, x, x->view, NULL, NULL,
+                  mortise_cel_uses(n->target.cel), err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_expr_eval(&n->target, &env.cel, &x->subject, why);
@@ -404,16 +421,18 @@ static bool needs_digest(const struct mortise_run *r,
 static int eval_args(struct mortise_run *r, struct exec *x,
                      struct mortise_err *why, struct mortise_err *err)
 {
+    const struct mortise_tmpl *args = node_of(r, x)->args;
     uint32_t attempt = x->attempt;
     struct env env;
     int rv;
 
     x->attempt = 1;
-    rv = env_init(&env, r, x, x->view, NULL, NULL, err);
+    rv =
+        env_init(&env, r, x, x->view, NULL, NULL, mortise_tmpl_uses(args), err);
     x->attempt = attempt;
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_tmpl_eval(node_of(r, x)->args, &env.cel, &x->body, why);
+    rv = mortise_tmpl_eval(args, &env.cel, &x->body, why);
     env_finish(&env);
     if (rv == MORTISE_OK && settle_check_depth(x->body, why) != MORTISE_OK) {
         drop(&x->body);
