@@ -2,7 +2,14 @@
  *
  * Immutable once loaded, so any thread may read it; everything in it lives in
  * one arena and dies at once.  Reference counted by its holders: the API's
- * handle and every run of it. */
+ * handle and every run of it.
+ *
+ * Everything structured is a region (region.c): the graph itself, each loop,
+ * each map's body.  Regions nest, and seen from inside each of them is acyclic:
+ * its items are its own nodes and its child regions.  An edge is decided where
+ * both its ends are items, in its home.  A child region is entered through its
+ * entry alone; the edges that lead from inside it to its outside are its
+ * exits. */
 #ifndef MORTISE_GRAPH_GRAPH_H
 #define MORTISE_GRAPH_GRAPH_H
 
@@ -11,25 +18,38 @@
 #include "json/path.h"
 #include "yaml/tree.h"
 
+enum {
+    MORTISE_MAX_MAPS = 8,    /* one inside the other */
+    MORTISE_MAX_REGIONS = 64 /* one inside the other, in one graph */
+};
+
 /* Names in scope of a graph's expressions, in this order. */
 enum mortise_scope_name {
     MORTISE_IN_INPUT,
     MORTISE_IN_SCRATCH,
     MORTISE_IN_ARTIFACTS,
-    MORTISE_IN_STATE,  /* {input, scratch, artifacts}: state.X is X */
-    MORTISE_IN_RUN,    /* {id, tenant, graph, version} */
-    MORTISE_IN_NODE,   /* {id, type, visit, attempt} */
-    MORTISE_IN_OUTPUT, /* in outputs, conditions and on_error.value */
-    MORTISE_IN_ERROR,  /* {code, message}, in on_error.value */
+    MORTISE_IN_STATE, /* {input, scratch, artifacts}: state.X is X */
+    MORTISE_IN_RUN,   /* {id, tenant, graph, version} */
+    MORTISE_IN_NODE,  /* {id, type, visit, attempt, failed} */
+    MORTISE_IN_INDEX, /* in a map's body: the innermost's */
+    MORTISE_IN_ITEM,  /* the outermost map's `as` (level 0) ... */
+    MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS, /* ... */
+    MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
+                                                on_error.value */
+    MORTISE_IN_ERROR, /* {code, message}, in on_error.value */
     MORTISE_IN_N
 };
+
+/* Names in scope of a reducer's expression. */
+enum { MORTISE_REDUCE_OLD, MORTISE_REDUCE_NEW, MORTISE_REDUCE_NAMES };
 
 enum mortise_node_type {
     MORTISE_NODE_TOOL = 1,
     MORTISE_NODE_EXTENSION,
     MORTISE_NODE_HUMAN,
     MORTISE_NODE_GUARDRAIL,
-    MORTISE_NODE_ROUTER
+    MORTISE_NODE_ROUTER,
+    MORTISE_NODE_SUBGRAPH
 };
 
 #define MORTISE_START 0xFFFFFFFEu
@@ -44,15 +64,85 @@ enum mortise_edge_kind {
     MORTISE_EDGE_TARGET,     /* a router's `condition` named it */
     MORTISE_EDGE_ERROR,      /* on_error: {goto} */
     MORTISE_EDGE_TIMEOUT,    /* a human's on_timeout: {goto} */
-    MORTISE_EDGE_REROUTE     /* a guardrail's reroute_target */
+    MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
+    MORTISE_EDGE_MAP,        /* taken on success: into the body of a map */
+    MORTISE_EDGE_GATHER      /* from a map, which is over, to its join */
 };
-/* The last three replace all others; see graph.md 6. */
+/* ERROR, TIMEOUT and REROUTE replace all others; see graph.md 6. */
 
+/* Inside a map's body an edge to the map's join `yields`: it is decided there
+ * and gives the element's result, like an edge to END that is looked at.  What
+ * the join counts is the one GATHER edge of the map, which nobody wrote: it is
+ * in no node's `out`, its `from` is the map's `to`. */
 struct mortise_edge {
     uint32_t from, to; /* node index, MORTISE_START or MORTISE_END */
     enum mortise_edge_kind kind;
     struct mortise_expr when; /* WHEN, ROUTE, ROUTE_ALL */
     struct mortise_span span;
+
+    uint32_t home; /* region: the least that holds both ends; of an edge to END
+                      its source's, of one that yields its map's */
+    uint32_t slot; /* position in the home's `edges` */
+    uint32_t map;  /* MAP, GATHER: the region of the body */
+    bool back;     /* to the entry of its home, a loop, from inside */
+    bool yields;
+};
+
+enum mortise_region_kind {
+    MORTISE_REGION_GRAPH = 1, /* region 0 */
+    MORTISE_REGION_LOOP,      /* a strongly connected part, without the back
+                                 edges of the loops around it */
+    MORTISE_REGION_MAP        /* what a MAP edge leads to, up to its join */
+};
+
+/* An item's place in the tree of post-dominators of its region: item B always
+ * leads to item A (every way from it, to the end of the region or of a branch,
+ * comes by A) when A.first <= B.first && B.last <= A.last. */
+struct mortise_fate {
+    uint32_t first, last;
+};
+
+struct mortise_region {
+    enum mortise_region_kind kind;
+    uint32_t index, parent; /* a parent comes before its children; 0's is 0 */
+    uint32_t depth;         /* regions around it */
+    uint32_t entry; /* LOOP: its entry node; MAP: `to`, maybe the entry of a
+                       loop in the body; GRAPH: MORTISE_START */
+    uint32_t *nodes, n_nodes;     /* directly in it, in declared order */
+    uint32_t *regions, n_regions; /* directly in it, by index */
+    uint32_t *edges, n_edges;     /* whose home it is, back edges included */
+    uint32_t *back, n_back;       /* LOOP: edges to the entry from inside */
+    uint32_t *exits, n_exits; /* edges from inside, at any depth, to an outside
+                                 that is not END: of a MAP, its GATHER edge */
+    struct mortise_fate fate; /* as an item of its parent */
+
+    /* MAP */
+    uint32_t map_edge, gather; /* edges */
+    uint32_t join;             /* node */
+    uint32_t level; /* maps around it: `as` is name MORTISE_IN_ITEM + level */
+    const char *as;
+    uint32_t max_parallel;
+    struct mortise_expr over; /* in the scope of the source's conditions */
+};
+
+enum mortise_join_kind {
+    MORTISE_JOIN_ALL = 1, /* every edge decided, at least one taken */
+    MORTISE_JOIN_ANY,     /* the first that is taken */
+    MORTISE_JOIN_QUORUM   /* the quorum-th that is taken */
+};
+
+enum mortise_branch_error { /* on_branch_error */
+                            MORTISE_BRANCH_FAIL = 1,
+                            MORTISE_BRANCH_COLLECT,
+                            MORTISE_BRANCH_DROP /* what join: best_effort means,
+                                                   with ALL */
+};
+
+struct mortise_join {
+    enum mortise_join_kind kind;
+    uint32_t quorum; /* QUORUM: 1..n_in */
+    bool finish;     /* losers: finish; else they are cancelled */
+    enum mortise_branch_error on_branch_error;
 };
 
 enum mortise_backoff {
@@ -65,21 +155,27 @@ struct mortise_retry {
     uint32_t max_attempts; /* >= 1, the first try included */
     enum mortise_backoff backoff;
     uint64_t delay_ms, max_delay_ms;
-    double jitter; /* 0..1 */
+    double jitter;               /* 0..1 */
     const char *const *retry_on; /* codes or classes */
     size_t n_retry_on;
 };
 
-enum mortise_in_doubt { /* on_in_doubt */
-    MORTISE_DOUBT_DEFAULT, /* reconcile where offered, else ask */
-    MORTISE_DOUBT_RECONCILE,
-    MORTISE_DOUBT_RETRY,
-    MORTISE_DOUBT_ASK,
-    MORTISE_DOUBT_FAIL
+enum mortise_in_doubt {                        /* on_in_doubt */
+                        MORTISE_DOUBT_DEFAULT, /* reconcile where offered, else
+                                                  ask */
+                        MORTISE_DOUBT_RECONCILE,
+                        MORTISE_DOUBT_RETRY,
+                        MORTISE_DOUBT_ASK,
+                        MORTISE_DOUBT_FAIL
 };
 
-struct mortise_output { /* one line of `outputs` */
+struct mortise_output {       /* one line of `outputs` */
     struct mortise_path path; /* under scratch or artifacts, root included */
+    struct mortise_expr expr;
+};
+
+struct mortise_mapping {      /* one line of `input_mapping` */
+    struct mortise_path path; /* in the child's input, "input" included */
     struct mortise_expr expr;
 };
 
@@ -92,12 +188,17 @@ enum mortise_reduce {
     MORTISE_REDUCE_SUM,
     MORTISE_REDUCE_MIN,
     MORTISE_REDUCE_MAX,
-    MORTISE_REDUCE_LONGEST
+    MORTISE_REDUCE_LONGEST,
+    MORTISE_REDUCE_AVG,
+    MORTISE_REDUCE_EXPR
 };
 
 struct mortise_reducer {
     struct mortise_path path; /* root included */
     enum mortise_reduce reduce;
+    struct mortise_expr expr; /* EXPR: over old and new */
+    uint64_t max_items;       /* CONCAT; 0: no bound */
+    bool drop_oldest;         /* what is beyond it; else an error */
     struct mortise_span span;
 };
 
@@ -121,7 +222,12 @@ struct mortise_node {
     enum mortise_node_type type;
     struct mortise_span span; /* of its key */
     uint32_t *in, *out;       /* edge indexes, in declared order */
-    uint32_t n_in, n_out;
+    uint32_t n_in, n_out;     /* `in` without back edges ... */
+    uint32_t n_back_in;       /* ... which stand behind the others */
+    uint32_t region, slot;    /* the innermost; position among its nodes */
+    struct mortise_fate fate; /* as an item of it */
+    struct mortise_join join;
+    uint32_t max_visits; /* of the limits, where the node says nothing */
 
     /* tool, extension */
     const char *plugin, *operation;
@@ -162,17 +268,33 @@ struct mortise_node {
     /* router by condition */
     bool by_condition;
     struct mortise_expr condition; /* gives the id of a TARGET edge's node */
+
+    /* subgraph */
+    struct mortise_graph *sub; /* dies with the graph it is in; its refs do
+                                  not count */
+    struct mortise_mapping *input_mapping;
+    size_t n_input_mapping;
+    struct mortise_output *output_mapping; /* paths of the parent, expressions
+                                              over the child's end state */
+    size_t n_output_mapping;
+};
+
+struct mortise_limits {
+    uint64_t steps;      /* executions of a run, nested graphs' included */
+    uint32_t visits;     /* of a node in one graph, map elements aside */
+    uint64_t state;      /* bytes */
+    uint64_t timeout_ms; /* active time of the run; 0: none */
 };
 
 struct mortise_graph {
     struct mortise_arena arena;
-    uint32_t refs; /* [loop] */
+    uint32_t refs;                            /* [loop] */
     const char *name, *version, *description; /* "" when not given */
-    const char *goal;                  /* NULL: none */
-    const char *path;                  /* as loaded, for messages */
-    uint8_t digest[MORTISE_DIGEST];    /* of the canonical form */
-    const struct mortise_yaml *tree;   /* source, spans */
-    const char *source;                /* the file's text: what a run pins */
+    const char *goal;                         /* NULL: none */
+    const char *path;                         /* as loaded, for messages */
+    uint8_t digest[MORTISE_DIGEST];           /* of the canonical form */
+    const struct mortise_yaml *tree;          /* source, spans */
+    const char *source; /* the file's text: what a run pins */
     size_t source_size;
 
     struct mortise_node *nodes;
@@ -181,8 +303,13 @@ struct mortise_graph {
     uint32_t n_edges;
     uint32_t *start; /* edge indexes out of START */
     uint32_t n_start;
+    struct mortise_region *regions; /* [0] is the graph */
+    uint32_t n_regions;
 
-    bool approve_tools; /* hitl_mode */
+    bool approve_tools; /* hitl_mode, or that of a graph around this one */
+    bool fail_fast;     /* failure */
+    bool end_first;     /* end */
+    struct mortise_limits limits; /* the outermost graph's */
     uint32_t concurrency;
     uint64_t expr_cost;
     struct mortise_schema *input, *scratch, *artifacts; /* NULL: anything */
@@ -211,7 +338,11 @@ void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 /* The node of that id, or NULL. */
 const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
                                               const char *id);
-/* The reducer that governs a path (exact match), DEFAULT if none. */
+/* The reducer that governs a path (exact match), NULL if none. */
+const struct mortise_reducer *
+mortise_graph_reducer(const struct mortise_graph *g,
+                      const struct mortise_path *path);
+/* ... and its kind, DEFAULT if none. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
 const char *mortise_node_type_name(enum mortise_node_type type);

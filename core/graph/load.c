@@ -182,6 +182,8 @@ static void read_all(struct mortise_loader *ld)
     g->concurrency = 8;
     g->expr_cost = 1000000;
     g->version = g->description = "";
+    g->limits = (struct mortise_limits){
+        .steps = 256, .visits = 32, .state = 64ull << 20};
     ld->max_nodes = 100000;
     ld->suggestions = 50;
     ld->defaults.retry = mortise_retry_default;
@@ -192,6 +194,8 @@ static void read_all(struct mortise_loader *ld)
         mortise_load_link(ld);
     if (!ld->nomem)
         mortise_check_structure(ld);
+    if (!ld->nomem)
+        mortise_load_regions(ld);
     sort_plugins(g);
     if (!ld->nomem && ld->diags->n_errors == 0)
         digest(ld);

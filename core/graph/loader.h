@@ -18,7 +18,7 @@ struct mortise_draft {
 };
 
 /* One write that a node declares: with outputs, output_as or sanitising. */
-struct mortise_write {
+struct mortise_declared {
     const struct mortise_path *path;
     uint32_t node;
     struct mortise_span span;
@@ -46,7 +46,7 @@ struct mortise_loader {
 
     struct mortise_draft *edges;
     size_t n_edges, cap_edges;
-    struct mortise_write *writes;
+    struct mortise_declared *writes;
     size_t n_writes, cap_writes;
     size_t cap_schemas;
     size_t cap_plugins;
@@ -153,6 +153,11 @@ void mortise_load_start(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
 /* Give the nodes their edges; nothing is added after. */
 void mortise_load_link(struct mortise_loader *ld);
+
+/* ---- region.c ------------------------------------------------------------ */
+
+/* The graph's regions; it was linked and checked. */
+void mortise_load_regions(struct mortise_loader *ld);
 
 /* ---- check.c, race.c ------------------------------------------------- */
 

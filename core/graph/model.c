@@ -40,8 +40,9 @@ const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
     return &g->nodes[g->node_at[at]];
 }
 
-enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
-                                         const struct mortise_path *path)
+const struct mortise_reducer *
+mortise_graph_reducer(const struct mortise_graph *g,
+                      const struct mortise_path *path)
 {
     size_t low = 0, high = g->n_reducers;
 
@@ -50,13 +51,21 @@ enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
         int c = strcmp(g->reducers[mid].path.text, path->text);
 
         if (c == 0)
-            return g->reducers[mid].reduce;
+            return &g->reducers[mid];
         if (c < 0)
             low = mid + 1;
         else
             high = mid;
     }
-    return MORTISE_REDUCE_DEFAULT;
+    return NULL;
+}
+
+enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
+                                         const struct mortise_path *path)
+{
+    const struct mortise_reducer *r = mortise_graph_reducer(g, path);
+
+    return r != NULL ? r->reduce : MORTISE_REDUCE_DEFAULT;
 }
 
 const char *mortise_node_type_name(enum mortise_node_type type)
@@ -67,6 +76,7 @@ const char *mortise_node_type_name(enum mortise_node_type type)
         [MORTISE_NODE_HUMAN] = "human",
         [MORTISE_NODE_GUARDRAIL] = "guardrail",
         [MORTISE_NODE_ROUTER] = "router",
+        [MORTISE_NODE_SUBGRAPH] = "subgraph",
     };
 
     return names[type];

@@ -302,6 +302,9 @@ static void start_node(struct mortise_loader *ld, struct mortise_reading *r)
     ld->names[MORTISE_IN_OUTPUT].schema = node->type == MORTISE_NODE_HUMAN
                                               ? mortise_load_decision(ld, NULL)
                                               : NULL;
+    node->join = (struct mortise_join){.kind = MORTISE_JOIN_ALL,
+                                       .on_branch_error = MORTISE_BRANCH_FAIL};
+    node->max_visits = ld->g->limits.visits;
     node->retry = mortise_retry_default;
     node->on_timeout = MORTISE_TIMEOUT_ERROR;
     node->on_violation = MORTISE_VIOLATION_BLOCK;

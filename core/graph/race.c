@@ -100,13 +100,19 @@ static bool replaces_others(enum mortise_edge_kind kind)
            kind == MORTISE_EDGE_REROUTE;
 }
 
+static bool is_routed(enum mortise_edge_kind kind)
+{
+    return kind == MORTISE_EDGE_ROUTE || kind == MORTISE_EDGE_DEFAULT ||
+           kind == MORTISE_EDGE_ROUTE_ALL;
+}
+
 /* Of two edges out of one node: is at most one ever taken? */
 static bool exclude(enum mortise_edge_kind a, enum mortise_edge_kind b)
 {
     if (replaces_others(a) || replaces_others(b))
         return true;
     if (a == MORTISE_EDGE_DEFAULT || b == MORTISE_EDGE_DEFAULT)
-        return a >= MORTISE_EDGE_ROUTE && b >= MORTISE_EDGE_ROUTE;
+        return is_routed(a) && is_routed(b);
     return (a == MORTISE_EDGE_ROUTE && b == MORTISE_EDGE_ROUTE) ||
            (a == MORTISE_EDGE_TARGET && b == MORTISE_EDGE_TARGET);
 }
@@ -191,7 +197,7 @@ static int compare_paths(const struct mortise_path *a,
 
 static int compare_writes(const void *pa, const void *pb, void *ranks)
 {
-    const struct mortise_write *a = pa, *b = pb;
+    const struct mortise_declared *a = pa, *b = pb;
     const uint32_t *rank = ranks;
     int c = compare_paths(a->path, b->path);
 
@@ -200,13 +206,14 @@ static int compare_writes(const void *pa, const void *pb, void *ranks)
                         (rank[a->node] < rank[b->node]);
 }
 
-static bool has_no_reducer(const struct race *r, const struct mortise_write *w)
+static bool has_no_reducer(const struct race *r,
+                           const struct mortise_declared *w)
 {
     return mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
 }
 
-static bool race(struct race *r, const struct mortise_write *a,
-                 const struct mortise_write *b)
+static bool race(struct race *r, const struct mortise_declared *a,
+                 const struct mortise_declared *b)
 {
     if (a->node == b->node || (!has_no_reducer(r, a) && !has_no_reducer(r, b)))
         return false;
@@ -219,8 +226,8 @@ static bool race(struct race *r, const struct mortise_write *a,
            r->budget > 0;
 }
 
-static void report(struct race *r, const struct mortise_write *a,
-                   const struct mortise_write *b)
+static void report(struct race *r, const struct mortise_declared *a,
+                   const struct mortise_declared *b)
 {
     const struct mortise_path *path = b->path->n > 1 ? b->path : a->path;
     struct mortise_diag *d = mortise_diag_add(
@@ -236,9 +243,10 @@ static void report(struct race *r, const struct mortise_write *a,
 
 /* Writes of overlapping paths, by rank where the path is the same.  `front`
  * holds those that no later one was seen to come after. */
-static void check_group(struct race *r, const struct mortise_write *w, size_t n)
+static void check_group(struct race *r, const struct mortise_declared *w,
+                        size_t n)
 {
-    const struct mortise_write *front[MAX_FRONT];
+    const struct mortise_declared *front[MAX_FRONT];
     size_t n_front = 0;
 
     for (size_t i = 0; i < n && r->budget > 0; i++) {
@@ -261,7 +269,7 @@ static void check_group(struct race *r, const struct mortise_write *w, size_t n)
 
 static void check_groups(struct race *r)
 {
-    struct mortise_write *w = r->ld->writes;
+    struct mortise_declared *w = r->ld->writes;
     size_t n = r->ld->n_writes, end;
 
     if (n > 0)
@@ -279,7 +287,7 @@ static void check_groups(struct race *r)
 /* Does any write have exactly this path?  They are sorted. */
 static bool is_written(const struct race *r, const struct mortise_path *path)
 {
-    const struct mortise_write *w = r->ld->writes;
+    const struct mortise_declared *w = r->ld->writes;
     size_t low = 0, high = r->ld->n_writes;
 
     while (low < high) {

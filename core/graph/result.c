@@ -13,15 +13,15 @@ void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_path *path,
                             struct mortise_span span)
 {
-    struct mortise_write *list = mortise_grow(ld->mem, ld->writes, ld->n_writes,
-                                              &ld->cap_writes, sizeof *list);
+    struct mortise_declared *list = mortise_grow(
+        ld->mem, ld->writes, ld->n_writes, &ld->cap_writes, sizeof *list);
 
     if (list == NULL) {
         ld->nomem = true;
         return;
     }
     ld->writes = list;
-    list[ld->n_writes++] = (struct mortise_write){path, node->index, span};
+    list[ld->n_writes++] = (struct mortise_declared){path, node->index, span};
 }
 
 /* The help of the last finding, about a word where a mapping may stand, too. */

@@ -4,9 +4,9 @@
  * a place in the file sees the first so many of it:
  *
  *     edges from START      input .. run
- *     args, prompt, target, a router's expressions      .. node
- *     outputs, when and routes                          .. output
- *     on_error.value                                    .. error
+ *     args, prompt, target, a router's expressions      .. node, in a map's
+ * body index and items outputs, when and routes                          ..
+ * output on_error.value                                    .. error
  *
  * so a run fills one array of values for all of them.  A name behind the end
  * is unknown to the compiler: `output` in args is an error at check time, not
@@ -84,6 +84,8 @@ void mortise_load_scope(struct mortise_loader *ld)
         (struct mortise_cel_name){"state", state_schema(ld)};
     names[MORTISE_IN_RUN] = (struct mortise_cel_name){"run", run_schema(ld)};
     names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
+    for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
+        names[i] = (struct mortise_cel_name){"", NULL}; /* nobody's name */
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
     names[MORTISE_IN_ERROR] =
         (struct mortise_cel_name){"error", error_schema(ld)};

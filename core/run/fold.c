@@ -188,6 +188,8 @@ static int reduced(json_t **out, json_t *old, const struct mortise_write *w,
         return longest(out, old, w, err);
     case MORTISE_REDUCE_DEFAULT:
     case MORTISE_REDUCE_LAST:
+    case MORTISE_REDUCE_AVG: /* these two do not load as yet */
+    case MORTISE_REDUCE_EXPR:
         break;
     }
     *out = json_incref(w->value);

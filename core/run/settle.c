@@ -318,6 +318,8 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_ERROR:
     case MORTISE_EDGE_TIMEOUT:
     case MORTISE_EDGE_REROUTE:
+    case MORTISE_EDGE_MAP: /* these two do not load as yet */
+    case MORTISE_EDGE_GATHER:
         break;
     }
     return rv;

@@ -554,6 +554,7 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return start_guardrail(r, x, err);
     case MORTISE_NODE_TOOL:
     case MORTISE_NODE_EXTENSION:
+    case MORTISE_NODE_SUBGRAPH: /* does not load as yet */
         break;
     }
     return start_tool(r, x, err);
