@@ -495,7 +495,7 @@ static int check_symbols(struct object *o)
     }
     if (rv == MORTISE_OK && found != 1)
         rv = refuse(o, "does not export mortise_module_v1; define it with "
-                       "MORTISE_MODULE of <mortise/plugin.h>");
+                       "MORTISE_MODULE_OF() of <mortise/plugin.h>");
     return rv;
 }
 

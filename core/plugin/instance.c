@@ -350,7 +350,8 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     msg.call = s->handle;
     mortise_host_answer_all(i, s);
     if (tell && mortise_host_carry(&msg, &held, i->mem, NULL) == MORTISE_OK) {
-        i->plugin->cancel(i->inst, msg.call);
+        if (i->plugin->cancel != NULL)
+            i->plugin->cancel(i->inst, msg.call);
         mortise_wire_release(&held);
     }
     return true;
@@ -591,11 +592,12 @@ static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
     struct mortise_wire msg = {.type = MORTISE_WIRE_QUIESCE,
                                .deadline_ns = deadline_ns};
     struct mortise_wire_held held;
-    mortise_status status;
+    mortise_status status = MORTISE_S_OK;
 
     if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK)
         return MORTISE_S_NOMEM;
-    status = i->plugin->quiesce(i->inst, msg.deadline_ns);
+    if (i->plugin->quiesce != NULL)
+        status = i->plugin->quiesce(i->inst, msg.deadline_ns);
     mortise_wire_release(&held);
     return status;
 }

@@ -301,8 +301,7 @@ static bool is_whole(const mortise_plugin *p)
 {
     return p != NULL && p->size >= sizeof *p && p->id != NULL &&
            p->version != NULL && p->create != NULL &&
-           p->get_interface != NULL && p->cancel != NULL &&
-           p->quiesce != NULL && p->destroy != NULL;
+           p->get_interface != NULL && p->destroy != NULL;
 }
 
 static int find_plugin(const mortise_plugin **out, const mortise_module *m,
@@ -318,7 +317,7 @@ static int find_plugin(const mortise_plugin **out, const mortise_module *m,
             return mortise_fail(err, MORTISE_EINVAL,
                                 "its mortise_plugin %u is too small or lacks "
                                 "one of id, version, create, get_interface, "
-                                "cancel, quiesce, destroy",
+                                "destroy",
                                 i);
         last = p;
         if (strcmp(p->id, name) == 0 && strcmp(p->version, version) == 0) {

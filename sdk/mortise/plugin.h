@@ -217,12 +217,14 @@ typedef struct mortise_plugin {
 
     /* Stop a call soon: finish it, or return from it, with
      * MORTISE_S_CANCELLED (or with its result if that is there already).  May
-     * come for a call that has just ended.  [any & created] */
+     * come for a call that has just ended.  NULL: calls look at
+     * host->cancelled() themselves.  [any & created] */
     void (*cancel)(mortise_inst *, mortise_call);
 
     /* No new call will come.  Let every thread and callback of yours end before
      * deadline_ns (CLOCK_MONOTONIC); MORTISE_S_OK when nothing of yours runs any
-     * more, else you are leaked rather than destroyed.  [ctl & created] */
+     * more, else you are leaked rather than destroyed.  NULL: nothing of yours
+     * ever runs outside of a call.  [ctl & created] */
     mortise_status (*quiesce)(mortise_inst *, uint64_t deadline_ns);
 
     void (*destroy)(mortise_inst *); /* [ctl & quiesced] */
@@ -244,14 +246,24 @@ typedef struct mortise_module {
 #define MORTISE_EXPORT
 #endif
 
-#ifdef __cplusplus
-#define MORTISE_MODULE extern "C" MORTISE_EXPORT const mortise_module
-#else
+/* What a module exports, and all that it exports.  You define it:
+ * MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module), ...}; */
 #define MORTISE_MODULE MORTISE_EXPORT const mortise_module
-#endif
+extern MORTISE_MODULE mortise_module_v1;
 
-/* What you define: MORTISE_MODULE mortise_module_v1 = {sizeof(...), ...}; */
-extern MORTISE_EXPORT const mortise_module mortise_module_v1;
+/* The same for one plugin that needs no init() and fini(), at the end of its
+ * file: MORTISE_MODULE_OF(my_plugin); */
+#define MORTISE_MODULE_OF(my_plugin)                                           \
+    static const mortise_plugin *const mortise_module_plugins_[] = {           \
+        &(my_plugin)};                                                         \
+    MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module),                \
+                                              MORTISE_ABI_MAJOR,               \
+                                              MORTISE_ABI_MINOR,               \
+                                              0,                               \
+                                              1,                               \
+                                              mortise_module_plugins_,         \
+                                              NULL,                            \
+                                              NULL}
 
 /* The layout is the contract. */
 MORTISE_STATIC_ASSERT(sizeof(void *) == 8, "LP64");

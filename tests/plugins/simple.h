@@ -222,15 +222,7 @@ MORTISE_INLINE mortise_status simple_operation(mortise_inst *i,
                                           simple_cancel,                       \
                                           QUIESCE,                             \
                                           simple_destroy};                     \
-    static const mortise_plugin *const plugins[] = {&plugin};                  \
-    MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module),                \
-                                        MORTISE_ABI_MAJOR,                     \
-                                        MORTISE_ABI_MINOR,                     \
-                                        0,                                     \
-                                        1,                                     \
-                                        plugins,                               \
-                                        NULL,                                  \
-                                        NULL};
+    MORTISE_MODULE_OF(plugin);
 
 #define SIMPLE_EXECUTOR_WITH(NAME, CREATE, QUIESCE)                            \
     static const mortise_executor executor = {sizeof(mortise_executor), 0,     \

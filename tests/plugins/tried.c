@@ -161,13 +161,5 @@ static void destroy(mortise_inst *in)
 static const mortise_plugin plugin = {sizeof plugin, 0,       "tried",
                                       "1.0.0",       create,  get_interface,
                                       cancel,        quiesce, destroy};
-static const mortise_plugin *const plugins[] = {&plugin};
 
-MORTISE_MODULE mortise_module_v1 = {sizeof mortise_module_v1,
-                                    MORTISE_ABI_MAJOR,
-                                    MORTISE_ABI_MINOR,
-                                    0,
-                                    1,
-                                    plugins,
-                                    NULL,
-                                    NULL};
+MORTISE_MODULE_OF(plugin);

@@ -787,37 +787,13 @@ static const void *get_interface(mortise_inst *i, const char *id)
     return strcmp(id, MORTISE_GUARDRAIL_1) == 0 ? &guardrail : NULL;
 }
 
-/* Checks look at host->cancelled() themselves. */
-static void cancel(mortise_inst *i, mortise_call call)
-{
-    (void)i;
-    (void)call;
-}
-
-static mortise_status quiesce(mortise_inst *i, uint64_t deadline_ns)
-{
-    (void)i;
-    (void)deadline_ns;
-    return MORTISE_S_OK;
-}
-
 static const mortise_plugin plugin = {
     .size = sizeof plugin,
     .id = "pattern",
     .version = "0.1.0",
     .create = create,
     .get_interface = get_interface,
-    .cancel = cancel,
-    .quiesce = quiesce,
     .destroy = destroy,
 };
 
-static const mortise_plugin *const plugins[] = {&plugin};
-
-MORTISE_MODULE mortise_module_v1 = {
-    .size = sizeof mortise_module_v1,
-    .abi_major = MORTISE_ABI_MAJOR,
-    .abi_minor = MORTISE_ABI_MINOR,
-    .plugin_count = 1,
-    .plugins = plugins,
-};
+MORTISE_MODULE_OF(plugin);

@@ -244,12 +244,5 @@ static void destroy(mortise_inst *i)
 static const mortise_plugin plugin = {
     sizeof(mortise_plugin), 0,      "bench_wait", "1.0.0", create,
     get_interface,          cancel, quiesce,      destroy};
-static const mortise_plugin *const plugins[] = {&plugin};
-MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module),
-                                    MORTISE_ABI_MAJOR,
-                                    MORTISE_ABI_MINOR,
-                                    0,
-                                    1,
-                                    plugins,
-                                    NULL,
-                                    NULL};
+
+MORTISE_MODULE_OF(plugin);
