@@ -175,11 +175,17 @@ enum mortise_command_kind {
     MORTISE_CMD_ANSWER = 5,       /* id, json: the answer */
     MORTISE_CMD_RESOLVE = 6,      /* id: step; decision done | retry | fail,
                                      json: the result for done */
-    MORTISE_CMD_CANCEL = 7        /* reason */
+    MORTISE_CMD_CANCEL = 7,       /* reason */
+    MORTISE_CMD_PAUSE = 8         /* reason: calls that only read are cancelled,
+                                     effects are awaited (10 s at most, then
+                                     cancelled), and the run stands still until
+                                     RESUME, or an UPDATE or GOTO that goes on;
+                                     what is decided meanwhile is recorded */
 };
 
 #define MORTISE_CMD_MERGE 1u /* UPDATE through the reducers, not replacing */
 #define MORTISE_CMD_FORCE 2u /* GOTO past interrupt_before */
+#define MORTISE_CMD_SHUTDOWN 4u /* PAUSE until `mortise engine` is started */
 
 struct mortise_command {
     uint32_t size;

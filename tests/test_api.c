@@ -811,6 +811,28 @@ START_TEST(cancelling)
 }
 END_TEST
 
+/* pause stops what is in flight, durably; a restart does not undo it, resume
+ * does. */
+START_TEST(pausing)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_PAUSE, .reason = "lunch"};
+    uint64_t before = mortise_mono_ns();
+
+    start(nap);
+    mortise_poll(m, 10, &err);
+    ck_assert_int_eq(command(&c, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 3000000000u);
+    ck_assert_uint_eq(m->lives.n, 0);
+    close_engine();
+    open_engine();
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_uint_eq(m->lives.n, 1);
+}
+END_TEST
+
 /* With NO_CONTINUE a command is recorded and nothing runs. */
 START_TEST(no_continue)
 {
@@ -1606,6 +1628,7 @@ static Suite *suite(void)
     tcase_add_test(tc, resume_retries_what_failed);
     tcase_add_test(tc, two_resumes);
     tcase_add_test(tc, cancelling);
+    tcase_add_test(tc, pausing);
     tcase_add_test(tc, no_continue);
     tcase_add_test(tc, structs_are_checked);
     tcase_add_loop_test(tc, changed_plugins_block, 0, 2);

@@ -682,8 +682,8 @@ int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
 
 /* ---- commands ----------------------------------------------------------- */
 
-/* Will obeying it run plugins?  Looking, cancelling and finished runs do not.
- */
+/* Will obeying it run plugins?  Looking, cancelling, pausing and finished runs
+ * do not. */
 static bool needs_plugins(const struct mortise_order *o, int status)
 {
     bool over =
@@ -694,7 +694,8 @@ static bool needs_plugins(const struct mortise_order *o, int status)
         return false;
     for (size_t i = 0; i < o->n; i++)
         works |= o->list[i].kind == MORTISE_CMD_GOTO ||
-                 (!over && o->list[i].kind != MORTISE_CMD_CANCEL);
+                 (!over && o->list[i].kind != MORTISE_CMD_CANCEL &&
+                  o->list[i].kind != MORTISE_CMD_PAUSE);
     return works;
 }
 
@@ -702,9 +703,10 @@ static bool needs_plugins(const struct mortise_order *o, int status)
 static int give(struct mortise_live *live, struct mortise_err *err)
 {
     struct mortise_order *o = live->orders;
-    struct mortise_input in = {
-        .kind = MORTISE_IN_COMMAND,
-        .u.command = {o->list, o->n, o->flags & MORTISE_NO_CONTINUE, o->actor}};
+    struct mortise_input in = {.kind = MORTISE_IN_COMMAND,
+                               .u.command = {o->list, o->n,
+                                             o->flags & MORTISE_NO_CONTINUE,
+                                             o->actor, live->m->quiesce_ms}};
     int rv;
 
     in.now_ms = mortise_now_ms();

@@ -288,7 +288,7 @@ static uint32_t kind_of(const char *name)
 {
     static const char *const names[] = {"resume",       "update", "goto",
                                         "approve_tool", "answer", "resolve",
-                                        "cancel"};
+                                        "cancel",       "pause"};
 
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0)
@@ -301,9 +301,9 @@ static int read_command(struct mortise_request *q, const json_t *one,
                         struct mortise_command *c, char **text,
                         struct mortise_err *err)
 {
-    static const char *const known[] = {"kind",   "id",    "decision", "reason",
-                                        "digest", "value", "node",     "merge",
-                                        "force",  NULL};
+    static const char *const known[] = {
+        "kind", "id",    "decision", "reason",   "digest", "value",
+        "node", "merge", "force",    "shutdown", NULL};
     const json_t *value = json_object_get(one, "value");
     const char *kind = NULL;
     int rv = json_is_object(one) ? check_members(one, known, err)
@@ -327,6 +327,8 @@ static int read_command(struct mortise_request *q, const json_t *one,
         rv = get_flag(one, "merge", MORTISE_CMD_MERGE, &c->flags, err);
     if (rv == MORTISE_OK)
         rv = get_flag(one, "force", MORTISE_CMD_FORCE, &c->flags, err);
+    if (rv == MORTISE_OK)
+        rv = get_flag(one, "shutdown", MORTISE_CMD_SHUTDOWN, &c->flags, err);
     if (rv != MORTISE_OK)
         return rv;
     c->kind = kind_of(kind);

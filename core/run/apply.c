@@ -961,6 +961,7 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     const struct mortise_graph *g = r->graph;
     int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
 
+    r->paused = MORTISE_PAUSE_OVER;
     if (r->n_failed == 0 && r->error == NULL)
         return rv;
     drop(&r->error);
@@ -1001,6 +1002,19 @@ static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
                                         "error", e->value)
                             : NULL,
                     err);
+}
+
+/* It stands still, or does so no more: then the update or the goto that comes
+ * with it says why. */
+static int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    if (e->how > MORTISE_PAUSE_SHUTDOWN)
+        return corrupt(err, e);
+    r->paused = (enum mortise_pause)e->how;
+    if (r->paused == MORTISE_PAUSE_OVER)
+        return MORTISE_OK;
+    return announce_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
 static bool is_request(const struct mortise_entry *e)
@@ -1061,7 +1075,10 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
         return apply_resume(r, e, err);
     case MORTISE_E_CANCEL:
         r->cancelling = true;
+        r->paused = MORTISE_PAUSE_OVER;
         return announce_command(r, "cancel", e->actor, NULL, e->value, err);
+    case MORTISE_E_PAUSE:
+        return apply_pause(r, e, err);
     case MORTISE_E_END:
         return apply_end(r, e, err);
     default:

@@ -2,11 +2,15 @@
  *
  * The list that comes in one call is one: every command of it is validated
  * before anything is recorded, and what is recorded stands in one commit.  The
- * order is decisions, update, goto, cancel, resume, whatever the order given.
+ * order is decisions, update, goto, cancel, pause, resume, whatever the order
+ * given.
  *
  * `update` and `goto` change what executions see, so what is in flight is
  * cancelled first and the list waits (r->held) until the calls have let go; it
  * is validated again then, since a call may have ended well on the way.
+ * `pause` waits in the same manner, but lets effects come to their end, for as
+ * long as the event's patience.  A paused run stands still, whatever is decided
+ * or falls due, until a `resume`, or an update or goto that goes on.
  *
  * Who gives a command comes from the transport, never from the command.
  */
@@ -22,6 +26,7 @@ struct held_command {
     size_t n;
     uint32_t flags;
     const char *actor;
+    uint64_t patience_ms;
 };
 
 /* Completed and cancelled runs are over; a failed one can be resumed. */
@@ -577,6 +582,12 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
         return check_resolve(r, c, err);
     case MORTISE_CMD_CANCEL:
         return MORTISE_OK;
+    case MORTISE_CMD_PAUSE:
+        return has(h, MORTISE_CMD_RESUME)
+                   ? mortise_fail(err, MORTISE_EINVAL,
+                                  "pause and resume in one call contradict "
+                                  "each other")
+                   : MORTISE_OK;
     default:
         return mortise_fail(err, MORTISE_EINVAL, "unknown command kind %u",
                             c->kind);
@@ -911,6 +922,60 @@ static int do_cancel(struct mortise_run *r, const struct mortise_command *c,
     return rv != MORTISE_OK ? rv : command_stop_idle(r, err);
 }
 
+static int record_pause(struct mortise_run *r, enum mortise_pause how,
+                        const char *reason, const char *actor,
+                        struct mortise_err *err)
+{
+    struct mortise_entry e = {
+        .type = MORTISE_E_PAUSE, .how = (uint8_t)how, .actor = actor};
+    int rv;
+
+    if (reason != NULL) {
+        e.value = mortise_json_strn(reason, strlen(reason));
+        if (e.value == NULL)
+            return mortise_nomem(err);
+    }
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* Stand still.  That an engine stops does not undo what a person said. */
+static int do_pause(struct mortise_run *r, const struct mortise_command *c,
+                    const char *actor, struct mortise_err *err)
+{
+    enum mortise_pause how = (c->flags & MORTISE_CMD_SHUTDOWN) != 0
+                                 ? MORTISE_PAUSE_SHUTDOWN
+                                 : MORTISE_PAUSE_OPERATOR;
+    int rv = MORTISE_OK;
+
+    if (r->status >= MORTISE_RUN_COMPLETED || r->cancelling ||
+        r->paused == how || r->paused == MORTISE_PAUSE_OPERATOR)
+        return MORTISE_OK;
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        rv = disarm(r, r->execs[i], err);
+    r->live = false;
+    return rv != MORTISE_OK ? rv : record_pause(r, how, c->reason, actor, err);
+}
+
+/* Go on from the head, unless it stands still and nobody said that it is not
+ * to: a decision alone does not. */
+static int do_continue(struct mortise_run *r, const struct held_command *h,
+                       struct mortise_err *err)
+{
+    bool moves = has(h, MORTISE_CMD_UPDATE) || has(h, MORTISE_CMD_GOTO);
+    int rv = MORTISE_OK;
+
+    if ((h->flags & MORTISE_NO_CONTINUE) != 0 || r->live ||
+        has(h, MORTISE_CMD_PAUSE))
+        return MORTISE_OK;
+    if (r->paused != MORTISE_PAUSE_OVER && moves)
+        rv = record_pause(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
+    return rv != MORTISE_OK || r->paused != MORTISE_PAUSE_OVER
+               ? rv
+               : go_live(r, err);
+}
+
 /* Try again what failed, pass scheduled pauses. */
 static int do_resume(struct mortise_run *r, const char *actor,
                      struct mortise_err *err)
@@ -948,6 +1013,7 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
     const struct mortise_command *update = one_of(h, MORTISE_CMD_UPDATE);
     const struct mortise_command *jump = one_of(h, MORTISE_CMD_GOTO);
     const struct mortise_command *cancel = one_of(h, MORTISE_CMD_CANCEL);
+    const struct mortise_command *pause = one_of(h, MORTISE_CMD_PAUSE);
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
@@ -960,10 +1026,12 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
         rv = do_goto(r, jump, h->actor, err);
     if (rv == MORTISE_OK && cancel != NULL)
         rv = do_cancel(r, cancel, h->actor, err);
+    if (rv == MORTISE_OK && pause != NULL)
+        rv = do_pause(r, pause, h->actor, err);
     if (rv == MORTISE_OK && has(h, MORTISE_CMD_RESUME))
         rv = do_resume(r, h->actor, err);
-    if (rv == MORTISE_OK && !(h->flags & MORTISE_NO_CONTINUE) && !r->live)
-        rv = go_live(r, err);
+    if (rv == MORTISE_OK)
+        rv = do_continue(r, h, err);
     r->applied = rv == MORTISE_OK;
     return rv;
 }
@@ -1007,6 +1075,7 @@ static struct held_command *held_new(struct mortise_run *r,
     out->list = list;
     out->n = h->n;
     out->flags = h->flags;
+    out->patience_ms = h->patience_ms;
     out->actor = copied(&out->arena, h->actor, &failed);
     if (list == NULL || failed) {
         mortise_arena_finish(&out->arena);
@@ -1025,6 +1094,44 @@ void command_drop_held(struct mortise_run *r)
     r->held = NULL;
 }
 
+/* Only a pause waits for effects; what changes the state does not. */
+static bool is_patient(const struct held_command *h)
+{
+    return has(h, MORTISE_CMD_PAUSE) && !has(h, MORTISE_CMD_UPDATE) &&
+           !has(h, MORTISE_CMD_GOTO) && !has(h, MORTISE_CMD_CANCEL);
+}
+
+/* When the node's own timeout ends the call; 0: never. */
+static uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t timeout = node_of(r, x)->timeout_ms;
+
+    return timeout != 0 ? x->called_ms + timeout : 0;
+}
+
+bool command_gives_up(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t end = call_end_ms(r, x);
+
+    return r->held != NULL && (end == 0 || r->time_ms < end);
+}
+
+/* Ask a call to stop; one with an effect, only when patience is over. */
+static int stop_call(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    uint64_t until = r->time_ms + r->held->patience_ms;
+    uint64_t end = call_end_ms(r, x);
+    int rv;
+
+    if (!is_patient(r->held) || node_of(r, x)->effect < MORTISE_WRITE)
+        return cancel_call(r, x, STOP_COMMAND, err);
+    if (end != 0 && end <= until)
+        return MORTISE_OK;
+    rv = disarm(r, x, err);
+    return rv != MORTISE_OK ? rv : arm(r, x, until, err);
+}
+
 static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
                             struct mortise_err *err)
 {
@@ -1033,8 +1140,7 @@ static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
         return mortise_nomem(err);
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
-        int rv = x->state == X_RUNNING ? cancel_call(r, x, STOP_COMMAND, err)
-                                       : MORTISE_OK;
+        int rv = x->state == X_RUNNING ? stop_call(r, x, err) : MORTISE_OK;
 
         if (rv != MORTISE_OK)
             return rv;
@@ -1065,12 +1171,14 @@ int command_apply_held(struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int command_step(struct mortise_run *r, const struct mortise_command *list,
-                 size_t n, uint32_t flags, const char *actor,
+int command_step(struct mortise_run *r, const struct mortise_input *in,
                  struct mortise_err *err)
 {
-    const struct held_command h = {
-        .list = list, .n = n, .flags = flags, .actor = actor};
+    const struct held_command h = {.list = in->u.command.list,
+                                   .n = in->u.command.n,
+                                   .flags = in->u.command.flags,
+                                   .actor = in->u.command.actor,
+                                   .patience_ms = in->u.command.patience_ms};
     int rv;
 
     if (r->held != NULL || r->applied_seq != 0)
@@ -1080,7 +1188,8 @@ int command_step(struct mortise_run *r, const struct mortise_command *list,
     rv = check_all(r, &h, err);
     if (rv != MORTISE_OK)
         return rv;
-    if ((has(&h, MORTISE_CMD_UPDATE) || has(&h, MORTISE_CMD_GOTO)) &&
+    if ((has(&h, MORTISE_CMD_UPDATE) || has(&h, MORTISE_CMD_GOTO) ||
+         has(&h, MORTISE_CMD_PAUSE)) &&
         in_flight(r))
         return hold_until_quiet(r, &h, err);
     return apply_all(r, &h, err);

@@ -82,6 +82,7 @@ struct exec {
     uint32_t serial; /* of the newest call or timer */
     enum mortise_run_call_kind call;
     enum stop_why stop;
+    uint64_t called_ms; /* when the newest call began */
     bool timer;
     json_t *body; /* the arguments, once evaluated in this generation */
     uint8_t body_digest[MORTISE_DIGEST];
@@ -145,6 +146,7 @@ struct mortise_run {
     json_t *error;   /* what the run failed of */
     bool live;       /* going; a replayed run is not until told */
     bool cancelling; /* the cancel command was recorded */
+    enum mortise_pause paused;
 
     uint64_t seq, synced;
     struct mortise_uuid head;
@@ -303,9 +305,10 @@ int settle_expired(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);
 
 /* ---- command.c ---- */
-int command_step(struct mortise_run *r, const struct mortise_command *list,
-                 size_t n, uint32_t flags, const char *actor,
+int command_step(struct mortise_run *r, const struct mortise_input *in,
                  struct mortise_err *err);
+/* A call's timer is due: is it because a pause waits for it no longer? */
+bool command_gives_up(const struct mortise_run *r, const struct exec *x);
 /* Apply the command that waits, if what was in flight has stopped. */
 int command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void command_drop_held(struct mortise_run *r);

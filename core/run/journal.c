@@ -38,6 +38,7 @@ static const struct {
     [MORTISE_E_STOPPED] = {"stopped", "ngu"},
     [MORTISE_E_END] = {"end", "hv"},
     [MORTISE_E_RESULT] = {"result", "ngavd"},
+    [MORTISE_E_PAUSE] = {"pause", "shv"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
@@ -328,4 +329,11 @@ const char *mortise_settle_name(enum mortise_settle settle)
         "expired", "withdrawn", "happened", "retry",    "fail"};
 
     return names[settle];
+}
+
+const char *mortise_pause_name(enum mortise_pause pause)
+{
+    static const char *const names[] = {"", "operator", "shutdown"};
+
+    return names[pause];
 }

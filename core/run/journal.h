@@ -23,6 +23,7 @@ enum mortise_entry_type {
     MORTISE_E_STOPPED, /* an execution was cancelled */
     MORTISE_E_END,
     MORTISE_E_RESULT, /* an effect was acknowledged; a `failed` follows */
+    MORTISE_E_PAUSE,  /* a person had it stand still, or go on */
     MORTISE_E_N
 };
 
@@ -46,6 +47,12 @@ enum mortise_settle {
     MORTISE_SETTLE_FAIL       /* in doubt: take it as failed */
 };
 
+enum mortise_pause {
+    MORTISE_PAUSE_OVER = 0,
+    MORTISE_PAUSE_OPERATOR, /* until somebody resumes it */
+    MORTISE_PAUSE_SHUTDOWN  /* until an engine opens the store for long */
+};
+
 /* A write, in a record: which path follows from the node, or is spelled out. */
 enum {
     MORTISE_WRITE_AS = 0,           /* artifacts.OUTPUT_AS */
@@ -65,7 +72,7 @@ struct mortise_entry_write {
 struct mortise_entry {
     enum mortise_entry_type type;
     uint32_t node, visit, generation, attempt;
-    uint8_t how; /* enum mortise_ask, mortise_settle, done_how, status */
+    uint8_t how; /* enum mortise_ask, _settle, _pause, done_how, status */
     uint64_t started_ms, at_ms;
     json_t *value, *note;   /* references of the entry's; NULL: none */
     const char *actor, *id; /* "" when none */
@@ -89,5 +96,6 @@ void mortise_entry_finish(struct mortise_entry *e);
 const char *mortise_entry_type_name(enum mortise_entry_type type);
 const char *mortise_ask_name(enum mortise_ask ask);
 const char *mortise_settle_name(enum mortise_settle settle);
+const char *mortise_pause_name(enum mortise_pause pause); /* "" for OVER */
 
 #endif

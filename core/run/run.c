@@ -287,7 +287,9 @@ static void find_status(struct mortise_run *r)
 {
     if (has_ended(r))
         return;
-    if (r->n_running + r->n_waiting > 0)
+    if (r->paused != MORTISE_PAUSE_OVER)
+        set_status(r, MORTISE_RUN_PAUSED, mortise_pause_name(r->paused));
+    else if (r->n_running + r->n_waiting > 0)
         set_status(r, r->live ? MORTISE_RUN_RUNNING : MORTISE_RUN_PAUSED,
                    r->live ? "" : "operator");
     else if (r->n_doubt > 0)
@@ -727,7 +729,8 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
 {
     switch (in->kind) {
     case MORTISE_IN_RECOVER:
-        return r->live ? MORTISE_OK : go_live(r, err);
+        return r->live || r->paused != MORTISE_PAUSE_OVER ? MORTISE_OK
+                                                          : go_live(r, err);
     case MORTISE_IN_RESULT:
         return settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:
@@ -739,8 +742,7 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_COMMAND:
         break;
     }
-    return command_step(r, in->u.command.list, in->u.command.n,
-                        in->u.command.flags, in->u.command.actor, err);
+    return command_step(r, in, err);
 }
 
 int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,

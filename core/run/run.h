@@ -77,6 +77,7 @@ struct mortise_input {
             size_t n;
             uint32_t flags; /* MORTISE_NO_CONTINUE */
             const char *actor;
+            uint64_t patience_ms; /* of a pause, for what writes */
         } command;
     } u;
 };

@@ -999,7 +999,8 @@ int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
         return MORTISE_OK; /* it was disarmed, or fired already */
     x->timer = false;
     if (x->state == X_RUNNING)
-        return cancel_call(r, x, STOP_TIMEOUT, err);
+        return cancel_call(
+            r, x, command_gives_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT, err);
     assert(x->state == X_BACKOFF || x->state == X_ASKED); /* who else arms */
     due = x->state == X_BACKOFF ? x->next_ms : x->deadline_ms;
     if (r->time_ms < due) /* the clock was set back */

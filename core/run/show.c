@@ -188,6 +188,10 @@ static const char *how_name(const struct mortise_entry *e)
                    : NULL;
     case MORTISE_E_END:
         return mortise_run_status_name(e->how);
+    case MORTISE_E_PAUSE:
+        return e->how != MORTISE_PAUSE_OVER
+                   ? mortise_pause_name((enum mortise_pause)e->how)
+                   : "over";
     default:
         return NULL;
     }
@@ -197,7 +201,7 @@ static bool is_about_a_node(enum mortise_entry_type type)
 {
     return type != MORTISE_E_ADMIT && type != MORTISE_E_UPDATE &&
            type != MORTISE_E_RESUME && type != MORTISE_E_CANCEL &&
-           type != MORTISE_E_END;
+           type != MORTISE_E_PAUSE && type != MORTISE_E_END;
 }
 
 static json_t *entry_json(const struct mortise_graph *g,
@@ -223,12 +227,13 @@ static json_t *entry_json(const struct mortise_graph *g,
     if (e->id[0] != '\0')
         json_object_set_new(out, "id", json_string(e->id));
     if (e->type == MORTISE_E_FAILED || e->type == MORTISE_E_RETRY ||
-        e->type == MORTISE_E_END || e->type == MORTISE_E_CANCEL) {
+        e->type == MORTISE_E_END) {
         if (e->value != NULL)
-            json_object_set(out,
-                            e->type == MORTISE_E_CANCEL ? "reason" : "error",
-                            e->value);
+            json_object_set(out, "error", e->value);
     }
+    if ((e->type == MORTISE_E_CANCEL || e->type == MORTISE_E_PAUSE) &&
+        e->value != NULL)
+        json_object_set(out, "reason", e->value);
     return out;
 }
 

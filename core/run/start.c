@@ -255,6 +255,7 @@ int start_call(struct mortise_run *r, struct exec *x,
     x->call = kind;
     if (x->started_ms == 0 || x->attempt > 1)
         x->started_ms = r->time_ms;
+    x->called_ms = r->time_ms;
     fill_call(r, x, &a->u.call);
     exec_become(r, x, X_RUNNING);
     return n->timeout_ms != 0 ? arm(r, x, r->time_ms + n->timeout_ms, err)

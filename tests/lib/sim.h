@@ -21,6 +21,8 @@
 
 #include "run/run.h"
 
+enum { SIM_PATIENCE_MS = 10000 }; /* of a pause */
+
 struct sim_commit {
     uint64_t seq, time_ms;
     struct mortise_uuid id;
