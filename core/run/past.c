@@ -120,9 +120,12 @@ static int region_collect(struct mortise_run *r, struct region *g,
 }
 
 /* The least first: declared position, then visit, then the order in which
- * executions were made (updates have no position). */
+ * executions were made (updates have no position).  What did not commit is no
+ * part of the order and must not hold up what comes after it: it goes first. */
 static int by_position(const struct exec *a, const struct exec *b)
 {
+    if (has_committed(a) != has_committed(b))
+        return has_committed(a) ? 1 : -1;
     if (a->node != b->node)
         return a->node < b->node ? -1 : 1;
     if (a->visit != b->visit)

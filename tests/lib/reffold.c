@@ -1,0 +1,140 @@
+/* reffold.c -- the cells of a model graph's state, and how writes meet.
+ *
+ * Every cell has one reducer of the language.  What a node writes is made of
+ * its own number and its visit, so that no two executions write the same. */
+#include "lib/refgraph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *reducer;
+} cells[] = {{"sum", "sum"},     {"min", "min"},    {"max", "max"},
+             {"first", "first"}, {"last", "last"},  {"longest", "longest"},
+             {"text", "concat"}, {"tree", "merge"}, {"plain", NULL},
+             {"log", "concat"}};
+
+const char *ref_cell_name(int cell)
+{
+    return cells[cell].name;
+}
+
+const char *ref_cell_reducer(int cell)
+{
+    return cells[cell].reducer;
+}
+
+bool ref_cell_conflicts(int cell)
+{
+    return cell >= REF_CELLS + 1 || cells[cell].reducer == NULL;
+}
+
+json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int visit)
+{
+    char text[64];
+
+    switch (cell) {
+    case REF_LONGEST:
+        snprintf(text, sizeof text, "%.*s%d", n->value % 5, "xxxxx", visit);
+        return json_string(text);
+    case REF_TEXT:
+        snprintf(text, sizeof text, "n%d.%d;", node, visit);
+        return json_string(text);
+    case REF_MERGE:
+        snprintf(text, sizeof text, "k%d", n->value % 2);
+        return json_pack("{s:{s:i, s:i}}", text, "both", visit,
+                         node % 2 ? "odd" : "even", node);
+    default:
+        return json_integer(n->value - visit * (n->value % 3 - 1));
+    }
+}
+
+void ref_cell_expr(int cell, int node, const struct ref_node *n, char *out,
+                   size_t size)
+{
+    switch (cell) {
+    case REF_LONGEST:
+        snprintf(out, size, "'%.*s' + string(node.visit)", n->value % 5,
+                 "xxxxx");
+        break;
+    case REF_TEXT:
+        snprintf(out, size, "'n%d.' + string(node.visit) + ';'", node);
+        break;
+    case REF_MERGE:
+        snprintf(out, size, "{'k%d': {'both': node.visit, '%s': %d}}",
+                 n->value % 2, node % 2 ? "odd" : "even", node);
+        break;
+    default:
+        snprintf(out, size, "%d - node.visit * %d", n->value, n->value % 3 - 1);
+    }
+}
+
+static void merge(json_t *old, json_t *add)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(add, key, value)
+    {
+        json_t *mine = json_object_get(old, key);
+
+        if (json_is_object(mine) && json_is_object(value))
+            merge(mine, value);
+        else
+            json_object_set_new(old, key, json_deep_copy(value));
+    }
+}
+
+static json_t *joined(const json_t *old, const json_t *add)
+{
+    size_t n = json_string_length(old) + json_string_length(add);
+    char *text = malloc(n + 1);
+    json_t *out;
+
+    snprintf(text, n + 1, "%s%s", json_string_value(old),
+             json_string_value(add));
+    out = json_string(text);
+    free(text);
+    return out;
+}
+
+/* What stands there when both are: a new reference. */
+static json_t *reduced(int cell, json_t *old, json_t *add)
+{
+    json_int_t a = json_integer_value(old), b = json_integer_value(add);
+
+    switch (cell) {
+    case REF_SUM:
+        return json_integer(a + b);
+    case REF_MIN:
+        return json_integer(a < b ? a : b);
+    case REF_MAX:
+        return json_integer(a > b ? a : b);
+    case REF_FIRST:
+        return json_incref(old);
+    case REF_LONGEST:
+        return json_incref(
+            json_string_length(add) > json_string_length(old) ? add : old);
+    case REF_TEXT:
+        return joined(old, add);
+    case REF_MERGE:
+        merge(old, add);
+        return json_incref(old);
+    case REF_CELLS:
+        json_array_extend(old, add);
+        return json_incref(old);
+    default:
+        return json_incref(add);
+    }
+}
+
+void ref_fold(json_t *state, const struct ref_write *w)
+{
+    json_t *root = json_object_get(state, w->root);
+    json_t *old = json_object_get(root, w->key);
+
+    json_object_set_new(root, w->key,
+                        old == NULL ? json_deep_copy(w->value)
+                                    : reduced(w->cell, old, w->value));
+}

@@ -1,0 +1,147 @@
+/* refgraph.h -- a second opinion on what a graph does.
+ *
+ * An interpreter of a small model of graphs, written from the language's
+ * definition and sharing no code with core/graph and core/run.  It is brute
+ * force: sets are bit masks, each view is folded from the whole causal past,
+ * and after each event every rule is tried on everything until nothing changes.
+ *
+ * A program (test_run_worlds.c) has a run of the real thing on one side and
+ * this on the other, tells it which executions ended in which order, and
+ * compares what both say of it.  Without race operators the order must not
+ * matter; with them the order is the decision.
+ *
+ * A node of the model writes its name into scratch.log and some values into
+ * other cells, keeps the scratch that it saw as its output, and may fail. */
+#ifndef TEST_REFGRAPH_H
+#define TEST_REFGRAPH_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    REF_NODES = 24,
+    REF_EDGES = 80,
+    REF_REGIONS = 16,
+    REF_NEST = 4, /* maps within maps */
+    REF_START = -1,
+    REF_END = -2
+};
+
+/* What a condition asks.  `turn` is the visit, in a map plus its item. */
+enum ref_ask {
+    REF_ALWAYS,
+    REF_NEVER,
+    REF_TURN,     /* turn % m == r */
+    REF_TURN_NOT, /* turn % m != r */
+    REF_LOG       /* size(scratch.log) % m == r */
+};
+
+struct ref_cond {
+    enum ref_ask ask;
+    int m, r;
+};
+
+enum ref_edge_kind {
+    REF_STATIC,
+    REF_WHEN,
+    REF_ROUTE, /* the first of its node that holds */
+    REF_DEFAULT,
+    REF_ERROR /* on_error: {goto} */
+};
+
+struct ref_edge {
+    int from, to;
+    enum ref_edge_kind kind;
+    struct ref_cond when;
+    /* Found by ref_regions(). */
+    int home;
+    bool back;
+};
+
+/* The cells of scratch besides `log`; reffold.c has the table. */
+enum ref_cell {
+    REF_SUM,
+    REF_MIN,
+    REF_MAX,
+    REF_FIRST,
+    REF_LAST,
+    REF_LONGEST,
+    REF_TEXT, /* concat of strings */
+    REF_MERGE,
+    REF_PLAIN, /* no reducer: parallel writes conflict */
+    REF_CELLS
+};
+
+struct ref_node {
+    bool writes[REF_CELLS];
+    int value;             /* what it writes, together with its visit */
+    struct ref_cond fails; /* REF_NEVER, or at some turns */
+    bool rescued;          /* on_error: {value}: a failure is none */
+    int op;                /* which operation it calls; see randgraph.c */
+    int region;            /* its innermost; found by ref_regions() */
+};
+
+enum ref_region_kind { REF_GRAPH, REF_LOOP };
+
+struct ref_region {
+    enum ref_region_kind kind;
+    uint32_t set; /* of nodes, those of inner regions too */
+    int entry, parent;
+};
+
+struct ref_graph {
+    int n, n_edges, n_regions;
+    struct ref_node nodes[REF_NODES]; /* in declared order */
+    struct ref_edge edges[REF_EDGES]; /* those of one node in their order */
+    struct ref_region regions[REF_REGIONS]; /* parents first */
+};
+
+/* Find regions, homes and back edges.  False: not a structured graph. */
+bool ref_regions(struct ref_graph *g);
+
+/* ---- running it -------------------------------------------------------- */
+
+struct ref_run;
+
+struct ref_run *ref_start(const struct ref_graph *g);
+void ref_free(struct ref_run *r);
+
+/* The call of this execution ended.  NULL, or why that cannot be. */
+const char *ref_end_call(struct ref_run *r, const char *path);
+/* End calls in an order that *seed chooses until none is out, or until there
+ * were `most` executions: false. */
+bool ref_play(struct ref_run *r, uint32_t *seed, int most);
+/* How many executions are at work. */
+int ref_n_live(const struct ref_run *r);
+
+/* Everything there is to say about it once it is over, one line each, sorted:
+ * malloc()ed. */
+char *ref_outcome(struct ref_run *r);
+/* Such a line, and lines (taken) put together: malloc()ed. */
+char *ref_line(const char *what, const char *how, const json_t *value);
+char *ref_lines(char **lines, size_t n);
+
+/* ---- reffold.c: values ------------------------------------------------- */
+
+/* One write; `value` is a reference of its owner's. */
+struct ref_write {
+    const char *root; /* scratch, artifacts */
+    char key[24];
+    int cell; /* REF_CELLS: log; REF_CELLS + 1: an artifact */
+    json_t *value;
+};
+
+const char *ref_cell_name(int cell);
+/* What stands in state.reducers; NULL: nothing. */
+const char *ref_cell_reducer(int cell);
+/* The value that `n` writes at a visit, as JSON and as an expression. */
+json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int visit);
+void ref_cell_expr(int cell, int node, const struct ref_node *n, char *out,
+                   size_t size);
+/* Fold one write into {scratch, artifacts}, which nobody else holds. */
+void ref_fold(json_t *state, const struct ref_write *w);
+/* Do parallel writes to it conflict? */
+bool ref_cell_conflicts(int cell);
+
+#endif
