@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -752,18 +753,35 @@ static void start_crasher(void)
         try_start("create_crashes", NULL, &i);
 }
 
-/* What takes a process down in create() is not started again, until it changes
- * or somebody says so. */
-START_TEST(a_crash_in_create_is_remembered)
+/* `n` processes that each try to start it, and die of it. */
+static void crash(int n)
+{
+    for (; n > 0; n--) {
+        int status = in_child(start_crasher);
+
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
+    open_shelf();
+}
+
+/* Neither here nor in the eyes of a new process. */
+static void is_not_quarantined(const char *name)
+{
+    open_shelf();
+    ck_assert_msg(mortise_plugins_find(plugins, name, &err) != NULL, "%s",
+                  err.msg);
+}
+
+/* What takes three processes in a row down in create() is not started again,
+ * until it changes or somebody says so. */
+START_TEST(crashes_in_create_are_remembered)
 {
     struct mortise_instance *i;
-    int status;
 
     shelf_put(&shelf, "create_crashes");
-    status = in_child(start_crasher);
-    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    open_shelf();
-    refused("create_crashes", "took the process down");
+    crash(3);
+    refused("create_crashes", "each of its last 3 starts took the process "
+                              "down");
     ck_assert_int_eq(try_start("create_crashes", NULL, &i), MORTISE_EDENIED);
 
     ck_assert_int_eq(
@@ -774,11 +792,89 @@ START_TEST(a_crash_in_create_is_remembered)
         mortise_plugins_unquarantine(plugins, "create_crashes", &err),
         MORTISE_ENOTFOUND);
 
-    status = in_child(start_crasher);
-    ck_assert(WIFSIGNALED(status));
+    crash(3);
     put_changed("create_crashes", "seq: 1", "seq: 2");
+    is_not_quarantined("create_crashes");
+    crash(2); /* those of the other bytes are not of this row */
+    is_not_quarantined("create_crashes");
+}
+END_TEST
+
+/* A process may be killed at any moment, in create() too: the next one goes on,
+ * and one that comes up ends the row. */
+START_TEST(a_death_in_create_is_not_a_habit)
+{
+    shelf_put(&shelf, "create_crashes");
+    for (int i = 0; i < 2; i++) {
+        crash(2);
+        is_not_quarantined("create_crashes");
+        setenv("CREATE_CRASHES", "no", 1);
+        start("create_crashes");
+        unsetenv("CREATE_CRASHES");
+    }
+    crash(1);
+    is_not_quarantined("create_crashes");
+}
+END_TEST
+
+/* Another version beside it, that nobody starts, lifts nothing. */
+START_TEST(a_version_beside_it_changes_nothing)
+{
+    put_changed("create_crashes", "version: 1.0.0", "version: 0.9.0");
+    rename_manifest("create_crashes", "create_crashes-0.9.0");
+    shelf_put(&shelf, "create_crashes");
+    crash(3);
+    for (int i = 0; i < 2; i++) {
+        open_shelf();
+        refused("create_crashes", "each of its last 3 starts");
+    }
+}
+END_TEST
+
+static const char *mark_of(const char *name)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", shelf.quarantine, name);
+    return path;
+}
+
+/* Whatever a power cut makes of a mark, it quarantines nobody; and what can be
+ * read of it still counts. */
+START_TEST(torn_marks_are_harmless)
+{
+    char *mark;
+    size_t n;
+
+    shelf_put(&shelf, "create_crashes");
+    crash(3);
+    mark = test_read(mark_of("create_crashes"), &n);
+    for (size_t left = 0; left < n; left++) {
+        test_write(mark_of("create_crashes"), mark, left);
+        is_not_quarantined("create_crashes");
+    }
+    memset(mark + n / 3, '\0', n - n / 3);
+    test_write(mark_of("create_crashes"), mark, n);
+    is_not_quarantined("create_crashes");
+    free(mark);
+    crash(3);
+    refused("create_crashes", "each of its last 3 starts");
+}
+END_TEST
+
+/* While create() runs somewhere, nobody knows how it will end. */
+START_TEST(a_start_that_runs_is_not_a_death)
+{
+    int fd;
+
+    shelf_put(&shelf, "create_crashes");
+    crash(3);
+    fd = open(mark_of("create_crashes"), O_RDONLY | O_CLOEXEC);
+    ck_assert_int_eq(flock(fd, LOCK_SH), 0);
+    is_not_quarantined("create_crashes");
+    close(fd);
     open_shelf();
-    ck_assert_ptr_null(mortise_plugins_at(plugins, 0)->problem);
+    refused("create_crashes", "each of its last 3 starts");
 }
 END_TEST
 
@@ -1440,7 +1536,11 @@ static Suite *suite(void)
     tcase_add_test(tc, did_you_mean);
     tcase_add_test(tc, path_order_and_twins);
     tcase_add_test(tc, the_highest_version_counts);
-    tcase_add_test(tc, a_crash_in_create_is_remembered);
+    tcase_add_test(tc, crashes_in_create_are_remembered);
+    tcase_add_test(tc, a_death_in_create_is_not_a_habit);
+    tcase_add_test(tc, a_version_beside_it_changes_nothing);
+    tcase_add_test(tc, torn_marks_are_harmless);
+    tcase_add_test(tc, a_start_that_runs_is_not_a_death);
     tcase_add_test(tc, quarantine_lasts);
     tcase_add_test(tc, what_is_loaded_is_sealed);
     tcase_add_test(tc, a_swapped_object_never_runs);

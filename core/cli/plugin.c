@@ -472,8 +472,12 @@ const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
     .operands = "NAME",
     .min = 1,
     .max = 1,
-    .summary = "Let a plugin that took the process down start again",
-    .text = "'mortise plugin list' shows which are quarantined, and why.\n",
+    .summary = "Let a plugin that took processes down start again",
+    .text = "A plugin is quarantined when three starts in a row died inside "
+            "it, or when it\n"
+            "did not let go of a call.  'mortise plugin list' shows which are, "
+            "and why.\n"
+            "Installing another version of it lifts that, too.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise plugin unquarantine acme.pay",

@@ -1,19 +1,22 @@
-/* quarantine.h -- marks of plugins that took a process down.  Internal to
+/* quarantine.h -- marks of plugins that took processes down.  Internal to
  * registry.c.
  *
- * A directory of ours has one file a plugin, DIR/NAME: the digest of its
- * manifest in hex, and why.  An empty reason says: create() is running, or was
- * when its process died.  [loop] */
+ * A directory of ours has one file a plugin; the essay in quarantine.c has its
+ * format.  [loop] */
 #ifndef MORTISE_PLUGIN_QUARANTINE_H
 #define MORTISE_PLUGIN_QUARANTINE_H
 
 #include "plugin/manifest.h"
 
-enum { MORTISE_WHY_MAX = 512 };
+enum {
+    MORTISE_WHY_MAX = 512,
+    /* Starts in a row that died inside a plugin; it gets no further one. */
+    MORTISE_DEATHS_MAX = 3
+};
 
-/* Why a plugin is quarantined into why, "" when it is not: no mark, a mark of
- * other bytes than these (then it is removed), or one whose create() is running
- * in another process right now. */
+/* Why a plugin is quarantined into why, "" when it is not: fewer deaths, marks
+ * of other bytes than these, or one whose create() is running in another
+ * process right now. */
 int mortise_quarantine_why(char why[MORTISE_WHY_MAX], const char *dir,
                            const struct mortise_manifest *m,
                            struct mortise_err *err);
@@ -23,8 +26,9 @@ int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
 int mortise_quarantine_lift(const char *dir, const char *name,
                             struct mortise_err *err);
 
-/* Mark while create() runs; *fd is for end().  The mark is locked as long as
- * this process lives, so nobody mistakes it for a crash. */
+/* Mark while create() runs; *fd is for end(), which lifts it and every death
+ * before it.  The mark is locked as long as this process lives, so nobody
+ * mistakes it for a crash. */
 int mortise_quarantine_begin(int *fd, const char *dir,
                              const struct mortise_manifest *m,
                              struct mortise_err *err);

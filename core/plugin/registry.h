@@ -16,8 +16,8 @@ struct mortise_plugins_config {
     size_t n_dirs;
     const char *const *trust_dirs; /* all count */
     size_t n_trust_dirs;
-    /* A directory of ours where a mark stands while create() runs: a mark
-     * found at open means that create() took a process down, and the plugin is
+    /* A directory of ours where a mark stands while create() runs: three
+     * starts in a row that left theirs took a process down, and the plugin is
      * quarantined until it changes or unquarantine.  NULL: none. */
     const char *quarantine_dir;
     /* The highest seq seen per plugin (rollback protection); NULL: not kept. */

@@ -2,9 +2,8 @@
  *
  * What a person would do: `run`; after a crash `resume`, and `run` again when
  * there is no such run; `approve` when it waits; `resolve`, after looking at
- * the world, when it is in doubt.  A process that is killed while it creates a
- * plugin leaves that quarantined, since nobody can tell this from a plugin that
- * crashes; the person lifts it and goes on.  Only exit code 0 ends a trial.
+ * the world, when it is in doubt.  Nothing else is ever needed, wherever the
+ * process died.  Only exit code 0 ends a trial.
  *
  * All processes run under powercut.so, so that nothing is synced in truth and
  * the power can be cut after any of them.  The books are made here, by us, and
@@ -22,7 +21,6 @@
 #include "kill/trial.h"
 
 #include <check.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -446,7 +444,7 @@ static void keep_what_was_said(struct trial *t)
 
 /* ---- to the end -------------------------------------------------------- */
 
-enum step { RUN, RESUME, APPROVE, RESOLVE, LIFT, DONE };
+enum step { RUN, RESUME, APPROVE, RESOLVE, DONE };
 
 static const struct blow *blow_of(const struct trial *t)
 {
@@ -454,22 +452,6 @@ static const struct blow *blow_of(const struct trial *t)
         if (t->blows[i].process == t->n_processes)
             return &t->blows[i];
     return NULL;
-}
-
-/* The name of a plugin that is quarantined, or NULL. */
-static const char *quarantined(const struct trial *t)
-{
-    static char name[256];
-    const struct dirent *e;
-    DIR *d = opendir(trial_path(t, "disk/store/quarantine"));
-
-    name[0] = '\0';
-    while (d != NULL && (e = readdir(d)) != NULL)
-        if (e->d_name[0] != '.')
-            snprintf(name, sizeof name, "%s", e->d_name);
-    if (d != NULL)
-        closedir(d);
-    return name[0] != '\0' ? name : NULL;
 }
 
 static int do_step(struct trial *t, enum step step)
@@ -493,8 +475,6 @@ static int do_step(struct trial *t, enum step step)
                    : run_process(t, b,
                                  "resolve\n--json\nr\n--done\n"
                                  "{\"counted\": true}");
-    case LIFT:
-        return run_process(t, b, "plugin\nunquarantine\n%s", quarantined(t));
     case DONE:
         break;
     }
@@ -537,10 +517,6 @@ static enum step after_code(struct trial *t, enum step step, int code)
         next = APPROVE;
     else if (code == 5 && t->job->counted)
         next = RESOLVE;
-    else if (step == LIFT && code == 0)
-        next = RESUME;
-    else if ((code == 2 || code == 78) && quarantined(t) != NULL)
-        next = LIFT;
     else if (step == RESUME && strstr(said, "E_NOT_FOUND") != NULL)
         next = not_found(t);
     else if (code != 0)
@@ -561,8 +537,7 @@ void trial_drive(struct trial *t)
         int code = do_step(t, step);
 
         t->us[t->n_processes] = now_us() - start;
-        if (step != LIFT)
-            keep_what_was_said(t);
+        keep_what_was_said(t);
         step = code < 0 ? after_death(t, b) : after_code(t, step, code);
         if (++t->n_processes == MOST_PROCESSES)
             wrong(t, "no end after %u processes", t->n_processes);
