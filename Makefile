@@ -15,7 +15,7 @@
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
-#   make docs       docs/cli.md anew, from the help texts
+#   make docs       docs/cli.md and docs/errors.md anew, from the program
 #   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
 #   make clean
 #
@@ -152,7 +152,7 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
-$(B)/tests/test_cli $(B)/tests/test_cli_parts: $(B)/libcli.a
+$(patsubst %.c,$(B)/%,$(wildcard tests/test_cli*.c)): $(B)/libcli.a
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 # What tests share; an archive, so that a test needs only the layers below it.
 $(B)/tests/lib.a: $(LIB_OBJ)
@@ -225,7 +225,7 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := cli docs embed kill store_crash
+ALONE := cli cli_explain docs embed kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill
 
@@ -317,6 +317,7 @@ demo: all
 
 docs: $(B)/mortise
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
+	$(Q)sh tools/errors-doc.sh $(B)/mortise >docs/errors.md
 
 lint:
 	clang-tidy --quiet $(CORE_SRC) $(wildcard core/cli/*.c plugins/*/*/*.c) \

@@ -1,6 +1,6 @@
 /* test_docs.c -- the documentation does not lie: the shell blocks that say so
- * are run, the page about the command line is what the command says, and links
- * lead somewhere.
+ * are run, the pages that the command writes are what it says, and links lead
+ * somewhere.
  *
  * A block begins with ```sh tested, or ```sh tested exit=4 when its last
  * command ends with another code than 0.  It runs in a directory of its own
@@ -75,15 +75,19 @@ START_TEST(blocks_run)
 }
 END_TEST
 
-/* The page about the command line is up to date (`make docs`). */
-START_TEST(cli_page)
-{
-    char *page = test_read("docs/cli.md", NULL);
+static const char *const made[][2] = {{"docs/cli.md", "cli-doc.sh"},
+                                      {"docs/errors.md", "errors-doc.sh"}};
+enum { N_MADE = sizeof made / sizeof made[0] };
 
-    child_run("sh %s/tools/cli-doc.sh build/mortise", root);
+/* The pages that the program writes are up to date (`make docs`). */
+START_TEST(made_pages)
+{
+    char *page = test_read(made[_i][0], NULL);
+
+    child_run("sh %s/tools/%s build/mortise", root, made[_i][1]);
     ck_assert_int_eq(child.code, 0);
     ck_assert_msg(strcmp(page, child.out) == 0,
-                  "docs/cli.md is not what the command says: make docs");
+                  "%s is not what the command says: make docs", made[_i][0]);
     free(page);
 }
 END_TEST
@@ -127,7 +131,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, blocks_run);
-    tcase_add_test(tc, cli_page);
+    tcase_add_loop_test(tc, made_pages, 0, N_MADE);
     tcase_add_test(tc, links_lead_somewhere);
     suite_add_tcase(s, tc);
     return s;

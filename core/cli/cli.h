@@ -116,6 +116,12 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
 
 /* ---- the subcommands --------------------------------------------------- */
 
+enum { MORTISE_COMMANDS_MAX = 64 };
+
+/* commands.c: all of them, in the order of the overview. */
+extern const struct mortise_cmd *const mortise_commands[];
+extern const size_t mortise_n_commands;
+
 extern const struct mortise_cmd mortise_cmd_run;
 extern const struct mortise_cmd mortise_cmd_resume;
 extern const struct mortise_cmd mortise_cmd_approve;
@@ -138,6 +144,7 @@ extern const struct mortise_cmd mortise_cmd_key_new;
 extern const struct mortise_cmd mortise_cmd_key_list;
 extern const struct mortise_cmd mortise_cmd_key_trust;
 extern const struct mortise_cmd mortise_cmd_key_revoke;
+extern const struct mortise_cmd mortise_cmd_explain;
 extern const struct mortise_cmd mortise_cmd_version;
 
 #endif

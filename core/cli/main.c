@@ -1,9 +1,8 @@
-/* main.c -- the `mortise` command: one table.
+/* main.c -- the `mortise` command.
  *
- * A subcommand is a row: its words, its options, its help and its function.
- * Groups (`plugin`, `key`) are rows of two words.  What is common to all
- * happens here and only here: usage errors, --help, the check that everything
- * printed was written, and the exit code.
+ * What is common to all subcommands (commands.c) happens here and only here:
+ * usage errors, --help, the check that everything printed was written, and the
+ * exit code.
  */
 #include <assert.h>
 #include <errno.h>
@@ -15,34 +14,6 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
-
-static const struct mortise_cmd *const commands[] = {
-    &mortise_cmd_run,
-    &mortise_cmd_resume,
-    &mortise_cmd_approve,
-    &mortise_cmd_reject,
-    &mortise_cmd_answer,
-    &mortise_cmd_resolve,
-    &mortise_cmd_cancel,
-    &mortise_cmd_runs,
-    &mortise_cmd_show,
-    &mortise_cmd_history,
-    &mortise_cmd_events,
-    &mortise_cmd_inbox,
-    &mortise_cmd_check,
-    &mortise_cmd_plugin_list,
-    &mortise_cmd_plugin_inspect,
-    &mortise_cmd_plugin_verify,
-    &mortise_cmd_plugin_sign,
-    &mortise_cmd_plugin_unquarantine,
-    &mortise_cmd_key_new,
-    &mortise_cmd_key_list,
-    &mortise_cmd_key_trust,
-    &mortise_cmd_key_revoke,
-    &mortise_cmd_version,
-};
-
-enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static const char intro[] =
     "Usage: mortise COMMAND [options]\n"
@@ -95,20 +66,20 @@ static const struct mortise_cmd *find(int argc, char **argv, int *words,
                                       bool *group)
 {
     *group = false;
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        const char *name = commands[i]->name;
+    for (size_t i = 0; i < mortise_n_commands; i++) {
+        const char *name = mortise_commands[i]->name;
         size_t n = first_word(name);
 
         if (strlen(argv[1]) != n || memcmp(argv[1], name, n) != 0)
             continue;
         if (name[n] == '\0') {
             *words = 1;
-            return commands[i];
+            return mortise_commands[i];
         }
         *group = true;
         if (argc > 2 && strcmp(argv[2], name + n + 1) == 0) {
             *words = 2;
-            return commands[i];
+            return mortise_commands[i];
         }
     }
     return NULL;
@@ -123,8 +94,8 @@ static void overview(struct mortise_out *o, const char *group)
         mortise_out_puts(o, intro);
     else
         mortise_out_printf(o, "Usage: mortise %s COMMAND [options]\n\n", group);
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        const struct mortise_cmd *c = commands[i];
+    for (size_t i = 0; i < mortise_n_commands; i++) {
+        const struct mortise_cmd *c = mortise_commands[i];
 
         if (group != NULL &&
             (first_word(c->name) != n || memcmp(c->name, group, n) != 0))
@@ -141,12 +112,12 @@ static void overview(struct mortise_out *o, const char *group)
 static int unknown(struct mortise_cli *cli, char **argv, bool group)
 {
     const char *word = group ? argv[2] : argv[1], *near;
-    const char *names[N_COMMANDS];
-    char text[N_COMMANDS][32];
+    const char *names[MORTISE_COMMANDS_MAX];
+    char text[MORTISE_COMMANDS_MAX][32];
     size_t n = 0;
 
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        const char *name = commands[i]->name;
+    for (size_t i = 0; i < mortise_n_commands; i++) {
+        const char *name = mortise_commands[i]->name;
         size_t len = first_word(name);
 
         assert(strlen(name) < sizeof text[0]); /* our own table */

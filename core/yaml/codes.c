@@ -10,170 +10,351 @@
 const struct mortise_code mortise_codes[] = {
     {"E0101", "a file cannot be read",
      "The file does not exist, is a directory, or may not be read by this "
-     "user."},
-    {"E0102", "a file is too large", "A file may have 16 MiB."},
+     "user.",
+     "# mortise check no-such-file.yaml\n"},
+    {"E0102", "a file is too large", "A file may have 16 MiB.",
+     "# A file of 17 MiB.  Put long texts into files that a node reads.\n"},
     {"E0103", "a file is empty",
-     "The file holds nothing but space and comments."},
+     "The file holds nothing but space and comments.",
+     "# nothing but this comment\n"},
     {"E0104", "a character that cannot stand in a file",
      "Files are UTF-8 without control characters (tab and line ends aside), "
      "NUL bytes and the line breaks U+0085, U+2028 and U+2029.  Inside double "
-     "quotes every character can be written as \\uXXXX."},
+     "quotes every character can be written as \\uXXXX.",
+     "name: \"write \\u0007, not the character itself\" # \a\n"},
     {"E0105", "a byte order mark",
-     "Save the file as UTF-8 without byte order mark."},
+     "Save the file as UTF-8 without byte order mark.",
+     "# The editor's \"UTF-8 with BOM\" is the wrong choice; \"UTF-8\" is "
+     "right.\n"},
     {"E0106", "broken YAML",
      "The text does not follow YAML's grammar.  Often a value needs quotes, "
-     "or a line is indented by too little or too much."},
-    {"E0107", "a tab as indentation", "YAML indents with spaces."},
+     "or a line is indented by too little or too much.",
+     "goal: summarize: the log   # quote it: \"summarize: the log\"\n"},
+    {"E0107", "a tab as indentation", "YAML indents with spaces.",
+     "nodes:\n"
+     "\ta: {type: tool}\n"},
     {"E0108", "a key stands twice in one mapping",
-     "Which of the two would count is nobody's to guess.  Remove one."},
+     "Which of the two would count is nobody's to guess.  Remove one.",
+     "goal: count\n"
+     "goal: count again\n"},
     {"E0109", "a key that is no string",
-     "Keys are strings: 1, true, null and lists are none.  Quote the key."},
+     "Keys are strings: 1, true, null and lists are none.  Quote the key.",
+     "nodes:\n"
+     "  1: {type: tool, tool: text/lines}\n"},
     {"E0110", "a merge key",
      "Merge keys (<<) are not part of YAML 1.2.  Use an alias for each value, "
-     "or write the keys out."},
+     "or write the keys out.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {<<: {type: tool}, tool: text/lines, next: END}\n"},
     {"E0111", "a tag or directive",
      "Tags (!name, !!str) and directives other than %YAML 1.2 are refused: "
-     "the type of a value follows from how it is written."},
-    {"E0112", "more than one document", "A file holds one document."},
-    {"E0113", "nested too deep", "Values may nest 64 deep."},
+     "the type of a value follows from how it is written.",
+     "goal: !!str 12   # write \"12\"\n"},
+    {"E0112", "more than one document", "A file holds one document.",
+     "goal: one\n"
+     "---\n"
+     "goal: two\n"},
+    {"E0113", "nested too deep", "Values may nest 64 deep.",
+     "x-deep: "
+     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]"
+     "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n"},
     {"E0114", "aliases out of bounds",
      "Aliases may add 100,000 nodes in all, a file may have 1,000 anchors, "
-     "and what an alias stands for counts for the depth of 64."},
+     "and what an alias stands for counts for the depth of 64.",
+     "x-a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+     "x-b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+     "x-c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
+     "x-d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
+     "x-e: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n"},
     {"E0115", "an alias without anchor",
      "An alias (*name) stands for what an anchor (&name) before it named, and "
-     "not for something that it is part of."},
+     "not for something that it is part of.",
+     "goal: *there   # &there comes before\n"},
     {"E0116", "a number out of range",
      "Integers have 64 bits and a sign, and numbers are finite.  Quote it if "
-     "it is meant as a string."},
+     "it is meant as a string.",
+     "limits: {nodes: 99999999999999999999}\n"},
 
     {"E0201", "an unknown key",
      "The language has no such key here.  Keys that begin with x- are yours "
-     "and are ignored."},
+     "and are ignored.",
+     "stat: a   # start\n"},
     {"E0202", "a key that is not in this build",
      "The key belongs to the language, but this build cannot do what it "
-     "says, and ignoring it would be worse."},
+     "says, and ignoring it would be worse.",
+     "budget: {usd: 1}\n"},
     {"E0203", "a value of the wrong kind",
      "The key takes another kind of value.  Durations and sizes carry a unit "
      "(30s, 64KiB), and what looks like a number but is meant as a string "
-     "needs quotes."},
+     "needs quotes.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, timeout: 30, next: END}   # 30s\n"},
     {"E0204", "a key of another type of node",
-     "The key belongs to the language, but not to nodes of this type."},
+     "The key belongs to the language, but not to nodes of this type.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, prompt: Go on?, next: END}\n"},
     {"E0205", "a value that is not in this build",
      "The value belongs to the language, but this build cannot do what it "
-     "says, and ignoring it would be worse."},
-    {"E0206", "a missing key", "Something here must be said and is not."},
-    {"E0207", "an unknown word", "The key takes one of a few words."},
+     "says, and ignoring it would be worse.",
+     "hitl_mode: approve_plan\n"},
+    {"E0206", "a missing key", "Something here must be said and is not.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, next: END}   # which tool?\n"},
+    {"E0207", "an unknown word", "The key takes one of a few words.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tol, tool: text/lines, next: END}\n"},
     {"E0208", "a value out of bounds",
-     "The value has the right kind and is too small, too large or empty."},
+     "The value has the right kind and is too small, too large or empty.",
+     "limits: {concurrency: 0}\n"},
     {"E0209", "a broken JSON Schema",
-     "Schemas follow JSON Schema, draft 2020-12."},
+     "Schemas follow JSON Schema, draft 2020-12.",
+     "state: {input: {type: strnig}}\n"},
     {"E0210", "another kind of file",
-     "The first lines say what a file is: apiVersion: mortise/v1 and kind."},
+     "The first lines say what a file is: apiVersion: mortise/v1 and kind.",
+     "apiVersion: mortise/v1\n"
+     "kind: Grahp\n"},
     {"E0211", "a name that is none",
      "Ids of nodes and names of artifacts are a letter or _ and up to 63 "
-     "letters, digits, _ and -."},
+     "letters, digits, _ and -.",
+     "start: 1st\n"
+     "nodes:\n"
+     "  1st: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0212", "keys that do not go together",
-     "Of these keys one needs the other, or only one may stand."},
+     "Of these keys one needs the other, or only one may stand.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, default: END}   # default needs "
+     "routes\n"},
     {"E0213", "a path that cannot be written",
      "Nodes write below scratch and artifacts: scratch.label, "
-     "artifacts.report.title, scratch[\"odd name\"]."},
+     "artifacts.report.title, scratch[\"odd name\"].",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, outputs: {input.x: output}, next: "
+     "END}\n"},
     {"E0214", "a path that stands twice",
-     "Two spellings of one path, or one path in two lines."},
+     "Two spellings of one path, or one path in two lines.",
+     "state: {reducers: {scratch.a: last, 'scratch[\"a\"]': first}}\n"},
 
-    {"E0301", "an unknown node", "No node has this id."},
+    {"E0301", "an unknown node", "No node has this id.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, next: nowhere}\n"},
     {"E0302", "START or END in the wrong place",
      "START and END are reserved: nothing leads to START, nothing leaves END, "
-     "and no node has these ids."},
+     "and no node has these ids.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, next: START}\n"},
     {"E0303", "a graph without start",
-     "Say where runs begin: start: ID, or edges from START."},
+     "Say where runs begin: start: ID, or edges from START.",
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0304", "a circle of depends_on",
-     "Nodes that wait for each other never start."},
-    {"E0305", "a loop", "Loops are not available in this build."},
+     "Nodes that wait for each other never start.",
+     "start: c\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, depends_on: b}\n"
+     "  b: {type: tool, tool: text/lines, depends_on: [a, c]}\n"
+     "  c: {type: tool, tool: text/lines}\n"},
+    {"E0305", "a loop", "Loops are not available in this build.",
+     "start: [a, b]   # a loop is entered at one node\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: b}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"E0306", "a node that nothing reaches",
-     "No way leads from START to the node, so it could never run."},
+     "No way leads from START to the node, so it could never run.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}   # who "
+     "leads here?\n"},
     {"E0307", "an edge that contradicts itself",
-     "A conditional edge says when, a static edge does not."},
+     "A conditional edge says when, a static edge does not.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
+     "edges:\n"
+     "  - {from: a, to: END, type: conditional}   # when?\n"},
     {"E0308", "a router without a way out for every case",
      "A router takes the first of its routes that holds; default says where "
-     "to go when none does."},
+     "to go when none does.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: router, routes: [{when: input.ok, to: END}]}   # default: "
+     "END\n"},
     {"E0309", "an edge that leaves a router on the side",
-     "A router chooses one way; edges that are always taken contradict it."},
+     "A router chooses one way; edges that are always taken contradict it.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: router, routes: [{when: input.ok, to: END}], default: END}\n"
+     "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes say "
+     "who follows\n"},
     {"E0310", "a reroute without target, or a target without reroute",
-     "on_violation: reroute and reroute_target belong together."},
+     "on_violation: reroute and reroute_target belong together.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: guardrail, guardrails: [pattern], on_violation: reroute, "
+     "next: END}\n"},
     {"E0311", "too many nodes, or none",
-     "A graph has at least one node and at most limits.nodes."},
+     "A graph has at least one node and at most limits.nodes.",
+     "start: a\n"
+     "nodes: {}\n"},
 
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
-     "not there, or compares what cannot be compared."},
+     "not there, or compares what cannot be compared.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: router, routes: [{when: inptu.ok, to: END}], default: "
+     "END}\n"},
     {"E0402", "a template that is never closed",
-     "${ opens an expression and } ends it.  A literal ${ is written $${."},
+     "${ opens an expression and } ends it.  A literal ${ is written $${.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: \"${input.text\"}, "
+     "next: END}\n"},
     {"E0403", "a constant of the wrong kind",
      "A condition is true or false, and a router's condition gives an id of "
-     "its targets; this expression always gives something else."},
+     "its targets; this expression always gives something else.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
+     "END}\n"},
     {"E0404", "a part of CEL that is not in this build",
-     "The expression is right, but this build cannot evaluate it."},
+     "The expression is right, but this build cannot evaluate it.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: router, routes: [{when: memory.x, to: END}], default: "
+     "END}\n"},
     {"E0405", "a template in a key",
-     "Keys are taken as they stand; only values may hold ${...}."},
+     "Keys are taken as they stand; only values may hold ${...}.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {\"${input.key}\": 1}, next: "
+     "END}\n"},
 
     {"E0501", "an operation that is not there",
-     "No manifest on plugins.path offers this operation."},
+     "No manifest on plugins.path offers this operation.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lnies, next: END}\n"},
     {"E0502", "a guardrail that is not there",
      "A guardrail that is named must be installed: a run would have to "
-     "choose between unprotected and stuck."},
+     "choose between unprotected and stuck.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
     {"E0503", "arguments that the operation refuses",
-     "The arguments break the operation's input_schema."},
+     "The arguments break the operation's input_schema.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {test: hi}, next: END}   # "
+     "text\n"},
     {"E0504", "an effect class weaker than the operation's",
      "What an operation does is the plugin's to say; a graph may only be "
-     "stricter."},
+     "stricter.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
     {"E0505", "a tool that is no operation",
-     "A tool is PLUGIN/OPERATION, such as file/write."},
+     "A tool is PLUGIN/OPERATION, such as file/write.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
     {"E0506", "reconcile without reconcile",
      "on_in_doubt: reconcile asks the plugin whether the effect happened; "
-     "this operation cannot tell."},
+     "this operation cannot tell.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, on_in_doubt: reconcile, next: "
+     "END}\n"},
 
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
-     "default."},
+     "default.",
+     "kind: Deployment\n"
+     "store: {path: \"${env:NO_SUCH_VARIABLE}\"}   # or "
+     "${env:NAME:-./state}\n"},
     {"E0602", "a file of ${file:...} that cannot be read",
      "The path is relative to the deployment file; the content is UTF-8 of at "
-     "most 1 MiB."},
+     "most 1 MiB.",
+     "kind: Deployment\n"
+     "store: {path: \"${file:no-such-file}\"}\n"},
     {"E0603", "a broken ${...}",
      "In a deployment ${...} is ${env:NAME}, ${env:NAME:-default} or "
-     "${file:PATH}.  A literal ${ is written $${."},
+     "${file:PATH}.  A literal ${ is written $${.",
+     "kind: Deployment\n"
+     "store: {path: \"${state}\"}\n"},
 
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
-     "say PLUGIN/OPERATION."},
+     "say PLUGIN/OPERATION.",
+     "kind: Plugin\n"
+     "provides: {executor: {operations: {Re fund: {effect: external}}}}\n"},
     {"E0702", "a version or range that is none",
      "Versions are one to four numbers with dots (1.4.2).  Ranges are "
-     "comparisons with spaces between, which must all hold (>=1.0 <2)."},
+     "comparisons with spaces between, which must all hold (>=1.0 <2).",
+     "kind: Plugin\n"
+     "metadata: {name: acme.pay, version: 1.4-beta}\n"},
     {"E0703", "artifacts that cannot be right",
      "`mortise plugin sign` writes them: one for each architecture, a file "
-     "beside the manifest, with its size and its BLAKE2b-256 in hex."},
+     "beside the manifest, with its size and its BLAKE2b-256 in hex.",
+     "kind: Plugin\n"
+     "artifacts: [{arch: x86_64-linux-gnu, file: ../acme_pay.so}]\n"},
     {"E0705", "a permission that is none",
      "net takes HOST:PORT, fs and exec absolute paths, env names of variables, "
      "state paths of the run's state; config:PATH stands for the deployment's "
-     "value."},
+     "value.",
+     "kind: Plugin\n"
+     "permissions: {net: [api.acme.com]}   # api.acme.com:443\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
-     "a .pub file beside them; revocations take key ids too."},
+     "a .pub file beside them; revocations take key ids too.",
+     "kind: Trust\n"
+     "keys: [{key: RWnonsense, plugins: [acme.*]}]\n"},
     {"E0712", "a pattern that is none",
-     "Plugins are named as they are, with * for any characters (acme.*)."},
+     "Plugins are named as they are, with * for any characters (acme.*).",
+     "kind: Trust\n"
+     "keys: [{key: acme.pub, plugins: [\"acme.[a-z]\"]}]\n"},
     {"E0713", "a time that is none",
-     "Times are RFC 3339 in UTC, such as 2026-01-31T12:00:00Z."},
+     "Times are RFC 3339 in UTC, such as 2026-01-31T12:00:00Z.",
+     "kind: Trust\n"
+     "keys: [{key: acme.pub, plugins: [acme.*], not_before: yesterday}]\n"},
     {"E0714", "a digest that is none",
      "Digests are the BLAKE2b-256 of a manifest or an artifact: 64 hex "
-     "digits."},
+     "digits.",
+     "kind: Trust\n"
+     "revoked: {digests: [9f0c]}\n"},
 
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
      "chance; a run in which both write fails.  Give the path a reducer, last "
-     "included, under state.reducers."},
+     "included, under state.reducers.",
+     "start: [a, b]\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
+     "{scratch.n: output.total}, next: END}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
+     "{scratch.n: output.total}, next: END}\n"},
     {"W0802", "a reducer that nothing uses",
-     "No node writes this path with outputs or output_as."},
+     "No node writes this path with outputs or output_as.",
+     "state: {reducers: {scratch.list: concat}}   # nobody writes "
+     "scratch.list\n"
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0803", "an edge that stands twice",
-     "The same edge was declared before; it counts once."},
+     "The same edge was declared before; it counts once.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
+     "edges: [{from: a, to: END}]   # as next: END said\n"},
 };
 
 const size_t mortise_n_codes = sizeof mortise_codes / sizeof mortise_codes[0];

@@ -12,6 +12,10 @@
 struct mortise_code {
     const char *code, *title;
     const char *explanation; /* what it means and what to do, sentences */
+    /* Lines of a file that gets it; apiVersion, kind (Graph) and metadata stand
+     * before them unless they say it themselves.  Nothing but comments where no
+     * lines can show it. */
+    const char *example;
 };
 
 extern const struct mortise_code mortise_codes[]; /* sorted by code */

@@ -1,0 +1,167 @@
+/* explain.c -- `mortise explain`: every code that we print, explained.
+ *
+ * The codes stand in tables beside what reports them: findings about files,
+ * refusals of shared objects, results.  This command and docs/errors.md show
+ * those very tables, so a code without an explanation cannot exist.
+ *
+ * What is printed is Markdown as it stands: a title, a paragraph, the example
+ * indented by four.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/nearest.h"
+#include "cli/cli.h"
+#include "cli/results.h"
+
+enum { WIDTH = 78 };
+
+/* The i-th of all codes, or NULL behind the last. */
+static const struct mortise_code *code_at(size_t i)
+{
+    const struct {
+        const struct mortise_code *rows;
+        size_t n;
+    } tables[] = {
+        {mortise_codes, mortise_n_codes},
+        {mortise_result_codes, mortise_n_result_codes},
+    };
+
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        if (i < tables[t].n)
+            return &tables[t].rows[i];
+        i -= tables[t].n;
+    }
+    return NULL;
+}
+
+static const struct mortise_code *find(const char *given)
+{
+    const struct mortise_code *c;
+
+    for (size_t i = 0; (c = code_at(i)) != NULL; i++)
+        if (strcmp(c->code, given) == 0)
+            return c;
+    return NULL;
+}
+
+static int unknown(struct mortise_cli *cli, const char *given)
+{
+    const struct mortise_code *c;
+    struct mortise_err err;
+    const char *names[256], *near;
+    size_t n = 0;
+
+    for (; n < sizeof names / sizeof names[0] && (c = code_at(n)) != NULL; n++)
+        names[n] = c->code;
+    near = mortise_nearest(given, names, n);
+    mortise_fail(&err, MORTISE_ENOTFOUND, "no code '%s'%s%s%s", given,
+                 near != NULL ? "; did you mean '" : "",
+                 near != NULL ? near : "", near != NULL ? "'?" : "");
+    return mortise_cli_fail(cli, &err);
+}
+
+/* Our own words, broken between them. */
+static void paragraph(struct mortise_out *o, const char *s)
+{
+    size_t at = 0;
+
+    while (*s != '\0') {
+        size_t n = strcspn(s, " ");
+
+        if (at > 0 && at + 1 + n > WIDTH) {
+            mortise_out_puts(o, "\n");
+            at = 0;
+        } else if (at > 0) {
+            mortise_out_puts(o, " ");
+            at++;
+        }
+        mortise_out_put(o, s, n);
+        at += n;
+        s += n + strspn(s + n, " ");
+    }
+    mortise_out_puts(o, "\n");
+}
+
+static void print(struct mortise_out *o, const struct mortise_code *c)
+{
+    mortise_out_style(o, MORTISE_BOLD);
+    mortise_out_printf(o, "%s: %s", c->code, c->title);
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_puts(o, "\n\n");
+    paragraph(o, c->explanation);
+    mortise_out_puts(o, "\nExample:\n\n");
+    mortise_out_text(o, c->example, 4);
+}
+
+static int print_json(struct mortise_cli *cli, const struct mortise_code *c)
+{
+    json_t *v =
+        json_pack("{s:s, s:s, s:s, s:s}", "code", c->code, "title", c->title,
+                  "explanation", c->explanation, "example", c->example);
+    struct mortise_err err;
+
+    if (v == NULL) {
+        mortise_nomem(&err);
+        return mortise_cli_fail(cli, &err);
+    }
+    mortise_out_json(&cli->out, v, false);
+    json_decref(v);
+    return MORTISE_EXIT_OK;
+}
+
+static int list(struct mortise_cli *cli)
+{
+    const struct mortise_code *c;
+    int code = MORTISE_EXIT_OK;
+
+    for (size_t i = 0; code == MORTISE_EXIT_OK && (c = code_at(i)) != NULL;
+         i++) {
+        if (cli->args.json) {
+            code = print_json(cli, c);
+            continue;
+        }
+        mortise_out_cell(&cli->out, c->code, 22);
+        mortise_out_printf(&cli->out, "%s\n", c->title);
+    }
+    return code;
+}
+
+static int explain(struct mortise_cli *cli)
+{
+    const struct mortise_code *c;
+    char given[64];
+
+    if (cli->args.n_operands == 0)
+        return list(cli);
+    snprintf(given, sizeof given, "%s", cli->args.operands[0]);
+    for (char *p = given; *p != '\0'; p++)
+        *p = (char)toupper((unsigned char)*p);
+    c = find(given);
+    if (c == NULL)
+        return unknown(cli, given);
+    if (cli->args.json)
+        return print_json(cli, c);
+    print(&cli->out, c);
+    return MORTISE_EXIT_OK;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_explain = {
+    .name = "explain",
+    .operands = "[CODE]",
+    .max = 1,
+    .summary = "Explain a code such as E0301 or E_IN_DOUBT",
+    .text = "What it means, what to do, an example that gets it.  Without "
+            "CODE: all\n"
+            "codes, a line each.  docs/errors.md is the same as a page.\n",
+    .opts = opts,
+    .example = "mortise explain E0301",
+    .run = explain,
+};

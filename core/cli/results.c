@@ -1,0 +1,114 @@
+/* results.c -- what each E_... code of an error means, for people.
+ *
+ * The names are enum mortise_result's (base/err.c); a test holds the two lists
+ * together.  Programs act upon a code, people upon the words beside it: an
+ * explanation says what all the errors of a code have in common, and what one
+ * does about them. */
+#include "cli/results.h"
+
+const struct mortise_code mortise_result_codes[] = {
+    {"E_NO_MEMORY", "out of memory",
+     "An allocation was refused.  What was recorded before it stays recorded; "
+     "give the process more memory, or smaller files and states, and resume.",
+     "$ (ulimit -v 20000; mortise show RUN)\n"
+     "mortise: out of memory (E_NO_MEMORY)\n"},
+    {"E_IO", "the disk or the system said no",
+     "Reading or writing failed for a reason that the words name.  After a "
+     "failed write nothing more is written with that handle: the store is "
+     "opened anew, and runs go on from what is known to be on disk.",
+     "$ mortise version >/dev/full\n"
+     "mortise: write the output: No space left on device\n"},
+    {"E_INVALID", "input that breaks its rules",
+     "An argument, a value or a message is not what belongs there.  Asking "
+     "again the same way will not help.",
+     "$ mortise runs --limit ten\n"
+     "mortise: --limit: 'ten' is not a whole number\n"},
+    {"E_NOT_FOUND", "no such run, checkpoint or file",
+     "Nothing of that name is there, or it is another tenant's.  `mortise "
+     "runs` lists what there is; the beginning of an id is enough when it "
+     "begins one run only.",
+     "$ mortise show 0197\n"
+     "mortise: no run '0197' (E_NOT_FOUND)\n"},
+    {"E_CHECK", "a file has findings",
+     "They were printed before, each with its place and its code, and "
+     "`mortise explain` has more about each code.",
+     "$ mortise run broken.yaml\n"
+     "broken.yaml:6:9: error[E0207]: ...\n"},
+    {"E_CONFIG", "the configuration cannot work as written",
+     "The deployment names something that is not there or does not fit: a "
+     "directory, a plugin, a configuration that a plugin refuses.",
+     "$ mortise run a.yaml --deployment elsewhere.yaml\n"},
+    {"E_NEWER_FORMAT", "made by a newer format than this build reads",
+     "The store or file was written by a later version.  It was left "
+     "untouched; use that version.",
+     "$ mortise-0.1 runs --store made-by-0.9\n"},
+    {"E_STORE_CORRUPT", "the store contradicts itself",
+     "Records are missing or damaged, which no crash of ours can cause: look "
+     "at the disk, and restore a backup.  Nothing was written.",
+     "$ rm .mortise/db/000005.log; mortise runs\n"},
+    {"E_STORE_BUSY", "another process holds the store",
+     "It holds the lock and does not answer on its control socket, so it is "
+     "starting, stopping or stuck.  The words name its process id.",
+     "$ mortise runs\n"
+     "mortise: the store .mortise is held by process 4711 (E_STORE_BUSY)\n"},
+    {"E_NOT_ALLOWED", "trust, permission or actor refuses",
+     "A signature that no trusted key made, a file of somebody else, a plugin "
+     "that may not do this, or a decision that is not yours to take.",
+     "$ mortise plugin verify acme.pay\n"},
+    {"E_CONFLICT", "somebody else moved the run first",
+     "Two commands met.  One was applied, this one changed nothing: look at "
+     "the run and decide anew.",
+     "$ mortise resume RUN & mortise resume RUN\n"},
+    {"E_EXISTS", "a run of that id exists",
+     "Ids are never used twice, pruned runs included.  Leave --id out, or "
+     "choose another.",
+     "$ mortise run a.yaml --id r; mortise run a.yaml --id r\n"},
+    {"E_UNKNOWN_NODE", "the run's graph has no such node",
+     "Nothing was recorded.  A run keeps the graph that it started with: "
+     "`mortise show RUN` lists its nodes.",
+     "$ mortise resume RUN --goto nowhere\n"},
+    {"E_DECISION_MISMATCH", "a decision that fits no pending request",
+     "The request is unknown, settled or expired, or what would run is not "
+     "what was approved.  `mortise inbox` shows what is pending now.",
+     "$ mortise approve RUN 8f31; mortise approve RUN 8f31\n"},
+    {"E_DECISION_INVALID", "a decision that is none",
+     "A request of this kind cannot be settled this way: tool calls take "
+     "--args and --digest, questions take --answer.",
+     "$ mortise approve RUN 8f31 --answer 12   # 8f31 is a tool call\n"},
+    {"E_IN_DOUBT", "an effect may or may not have happened",
+     "A process died between an effect and its record, and the plugin can "
+     "neither repeat it safely nor find out.  Look at the world and say what "
+     "became of it.",
+     "$ mortise resume RUN\n"
+     "$ mortise resolve RUN --done '{\"id\": \"re_123\"}'   # or --retry, "
+     "--fail\n"},
+    {"E_BLOCKED", "a plugin of the run is missing or has changed",
+     "A run goes on with the very plugins that it started with.  Put that "
+     "version back, or accept the change.",
+     "$ mortise resume RUN --accept-plugins\n"},
+    {"E_NO_CHECKPOINTER", "no store is configured",
+     "The command needs recorded runs, and there is no store to hold them.",
+     "$ mortise resume RUN\n"},
+    {"E_NOT_AVAILABLE", "not in this build",
+     "The design has it and this build does not; ignoring it would be worse.  "
+     "A later version may have it.",
+     "$ mortise check uses-budget.yaml\n"},
+    {"E_DETERMINISM", "a replay asked for something else",
+     "A plugin that was entered again did not repeat what it did before: "
+     "between asks it must be a function of its request and of the answers.  "
+     "This is an error in the plugin.",
+     "$ mortise resume RUN\n"},
+    {"E_LIMIT", "a declared bound was passed",
+     "A size, a count or a cost is beyond what the graph, the deployment or "
+     "the format allows; the words name the bound.",
+     "$ mortise run a.yaml --input @20MiB.json\n"},
+    {"E_STATE", "not in this state",
+     "The thing exists and cannot do this now; the words say how it stands.",
+     "$ mortise plugin unquarantine text   # which is not quarantined\n"},
+    {"E_NO_SPACE", "the disk is full",
+     "Nothing that was acknowledged is lost.  Make room, then resume.",
+     "$ mortise run a.yaml\n"},
+};
+
+const size_t mortise_n_result_codes =
+    sizeof mortise_result_codes / sizeof mortise_result_codes[0];

@@ -1,0 +1,69 @@
+/* desk.c -- a place to use the command line in. */
+#include "lib/desk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char desk_plugins[4096], desk_dir[4096];
+
+void desk_sign(void)
+{
+    char source[4096];
+
+    strcpy(desk_plugins, test_mkdir());
+    child_dir(desk_plugins);
+    ck_assert_ptr_nonnull(realpath("tests/plugins/tried.plugin.yaml", source));
+    desk_ok("$MORTISE key new k -W");
+    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
+            child_build("tests/plugins/tried.so"));
+    desk_ok("$MORTISE key trust k.pub --trust trust.d --plugins tried "
+            "--in-process");
+}
+
+void desk_unsign(void)
+{
+    test_rmdir(desk_plugins);
+}
+
+void desk_put(const char *name, const char *text)
+{
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/%s", desk_dir, name);
+    test_write(path, text, strlen(text));
+}
+
+void desk_graph(const char *name, const char *body)
+{
+    char file[64], text[16384];
+
+    snprintf(file, sizeof file, "%s.yaml", name);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: %s, version: 1.0.0}\n%s",
+             name, body);
+    desk_put(file, text);
+}
+
+void desk_begin(void)
+{
+    char text[16384];
+
+    strcpy(desk_dir, test_mkdir());
+    child_dir(desk_dir);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\n"
+             "kind: Deployment\n"
+             "metadata: {name: tests}\n"
+             "plugins: {path: [%s/plugins]}\n"
+             "trust: {dir: %s/trust.d}\n"
+             "store: {path: ./state}\n",
+             desk_plugins, desk_plugins);
+    desk_put("mortise.yaml", text);
+}
+
+void desk_end(void)
+{
+    test_rmdir(desk_dir);
+}

@@ -1,0 +1,46 @@
+/* desk.h -- a place to use the command line in, for the tests of it: a fresh
+ * directory with a deployment whose one plugin is `tried`
+ * (tests/plugins/tried.c), signed and trusted.
+ *
+ *     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+ *     tcase_add_checked_fixture(tc, desk_begin, desk_end);
+ */
+#ifndef TEST_DESK_H
+#define TEST_DESK_H
+
+#include "lib/child.h"
+#include "lib/test.h"
+
+extern char desk_plugins[4096]; /* holds plugins/, trust.d/ and the key k */
+extern char desk_dir[4096];     /* where lines of child_run() run */
+
+void desk_sign(void);
+void desk_unsign(void);
+void desk_begin(void);
+void desk_end(void);
+
+/* A file of the directory; a graph of this name, with its header. */
+void desk_put(const char *name, const char *text);
+void desk_graph(const char *name, const char *body);
+
+/* A line that must end with 0. */
+#define desk_ok(...)                                                           \
+    do {                                                                       \
+        child_run(__VA_ARGS__);                                                \
+        desk_code(0);                                                          \
+    } while (0)
+#define desk_code(want)                                                        \
+    ck_assert_msg(child.code == (want),                                        \
+                  "exit code %d, not %d:\n%.2000s%.1200s", child.code, (want), \
+                  child.out, child.err)
+#define desk_out(text)                                                         \
+    ck_assert_msg(strstr(child.out, (text)) != NULL,                           \
+                  "no '%s' in:\n%.2000s%.1200s", (text), child.out, child.err)
+#define desk_not_out(text)                                                     \
+    ck_assert_msg(strstr(child.out, (text)) == NULL, "'%s' in:\n%.2000s",      \
+                  (text), child.out)
+#define desk_err(text)                                                         \
+    ck_assert_msg(strstr(child.err, (text)) != NULL,                           \
+                  "no '%s' in:\n%.2000s%.1200s", (text), child.out, child.err)
+
+#endif

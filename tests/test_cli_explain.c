@@ -1,0 +1,144 @@
+/* test_cli_explain.c -- every code is explained, and its example gets it. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/results.h"
+#include "lib/desk.h"
+
+/* Is every line a comment?  Then words stand for what lines cannot show. */
+static bool is_words(const char *example)
+{
+    for (const char *p = example; *p != '\0'; p += strcspn(p, "\n") + 1)
+        if (*p != '#')
+            return false;
+    return true;
+}
+
+/* The example as a file of its own, with what it leaves out. */
+static void put_example(const char *example)
+{
+    char text[4096];
+    const char *body = example;
+    int kind = strncmp(example, "kind: ", 6) == 0
+                   ? (int)strcspn(example, "\n") + 1
+                   : 0;
+
+    body += kind;
+    snprintf(
+        text, sizeof text, "%s%.*s%s%s%s",
+        strstr(body, "apiVersion") != NULL ? "" : "apiVersion: mortise/v1\n",
+        kind, example,
+        kind == 0 && strstr(body, "kind: ") == NULL ? "kind: Graph\n" : "",
+        strstr(body, "metadata:") == NULL ? "metadata: {name: example}\n" : "",
+        body);
+    desk_put("example.yaml", text);
+}
+
+/* The example of each finding's code gets that code from `mortise check`. */
+START_TEST(examples_get_their_codes)
+{
+    for (size_t i = 0; i < mortise_n_codes; i++) {
+        const struct mortise_code *c = &mortise_codes[i];
+
+        ck_assert_msg(c->example != NULL, "%s has no example", c->code);
+        if (is_words(c->example))
+            continue;
+        put_example(c->example);
+        child_run("$MORTISE check example.yaml");
+        desk_out(c->code);
+    }
+}
+END_TEST
+
+/* `mortise explain CODE` says what the tables say, in either case. */
+START_TEST(explains)
+{
+    desk_ok("$MORTISE explain E0301");
+    ck_assert_int_eq(strncmp(child.out, "E0301: an unknown node\n\n", 24), 0);
+    desk_out("\nExample:\n\n    start: a\n");
+    desk_ok("$MORTISE explain e_in_doubt");
+    desk_out("E_IN_DOUBT: ");
+    desk_ok("$MORTISE explain E0301 --json");
+    desk_out("{\"code\":\"E0301\",\"title\":\"an unknown node\"");
+    child_run("$MORTISE explain E_IN_DOUT");
+    desk_code(3);
+    desk_err("no code 'E_IN_DOUT'; did you mean 'E_IN_DOUBT'? (E_NOT_FOUND)");
+    desk_ok("$MORTISE explain | wc -l");
+    ck_assert_int_ge(atoi(child.out),
+                     (int)(mortise_n_codes + mortise_n_result_codes));
+}
+END_TEST
+
+/* No code stands twice in the list of all. */
+START_TEST(codes_are_unique)
+{
+    desk_ok("$MORTISE explain | cut -d' ' -f1 | sort | uniq -d");
+    ck_assert_str_eq(child.out, "");
+}
+END_TEST
+
+/* Every code that a golden message of tests/graphs/bad carries is explained. */
+START_TEST(golden_codes_are_explained)
+{
+    static const char *const patterns[] = {"tests/graphs/bad/*.txt",
+                                           "tests/graphs/bad/*/*.txt"};
+    glob_t files;
+    unsigned n = 0;
+
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        glob(patterns[i], i > 0 ? GLOB_APPEND : 0, NULL, &files);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        char *text = test_read(files.gl_pathv[i], NULL), code[6] = "";
+
+        for (const char *p = text; (p = strchr(p, '[')) != NULL; p++) {
+            if (sscanf(p, "[%5[EWP0-9]", code) != 1 || strlen(code) != 5)
+                continue;
+            ck_assert_msg(mortise_code(code) != NULL, "%s mentions %s",
+                          files.gl_pathv[i], code);
+            n++;
+        }
+        free(text);
+    }
+    globfree(&files);
+    ck_assert_uint_gt(n, 60);
+}
+END_TEST
+
+/* Every result of the API has its explanation, in the order of the enum. */
+START_TEST(results_are_explained)
+{
+    size_t n = 0;
+
+    while (strcmp(mortise_result_name(-(int)n - 1), "E_UNKNOWN") != 0) {
+        ck_assert_uint_lt(n, mortise_n_result_codes);
+        ck_assert_str_eq(mortise_result_codes[n].code,
+                         mortise_result_name(-(int)n - 1));
+        n++;
+    }
+    ck_assert_uint_eq(n, mortise_n_result_codes);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_explain");
+    TCase *tc = tcase_create("explain");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, examples_get_their_codes);
+    tcase_add_test(tc, explains);
+    tcase_add_test(tc, codes_are_unique);
+    tcase_add_test(tc, results_are_explained);
+    tcase_add_test(tc, golden_codes_are_explained);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,19 @@
+#!/bin/sh
+# errors-doc.sh -- docs/errors.md from what `mortise explain` says, so that the
+# page and the program cannot disagree (tests/test_docs.c compares them).
+#
+#     tools/errors-doc.sh build/mortise >docs/errors.md
+set -eu
+m=$1
+
+cat <<'EOT'
+# Codes
+
+What `mortise explain CODE` prints, for all of them. This page is written by `make docs`; edit the tables that
+`core/cli/explain.c` names.
+EOT
+"$m" explain | while read -r code _; do
+    echo
+    # Outside of examples, what Markdown would take for its own is escaped.
+    "$m" explain "$code" | sed '1s/^/## /; /^    /!s/[*<_]/\\&/g'
+done
