@@ -10,16 +10,23 @@
  *            alone.  Inside an event callback only mortise_free() may be
  *            called.  Several engines may live in one process, each with its
  *            own thread and store.
- * Loop       The engine does nothing by itself: mortise_poll() turns it.  Its
- *            own store thread and workers never call you.
+ * Loop       The engine does nothing by itself: mortise_poll() turns it, in a
+ *            loop of your own or beside yours (mortise_fd()).  Its own store
+ *            thread and workers call nothing of yours but `log` and `mem`.
  * Ownership  What you pass in is copied before the call returns.  A `char *`
  *            result is yours: give it to mortise_free().
  * Errors     0 or a negative enum mortise_result; the words go into the
  *            caller's struct mortise_err, or nowhere when that is NULL.
  * ABI        Structs that you fill start with `size` = sizeof of the struct
  *            you compiled with, and only ever grow at the end.
- * Process    The library installs no signal handler, never exits and prints
- *            only through `log`.
+ * Process    The library is a guest: it installs no signal handler, never
+ *            exits, prints only through `log`, changes no locale, mask,
+ *            directory or environment that outlives a call, and raises no
+ *            SIGPIPE.  Its threads take no signals.  Its descriptors are
+ *            closed by exec; after a fork() the child must not use an engine
+ *            of the parent's, not even close it, and should exec or _exit.
+ *            It reads the environment (`${env:...}` of a deployment) only in
+ *            mortise_open().
  */
 #ifndef MORTISE_H
 #define MORTISE_H
@@ -132,6 +139,14 @@ MORTISE_API void mortise_close(struct mortise *m);
  * runs), and from then on always when it could not (close the engine). */
 MORTISE_API int mortise_poll(struct mortise *m, int timeout_ms,
                              struct mortise_err *err);
+
+/* For a loop of your own, epoll or any other.  mortise_fd() is readable when
+ * the engine has something to do; it stays the same, and is the engine's.  Wait
+ * for it no longer than mortise_timeout() says: milliseconds, 0 when there is
+ * work already, -1 without bound.  Then call mortise_poll(m, 0).  Every call
+ * of this API may change the timeout, so ask for it right before you wait. */
+MORTISE_API int mortise_fd(struct mortise *m);
+MORTISE_API int mortise_timeout(struct mortise *m);
 
 /* Free a `char *` that this API returned.  [any] */
 MORTISE_API void mortise_free(struct mortise *m, char *text);

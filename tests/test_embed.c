@@ -194,6 +194,77 @@ START_TEST(linked_statically)
 }
 END_TEST
 
+/* An epoll loop of the program's own turns two engines, with nothing but their
+ * descriptors and timeouts: a timer of one fires, another process answers the
+ * other one, and the loop sleeps in between. */
+START_TEST(foreign_loop)
+{
+    must("$cc -D_GNU_SOURCE foreign.c $(pkg-config --cflags --libs mortise) -o "
+         "foreign\n"
+         "./foreign pause.graph.yaml store-a review.graph.yaml store-b "
+         ">foreign.out &\n"
+         "while ! grep -q 'second waits' foreign.out; do sleep 0.05; done\n"
+         "sleep 0.3\n"
+         "$bin/mortise approve second --store store-b >/dev/null\n"
+         "wait $!\n"
+         "sort foreign.out\n");
+    ck_assert_str_eq(child.out, "first ended\n"
+                                "first waits\n"
+                                "second ended\n"
+                                "second waits\n"
+                                "ticks: some, turns: few\n");
+}
+END_TEST
+
+/* Engines on threads of their own know nothing of each other; one store has
+ * one engine. */
+START_TEST(several_engines)
+{
+    says("$cc -D_GNU_SOURCE -pthread threads.c $(pkg-config --cflags --libs "
+         "mortise) "
+         "-o threads\n"
+         "./threads pause.graph.yaml store-t\n",
+         "engine 0: 5 completed\n"
+         "engine 1: 5 completed\n"
+         "engine 2: 5 completed\n"
+         "engine 3: 5 completed\n"
+         "the same store twice: E_STORE_BUSY\n");
+}
+END_TEST
+
+/* Signals are the program's, and so are its children. */
+START_TEST(own_signals)
+{
+    says("$cc -D_GNU_SOURCE -pthread signals.c "
+         "$(pkg-config --cflags --libs mortise) -o signals\n"
+         "./signals pause.graph.yaml store-s\n",
+         "threads of the engine: some, taking signals: 0\n"
+         "signal 0: 1\nsignal 1: 1\nsignal 2: 1\nsignal 3: 1\n"
+         "on another thread: 0\n"
+         "child: 7\n"
+         "differences: 0\n");
+}
+END_TEST
+
+/* Locale, umask, directory, environment, descriptors across exec. */
+START_TEST(own_process)
+{
+    says("mkdir locales\n"
+         "localedef --no-archive -i de_DE -f UTF-8 locales/de_DE.UTF-8\n"
+         "$cc -D_GNU_SOURCE process.c $(pkg-config --cflags --libs mortise) "
+         "-o process\n"
+         "LOCPATH=$PWD/locales LC_ALL=de_DE.UTF-8 "
+         "./process pause.graph.yaml store-p\n",
+         "\"scratch\":{\"half\":1.5}\n"
+         "more inheritable: 0\n"
+         "comma: , also in callbacks\n"
+         "locale: de_DE.UTF-8\n"
+         "umask: 027\n"
+         "directory: same\n"
+         "environment: same\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("embed");
@@ -211,6 +282,10 @@ static Suite *suite(void)
     tcase_add_test(tc, example_in_c);
     tcase_add_test(tc, example_in_cxx);
     tcase_add_test(tc, linked_statically);
+    tcase_add_test(tc, foreign_loop);
+    tcase_add_test(tc, several_engines);
+    tcase_add_test(tc, own_signals);
+    tcase_add_test(tc, own_process);
     suite_add_tcase(s, tc);
     return s;
 }

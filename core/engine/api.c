@@ -74,6 +74,20 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
     return m->lives.n > 0;
 }
 
+int mortise_fd(struct mortise *m)
+{
+    assert_on_loop(m);
+    return uv_backend_fd(&m->loop);
+}
+
+int mortise_timeout(struct mortise *m)
+{
+    assert_on_loop(m);
+    if (m->state == MORTISE_ENGINE_BROKEN)
+        return m->trouble_untold ? 0 : -1;
+    return m->trouble_untold ? 0 : mortise_loop_timeout(m);
+}
+
 /* ---- graphs ------------------------------------------------------------- */
 
 static int read_all(int fd, struct mortise_buf *b, const char *path,
@@ -114,7 +128,6 @@ int mortise_load(struct mortise *m, const char *path,
                  struct mortise_err *err)
 {
     struct mortise_buf text, findings;
-    locale_t before;
     int rv;
 
     WITH_ERR(err);
@@ -124,7 +137,7 @@ int mortise_load(struct mortise *m, const char *path,
     rv = begin(m, err);
     if (rv != MORTISE_OK)
         return rv;
-    before = mortise_enter(m);
+    mortise_enter(m);
     mortise_buf_init(&text, m->mem);
     mortise_buf_init(&findings, m->mem);
     rv = read_file(path, &text, err);
@@ -136,7 +149,7 @@ int mortise_load(struct mortise *m, const char *path,
         *report = mortise_strndup(m->mem, findings.p, findings.n);
     mortise_buf_finish(&text);
     mortise_buf_finish(&findings);
-    mortise_leave(before);
+    mortise_leave(m);
     return rv;
 }
 
@@ -238,7 +251,6 @@ int mortise_start(struct mortise *m, struct mortise_graph *g,
                   const struct mortise_start *s, char run_id[MORTISE_RUN_MAX],
                   struct mortise_err *err)
 {
-    locale_t before;
     int rv;
 
     WITH_ERR(err);
@@ -249,9 +261,9 @@ int mortise_start(struct mortise *m, struct mortise_graph *g,
     if (s == NULL || s->size < sizeof *s || s->flags != 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "start.size or start.flags is wrong");
-    before = mortise_enter(m);
+    mortise_enter(m);
     rv = start(m, g, s, run_id, err);
-    mortise_leave(before);
+    mortise_leave(m);
     return rv;
 }
 
@@ -306,7 +318,6 @@ int mortise_command(struct mortise *m, const char *tenant, const char *run,
 {
     struct mortise_command *list = NULL;
     struct ordered x = {.over = false};
-    locale_t before;
     int rv;
 
     WITH_ERR(err);
@@ -324,9 +335,9 @@ int mortise_command(struct mortise *m, const char *tenant, const char *run,
                                      .flags = flags,
                                      .actor = actor != NULL ? actor : m->actor,
                                      .done = order_over};
-    before = mortise_enter(m);
+    mortise_enter(m);
     rv = mortise_live_command(m, tenant_or_default(tenant), run, &x.order, err);
-    mortise_leave(before);
+    mortise_leave(m);
     while (rv == MORTISE_OK && !x.over)
         mortise_turn(m, -1);
     mortise_release(m->mem, list, n_commands * sizeof *list);
@@ -362,7 +373,6 @@ static int list(struct mortise *m, list_fn *fn, const char *tenant,
 static int look(struct mortise *m, look_fn *fn, const char *tenant,
                 const char *run, char **json, struct mortise_err *err)
 {
-    locale_t before;
     json_t *value = NULL;
     int rv;
 
@@ -371,9 +381,9 @@ static int look(struct mortise *m, look_fn *fn, const char *tenant,
     rv = begin(m, err);
     if (rv != MORTISE_OK)
         return rv;
-    before = mortise_enter(m);
+    mortise_enter(m);
     rv = fn(m, tenant_or_default(tenant), run, &value, err);
-    mortise_leave(before);
+    mortise_leave(m);
     return rv == MORTISE_OK ? give_text(m, value, json, err) : rv;
 }
 
@@ -424,7 +434,9 @@ static int on_event(struct mortise_watch *w, json_t *event)
         return 1;
     }
     s->m->turning = true; /* nothing of the engine may be called from there */
+    mortise_guest_pause(&s->m->guest);
     said = s->fn(s->ud, text, strlen(text));
+    mortise_guest_resume(&s->m->guest, s->m->c_locale);
     s->m->turning = turning;
     mortise_release_str(s->m->mem, text);
     return said;
@@ -447,7 +459,6 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
 {
     struct subscription *s;
     struct wait x = {.over = false};
-    locale_t before;
     uint64_t made;
     int rv;
 
@@ -473,9 +484,9 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
                                .fn = fn,
                                .ud = ud,
                                .first = &x};
-    before = mortise_enter(m);
+    mortise_enter(m);
     rv = mortise_watch_add(m, &s->watch, tenant_or_default(tenant), run, err);
-    mortise_leave(before);
+    mortise_leave(m);
     if (rv != MORTISE_OK) {
         mortise_release(m->mem, s, sizeof *s);
         return rv;

@@ -207,6 +207,7 @@ void mortise_close(struct mortise *m)
         return;
     assert_on_loop(m);
     assert(!m->turning); /* not from a callback */
+    mortise_enter(m);
     if (m->loop.data != NULL)
         quiet(m);
     mortise_writer_stop(m->writer);
@@ -227,6 +228,7 @@ void mortise_close(struct mortise *m)
     mortise_release(m->mem, m->batch, m->cap_batch * sizeof *m->batch);
     mortise_site_close(&m->site);
     mortise_release_str(m->mem, m->actor);
+    mortise_leave(m);
     if (m->c_locale != (locale_t)0)
         freelocale(m->c_locale);
     mortise_release(m->mem, m, sizeof *m);

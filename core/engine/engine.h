@@ -36,10 +36,10 @@
 #define MORTISE_ENGINE_ENGINE_H
 
 #include <assert.h>
-#include <locale.h>
 #include <pthread.h>
 #include <uv.h>
 
+#include "engine/guest.h"
 #include "engine/mail.h"
 #include "engine/pool.h"
 #include "engine/site.h"
@@ -71,7 +71,8 @@ struct mortise {
     const struct mortise_mem *mem; /* lent */
     pthread_t thread;
     locale_t c_locale;
-    mortise_log_fn *log; /* NULL: silent */
+    struct mortise_guest guest; /* of that thread */
+    mortise_log_fn *log;        /* NULL: silent */
     void *log_ud;
     char *actor; /* the name of our uid */
     enum mortise_engine_state state;
@@ -149,9 +150,12 @@ void mortise_loop_close(struct mortise *m); /* zeroed is fine */
 void mortise_turn(struct mortise *m, int timeout_ms);
 /* Do this later in this turn, or in the next. */
 void mortise_ready(struct mortise *m, struct mortise_task *t);
-/* The C locale while the engine works, and back. */
-locale_t mortise_enter(struct mortise *m);
-void mortise_leave(locale_t before);
+/* Around all work on the embedder's thread (guest.h); pairs nest. */
+void mortise_enter(struct mortise *m);
+void mortise_leave(struct mortise *m);
+/* Milliseconds that a poll may wait for the loop's descriptor: 0 when there is
+ * work, -1: no bound. */
+int mortise_loop_timeout(struct mortise *m);
 
 /* To whoever opened the engine.  [any] */
 void mortise_log(struct mortise *m, int level, const char *fmt, ...)

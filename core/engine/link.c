@@ -167,13 +167,13 @@ static int call_here(struct mortise_link *l, json_t *request,
                       .fn = fn,
                       .ud = ud,
                       .err = {.code = MORTISE_OK}};
-    locale_t before = mortise_enter(l->engine);
 
+    mortise_enter(l->engine);
     mortise_serve(l->engine, request, l->engine->actor, &x.asker);
     while (!x.over)
         mortise_turn(l->engine, -1);
     mortise_serve_detach(&x.asker);
-    mortise_leave(before);
+    mortise_leave(l->engine);
     if (reply != NULL)
         *reply = x.reply;
     else

@@ -11,6 +11,7 @@
  */
 #include "engine/engine.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -28,6 +29,7 @@ enum {
 
 void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 {
+    bool on_loop = pthread_equal(m->thread, pthread_self());
     char text[1024];
     va_list ap;
 
@@ -36,7 +38,11 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (on_loop)
+        mortise_guest_pause(&m->guest);
     m->log(m->log_ud, level, text);
+    if (on_loop)
+        mortise_guest_resume(&m->guest, m->c_locale);
 }
 
 /* ---- open and close ----------------------------------------------------- */
@@ -93,15 +99,15 @@ void mortise_loop_close(struct mortise *m)
     m->loop.data = NULL;
 }
 
-locale_t mortise_enter(struct mortise *m)
+void mortise_enter(struct mortise *m)
 {
     assert_on_loop(m);
-    return uselocale(m->c_locale);
+    mortise_guest_enter(&m->guest, m->c_locale);
 }
 
-void mortise_leave(locale_t before)
+void mortise_leave(struct mortise *m)
 {
-    uselocale(before);
+    mortise_guest_leave(&m->guest);
 }
 
 /* ---- a turn ------------------------------------------------------------- */
@@ -129,17 +135,34 @@ static int64_t until_timer(const struct mortise *m)
     return (int64_t)((m->timers.root->at_ns - now + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Let libuv wait; at most timeout_ms, and not past a timer of ours.  Work that
- * is ready need not wait, unless the store must catch up first. */
+/* Is there work that no event will announce?  What is ready need not wait,
+ * unless the store must catch up first. */
+static bool has_work(const struct mortise *m)
+{
+    return (m->ready.first != NULL && m->n_flying < FLYING) || m->n_batch > 0 ||
+           m->touched != NULL;
+}
+
+/* The earlier of two waits, where -1 is never. */
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+int mortise_loop_timeout(struct mortise *m)
+{
+    int64_t ms = has_work(m) ? 0 : until_timer(m);
+
+    uv_update_time(&m->loop); /* or libuv counts from its last turn */
+    ms = sooner(ms, uv_backend_timeout(&m->loop));
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+/* Let libuv wait; at most timeout_ms, and not past a timer of ours. */
 static void wait_for_something(struct mortise *m, int timeout_ms)
 {
-    int64_t ms = until_timer(m);
+    int64_t ms = has_work(m) ? 0 : sooner(until_timer(m), timeout_ms);
 
-    if (ms < 0 || (timeout_ms >= 0 && timeout_ms < ms))
-        ms = timeout_ms;
-    if ((m->ready.first != NULL && m->n_flying < FLYING) || m->n_batch > 0 ||
-        m->touched != NULL)
-        ms = 0;
     if (ms == 0) {
         uv_run(&m->loop, UV_RUN_NOWAIT);
         return;
@@ -185,12 +208,11 @@ static void work(struct mortise *m)
 
 void mortise_turn(struct mortise *m, int timeout_ms)
 {
-    locale_t before = mortise_enter(m);
-
+    mortise_enter(m);
     assert(!m->turning); /* the API refuses to be called from a callback */
     m->turning = true;
     wait_for_something(m, timeout_ms);
     work(m);
     m->turning = false;
-    mortise_leave(before);
+    mortise_leave(m);
 }

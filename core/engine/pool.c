@@ -12,7 +12,8 @@
 #include "engine/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
+
+#include "base/thread.h"
 
 struct worker {
     struct mortise_pool *pool;
@@ -105,24 +106,6 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* A thread without signals: they are the embedder's. */
-static int create(pthread_t *thread, struct worker *w)
-{
-    sigset_t all, old;
-    pthread_attr_t detached;
-    int rv = pthread_attr_init(&detached);
-
-    if (rv != 0)
-        return rv;
-    pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rv = pthread_create(thread, &detached, work, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&detached);
-    return rv;
-}
-
 /* Called with the lock. */
 static int start_thread(struct mortise_pool *p, struct mortise_err *err)
 {
@@ -133,12 +116,12 @@ static int start_thread(struct mortise_pool *p, struct mortise_err *err)
     if (w == NULL)
         return mortise_nomem(err);
     *w = (struct worker){.pool = p, .next = p->workers};
-    rv = create(&thread, w);
+    rv = mortise_thread_start(&thread, "mortise-worker", work, w);
     if (rv != 0) {
         mortise_release(p->mem, w, sizeof *w);
         return mortise_syserr(err, rv, "start a worker");
     }
-    pthread_setname_np(thread, "mortise-worker");
+    pthread_detach(thread);
     p->workers = w;
     p->threads++;
     p->refs++;

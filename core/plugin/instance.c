@@ -31,6 +31,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 _Static_assert(MORTISE_LOG_ERROR == MORTISE_LEVEL_ERROR &&
                    MORTISE_LOG_DEBUG == MORTISE_LEVEL_DEBUG,
@@ -665,7 +666,7 @@ static bool quiesces(struct mortise_instance *i, uint64_t deadline_ns)
 
     if (f == NULL)
         return false;
-    if (pthread_create(&thread, NULL, say_farewell, f) != 0) {
+    if (mortise_thread_start(&thread, "mortise-bye", say_farewell, f) != 0) {
         free_farewell(f);
         return false;
     }

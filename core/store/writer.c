@@ -19,10 +19,10 @@
 #include "store/writer.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/fault.h"
+#include "base/thread.h"
 
 enum {
     BATCH_COMMITS = 512,
@@ -154,21 +154,6 @@ static void *store_thread(void *ud)
 
 /* ---- what others call -------------------------------------------------- */
 
-/* Signals are for the threads of the program, not for ours. */
-static int start_thread(struct mortise_writer *w)
-{
-    sigset_t all, old;
-    int e;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    e = pthread_create(&w->thread, NULL, store_thread, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (e == 0)
-        pthread_setname_np(w->thread, "mortise-store");
-    return e;
-}
-
 static void free_writer(struct mortise_writer *w)
 {
     pthread_cond_destroy(&w->quiet);
@@ -199,7 +184,7 @@ int mortise_writer_start(struct mortise_writer **out, struct mortise_store *s,
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
     pthread_cond_init(&w->quiet, NULL);
-    e = start_thread(w);
+    e = mortise_thread_start(&w->thread, "mortise-store", store_thread, w);
     if (e != 0) {
         free_writer(w);
         return mortise_syserr(err, e, "start the store thread");

@@ -1,0 +1,13 @@
+/* thread.h -- threads that leave the program's signals alone. */
+#ifndef MORTISE_BASE_THREAD_H
+#define MORTISE_BASE_THREAD_H
+
+#include <pthread.h>
+
+/* Start a thread that takes no signals: a handler of the embedder's runs on
+ * threads of the embedder's.  `name` (at most 15 bytes) is what ps and gdb
+ * show.  Returns 0 or an errno. */
+int mortise_thread_start(pthread_t *out, const char *name,
+                         void *(*run)(void *ud), void *ud);
+
+#endif

@@ -1,0 +1,80 @@
+/* guest.c -- manners on a thread that is somebody else's.
+ *
+ * The engine works on the embedder's thread, and leaves it as it found it:
+ *
+ *   (1) While we work, numbers have points: the C locale, for this thread.
+ *   (2) A write of ours to a peer that went away is an error code, never a
+ *       signal.  Our own sockets say MSG_NOSIGNAL; TLS and plugins may not, so
+ *       SIGPIPE is blocked for this thread meanwhile, and one that came is
+ *       taken before it is let through again.  (None of the host's own writes can
+ *       have been pending: then it would be the host that had it blocked, and we
+ *       touch nothing.)
+ *   (3) The embedder's callbacks run with the embedder's locale and signals.
+ *
+ * Only the outermost visit changes anything.
+ */
+#include "engine/guest.h"
+
+#include <assert.h>
+#include <time.h>
+
+static void only_sigpipe(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGPIPE);
+}
+
+static void block(struct mortise_guest *g)
+{
+    sigset_t pipe, before;
+
+    only_sigpipe(&pipe);
+    g->blocked = pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0 &&
+                 !sigismember(&before, SIGPIPE);
+}
+
+static void unblock(struct mortise_guest *g)
+{
+    const struct timespec now = {0, 0};
+    sigset_t pipe;
+
+    if (!g->blocked)
+        return;
+    only_sigpipe(&pipe);
+    sigtimedwait(&pipe, NULL, &now);
+    pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
+    g->blocked = false;
+}
+
+void mortise_guest_enter(struct mortise_guest *g, locale_t ours)
+{
+    if (g->visits++ > 0)
+        return;
+    g->locale = uselocale(ours);
+    block(g);
+}
+
+void mortise_guest_leave(struct mortise_guest *g)
+{
+    assert(g->visits > 0); /* pairs */
+    if (--g->visits > 0)
+        return;
+    unblock(g);
+    uselocale(g->locale);
+}
+
+void mortise_guest_pause(struct mortise_guest *g)
+{
+    if (g->visits == 0)
+        return;
+    unblock(g);
+    uselocale(g->locale);
+}
+
+void mortise_guest_resume(struct mortise_guest *g, locale_t ours)
+{
+    if (g->visits == 0)
+        return;
+    g->locale = uselocale(ours);
+    block(g);
+}
