@@ -1,5 +1,6 @@
 /* test_bundled_text.c -- the text executor, from any host's point of view. */
 #include <check.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "lib/barehost.h"
 #include "lib/oom.h"
+#include "base/buf.h"
 #include "lib/test.h"
 
 static struct mortise_host host;
@@ -478,7 +480,12 @@ static const char *const calls[][2] = {
     {"top", "{\"text\":\"a\\nb\",\"pattern\":\"(.)\"}"},
     {"top", "{\"lines\":[\"a\",\"b\"],\"pattern\":\"(.)\"}"},
     {"template", "{\"template\":\"\\n{{a}}{{#l}}{{.}}{{/l}}\","
-                 "\"values\":{\"a\":\"\\n\",\"l\":[\"\\n\",\"longer\\n\"]}}"}};
+                 "\"values\":{\"a\":\"\\n\",\"l\":[\"\\n\",\"longer\\n\"]}}"},
+    {"split", "{\"text\":\"a\\nb\\n\",\"separator\":\"\\n\"}"},
+    {"split", "{\"text\":\"a\\nb\\n\",\"pattern\":\"\\n\"}"},
+    {"join", "{\"parts\":[\"\\n\",1],\"separator\":\"\\t\"}"},
+    {"hash", "{\"text\":\"\\n\"}"},
+    {"diff", "{\"old\":\"a\\nb\\n\",\"new\":\"b\\nc\\n\"}"}};
 enum { N_CALLS = sizeof calls / sizeof *calls };
 
 /* Cancelled at any look, a call ends with that or is complete. */
@@ -552,6 +559,286 @@ START_TEST(a_large_text_is_fine)
 }
 END_TEST
 
+/* ---- pieces ------------------------------------------------------------- */
+
+/* A text falls apart at separators; empty parts count, and the last of `max`
+ * parts is the rest. */
+START_TEST(split_cuts_at_separators)
+{
+    answered(run("split", "{'text':'a,b,,c,','separator':','}"),
+             "{'parts':['a','b','','c',''],'count':5}");
+    answered(run("split", "{'text':'','separator':','}"),
+             "{'parts':[''],'count':1}");
+    answered(run("split", "{'text':'a, b;c','pattern':'[,;] *'}"),
+             "{'parts':['a','b','c'],'count':3}");
+    answered(run("split", "{'text':'aXbxc','pattern':'x','ignore_case':true}"),
+             "{'parts':['a','b','c'],'count':3}");
+    answered(run("split", "{'text':'a--b--c','separator':'--','max':2}"),
+             "{'parts':['a','b--c'],'count':2}");
+    answered(run("split", "{'text':'a b','separator':' ','max':1}"),
+             "{'parts':['a b'],'count':1}");
+    answered(run("split", "{'text':'ab','pattern':'x*'}"),
+             "{'parts':['ab'],'count':1}"); /* empty matches are none */
+    answered(run("split", "{'text':'a\\u0000b','separator':'\\u0000'}"),
+             "{'parts':['a','b'],'count':2}");
+}
+END_TEST
+
+/* Joining what split gave gives the text back. */
+START_TEST(join_is_the_inverse_of_split)
+{
+    answered(run("join", "{'parts':['a','b','','c',''],'separator':','}"),
+             "{'text':'a,b,,c,'}");
+    answered(run("join", "{'parts':[]}"), "{'text':''}");
+    answered(run("join", "{'parts':['x',1,-2.50,true],'separator':'\\n'}"),
+             "{'text':'x\\n1\\n-2.50\\ntrue'}");
+    answered(run("join", "{'parts':['\\u00e9','\\\\','\\u0000']}"),
+             "{'text':'\xC3\xA9\\\\\\u0000'}");
+}
+END_TEST
+
+START_TEST(pieces_refuse_what_makes_no_sense)
+{
+    static const char *const bad[][2] = {
+        {"split", "{'text':'a'}"},
+        {"split", "{'text':'a','separator':','  ,'pattern':','}"},
+        {"split", "{'text':'a','separator':''}"},
+        {"split", "{'text':'a','separator':1}"},
+        {"split", "{'text':1,'separator':','}"},
+        {"split", "{'text':'a','separator':',','max':0}"},
+        {"split", "{'text':'a','separator':',','max':100001}"},
+        {"join", "{}"},
+        {"join", "{'parts':'a'}"},
+        {"join", "{'parts':[null]}"},
+        {"join", "{'parts':['a',['b']]}"},
+        {"join", "{'parts':[],'separator':0}"},
+        {"hash", "{}"},
+        {"hash", "{'text':1}"},
+        {"hash", "{'text':'','algorithm':'md5'}"},
+        {"hash", "{'text':'','algorithm':1}"},
+        {"diff", "{'old':''}"},
+        {"diff", "{'new':''}"},
+        {"diff", "{'old':1,'new':''}"},
+        {"diff", "{'old':'','new':'','context':-1}"},
+        {"diff", "{'old':'','new':'','context':1001}"}};
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refused(run(bad[i][0], "%s", bad[i][1]), "invalid");
+    refused(run("split", "{'text':'a','pattern':'('}"), "bad_pattern");
+}
+END_TEST
+
+/* A separator makes a short list a long text; that ends at 16 MiB. */
+START_TEST(join_makes_no_endless_text)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &test_mem);
+    mortise_buf_puts(&b, "{\"separator\":\"");
+    for (int i = 0; i < 20000; i++)
+        mortise_buf_puts(&b, "x");
+    mortise_buf_puts(&b, "\",\"parts\":[0");
+    for (int i = 0; i < 1000; i++)
+        mortise_buf_puts(&b, ",0");
+    mortise_buf_puts(&b, "]}");
+    refused(run_json("join", mortise_buf_cstr(&b)), "too_large");
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* The vectors of FIPS 180 and of RFC 7693's reference for "abc". */
+START_TEST(hashes_are_the_standard_ones)
+{
+    answered(run("hash", "{'text':'abc'}"),
+             "{'hex':'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61"
+             "f20015ad','bytes':3}");
+    answered(run("hash", "{'text':'abc','algorithm':'blake2b-256'}"),
+             "{'hex':'bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c0"
+             "68d52319','bytes':3}");
+    answered(run("hash", "{'text':'abc','algorithm':'sha512'}"),
+             "{'hex':'ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee6"
+             "4b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94f"
+             "a54ca49f','bytes':3}");
+    answered(run("hash", "{'text':''}"),
+             "{'hex':'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b"
+             "7852b855','bytes':0}");
+}
+END_TEST
+
+/* ---- diff --------------------------------------------------------------- */
+
+START_TEST(diff_shows_what_changed)
+{
+    answered(run("diff", "{'old':'a\\nb\\n','new':'a\\nb\\n'}"),
+             "{'equal':true,'removed':0,'added':0,'unified':''}");
+    answered(run("diff", "{'old':'','new':''}"),
+             "{'equal':true,'removed':0,'added':0,'unified':''}");
+    answered(run("diff", "{'old':'','new':'x\\n'}"),
+             "{'equal':false,'removed':0,'added':1,'unified':'--- old\\n+++ "
+             "new\\n@@ -0,0 +1,1 @@\\n+x\\n'}");
+    answered(run("diff", "{'old':'a\\nb\\nc','new':'a\\nx\\nc\\n'}"),
+             "{'equal':false,'removed':2,'added':2,'unified':'--- old\\n+++ "
+             "new\\n@@ -1,3 +1,3 @@\\n a\\n-b\\n-c\\n\\\\ No newline at end of "
+             "file\\n+x\\n+c\\n'}");
+    answered(
+        run("diff", "{'old':'1\\n2\\n3\\n4\\n5\\n','new':'0\\n1\\n2\\n3\\n"
+                    "4\\n5\\n6\\n','context':1}"),
+        "{'equal':false,'removed':0,'added':2,'unified':'--- old\\n+++ "
+        "new\\n@@ -1,1 +1,2 @@\\n+0\\n 1\\n@@ -5,1 +6,2 @@\\n 5\\n+6\\n'}");
+}
+END_TEST
+
+/* Apply a unified diff to `old`, believing no line of it: what it says of the
+ * old text must be there. */
+static char *patched(const char *old, const char *patch)
+{
+    char *out = calloc(1, strlen(old) + strlen(patch) + 1);
+    const char *p = strstr(patch, "@@");
+    unsigned line = 1;
+
+    for (; p != NULL && *p != '\0';) {
+        unsigned from, n, to, m;
+
+        ck_assert_int_eq(sscanf(p, "@@ -%u,%u +%u,%u @@", &from, &n, &to, &m),
+                         4);
+        for (; line < from + (n == 0); line++) { /* what lies before */
+            size_t len = strcspn(old, "\n") + 1;
+
+            strncat(out, old, len);
+            old += len;
+        }
+        for (p = strchr(p, '\n') + 1; *p != '\0' && *p != '@';) {
+            size_t len = strcspn(p, "\n") + 1;
+            const char *text = p + 1;
+            size_t size = len - 1;
+            char sign = *p;
+
+            p += len;
+            if (*p == '\\') { /* the line before it has no end */
+                p += strcspn(p, "\n") + 1;
+                size--;
+            }
+            if (sign != '+') {
+                ck_assert_int_eq(strncmp(old, text, size), 0);
+                old += size;
+                line++;
+                n--;
+            }
+            if (sign != '-') {
+                strncat(out, text, size);
+                m--;
+            }
+        }
+        ck_assert_uint_eq(n, 0);
+        ck_assert_uint_eq(m, 0);
+    }
+    return strcat(out, old);
+}
+
+/* How many lines the longest common subsequence has, by the textbook. */
+static int common(const char *a, const char *b)
+{
+    static int t[64][64];
+    int n = (int)strlen(a), m = (int)strlen(b);
+
+    for (int i = n; i >= 0; i--)
+        for (int k = m; k >= 0; k--)
+            t[i][k] = i == n || k == m            ? 0
+                      : a[i] == b[k]              ? t[i + 1][k + 1] + 1
+                      : t[i + 1][k] > t[i][k + 1] ? t[i + 1][k]
+                                                  : t[i][k + 1];
+    return t[0][0];
+}
+
+/* Letters as lines; the last one without an end now and then. */
+static void lines_of(char *out, const char *letters, bool open)
+{
+    size_t n = 0;
+
+    for (; *letters != '\0'; letters++) {
+        out[n++] = *letters;
+        out[n++] = '\n';
+    }
+    out[n - (open && n > 0)] = '\0';
+}
+
+static void escaped(char *out, const char *text)
+{
+    for (; *text != '\0'; text++)
+        out += sprintf(out, *text == '\n' ? "\\n" : "%c", *text);
+    *out = '\0';
+}
+
+/* Of random texts, the result leads from the old to the new one and is as
+ * short as can be. */
+START_TEST(diffs_apply_and_are_shortest)
+{
+    uint32_t seed = 7;
+
+    for (int round = 0; round < 1500; round++) {
+        char letters[2][41], text[2][128], json[2][256], *got, *unified;
+        int n[2], want;
+        uint32_t letters_of = 1 + (uint32_t)round % 6;
+        json_t *out;
+
+        for (int s = 0; s < 2; s++) {
+            seed = seed * 1664525u + 1013904223u;
+            n[s] = (int)(seed >> 16) % 41;
+            for (int i = 0; i < n[s]; i++) {
+                seed = seed * 1664525u + 1013904223u;
+                letters[s][i] = (char)('a' + (seed >> 16) % letters_of);
+            }
+            letters[s][n[s]] = '\0';
+            lines_of(text[s], letters[s], round % 7 == s);
+            escaped(json[s], text[s]);
+        }
+        ck_assert_int_eq(run("diff", "{'old':'%s','new':'%s','context':%d}",
+                             json[0], json[1], round % 5),
+                         MORTISE_S_OK);
+        out = json_loads(host.out, 0, NULL);
+        ck_assert_ptr_nonnull(out);
+        unified = strdup(json_string_value(json_object_get(out, "unified")));
+        got = patched(text[0], unified);
+        ck_assert_str_eq(got, text[1]);
+        want = common(letters[0], letters[1]);
+        if (round % 7 > 1) {
+            ck_assert_int_eq(
+                json_integer_value(json_object_get(out, "removed")),
+                n[0] - want);
+            ck_assert_int_eq(json_integer_value(json_object_get(out, "added")),
+                             n[1] - want);
+        }
+        free(got);
+        free(unified);
+        json_decref(out);
+    }
+}
+END_TEST
+
+/* Two long texts without anything in common end soon, with a right answer. */
+START_TEST(diff_of_strangers_ends)
+{
+    enum { LINES = 40000 };
+    struct mortise_buf b;
+    json_t *out;
+
+    mortise_buf_init(&b, &test_mem);
+    for (int s = 0; s < 2; s++) {
+        mortise_buf_puts(&b, s == 0 ? "{\"old\":\"" : "\",\"new\":\"");
+        for (int i = 0; i < LINES; i++)
+            mortise_buf_printf(&b, "%c%d\\n", s == 0 ? 'o' : 'n', i % 977);
+    }
+    mortise_buf_puts(&b, "\"}");
+    ck_assert_int_eq(run_json("diff", mortise_buf_cstr(&b)), MORTISE_S_OK);
+    out = json_loads(host.out, 0, NULL);
+    ck_assert_int_eq(json_integer_value(json_object_get(out, "removed")),
+                     LINES);
+    ck_assert_int_eq(json_integer_value(json_object_get(out, "added")), LINES);
+    json_decref(out);
+    mortise_buf_finish(&b);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("bundled_text");
@@ -576,6 +863,14 @@ static Suite *suite(void)
     tcase_add_test(tc, lone_tags_leave_no_line);
     tcase_add_test(tc, bad_templates_are_refused);
     tcase_add_test(tc, templates_are_bounded);
+    tcase_add_test(tc, split_cuts_at_separators);
+    tcase_add_test(tc, join_is_the_inverse_of_split);
+    tcase_add_test(tc, pieces_refuse_what_makes_no_sense);
+    tcase_add_test(tc, join_makes_no_endless_text);
+    tcase_add_test(tc, hashes_are_the_standard_ones);
+    tcase_add_test(tc, diff_shows_what_changed);
+    tcase_add_test(tc, diffs_apply_and_are_shortest);
+    tcase_add_test(tc, diff_of_strangers_ends);
     tcase_add_loop_test(tc, cancelling_ends_a_call, 0, N_CALLS);
     tcase_add_loop_test(tc, a_deaf_host_gets_its_own_status, 0, N_CALLS);
     tcase_add_loop_test(tc, survives_oom, 0, N_CALLS);

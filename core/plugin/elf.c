@@ -43,6 +43,7 @@ static const char *const allowed[] = {
     "libgcc_s.so.1",
     "libstdc++.so.6",
     "libpcre2-8.so.0",
+    "libsodium.so.23",
 };
 
 enum {
