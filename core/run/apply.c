@@ -6,16 +6,11 @@
  * timers) is kept apart and never written.
  *
  * Applying decides nothing: which edges were taken stands in the entry.  What
- * follows by rule alone is derived here and not stored: dead edges, skipped
- * nodes, activations.
+ * follows by rule alone is derived (frame.c) and not stored: dead edges,
+ * skipped nodes, activations.
  *
  * Entries come from a disk.  One that does not fit the run (an execution that
  * is not there, an edge of another node) makes it MORTISE_ECORRUPT.
- *
- * Edges.  An edge is decided once: taken, dead, or failed (its source failed,
- * or was skipped because of that).  A node all of whose edges are decided
- * starts when at least one was taken and none failed; else it is skipped and
- * its own edges are decided the same way, without recursion (r->work).
  */
 #include <assert.h>
 #include <string.h>
@@ -47,7 +42,7 @@ const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x)
 {
     assert(x->node < r->graph->n_nodes); /* not START, not an update */
-    return &r->graph->nodes[x->node];
+    return &x->frame->graph->nodes[x->node];
 }
 
 void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
@@ -55,29 +50,31 @@ void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
     const char *name = x->node == MORTISE_START ? "START"
                        : x->node == NODE_UPDATE ? "update"
                                                 : node_of(r, x)->id;
+    const char *prefix = x->frame->scope->prefix;
     char digits[11];
-    size_t n = strlen(name), k = sizeof digits;
+    size_t at = strlen(prefix), n = strlen(name), k = sizeof digits;
 
     for (uint32_t v = x->visit; v > 0 || k == sizeof digits; v /= 10)
         digits[--k] = (char)('0' + v % 10);
-    assert(n <= 64); /* graph.md 3: ids are no longer */
-    memcpy(out, "1.0/", 4);
-    memcpy(out + 4, name, n);
-    out[4 + n] = '#';
-    memcpy(out + 5 + n, digits + k, sizeof digits - k);
-    out[5 + n + sizeof digits - k] = '\0';
+    assert(at + n + 1 + sizeof digits < 128); /* graph.md 3: ids end at 64 */
+    memcpy(out, prefix, at);
+    memcpy(out + at, name, n);
+    at += n;
+    out[at++] = '#';
+    memcpy(out + at, digits + k, sizeof digits - k);
+    out[at + sizeof digits - k] = '\0';
 }
 
 const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
 {
-    struct node_run *n = &r->nodes[node];
+    struct artifact *n = &r->artifacts[node];
     const char *as = r->graph->nodes[node].output_as;
     struct mortise_path *path;
     struct mortise_buf text;
     char *copy;
 
-    if (n->as != NULL)
-        return n->as;
+    if (n->path != NULL)
+        return n->path;
     path = mortise_arena_alloc(&r->arena, sizeof *path);
     if (path == NULL)
         return NULL;
@@ -93,23 +90,20 @@ const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
     path->text = copy;
     path->steps[0].key = "artifacts";
     path->steps[1].key = as;
-    n->as_reduce = mortise_graph_reduce(r->graph, path);
-    n->as = path;
+    n->reduce = mortise_graph_reduce(r->graph, path);
+    n->path = path;
     return path;
 }
 
 /* ---- durable events ----------------------------------------------------- */
 
-/* Will anybody see an event that is made now? */
-static bool seen(const struct mortise_run *r)
+bool seen(const struct mortise_run *r)
 {
     return r->watched || r->sink != NULL;
 }
 
-/* Count an event; make and keep it when somebody will see it.  `extra` is
- * taken (NULL: none). */
-static int announce(struct mortise_run *r, const struct exec *x,
-                    const char *type, json_t *extra, struct mortise_err *err)
+int announce(struct mortise_run *r, const struct exec *x, const char *type,
+             json_t *extra, struct mortise_err *err)
 {
     uint64_t seq = ++r->n_events;
     char at[MORTISE_TIME_TEXT], path[128];
@@ -200,8 +194,8 @@ static int announce_command(struct mortise_run *r, const char *command,
 
 /* ---- executions --------------------------------------------------------- */
 
-struct exec *exec_new(struct mortise_run *r, uint32_t node, uint32_t visit,
-                      const uint32_t *preds, uint32_t n,
+struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
+                      uint32_t visit, const uint32_t *preds, uint32_t n,
                       struct mortise_err *err)
 {
     struct exec **grown = mortise_grow(r->mem, r->execs, r->n_execs,
@@ -223,8 +217,11 @@ struct exec *exec_new(struct mortise_run *r, uint32_t node, uint32_t visit,
     x->visit = visit;
     x->generation = 1;
     x->attempt = 1;
+    x->frame = f;
     if (n > 0 && past_link(r, x, preds, n, err) != MORTISE_OK)
         return NULL;
+    x->sibling = f->execs;
+    f->execs = x;
     r->execs[r->n_execs++] = x;
     return x;
 }
@@ -314,104 +311,7 @@ static int next_generation(struct mortise_run *r, struct exec *x,
     return exec_ready(r, x, err);
 }
 
-/* ---- edges -------------------------------------------------------------- */
-
-static int activate(struct mortise_run *r, uint32_t node,
-                    struct mortise_err *err)
-{
-    const struct mortise_node *n = &r->graph->nodes[node];
-    struct node_run *nr = &r->nodes[node];
-    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds);
-    uint32_t n_preds = 0;
-    struct exec *x;
-
-    if (preds == NULL)
-        return mortise_nomem(err);
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        uint32_t e = n->in[i];
-
-        if (r->edges[e] == EDGE_TAKEN &&
-            (n_preds == 0 || preds[n_preds - 1] != r->edge_src[e]))
-            preds[n_preds++] = r->edge_src[e];
-    }
-    x = exec_new(r, node, ++nr->visits, preds, n_preds, err);
-    mortise_release(r->mem, preds, n->n_in * sizeof *preds);
-    if (x == NULL)
-        return MORTISE_ENOMEM;
-    nr->exec = x->index;
-    nr->phase = NODE_ACTIVE;
-    return exec_ready(r, x, err);
-}
-
-static int skip(struct mortise_run *r, uint32_t node, bool failed,
-                struct mortise_err *err)
-{
-    const struct mortise_node *n = &r->graph->nodes[node];
-    int rv;
-
-    r->nodes[node].phase = failed ? NODE_SKIPPED_FAILED : NODE_SKIPPED;
-    for (uint32_t i = n->n_out; i-- > 0;) { /* a stack: first out, first in */
-        r->edges[n->out[i]] = failed ? EDGE_FAILED : EDGE_DEAD;
-        r->work[r->n_work++] = n->out[i];
-    }
-    if (!seen(r))
-        return announce(r, NULL, "node_skipped", NULL, err);
-    rv = announce(
-        r, NULL, "node_skipped",
-        json_pack("{s:s, s:s}", "node", n->id, "why",
-                  failed ? "a node before it failed" : "not on the path taken"),
-        err);
-    return rv;
-}
-
-/* The edges on the stack are decided: tell their targets. */
-static int spread(struct mortise_run *r, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    while (rv == MORTISE_OK && r->n_work > 0) {
-        uint32_t e = r->work[--r->n_work], to = r->graph->edges[e].to;
-        struct node_run *nr;
-
-        if (to == MORTISE_END)
-            continue;
-        nr = &r->nodes[to];
-        nr->n_decided++;
-        nr->n_taken += r->edges[e] == EDGE_TAKEN;
-        nr->n_failed += r->edges[e] == EDGE_FAILED;
-        if (nr->n_decided < r->graph->nodes[to].n_in)
-            continue;
-        if (nr->n_failed == 0 && nr->n_taken > 0)
-            rv = activate(r, to, err);
-        else
-            rv = skip(r, to, nr->n_failed > 0, err);
-    }
-    return rv;
-}
-
-/* Decide all of `out`: those in `taken` (in the order of out) as taken, the
- * rest as `rest`. */
-static int decide(struct mortise_run *r, const struct exec *x,
-                  const uint32_t *out, uint32_t n_out, const uint32_t *taken,
-                  uint32_t n_taken, enum edge_state rest,
-                  struct mortise_err *err)
-{
-    uint32_t t = n_taken;
-
-    for (uint32_t i = n_out; i-- > 0;) {
-        uint32_t e = out[i];
-
-        bool is_taken = t > 0 && taken[t - 1] == e;
-
-        t -= is_taken;
-        if (r->edges[e] != EDGE_OPEN)
-            continue; /* a goto moved the frontier past it */
-        r->edge_src[e] = x->heir != 0 ? x->heir : x->index;
-        r->edges[e] = (uint8_t)(is_taken ? EDGE_TAKEN : rest);
-        r->work[r->n_work++] = e;
-    }
-    return spread(r, err);
-}
+/* ---- entries ------------------------------------------------------------ */
 
 /* Are the entry's edges among `out`, in its order? */
 static bool edges_fit(const uint32_t *out, uint32_t n_out,
@@ -436,25 +336,20 @@ static int keep_taken(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-static int follow_edges(struct mortise_run *r, struct exec *x,
-                        enum edge_state rest, struct mortise_err *err)
-{
-    const struct mortise_node *n = node_of(r, x);
-
-    return decide(r, x, n->out, n->n_out, x->taken, x->n_taken, rest, err);
-}
-
-/* ---- entries ------------------------------------------------------------ */
-
 static struct exec *exec_of(const struct mortise_run *r,
                             const struct mortise_entry *e)
 {
-    const struct node_run *n;
+    const struct frame *f;
+    const struct item *it;
 
-    if (e->node >= r->graph->n_nodes)
+    if (e->frame >= r->n_frames)
         return NULL;
-    n = &r->nodes[e->node];
-    return n->visits > 0 && n->visits == e->visit ? r->execs[n->exec] : NULL;
+    f = r->frames[e->frame];
+    if (e->node >= f->graph->n_nodes ||
+        f->graph->nodes[e->node].region != f->region->index)
+        return NULL;
+    it = item_of(f, e->node);
+    return it->exec != 0 && it->visits == e->visit ? r->execs[it->exec] : NULL;
 }
 
 static int apply_pins(struct mortise_run *r, const json_t *pins,
@@ -497,7 +392,9 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     memcpy(r->seed, e->digest, sizeof r->seed);
     r->created_ms = r->time_ms;
     rv = apply_pins(r, e->note, err);
-    x = rv == MORTISE_OK ? exec_new(r, MORTISE_START, 1, NULL, 0, err) : NULL;
+    x = rv == MORTISE_OK
+            ? exec_new(r, r->frames[0], MORTISE_START, 1, NULL, 0, err)
+            : NULL;
     if (x == NULL)
         return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
     rv = keep_taken(r, x, e, err);
@@ -512,8 +409,7 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
         return rv;
     exec_become(r, x, X_DONE);
     r->n_finished--; /* START is no step */
-    return decide(r, x, r->graph->start, r->graph->n_start, x->taken,
-                  x->n_taken, EDGE_DEAD, err);
+    return frame_follow_start(r, x, err);
 }
 
 static int apply_intent(struct mortise_run *r, struct exec *x,
@@ -558,7 +454,7 @@ static int write_of(struct mortise_run *r, struct exec *x,
     }
     if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
         to->path = artifact_path(r, x->node);
-        to->reduce = r->nodes[x->node].as_reduce;
+        to->reduce = r->artifacts[x->node].reduce;
         return to->path != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
@@ -651,7 +547,7 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
-    return n->interrupt_after ? MORTISE_OK : follow_edges(r, x, EDGE_DEAD, err);
+    return n->interrupt_after ? MORTISE_OK : frame_follow(r, x, EDGE_DEAD, err);
 }
 
 static json_t *error_extra(const struct mortise_run *r,
@@ -708,7 +604,7 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, X_FAILED);
-    return follow_edges(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
+    return frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
 }
 
 /* Remember that the store's list of pending requests changes. */
@@ -799,7 +695,7 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     drop(&x->payload);
     if (x->state == X_HELD) {
         exec_become(r, x, X_DONE);
-        return follow_edges(r, x, EDGE_DEAD, err);
+        return frame_follow(r, x, EDGE_DEAD, err);
     }
     if (e->how == MORTISE_SETTLE_APPROVED) {
         x->approved = true;
@@ -834,17 +730,6 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     return next_generation(r, x, err);
 }
 
-static void lead_from(struct mortise_run *r, const struct exec *u)
-{
-    for (uint32_t e = 0; e < r->graph->n_edges; e++) {
-        uint32_t to = r->graph->edges[e].to;
-
-        if (r->edges[e] == EDGE_TAKEN && to != MORTISE_END &&
-            r->nodes[to].phase == NODE_WAITS)
-            r->edge_src[e] = u->index;
-    }
-}
-
 /* A commit after everything, by an execution of its own. */
 static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
@@ -856,7 +741,7 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
 
     if (rv != MORTISE_OK)
         return rv;
-    u = exec_new(r, NODE_UPDATE, (uint32_t)before, preds, n, err);
+    u = exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before, preds, n, err);
     if (u == NULL)
         return MORTISE_ENOMEM;
     rv = apply_writes(r, u, e, err);
@@ -865,52 +750,12 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
     u->n_taken = 2; /* never handed on: several may follow it */
     exec_become(r, u, X_DONE);
     r->n_finished--; /* no step either */
-    lead_from(r, u);
+    frame_lead_from(r, u);
     for (size_t i = 0; rv == MORTISE_OK && i < before; i++)
         rv = follow_update(r, r->execs[i], u, err);
     return rv != MORTISE_OK
                ? rv
                : announce_command(r, "update", e->actor, NULL, NULL, err);
-}
-
-/* Open what `node` leads to; everything else is behind us. */
-static int reset_edges(struct mortise_run *r, uint32_t node,
-                       struct mortise_err *err)
-{
-    const struct mortise_graph *g = r->graph;
-    uint32_t *todo = mortise_alloc(r->mem, g->n_nodes * sizeof *todo);
-    size_t n = 0;
-
-    if (todo == NULL)
-        return mortise_nomem(err);
-    for (uint32_t e = 0; e < g->n_edges; e++)
-        r->edges[e] = EDGE_DEAD;
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        r->nodes[i].phase = NODE_SKIPPED;
-    todo[n++] = node;
-    r->nodes[node].phase = NODE_WAITS;
-    while (n > 0) {
-        const struct mortise_node *at = &g->nodes[todo[--n]];
-
-        for (uint32_t i = 0; i < at->n_out; i++) {
-            uint32_t e = at->out[i], to = g->edges[e].to;
-
-            r->edges[e] = EDGE_OPEN;
-            if (to == MORTISE_END || r->nodes[to].phase == NODE_WAITS)
-                continue;
-            r->nodes[to].phase = NODE_WAITS;
-            todo[n++] = to;
-        }
-    }
-    mortise_release(r->mem, todo, g->n_nodes * sizeof *todo);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        struct node_run *nr = &r->nodes[i];
-
-        nr->n_decided = nr->n_taken = nr->n_failed = 0;
-        for (uint32_t k = 0; k < g->nodes[i].n_in; k++)
-            nr->n_decided += r->edges[g->nodes[i].in[k]] == EDGE_DEAD;
-    }
-    return MORTISE_OK;
 }
 
 static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
@@ -921,11 +766,9 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     int rv;
 
     if (e->node >= r->graph->n_nodes ||
-        e->visit != r->nodes[e->node].visits + 1)
+        e->visit != frame_visits(r, e->node) + 1)
         return corrupt(err, e);
     rv = past_frontier(r, &preds, &n, err);
-    if (rv == MORTISE_OK)
-        rv = reset_edges(r, e->node, err);
     if (rv != MORTISE_OK)
         return rv;
     for (size_t i = 0; i < r->n_execs; i++) {
@@ -938,14 +781,12 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
             return corrupt(err, e); /* `stopped` entries came before */
         }
     }
-    x = exec_new(r, e->node, e->visit, preds, n, err);
-    if (x == NULL)
-        return MORTISE_ENOMEM;
-    r->nodes[e->node].visits = e->visit;
-    r->nodes[e->node].exec = x->index;
-    r->nodes[e->node].phase = NODE_ACTIVE;
+    rv = frame_goto(r, e->node, e->visit, preds, n, &x, err);
+    if (rv != MORTISE_OK)
+        return rv;
     x->before_passed = e->how != 0; /* force */
     drop(&r->error);
+    drop(&r->loop_error);
     r->cancelling = false;
     rv = exec_ready(r, x, err);
     return rv != MORTISE_OK
@@ -958,26 +799,13 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
 static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
-    const struct mortise_graph *g = r->graph;
     int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
 
     r->paused = MORTISE_PAUSE_OVER;
     if (r->n_failed == 0 && r->error == NULL)
         return rv;
     drop(&r->error);
-    for (uint32_t i = 0; i < g->n_edges; i++) {
-        if (r->edges[i] != EDGE_FAILED)
-            continue;
-        r->edges[i] = EDGE_OPEN;
-        if (g->edges[i].to != MORTISE_END) {
-            r->nodes[g->edges[i].to].n_decided--;
-            r->nodes[g->edges[i].to].n_failed--;
-        }
-    }
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (r->nodes[i].phase == NODE_SKIPPED_FAILED)
-            r->nodes[i].phase = NODE_WAITS;
-    }
+    frame_reopen(r);
     for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
@@ -1118,6 +946,13 @@ int record(struct mortise_run *r, struct mortise_entry *e,
         e->actor = "";
     if (e->id == NULL)
         e->id = "";
+    if (e->frame != r->record_frame) {
+        const struct mortise_entry frame = {.type = MORTISE_E_FRAME,
+                                            .frame = e->frame};
+
+        mortise_entry_write(&r->record, &frame);
+        r->record_frame = e->frame;
+    }
     mortise_entry_write(&r->record, e);
     if (r->record.failed)
         return mortise_nomem(err);

@@ -650,6 +650,7 @@ static int record_settle(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_SETTLE,
+                              .frame = x->frame->index,
                               .node = x->node,
                               .visit = x->visit,
                               .how = (uint8_t)how,
@@ -815,6 +816,7 @@ static int stop_one(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_STOPPED,
+                              .frame = x->frame->index,
                               .node = x->node,
                               .visit = x->visit,
                               .generation = x->generation,
@@ -896,7 +898,7 @@ static int do_goto(struct mortise_run *r, const struct mortise_command *c,
 
     if (rv != MORTISE_OK)
         return rv;
-    e.visit = r->nodes[n->index].visits + 1;
+    e.visit = frame_visits(r, n->index) + 1;
     return record(r, &e, err);
 }
 

@@ -4,6 +4,7 @@
  *   fold.c     one write into the state
  *   past.c     who is in whose causal past; views by folding
  *   journal.c  entries <-> bytes
+ *   frame.c    activation: frames, items, edges, joins, loops
  *   apply.c    what each entry does to the struct; durable events
  *   start.c    an activated execution: up to its call, its question, its end
  *   settle.c   a result, a failure, a timeout: which entries they become
@@ -43,6 +44,8 @@ enum stop_why { STOP_NONE, STOP_TIMEOUT, STOP_COMMAND, STOP_RUN };
 struct exec {
     uint32_t index, node, visit, generation, attempt;
     enum exec_state state;
+    struct frame *frame;
+    struct exec *sibling; /* made before it in its frame */
 
     /* The causal past (past.c). */
     uint32_t *preds, n_preds;
@@ -93,20 +96,66 @@ struct exec {
 
 enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
 
-enum node_phase { NODE_WAITS, NODE_ACTIVE, NODE_SKIPPED, NODE_SKIPPED_FAILED };
+enum item_phase {
+    ITEM_WAITS,
+    ITEM_ACTIVE,
+    ITEM_OVER,   /* done, or failed in a way that leads elsewhere */
+    ITEM_FAILED, /* ... in a way that does not */
+    ITEM_SKIPPED,
+    ITEM_SKIPPED_FAILED
+};
 
-struct node_run {
-    uint32_t n_decided, n_taken, n_failed;
-    uint32_t visits;
-    uint32_t exec; /* of the newest visit, when visits > 0 */
-    enum node_phase phase;
-    struct mortise_path *as; /* artifacts.OUTPUT_AS, once needed */
-    enum mortise_reduce as_reduce;
+/* What a frame knows of one item of its region: a node, or a child region. */
+struct item {
+    enum item_phase phase;
+    uint32_t n_decided, n_taken, n_failed; /* of the edges to it */
+    uint32_t cause;      /* failed edges: the least execution behind one */
+    uint32_t visits;     /* a node's, in this naming scope, older frames' too */
+    uint32_t exec;       /* of the newest visit in this frame; 0: none */
+    struct frame *visit; /* a loop's newest, of an older frame at first */
+};
+
+/* A live instance of a region.  In the run's arena. */
+struct frame {
+    uint32_t index; /* in creation order, which follows from the entries */
+    const struct mortise_graph *graph;
+    const struct mortise_region *region;
+    struct frame *parent; /* of the region around it; the graph's: NULL */
+    struct scope *scope;
+    struct item *items; /* nodes by slot, then child regions */
+    uint8_t *edges;     /* enum edge_state, by slot */
+    uint32_t *edge_src; /* the execution that decided it */
+    uint32_t n_open;    /* items that wait or are active */
+    struct exec *execs; /* those of its nodes, newest first */
+    struct frame *kids; /* frames of child regions, newest first */
+    struct frame *sibling;
+    bool again;     /* a back edge was taken */
+    bool left;      /* an exit was taken */
+    bool failed;    /* a failure reached its end unhandled */
+    bool behind;    /* a goto left it behind */
+    uint32_t cause; /* failed: the execution */
+};
+
+/* Where names are counted: the run's graph, a nested one, a map's element. */
+struct scope {
+    const char *prefix; /* of its executions' paths */
+    struct frame *root;
+    uint32_t made; /* n_execs when it began */
 };
 
 struct unsent {   /* a durable event whose commit is not on disk yet */
     uint64_t seq; /* of the commit */
     json_t *event;
+};
+
+struct due { /* an edge, in its home */
+    struct frame *home;
+    uint32_t edge;
+};
+
+struct artifact { /* artifacts.OUTPUT_AS of a node, once needed */
+    struct mortise_path *path;
+    enum mortise_reduce reduce;
 };
 
 struct held_command; /* command.c: waits for what is in flight to stop */
@@ -124,12 +173,13 @@ struct mortise_run {
 
     struct exec **execs; /* execs[0] is START */
     size_t n_execs, cap_execs;
-    struct node_run *nodes;
-    uint8_t *edges;     /* enum edge_state */
-    uint32_t *edge_src; /* the execution that decided it */
-    uint32_t *work;     /* edges to spread from: a stack of room n_edges */
-    size_t n_work;
-    uint32_t stamp; /* of the last walk */
+    struct frame **frames; /* frames[0] is the graph's */
+    size_t n_frames, cap_frames;
+    struct due *work; /* decided edges whose targets do not know: a stack */
+    size_t n_work, cap_work;
+    struct artifact *artifacts; /* by node */
+    json_t *loop_error;         /* a loop went on and was left: what of it */
+    uint32_t stamp;             /* of the last walk */
 
     uint32_t *ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head, n_ready, cap_ready;
@@ -160,6 +210,7 @@ struct mortise_run {
 
     /* The step under way. */
     struct mortise_buf record; /* its entries */
+    uint32_t record_frame;     /* that the last of them is in */
     uint64_t first_event;
     unsigned phases; /* bits 1 << enum mortise_phase */
     struct mortise_run_open *opens, *closes;
@@ -183,6 +234,10 @@ int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* The executions that a commit after everything has as its preds; in arena. */
 int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
                   struct mortise_err *err);
+/* ... and what comes after all of one visit of a loop: a new array. */
+int past_of_visit(struct mortise_run *r, const struct frame *f,
+                  uint32_t **preds, uint32_t *n, size_t *room,
+                  struct mortise_err *err);
 /* The fold over all commits: a new reference.  `strict`: conflicts count. */
 int past_total(struct mortise_run *r, bool strict, json_t **out,
                struct mortise_err *err);
@@ -197,8 +252,8 @@ int apply_writes(struct mortise_run *r, struct exec *x,
 /* Record an entry in the step's commit, and apply it. */
 int record(struct mortise_run *r, struct mortise_entry *e,
            struct mortise_err *err);
-struct exec *exec_new(struct mortise_run *r, uint32_t node, uint32_t visit,
-                      const uint32_t *preds, uint32_t n,
+struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
+                      uint32_t visit, const uint32_t *preds, uint32_t n,
                       struct mortise_err *err);
 /* The only way a state changes: it keeps the run's counters. */
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
@@ -212,11 +267,42 @@ void exec_path(const struct mortise_run *r, const struct exec *x,
                char out[128]);
 void drop(json_t **ref);                /* decref and forget */
 void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
+/* Will anybody see an event that is made now? */
+bool seen(const struct mortise_run *r);
+/* Count a durable event; make and keep it when somebody will see it.  `extra`
+ * is taken (NULL: none). */
+int announce(struct mortise_run *r, const struct exec *x, const char *type,
+             json_t *extra, struct mortise_err *err);
 /* An event that is not stored: made, and sent to whoever watches. */
 json_t *live_event(const struct mortise_run *r, const struct exec *x,
                    const char *type);
 int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
                   struct mortise_err *err);
+
+/* ---- frame.c ---- */
+/* The graph's frame, with nothing decided. */
+int frame_begin(struct mortise_run *r, struct mortise_err *err);
+/* The item that an execution, or a node in a frame of its region, is of. */
+struct item *item_of(const struct frame *f, uint32_t node);
+/* The edges out of START: those in `taken` (in their order) are taken. */
+int frame_follow_start(struct mortise_run *r, const struct exec *start,
+                       struct mortise_err *err);
+/* The edges out of x: x->taken are taken, the others are `rest`.  Its item is
+ * over, and whatever follows from that happens. */
+int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
+                 struct mortise_err *err);
+/* Taken edges that led nowhere yet lead from u. */
+void frame_lead_from(struct mortise_run *r, const struct exec *u);
+/* Everything is behind but what `node` leads to; it starts with these preds. */
+int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit,
+               const uint32_t *preds, uint32_t n, struct exec **out,
+               struct mortise_err *err);
+/* What was skipped for a failure waits again; what failed is active. */
+void frame_reopen(struct mortise_run *r);
+/* How often a node was visited in the run's own scope. */
+uint32_t frame_visits(const struct mortise_run *r, uint32_t node);
+/* Was it, or what it is in, skipped? */
+bool frame_skipped(const struct mortise_run *r, uint32_t node);
 
 /* ---- start.c ---- */
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);

@@ -4,6 +4,7 @@
  * order of the table below; numbers little-endian, strings and JSON values as
  * length (u32) + bytes, JSON compact, an absent value as length 0.
  *
+ *   f  frame u32
  *   n  node u32, visit u32            v  value     s  actor
  *   g  generation u32                 o  note      i  id
  *   a  attempt u32                    d  digest, 32 bytes
@@ -39,6 +40,7 @@ static const struct {
     [MORTISE_E_END] = {"end", "hv"},
     [MORTISE_E_RESULT] = {"result", "ngavd"},
     [MORTISE_E_PAUSE] = {"pause", "shv"},
+    [MORTISE_E_FRAME] = {"frame", "f"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
@@ -82,6 +84,9 @@ static void put_field(struct mortise_buf *b, char field,
                       const struct mortise_entry *e)
 {
     switch (field) {
+    case 'f':
+        mortise_buf_u32(b, e->frame);
+        break;
     case 'n':
         mortise_buf_u32(b, e->node);
         mortise_buf_u32(b, e->visit);
@@ -223,6 +228,9 @@ static int get_field(struct mortise_entry *e, char field,
     const void *p;
 
     switch (field) {
+    case 'f':
+        e->frame = mortise_read_u32(r);
+        return MORTISE_OK;
     case 'n':
         e->node = mortise_read_u32(r);
         e->visit = mortise_read_u32(r);

@@ -22,8 +22,9 @@ enum mortise_entry_type {
     MORTISE_E_CANCEL,
     MORTISE_E_STOPPED, /* an execution was cancelled */
     MORTISE_E_END,
-    MORTISE_E_RESULT, /* an effect was acknowledged; a `failed` follows */
-    MORTISE_E_PAUSE,  /* a person had it stand still, or go on */
+    MORTISE_E_RESULT,     /* an effect was acknowledged; a `failed` follows */
+    MORTISE_E_PAUSE,      /* a person had it stand still, or go on */
+    MORTISE_E_FRAME = 32, /* the entries after it are in this frame */
     MORTISE_E_N
 };
 
@@ -71,6 +72,7 @@ struct mortise_entry_write {
 /* All fields that any type has; journal.c says which type has which. */
 struct mortise_entry {
     enum mortise_entry_type type;
+    uint32_t frame; /* of its execution; stored when it changes (FRAME) */
     uint32_t node, visit, generation, attempt;
     uint8_t how; /* enum mortise_ask, _settle, _pause, done_how, status */
     uint64_t started_ms, at_ms;

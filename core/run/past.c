@@ -539,6 +539,54 @@ int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
     return MORTISE_OK;
 }
 
+static size_t count_visit(const struct frame *f)
+{
+    size_t n = 0;
+
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
+        n++;
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        n += count_visit(kid);
+    return n;
+}
+
+/* Recursive as regions nest: as deep as MORTISE_MAX_REGIONS. */
+static void mark_visit(struct mortise_run *r, const struct frame *f)
+{
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        for (uint32_t k = 0; k < x->n_preds; k++)
+            r->execs[x->preds[k]]->mark = r->stamp;
+    }
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        mark_visit(r, kid);
+}
+
+static void take_last(const struct mortise_run *r, const struct frame *f,
+                      uint32_t *list, uint32_t *n)
+{
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        if (x->mark != r->stamp)
+            list[(*n)++] = x->index;
+    }
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        take_last(r, kid, list, n);
+}
+
+int past_of_visit(struct mortise_run *r, const struct frame *f,
+                  uint32_t **preds, uint32_t *n, size_t *room,
+                  struct mortise_err *err)
+{
+    *room = count_visit(f) * sizeof **preds;
+    *n = 0;
+    *preds = mortise_alloc(r->mem, *room);
+    if (*preds == NULL)
+        return mortise_nomem(err);
+    ++r->stamp;
+    mark_visit(r, f);
+    take_last(r, f, *preds, n);
+    return MORTISE_OK;
+}
+
 int past_total(struct mortise_run *r, bool strict, json_t **out,
                struct mortise_err *err)
 {

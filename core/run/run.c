@@ -100,18 +100,13 @@ static int make_room(struct mortise_run *r, struct mortise_err *err)
 {
     const struct mortise_graph *g = r->graph;
 
-    r->nodes = mortise_arena_alloc(&r->arena, g->n_nodes * sizeof r->nodes[0]);
-    r->edges = mortise_arena_alloc(&r->arena, g->n_edges);
-    r->edge_src =
-        mortise_arena_alloc(&r->arena, g->n_edges * sizeof r->edge_src[0]);
-    r->work = mortise_arena_alloc(&r->arena, g->n_edges * sizeof r->work[0]);
+    r->artifacts =
+        mortise_arena_alloc(&r->arena, g->n_nodes * sizeof r->artifacts[0]);
     r->self = json_pack("{s:s, s:s, s:s, s:s}", "id", r->id, "tenant",
                         r->tenant, "graph", g->name, "version",
                         g->version != NULL ? g->version : "");
-    return r->nodes != NULL && r->edges != NULL && r->edge_src != NULL &&
-                   r->work != NULL && r->self != NULL
-               ? MORTISE_OK
-               : mortise_nomem(err);
+    return r->artifacts != NULL && r->self != NULL ? frame_begin(r, err)
+                                                   : mortise_nomem(err);
 }
 
 static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
@@ -180,12 +175,15 @@ void mortise_run_free(struct mortise_run *r)
         json_decref(r->unsent[i].event);
     mortise_release(r->mem, r->unsent, r->cap_unsent * sizeof r->unsent[0]);
     mortise_release(r->mem, r->execs, r->cap_execs * sizeof r->execs[0]);
+    mortise_release(r->mem, r->frames, r->cap_frames * sizeof r->frames[0]);
+    mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
     mortise_buf_finish(&r->record);
     json_decref(r->input);
     json_decref(r->self);
     json_decref(r->error);
+    json_decref(r->loop_error);
     mortise_arena_finish(&r->arena);
     mortise_graph_unref(r->graph);
     mortise_release(r->mem, r, sizeof *r);
@@ -252,6 +250,9 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
     } else if (r->n_failed > 0) {
         e.how = MORTISE_RUN_FAILED;
         e.value = first_error(r);
+    } else if (r->loop_error != NULL) {
+        e.how = MORTISE_RUN_FAILED;
+        e.value = json_incref(r->loop_error);
     } else {
         e.how = MORTISE_RUN_COMPLETED;
         rv = check_total(r, &code, &why);
@@ -500,6 +501,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
     mortise_buf_init(&r->record, r->mem);
+    r->record_frame = 0;
 }
 
 static int finish_step(struct mortise_run *r, size_t slot,
@@ -694,6 +696,7 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
 {
     struct mortise_reader reader;
     struct mortise_arena a;
+    uint32_t frame = 0;
     int rv = MORTISE_OK;
 
     if (seq != r->seq + 1)
@@ -709,7 +712,12 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
         rv = mortise_entry_read(&e, &reader, &a, err);
         if (rv != MORTISE_OK)
             break;
-        rv = apply_entry(r, &e, err);
+        if (e.type == MORTISE_E_FRAME)
+            frame = e.frame;
+        else
+            e.frame = frame;
+        if (e.type != MORTISE_E_FRAME)
+            rv = apply_entry(r, &e, err);
         mortise_entry_finish(&e);
     }
     mortise_arena_finish(&a);

@@ -452,6 +452,7 @@ static struct mortise_entry entry_of(const struct mortise_run *r,
                                      enum mortise_entry_type type)
 {
     return (struct mortise_entry){.type = type,
+                                  .frame = x->frame->index,
                                   .node = x->node,
                                   .visit = x->visit,
                                   .generation = x->generation,

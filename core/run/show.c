@@ -58,12 +58,9 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 /* A node that never started: waiting for its edges, or skipped. */
 static json_t *node_json(const struct mortise_run *r, uint32_t i)
 {
-    enum node_phase phase = r->nodes[i].phase;
-    bool skipped = phase == NODE_SKIPPED || phase == NODE_SKIPPED_FAILED;
-
     return json_pack("{s:s, s:s, s:s}", "node", r->graph->nodes[i].id, "type",
                      mortise_node_type_name(r->graph->nodes[i].type), "status",
-                     skipped ? "skipped" : "pending");
+                     frame_skipped(r, i) ? "skipped" : "pending");
 }
 
 static json_t *nodes_json(const struct mortise_run *r)
@@ -76,7 +73,7 @@ static json_t *nodes_json(const struct mortise_run *r)
             drop(&list);
     }
     for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
-        if (r->nodes[i].visits == 0 &&
+        if (frame_visits(r, i) == 0 &&
             json_array_append_new(list, node_json(r, i)) != 0)
             drop(&list);
     }
@@ -249,7 +246,8 @@ json_t *mortise_run_describe(const struct mortise_graph *g, const void *entries,
     mortise_reader_init(&reader, entries, size);
     while (list != NULL &&
            mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
-        if (json_array_append_new(list, entry_json(g, &e)) != 0)
+        if (e.type != MORTISE_E_FRAME &&
+            json_array_append_new(list, entry_json(g, &e)) != 0)
             drop(&list);
         mortise_entry_finish(&e);
     }

@@ -268,6 +268,7 @@ int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
         json_t *payload, uint64_t deadline_ms, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ASK,
+                              .frame = x->frame->index,
                               .node = x->node,
                               .visit = x->visit,
                               .generation = x->generation,
@@ -479,6 +480,7 @@ static int record_intent(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_INTENT,
+                              .frame = x->frame->index,
                               .node = x->node,
                               .visit = x->visit,
                               .generation = x->generation,

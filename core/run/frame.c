@@ -1,0 +1,751 @@
+/* frame.c -- activation: who starts when what came before has ended.
+ *
+ * A run has a frame for each live instance of a region (graph.h): one of the
+ * graph, one for each visit of a loop.  Seen from inside, a region is acyclic,
+ * and its frame decides each of its edges once: taken, dead, or failed (its
+ * source failed, or was skipped because of that).  What follows by rule alone
+ * is derived here, whether an entry was decided a moment ago or is replayed.
+ *
+ *   (1) An item (a node, or a loop as a whole) starts or is skipped once in a
+ *       frame, when its join says so; what is decided later changes nothing.
+ *   (2) Skipping decides the item's own edges, without recursion (r->work).
+ *   (3) An edge that leaves loops is decided in the frame of its home: at once
+ *       when it is taken, else when the outermost loop that it leaves is over.
+ *   (4) A visit of a loop is over when each of its items is.  Then the next one
+ *       starts, if a back edge was taken; its entry comes after everything that
+ *       the visit did.
+ *   (5) A failure that comes to the end of its way (an edge to END, a node that
+ *       leads nowhere) fails the frame and what is around it.  One that ends at
+ *       joins which collect or drop does not.
+ *   (6) A step costs what it decides: a frame its region, no step the graph.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+/* ---- frames and items --------------------------------------------------- */
+
+static const struct mortise_edge *edge_at(const struct frame *f, uint32_t e)
+{
+    return &f->graph->edges[e];
+}
+
+/* The frame around f, or f itself, of that region. */
+static struct frame *around(struct frame *f, uint32_t region)
+{
+    while (f->region->index != region)
+        f = f->parent; /* the graph's holds everything */
+    return f;
+}
+
+static size_t n_items(const struct mortise_region *region)
+{
+    return (size_t)region->n_nodes + region->n_regions;
+}
+
+/* A child region's item: they stand by index. */
+static struct item *item_of_region(const struct frame *f, uint32_t region)
+{
+    const uint32_t *list = f->region->regions;
+    uint32_t lo = 0, hi = f->region->n_regions - 1;
+
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+
+        if (list[mid] < region)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    assert(list[lo] == region); /* it is a child of f's */
+    return &f->items[f->region->n_nodes + lo];
+}
+
+struct item *item_of(const struct frame *f, uint32_t node)
+{
+    assert(f->graph->nodes[node].region == f->region->index);
+    return &f->items[f->graph->nodes[node].slot];
+}
+
+/* The item of f that an edge to `node` leads to; *child is NULL when it is the
+ * node itself, else the region that the node is the entry of. */
+static struct item *item_to(const struct frame *f, uint32_t node,
+                            const struct mortise_region **child)
+{
+    const struct mortise_region *all = f->graph->regions;
+    uint32_t at = f->graph->nodes[node].region;
+
+    *child = NULL;
+    if (at == f->region->index)
+        return item_of(f, node);
+    while (all[at].parent != f->region->index)
+        at = all[at].parent;
+    *child = &all[at];
+    return item_of_region(f, at);
+}
+
+/* Numbers go on where `before`, the newest older frame of the region in this
+ * scope, came to. */
+static void carry_on(struct frame *f, const struct frame *before)
+{
+    for (size_t i = 0; before != NULL && i < n_items(f->region); i++) {
+        f->items[i].visits = before->items[i].visits;
+        f->items[i].visit = before->items[i].visit;
+    }
+}
+
+static struct frame *frame_new(struct mortise_run *r, struct frame *parent,
+                               struct scope *scope,
+                               const struct mortise_region *region,
+                               const struct frame *before,
+                               struct mortise_err *err)
+{
+    struct frame **grown = mortise_grow(r->mem, r->frames, r->n_frames,
+                                        &r->cap_frames, sizeof grown[0]);
+    struct frame *f = mortise_arena_alloc(&r->arena, sizeof *f);
+    size_t n = n_items(region);
+
+    if (grown != NULL)
+        r->frames = grown;
+    if (grown == NULL || f == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    f->items = mortise_arena_alloc(&r->arena, n * sizeof f->items[0]);
+    f->edges = mortise_arena_alloc(&r->arena, region->n_edges);
+    f->edge_src =
+        mortise_arena_alloc(&r->arena, region->n_edges * sizeof f->edge_src[0]);
+    if (f->items == NULL || f->edges == NULL || f->edge_src == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    f->index = (uint32_t)r->n_frames;
+    f->graph = parent != NULL ? parent->graph : r->graph;
+    f->region = region;
+    f->parent = parent;
+    f->scope = scope;
+    f->n_open = (uint32_t)n;
+    carry_on(f, before);
+    if (parent != NULL) {
+        f->sibling = parent->kids;
+        parent->kids = f;
+    }
+    r->frames[r->n_frames++] = f;
+    return f;
+}
+
+int frame_begin(struct mortise_run *r, struct mortise_err *err)
+{
+    struct scope *scope = mortise_arena_alloc(&r->arena, sizeof *scope);
+
+    if (scope == NULL)
+        return mortise_nomem(err);
+    scope->prefix = "1.0/";
+    scope->root = frame_new(r, NULL, scope, &r->graph->regions[0], NULL, err);
+    return scope->root != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
+/* ---- failures ----------------------------------------------------------- */
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* The visits of the loops from `from` out to, not including, `to` failed. */
+static void fail_visits(struct frame *from, const struct frame *to,
+                        uint32_t cause)
+{
+    for (struct frame *f = from; f != to; f = f->parent) {
+        f->failed = true;
+        f->cause = lesser(f->cause, cause);
+    }
+}
+
+/* A failure came to its end in f. */
+static void fail_all(struct frame *f, uint32_t cause)
+{
+    fail_visits(f, NULL, cause);
+}
+
+/* ---- deciding edges ----------------------------------------------------- */
+
+static int push(struct mortise_run *r, struct frame *home, uint32_t edge,
+                struct mortise_err *err)
+{
+    struct due *grown =
+        mortise_grow(r->mem, r->work, r->n_work, &r->cap_work, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->work = grown;
+    r->work[r->n_work++] = (struct due){home, edge};
+    return MORTISE_OK;
+}
+
+/* An edge that leaves the loops from f out to `home` was taken. */
+static void leave(struct frame *f, const struct frame *home)
+{
+    for (; f != home; f = f->parent)
+        f->left = true;
+}
+
+/* Decide an edge out of f, or out of a loop in it. */
+static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
+                    enum edge_state state, uint32_t src,
+                    struct mortise_err *err)
+{
+    const struct mortise_edge *e = edge_at(f, edge);
+    struct frame *home = around(f, e->home);
+
+    if (home->edges[e->slot] != EDGE_OPEN)
+        return MORTISE_OK; /* a goto moved the frontier past it */
+    if (home != f && state == EDGE_FAILED)
+        fail_visits(f, home, src);
+    if (home != f && state != EDGE_TAKEN)
+        return MORTISE_OK; /* (3) */
+    leave(f, home);
+    home->edges[e->slot] = (uint8_t)state;
+    home->edge_src[e->slot] = src;
+    if (e->back) {
+        home->again |= state == EDGE_TAKEN;
+        if (state == EDGE_FAILED)
+            fail_visits(home, home->parent, src);
+        return MORTISE_OK;
+    }
+    if (e->to == MORTISE_END) {
+        if (state == EDGE_FAILED)
+            fail_all(home, src);
+        return MORTISE_OK;
+    }
+    return push(r, home, edge, err);
+}
+
+/* ---- loops -------------------------------------------------------------- */
+
+static int frame_over(struct mortise_run *r, struct frame *f,
+                      struct mortise_err *err);
+
+static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
+                      enum item_phase phase, struct mortise_err *err)
+{
+    it->phase = phase;
+    return --f->n_open == 0 ? frame_over(r, f, err) : MORTISE_OK;
+}
+
+static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
+                    const uint32_t *preds, uint32_t n, struct mortise_err *err)
+{
+    struct item *it = item_of(f, node);
+    struct exec *x = exec_new(r, f, node, ++it->visits, preds, n, err);
+
+    if (x == NULL)
+        return MORTISE_ENOMEM;
+    it->exec = x->index;
+    it->phase = ITEM_ACTIVE;
+    return exec_ready(r, x, err);
+}
+
+/* The next visit of a loop whose item in f is `it`. */
+static int visit(struct mortise_run *r, struct frame *f, struct item *it,
+                 const struct mortise_region *loop, const uint32_t *preds,
+                 uint32_t n, struct mortise_err *err)
+{
+    struct frame *next = frame_new(r, f, f->scope, loop, it->visit, err);
+
+    if (next == NULL)
+        return MORTISE_ENOMEM;
+    it->visit = next;
+    it->phase = ITEM_ACTIVE;
+    return activate(r, next, loop->entry, preds, n, err);
+}
+
+static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
+                       struct frame *before, struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    size_t room;
+    int rv = past_of_visit(r, before, &preds, &n, &room, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = visit(r, f, it, before->region, preds, n, err);
+    mortise_release(r->mem, preds, room);
+    return rv;
+}
+
+/* What of a loop that was left, and whose entry was to come again? */
+static int loop_and_exit(struct mortise_run *r, const struct frame *f,
+                         struct mortise_err *err)
+{
+    const struct exec *x = r->execs[item_of(f, f->region->entry)->exec];
+    char path[128];
+    struct mortise_err words;
+
+    if (r->loop_error != NULL)
+        return MORTISE_OK; /* one is enough to fail of */
+    exec_path(r, x, path);
+    mortise_fail(&words, MORTISE_EINVAL,
+                 "the loop of '%s' took an edge back to it and one out of the "
+                 "loop in the same visit, %u",
+                 node_of(r, x)->id, x->visit);
+    r->loop_error = json_pack("{s:s, s:s, s:s}", "code", "loop", "message",
+                              words.msg, "path", path);
+    return r->loop_error != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* The exits of a loop that were not taken, where f is their home: dead, or
+ * failed.  A failure that goes out of loops further out, or nowhere, is theirs,
+ * too. */
+static int close_exits(struct mortise_run *r, struct frame *f,
+                       const struct frame *last, struct mortise_err *err)
+{
+    const struct mortise_region *loop = last->region;
+    enum edge_state state = last->failed ? EDGE_FAILED : EDGE_DEAD;
+    bool went = false;
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = loop->n_exits; rv == MORTISE_OK && i-- > 0;) {
+        const struct mortise_edge *e = edge_at(f, loop->exits[i]);
+        const struct frame *home = around(f, e->home);
+
+        if (home->edges[e->slot] != EDGE_OPEN)
+            continue;
+        went = true;
+        rv = set_edge(r, f, loop->exits[i], state, last->cause, err);
+    }
+    if (last->failed && !went)
+        fail_all(f, last->cause);
+    return rv;
+}
+
+static int visit_over(struct mortise_run *r, struct frame *f,
+                      struct mortise_err *err)
+{
+    struct frame *home = f->parent;
+    struct item *it = item_of_region(home, f->region->index);
+    bool again = f->again && !f->failed;
+    int rv = MORTISE_OK;
+
+    if (again && !f->left)
+        return visit_again(r, home, it, f, err); /* (4) */
+    if (again)
+        rv = loop_and_exit(r, f, err);
+    if (rv == MORTISE_OK)
+        rv = close_exits(r, home, f, err);
+    return rv == MORTISE_OK
+               ? close_item(r, home, it, f->failed ? ITEM_FAILED : ITEM_OVER,
+                            err)
+               : rv;
+}
+
+static int frame_over(struct mortise_run *r, struct frame *f,
+                      struct mortise_err *err)
+{
+    switch (f->region->kind) {
+    case MORTISE_REGION_LOOP:
+        return visit_over(r, f, err);
+    case MORTISE_REGION_MAP:
+    case MORTISE_REGION_GRAPH:
+        break; /* run.c sees that nothing is left to do */
+    }
+    return MORTISE_OK;
+}
+
+/* ---- joins -------------------------------------------------------------- */
+
+enum verdict { WAIT, FIRE, SKIP, SKIP_FAILED };
+
+/* The item of node `n`, or of the region that it is the entry of. */
+static enum verdict judge(const struct mortise_node *n, const struct item *it)
+{
+    if (it->n_decided < n->n_in)
+        return WAIT;
+    if (it->n_failed > 0)
+        return SKIP_FAILED;
+    return it->n_taken > 0 ? FIRE : SKIP;
+}
+
+static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
+                struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds);
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    uint32_t n_preds = 0;
+    int rv;
+
+    if (preds == NULL)
+        return mortise_nomem(err);
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const struct mortise_edge *e = edge_at(f, n->in[i]);
+        uint32_t src = f->edge_src[e->slot];
+
+        if (f->edges[e->slot] == EDGE_TAKEN &&
+            (n_preds == 0 || preds[n_preds - 1] != src))
+            preds[n_preds++] = src;
+    }
+    rv = child == NULL ? activate(r, f, node, preds, n_preds, err)
+                       : visit(r, f, it, child, preds, n_preds, err);
+    mortise_release(r->mem, preds, n->n_in * sizeof *preds);
+    return rv;
+}
+
+static int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
+                            bool failed, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r))
+        extra = json_pack("{s:s, s:s}", "node", n->id, "why",
+                          failed ? "a node before it failed"
+                                 : "not on the path taken");
+    return announce(r, NULL, "node_skipped", extra, err);
+}
+
+static int skip_node(struct mortise_run *r, struct frame *f,
+                     const struct mortise_node *n, const struct item *it,
+                     bool failed, struct mortise_err *err)
+{
+    int rv = announce_skipped(r, n, failed, err);
+
+    if (failed && n->n_out == 0)
+        fail_all(f, it->cause);
+    for (uint32_t i = n->n_out; rv == MORTISE_OK && i-- > 0;)
+        rv = set_edge(r, f, n->out[i], failed ? EDGE_FAILED : EDGE_DEAD,
+                      it->cause, err);
+    return rv;
+}
+
+/* Recursive, as deep as regions nest (MORTISE_MAX_REGIONS). */
+static int announce_region(struct mortise_run *r, const struct mortise_graph *g,
+                           const struct mortise_region *region, bool failed,
+                           struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_nodes; i++)
+        rv = announce_skipped(r, &g->nodes[region->nodes[i]], failed, err);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_regions; i++)
+        rv =
+            announce_region(r, g, &g->regions[region->regions[i]], failed, err);
+    return rv;
+}
+
+/* A loop that never starts: each node in it, at any depth, is skipped. */
+static int skip_region(struct mortise_run *r, struct frame *f,
+                       const struct mortise_region *region,
+                       const struct item *it, bool failed,
+                       struct mortise_err *err)
+{
+    const struct frame never = {
+        .region = region, .failed = failed, .cause = it->cause};
+    int rv = announce_region(r, f->graph, region, failed, err);
+
+    return rv == MORTISE_OK ? close_exits(r, f, &never, err) : rv;
+}
+
+static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
+                bool failed, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    int rv;
+
+    if (child == NULL)
+        rv = skip_node(r, f, &f->graph->nodes[node], it, failed, err);
+    else
+        rv = skip_region(r, f, child, it, failed, err);
+    return rv == MORTISE_OK
+               ? close_item(r, f, it,
+                            failed ? ITEM_SKIPPED_FAILED : ITEM_SKIPPED, err)
+               : rv;
+}
+
+static int weigh(struct mortise_run *r, struct frame *f, uint32_t node,
+                 const struct item *it, struct mortise_err *err)
+{
+    switch (judge(&f->graph->nodes[node], it)) {
+    case FIRE:
+        return fire(r, f, node, err);
+    case SKIP:
+        return skip(r, f, node, false, err);
+    case SKIP_FAILED:
+        return skip(r, f, node, true, err);
+    case WAIT:
+        break;
+    }
+    return MORTISE_OK;
+}
+
+/* The edges on the stack are decided: tell their targets. */
+static int spread(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && r->n_work > 0) {
+        struct due d = r->work[--r->n_work];
+        const struct mortise_edge *e = edge_at(d.home, d.edge);
+        const struct mortise_region *child;
+        struct item *it = item_to(d.home, e->to, &child);
+
+        it->n_decided++;
+        it->n_taken += d.home->edges[e->slot] == EDGE_TAKEN;
+        if (d.home->edges[e->slot] == EDGE_FAILED) {
+            it->n_failed++;
+            it->cause = lesser(it->cause, d.home->edge_src[e->slot]);
+        }
+        if (it->phase == ITEM_WAITS) /* (1) */
+            rv = weigh(r, d.home, e->to, it, err);
+    }
+    return rv;
+}
+
+/* All of `out`: those in `taken` (in the order of out) are taken, the others
+ * `rest`.  The first is the last on the stack. */
+static int decide(struct mortise_run *r, const struct exec *x,
+                  const uint32_t *out, uint32_t n_out, enum edge_state rest,
+                  struct mortise_err *err)
+{
+    uint32_t src = x->heir != 0 ? x->heir : x->index, t = x->n_taken;
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = n_out; rv == MORTISE_OK && i-- > 0;) {
+        bool taken = t > 0 && x->taken[t - 1] == out[i];
+
+        t -= taken;
+        rv = set_edge(r, x->frame, out[i], taken ? EDGE_TAKEN : rest, src, err);
+    }
+    return rv;
+}
+
+int frame_follow_start(struct mortise_run *r, const struct exec *start,
+                       struct mortise_err *err)
+{
+    const struct mortise_graph *g = start->frame->graph;
+    int rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
+
+    return rv == MORTISE_OK ? spread(r, err) : rv;
+}
+
+int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
+                 struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    bool failed = rest == EDGE_FAILED;
+    int rv;
+
+    if (x->frame->behind)
+        return MORTISE_OK;
+    if (failed && n->n_out == 0)
+        fail_all(x->frame, x->index);
+    rv = decide(r, x, n->out, n->n_out, rest, err);
+    if (rv == MORTISE_OK)
+        rv = close_item(r, x->frame, item_of(x->frame, x->node),
+                        failed ? ITEM_FAILED : ITEM_OVER, err);
+    return rv == MORTISE_OK ? spread(r, err) : rv;
+}
+
+/* ---- what people do ----------------------------------------------------- */
+
+void frame_lead_from(struct mortise_run *r, const struct exec *u)
+{
+    for (size_t i = 0; i < r->n_frames; i++) {
+        struct frame *f = r->frames[i];
+
+        for (uint32_t k = 0; k < f->region->n_edges; k++) {
+            const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
+            const struct mortise_region *child;
+
+            if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
+                item_to(f, e->to, &child)->phase == ITEM_WAITS)
+                f->edge_src[k] = u->index;
+        }
+    }
+}
+
+/* A node's item, as far inside as frames go. */
+static const struct item *innermost(const struct mortise_run *r, uint32_t node,
+                                    const struct mortise_region **child)
+{
+    const struct frame *f = r->frames[0];
+    const struct item *it = item_to(f, node, child);
+
+    while (*child != NULL && it->visit != NULL) {
+        f = it->visit;
+        it = item_to(f, node, child);
+    }
+    return it;
+}
+
+uint32_t frame_visits(const struct mortise_run *r, uint32_t node)
+{
+    const struct mortise_region *child;
+    const struct item *it = innermost(r, node, &child);
+
+    return child == NULL ? it->visits : 0;
+}
+
+bool frame_skipped(const struct mortise_run *r, uint32_t node)
+{
+    const struct mortise_region *child;
+    enum item_phase phase = innermost(r, node, &child)->phase;
+
+    return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
+}
+
+/* Open what the edges `out` lead to in f, going on from there. */
+static int open_from(struct mortise_run *r, struct frame *f,
+                     const uint32_t *out, uint32_t n_out,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n_out; i++) {
+        const struct mortise_edge *e = edge_at(f, out[i]);
+
+        if (e->home != f->region->index)
+            continue;
+        f->edges[e->slot] = EDGE_OPEN;
+        if (e->to != MORTISE_END && !e->back)
+            rv = push(r, f, out[i], err);
+    }
+    return rv;
+}
+
+static int open_item(struct mortise_run *r, struct frame *f, uint32_t node,
+                     const struct mortise_region *child,
+                     struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+
+    return child == NULL ? open_from(r, f, n->out, n->n_out, err)
+                         : open_from(r, f, child->exits, child->n_exits, err);
+}
+
+static void count_dead(struct frame *f)
+{
+    f->n_open = 0;
+    for (size_t i = 0; i < n_items(f->region); i++) {
+        struct item *it = &f->items[i];
+
+        it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
+        f->n_open += it->phase == ITEM_WAITS;
+    }
+    for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
+        const struct mortise_region *child;
+
+        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back)
+            item_to(f, e->to, &child)->n_decided++;
+    }
+}
+
+/* Open what `node`'s item leads to in f; everything else is behind us. */
+static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
+                 struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    int rv;
+
+    memset(f->edges, EDGE_DEAD, f->region->n_edges);
+    for (size_t i = 0; i < n_items(f->region); i++)
+        f->items[i].phase = ITEM_SKIPPED;
+    f->again = f->left = f->failed = false;
+    it->phase = ITEM_WAITS;
+    rv = open_item(r, f, node, child, err);
+    while (rv == MORTISE_OK && r->n_work > 0) {
+        uint32_t to = edge_at(f, r->work[--r->n_work].edge)->to;
+
+        it = item_to(f, to, &child);
+        if (it->phase == ITEM_WAITS)
+            continue;
+        it->phase = ITEM_WAITS;
+        rv = open_item(r, f, to, child, err);
+    }
+    count_dead(f);
+    return rv;
+}
+
+int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit_no,
+               const uint32_t *preds, uint32_t n, struct exec **out,
+               struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct frame *f = r->frames[0];
+    struct item *it;
+    int rv;
+
+    for (size_t i = 1; i < r->n_frames; i++)
+        r->frames[i]->behind = true;
+    for (;;) {
+        rv = reset(r, f, node, err);
+        it = item_to(f, node, &child);
+        if (rv != MORTISE_OK || child == NULL)
+            break;
+        f = frame_new(r, f, f->scope, child, it->visit, err);
+        if (f == NULL)
+            return MORTISE_ENOMEM;
+        it->visit = f;
+        it->phase = ITEM_ACTIVE;
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    assert(it->visits + 1 == visit_no); /* apply.c compared */
+    *out = exec_new(r, f, node, visit_no, preds, n, err);
+    if (*out == NULL)
+        return MORTISE_ENOMEM;
+    it->visits = visit_no;
+    it->exec = (*out)->index;
+    it->phase = ITEM_ACTIVE;
+    return MORTISE_OK;
+}
+
+/* ---- trying again ------------------------------------------------------- */
+
+/* Failed edges are undecided again. */
+static void reopen_edges(struct frame *f)
+{
+    for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
+        const struct mortise_region *child;
+        struct item *it;
+
+        if (f->edges[k] != EDGE_FAILED)
+            continue;
+        f->edges[k] = EDGE_OPEN;
+        if (e->to == MORTISE_END || e->back)
+            continue;
+        it = item_to(f, e->to, &child);
+        it->n_decided--;
+        it->n_failed--;
+    }
+}
+
+static void reopen_items(struct frame *f)
+{
+    f->failed = false;
+    f->cause = 0;
+    for (size_t i = 0; i < n_items(f->region); i++) {
+        struct item *it = &f->items[i];
+
+        if (it->phase != ITEM_FAILED && it->phase != ITEM_SKIPPED_FAILED)
+            continue;
+        it->phase = it->phase == ITEM_FAILED ? ITEM_ACTIVE : ITEM_WAITS;
+        it->cause = 0;
+        f->n_open++;
+    }
+}
+
+void frame_reopen(struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_frames; i++) {
+        if (r->frames[i]->behind)
+            continue;
+        reopen_edges(r->frames[i]);
+        reopen_items(r->frames[i]);
+    }
+}
