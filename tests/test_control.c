@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/control.h"
@@ -293,6 +295,111 @@ START_TEST(the_actor_is_the_peer)
 }
 END_TEST
 
+/* ---- strangers ----------------------------------------------------------- */
+
+enum { NOBODY = 65534 };
+
+/* Who the kernel is to say that the peer is; -1: the truth.  Whoever runs the
+ * test, this reaches the refusal. */
+static atomic_long pretended = -1;
+
+int getsockopt(int fd, int level, int option, void *restrict value,
+               socklen_t *restrict n)
+{
+    int rv = (int)syscall(SYS_getsockopt, fd, level, option, value, n);
+    long uid = atomic_load(&pretended);
+
+    if (rv == 0 && uid >= 0 && level == SOL_SOCKET && option == SO_PEERCRED)
+        ((struct ucred *)value)->uid = (uid_t)uid;
+    return rv;
+}
+
+static bool is_refusal(const char *text)
+{
+    return has(text, "\"E_NOT_ALLOWED\"") &&
+           has(text, "only the user who runs");
+}
+
+/* Another user is told so, whatever is asked, and root and ourselves are
+ * served. */
+START_TEST(other_users_are_refused)
+{
+    const uid_t served[] = {0, geteuid()};
+    int fd;
+
+    atomic_store(&pretended, geteuid() != NOBODY ? NOBODY : NOBODY - 1);
+    fd = client();
+    ck_assert_msg(is_refusal(line(fd)), "not a refusal");
+    ck_assert_str_eq(line(fd), "");
+    close(fd);
+    for (size_t i = 0; i < 2; i++) {
+        atomic_store(&pretended, served[i]);
+        fd = client();
+        ck_assert(has(ask(fd, "{\"do\":\"runs\"}"), "\"reply\""));
+        close(fd);
+    }
+    atomic_store(&pretended, -1);
+}
+END_TEST
+
+/* In a child: connect as nobody, with the store as working directory, and pass
+ * on what the engine says. */
+static _Noreturn void be_nobody(int to)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "control.sock"};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    char text[256];
+    ssize_t n;
+
+    if (fd < 0 || chdir(store) != 0 ||
+        syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY) != 0)
+        _exit(1);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) != 0)
+        _exit(errno == EACCES ? 2 : 1);
+    while ((n = recv(fd, text, sizeof text, 0)) > 0)
+        if (write(to, text, (size_t)n) != n)
+            _exit(1);
+    _exit(0);
+}
+
+/* The child's exit code, and what it was told. */
+static int ask_as_nobody(char told[256])
+{
+    int ends[2], status;
+    size_t n = 0;
+    ssize_t got;
+    pid_t child;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        be_nobody(ends[1]);
+    close(ends[1]);
+    while (n < 255 && (got = read(ends[0], told + n, 255 - n)) > 0)
+        n += (size_t)got;
+    told[n] = '\0';
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* In truth, which takes root to be somebody else: the modes keep another user
+ * out, and where somebody opened those, the engine does. */
+START_TEST(nobody_is_refused)
+{
+    char path[PATH_MAX + 32], told[256];
+
+    ck_assert_int_eq(ask_as_nobody(told), 2);
+    snprintf(path, sizeof path, "%s/control.sock", store);
+    ck_assert_int_eq(chmod(store, 0755), 0);
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    ck_assert_int_eq(ask_as_nobody(told), 0);
+    ck_assert_msg(is_refusal(told), "%s", told);
+}
+END_TEST
+
 /* A line without end is refused before it fills the memory. */
 START_TEST(endless_lines)
 {
@@ -498,6 +605,9 @@ static Suite *suite(void)
     tcase_add_test(tc, malformed_requests);
     tcase_add_test(tc, findings_come_as_an_item);
     tcase_add_test(tc, the_actor_is_the_peer);
+    tcase_add_test(tc, other_users_are_refused);
+    if (geteuid() == 0) /* else other_users_are_refused alone says it */
+        tcase_add_test(tc, nobody_is_refused);
     tcase_add_test(tc, endless_lines);
     tcase_add_test(tc, coming_and_going);
     tcase_add_test(tc, many_followers);
