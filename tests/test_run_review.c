@@ -823,18 +823,31 @@ START_TEST(a_late_success_counts_while_cancelling)
 }
 END_TEST
 
-/* A permanent error is not retried for its class, whoever lists that. */
-START_TEST(permanent_is_no_class_to_retry)
+/* A permanent error is never retried, whoever lists its code; another error
+ * with that code is. */
+START_TEST(permanent_errors_never_retry)
 {
-    run_plain(HEAD "start: a\n"
-                   "nodes:\n"
-                   "  a: {type: tool, tool: t/fail, args: {code: boom},\n"
-                   "      retry_policy: {max_attempts: 3, delay: 1ms, "
-                   "retry_on: [permanent]}}\n",
-              "{}");
-    assert_status(MORTISE_RUN_FAILED);
-    ck_assert(!sim_saw(&s, "retry_scheduled", "a"));
-    end();
+    static const char yaml[] =
+        HEAD "start: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: t/fail, args: \"${input}\",\n"
+             "      retry_policy: {max_attempts: 3, delay: 1ms, "
+             "retry_on: [boom]}}\n";
+    static const struct {
+        const char *input;
+        bool retried;
+    } cases[] = {{"{\"code\": \"boom\"}", false},
+                 {"{\"code\": \"boom\", \"class\": \"permanent\"}", false},
+                 {"{\"code\": \"boom\", \"class\": \"\"}", false},
+                 {"{\"code\": \"boom\", \"class\": \"transient\"}", true},
+                 {"{\"code\": \"bang\", \"class\": \"transient\"}", false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run_plain(yaml, cases[i].input);
+        assert_status(MORTISE_RUN_FAILED);
+        ck_assert_int_eq(sim_saw(&s, "retry_scheduled", "a"), cases[i].retried);
+        end();
+    }
 }
 END_TEST
 
@@ -1392,7 +1405,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_confused_reconcile_settles_nothing);
     tcase_add_test(tc, large_graphs_are_no_matter);
     tcase_add_test(tc, a_late_success_counts_while_cancelling);
-    tcase_add_test(tc, permanent_is_no_class_to_retry);
+    tcase_add_test(tc, permanent_errors_never_retry);
     tcase_add_test(tc, only_its_own_sync_starts_an_effect);
     tcase_add_test(tc, what_a_goto_passed_by_is_skipped);
     tcase_add_test(tc, events_have_no_empty_members);

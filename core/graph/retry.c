@@ -2,8 +2,12 @@
  *
  * A node's policy replaces the default one as a whole: half of one and half of
  * the other would be a policy that nobody wrote.
+ *
+ * Permanent errors never retry, by code or by class; who asks for it is told.
  */
 #include "graph/loader.h"
+
+#include <string.h>
 
 static const char *const default_retry_on[] = {"transient", "timeout"};
 
@@ -66,9 +70,19 @@ static void read_retry_on(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_retry *retry = into;
     const char **codes = mortise_load_strings(ld, slot->value);
+    struct mortise_diag *d;
 
     if (codes == NULL)
         return;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        if (strcmp(codes[i], "permanent") != 0)
+            continue;
+        d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,
+                             "'permanent' errors are never retried");
+        mortise_diag_help(ld->diags, d,
+                          "take it out; 'transient', 'timeout' and codes of "
+                          "such errors can be retried");
+    }
     retry->retry_on = codes;
     retry->n_retry_on = slot->value->n;
 }

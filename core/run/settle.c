@@ -16,8 +16,10 @@
  * makes it happen twice (R11).
  *
  * A failure is tried again where retry_policy says so (by code or by class),
- * then led on where on_error says so, and only then fails the run. Expressions,
- * schemas, rejections and violations are permanent: the same would come out.
+ * then led on where on_error says so, and only then fails the run.  A permanent
+ * one is never tried again, whatever the policy lists.  Expressions, schemas,
+ * rejections, violations and waits that ran out are permanent: the same would
+ * come out.
  */
 #include <assert.h>
 #include <string.h>
@@ -591,16 +593,21 @@ static json_t *error_json(const struct mortise_run *r, const struct exec *x,
     return error;
 }
 
+/* A failure that says nothing of its class is permanent, too. */
+static bool is_permanent(const char *class)
+{
+    return class[0] == '\0' || strcmp(class, "permanent") == 0;
+}
+
 static bool may_retry(const struct mortise_node *n, const struct exec *x,
                       const char *code, const char *class)
 {
-    if (x->attempt >= n->retry.max_attempts)
+    if (x->attempt >= n->retry.max_attempts || is_permanent(class))
         return false;
     for (size_t i = 0; i < n->retry.n_retry_on; i++) {
         const char *on = n->retry.retry_on[i];
 
-        if (strcmp(on, code) == 0 ||
-            (strcmp(on, class) == 0 && strcmp(class, "permanent") != 0))
+        if (strcmp(on, code) == 0 || strcmp(on, class) == 0)
             return true;
     }
     return false;
