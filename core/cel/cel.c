@@ -2,7 +2,7 @@
  *
  * Text becomes a tree (lex.c, parse.c), its names become places and its types
  * are judged (check.c), and then the tree is walked for each evaluation
- * (eval.c, func.c, value.c).  Here is what the outside sees: JSON in, JSON
+ * (eval.c, func.c, value.c); words.c says what is wrong.  Here is what the outside sees: JSON in, JSON
  * out, errors as words with a place.
  *
  * A program lives in the arena of whoever compiles it and never changes.  An
@@ -23,25 +23,6 @@
 #include "json/path.h"
 
 enum { DEFAULT_COST = 1000000 };
-
-int mortise_cel_vfail(const struct mortise_cel_source *src, int code,
-                      size_t offset, size_t length, const char *fmt, va_list ap)
-{
-    if (src->where != NULL)
-        *src->where = (struct mortise_cel_where){offset, length};
-    return mortise_vfail(src->err, code, fmt, ap);
-}
-
-int mortise_cel_fail(const struct mortise_cel_source *src, int code,
-                     size_t offset, size_t length, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    mortise_cel_vfail(src, code, offset, length, fmt, ap);
-    va_end(ap);
-    return code;
-}
 
 /* ---- compiling ------------------------------------------------------- */
 
@@ -201,140 +182,6 @@ const char *mortise_cel_as_path(const struct mortise_cel *prog)
 bool mortise_cel_may_be_bool(const struct mortise_cel *prog)
 {
     return (prog->kinds & 1u << MORTISE_CEL_BOOL) != 0;
-}
-
-/* ---- words ----------------------------------------------------------- */
-
-const char *mortise_cel_symbol(unsigned op)
-{
-    switch (op) {
-    case MORTISE_CEL_ADD:
-        return "+";
-    case MORTISE_CEL_NEGATE:
-    case MORTISE_CEL_SUBTRACT:
-        return "-";
-    case MORTISE_CEL_MULTIPLY:
-        return "*";
-    case MORTISE_CEL_DIVIDE:
-        return "/";
-    case MORTISE_CEL_MODULO:
-        return "%";
-    case MORTISE_CEL_LT:
-        return "<";
-    case MORTISE_CEL_LE:
-        return "<=";
-    case MORTISE_CEL_GT:
-        return ">";
-    case MORTISE_CEL_GE:
-        return ">=";
-    case MORTISE_CEL_IN:
-        return "in";
-    default:
-        return "!";
-    }
-}
-
-/* "no such overload: size(int)", "... string > int", "... -bool". */
-static int say_overload(const struct mortise_cel_fault *f,
-                        struct mortise_err *err)
-{
-    const char *x = mortise_cel_kind_name(f->x);
-    const char *y = f->y < MORTISE_CEL_KINDS ? mortise_cel_kind_name(f->y) : "";
-
-    if (f->at->op == MORTISE_CEL_CALL)
-        return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s(%s%s%s)",
-                            f->at->u.call.name.p, x, *y != '\0' ? ", " : "", y);
-    if (*y == '\0')
-        return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s%s",
-                            mortise_cel_symbol(f->at->op), x);
-    return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s %s %s", x,
-                        mortise_cel_symbol(f->at->op), y);
-}
-
-static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
-{
-    int n;
-
-    if (f->name == NULL)
-        return mortise_fail(err, MORTISE_EINVAL, "no such key");
-    n = (int)mortise_utf8_cut(f->name, f->n_name, 100);
-    if (f->kind == MORTISE_CEL_UNSET)
-        return mortise_fail(err, MORTISE_EINVAL, "'%.*s' is not set here", n,
-                            f->name);
-    return mortise_fail(err, MORTISE_EINVAL, "no such key: '%.*s'", n, f->name);
-}
-
-/* Faults about kinds. */
-static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
-{
-    const char *x = mortise_cel_kind_name(f->x);
-
-    switch (f->kind) {
-    case MORTISE_CEL_NOT_BOOL:
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a condition is a bool, this is %s", x);
-    case MORTISE_CEL_NO_MEMBERS:
-        return mortise_fail(err, MORTISE_EINVAL, "%s has no members", x);
-    case MORTISE_CEL_KEY_KIND:
-        return mortise_fail(err, MORTISE_EINVAL, "a map's key cannot be %s", x);
-    case MORTISE_CEL_CONVERT:
-        return mortise_fail(err, MORTISE_EINVAL, "this %s is no %s", x,
-                            mortise_cel_kind_name(f->y));
-    default:
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the result holds %s that JSON has no form for", x);
-    }
-}
-
-int mortise_cel_report(const struct mortise_cel_ctx *c,
-                       struct mortise_cel_where *where, struct mortise_err *err)
-{
-    static const struct {
-        int code;
-        const char *words;
-    } plain[] = {
-        [MORTISE_CEL_OVERFLOW] = {MORTISE_EINVAL, "integer overflow"},
-        [MORTISE_CEL_BY_ZERO] = {MORTISE_EINVAL, "division by zero"},
-        [MORTISE_CEL_NO_INDEX] = {MORTISE_EINVAL, "index out of bounds"},
-        [MORTISE_CEL_BAD_INDEX] = {MORTISE_EINVAL,
-                                   "a list's index is a whole number"},
-        [MORTISE_CEL_KEY_TWICE] = {MORTISE_EINVAL,
-                                   "the same key twice in one map"},
-        [MORTISE_CEL_NOT_UTF8] = {MORTISE_EINVAL, "these bytes are not UTF-8"},
-        [MORTISE_CEL_NOT_JSON_KEY] =
-            {MORTISE_EINVAL, "the result holds a map whose keys are not all "
-                             "strings, which JSON has no form for"},
-        [MORTISE_CEL_REGEX] = {MORTISE_EINVAL, "not a regular expression"},
-        [MORTISE_CEL_COST] = {MORTISE_ELIMIT,
-                              "the expression passes its cost limit"},
-        [MORTISE_CEL_STEPS] = {MORTISE_ELIMIT,
-                               "the regular expression takes too many steps "
-                               "on this text"},
-        [MORTISE_CEL_DEPTH] = {MORTISE_ELIMIT, "values nest too deeply"},
-        [MORTISE_CEL_MEMORY] = {MORTISE_ENOMEM, "out of memory"},
-    };
-    const struct mortise_cel_fault *f = &c->fault;
-
-    if (where != NULL && f->at != NULL)
-        *where = (struct mortise_cel_where){f->at->offset, f->at->length};
-    switch (f->kind) {
-    case MORTISE_CEL_FINE:
-        return MORTISE_OK;
-    case MORTISE_CEL_OVERLOAD:
-        return say_overload(f, err);
-    case MORTISE_CEL_NO_KEY:
-    case MORTISE_CEL_UNSET:
-        return say_named(f, err);
-    case MORTISE_CEL_NOT_BOOL:
-    case MORTISE_CEL_NO_MEMBERS:
-    case MORTISE_CEL_KEY_KIND:
-    case MORTISE_CEL_CONVERT:
-    case MORTISE_CEL_NOT_JSON:
-        return say_kinds(f, err);
-    default:
-        return mortise_fail(err, plain[f->kind].code, "%s",
-                            plain[f->kind].words);
-    }
 }
 
 /* ---- evaluating ------------------------------------------------------ */
