@@ -265,6 +265,31 @@ START_TEST(own_process)
 }
 END_TEST
 
+/* ---- plugins of others -------------------------------------------------- */
+
+static const struct {
+    const char *name, *says;
+} samples[] = {{"plugin-c", "\"iban\": \"DE89370400440532013000\""},
+               {"plugin-cpp", "\"to\": \"A. *****\""}};
+
+/* A third party builds a plugin, makes a key, signs, has it trusted and runs a
+ * graph that uses it: what its README says, word for word. */
+START_TEST(sample_plugin)
+{
+    char script[1024];
+
+    snprintf(script, sizeof script,
+             "unset CFLAGS CXXFLAGS LDFLAGS\n"
+             "PATH=$PWD/$bin:$PATH\n"
+             "cp -r $TREE/examples/%s . && cd %s\n"
+             "sed -n '/^```sh tested/,/^```$/{/^```/!p}' README.md >readme\n"
+             "test -s readme && sh -e readme\n",
+             samples[_i].name, samples[_i].name);
+    must(script);
+    ck_assert_msg(strstr(child.out, samples[_i].says) != NULL, "%s", child.out);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("embed");
@@ -286,6 +311,8 @@ static Suite *suite(void)
     tcase_add_test(tc, several_engines);
     tcase_add_test(tc, own_signals);
     tcase_add_test(tc, own_process);
+    tcase_add_loop_test(tc, sample_plugin, 0,
+                        (int)(sizeof samples / sizeof *samples));
     suite_add_tcase(s, tc);
     return s;
 }
