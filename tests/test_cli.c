@@ -208,7 +208,8 @@ static const char *const names[] = {
     "check",         "plugin list", "plugin inspect",
     "plugin verify", "plugin sign", "plugin unquarantine",
     "key new",       "key list",    "key trust",
-    "key revoke",    "explain",     "version"};
+    "key revoke",    "explain",     "why",
+    "pause",         "version"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

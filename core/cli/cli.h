@@ -95,9 +95,18 @@ int mortise_cli_run(struct mortise_cli *cli, const char *given,
 int mortise_cli_request(struct mortise_cli *cli, const char *run,
                         const char *given, json_t **out,
                         struct mortise_err *err);
+/* ---- request.c: what a run waits for ------------------------------------ */
+
 /* Print one: what is asked, and the commands that settle it. */
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
                                const char *run, const json_t *request);
+/* The commands alone, a line each, as mortise_cli_suggest() begins it; `more`
+ * (" --option") stands at their end. */
+void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
+                        const char *run, const json_t *request,
+                        const char *more);
+/* "asks a person" and so on: what its node does.  Static. */
+const char *mortise_cli_asks(const json_t *request);
 
 /* ---- watch.c: a run going on --------------------------------------------- */
 
@@ -130,6 +139,8 @@ extern const struct mortise_cmd mortise_cmd_answer;
 extern const struct mortise_cmd mortise_cmd_resolve;
 extern const struct mortise_cmd mortise_cmd_cancel;
 extern const struct mortise_cmd mortise_cmd_runs;
+extern const struct mortise_cmd mortise_cmd_pause;
+extern const struct mortise_cmd mortise_cmd_why;
 extern const struct mortise_cmd mortise_cmd_show;
 extern const struct mortise_cmd mortise_cmd_history;
 extern const struct mortise_cmd mortise_cmd_events;

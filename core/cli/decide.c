@@ -1,4 +1,5 @@
-/* decide.c -- what people decide: approve, reject, answer, resolve, cancel.
+/* decide.c -- what people decide: approve, reject, answer, resolve, pause,
+ * cancel.
  *
  * A decision names a request by (the beginning of) its id.  The digest of what
  * is approved is taken from the very request that was looked up, so an approval
@@ -363,10 +364,11 @@ const struct mortise_cmd mortise_cmd_resolve = {
     .run = resolve,
 };
 
-/* ---- cancel
+/* ---- pause, cancel
  * -------------------------------------------------------------------- */
 
-static int cancel(struct mortise_cli *cli)
+/* Send a command that has but a reason; `wanted` is the status it leads to. */
+static int stop(struct mortise_cli *cli, const char *kind, int wanted)
 {
     char id[MORTISE_RUN_MAX];
     struct mortise_err err;
@@ -376,19 +378,48 @@ static int cancel(struct mortise_cli *cli)
         rv = mortise_cli_run(cli, cli->args.operands[0], id, &err);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    cli->wanted = MORTISE_RUN_CANCELLED;
+    cli->wanted = wanted;
     return send(
         cli, id,
-        json_pack("{s:s, s:s*}", "kind", "cancel", "reason", cli->args.reason));
+        json_pack("{s:s, s:s*}", "kind", kind, "reason", cli->args.reason));
 }
 
-static const struct mortise_opt cancel_opts[] = {
+static int pause_run(struct mortise_cli *cli)
+{
+    return stop(cli, "pause", MORTISE_RUN_PAUSED);
+}
+
+static int cancel(struct mortise_cli *cli)
+{
+    return stop(cli, "cancel", MORTISE_RUN_CANCELLED);
+}
+
+static const struct mortise_opt stop_opts[] = {
     MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_STORE,
     MORTISE_OPT_TENANT,
     MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_pause = {
+    .name = "pause",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "Let a run stand still until it is resumed",
+    .text = "What only reads is cancelled and will be done again; an effect "
+            "that\n"
+            "has begun is awaited (10 s at most) and recorded.  Then nothing "
+            "of\n"
+            "the run is at work or in memory.  Decisions are recorded "
+            "meanwhile;\n"
+            "'mortise resume' goes on.\n" ABOUT_WHERE,
+    .opts = stop_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise pause 0197c2 --reason 'maintenance until six'",
+    .run = pause_run,
 };
 
 const struct mortise_cmd mortise_cmd_cancel = {
@@ -399,7 +430,7 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .summary = "Stop a run for good",
     .text = "What is at work is asked to stop and awaited; its effects are\n"
             "recorded.\n" ABOUT_WHERE,
-    .opts = cancel_opts,
+    .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise cancel 0197c2 --reason 'wrong file'",
     .run = cancel,

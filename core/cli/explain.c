@@ -63,35 +63,13 @@ static int unknown(struct mortise_cli *cli, const char *given)
     return mortise_cli_fail(cli, &err);
 }
 
-/* Our own words, broken between them. */
-static void paragraph(struct mortise_out *o, const char *s)
-{
-    size_t at = 0;
-
-    while (*s != '\0') {
-        size_t n = strcspn(s, " ");
-
-        if (at > 0 && at + 1 + n > WIDTH) {
-            mortise_out_puts(o, "\n");
-            at = 0;
-        } else if (at > 0) {
-            mortise_out_puts(o, " ");
-            at++;
-        }
-        mortise_out_put(o, s, n);
-        at += n;
-        s += n + strspn(s + n, " ");
-    }
-    mortise_out_puts(o, "\n");
-}
-
 static void print(struct mortise_out *o, const struct mortise_code *c)
 {
     mortise_out_style(o, MORTISE_BOLD);
     mortise_out_printf(o, "%s: %s", c->code, c->title);
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n\n");
-    paragraph(o, c->explanation);
+    mortise_out_paragraph(o, c->explanation, WIDTH);
     mortise_out_puts(o, "\nExample:\n\n");
     mortise_out_text(o, c->example, 4);
 }

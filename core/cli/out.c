@@ -48,10 +48,28 @@ void mortise_out_init(struct mortise_out *o, int fd,
     o->color = o->tty && !is_set("NO_COLOR");
 }
 
+void mortise_out_init_buf(struct mortise_out *o, struct mortise_buf *b)
+{
+    memset(o, 0, sizeof *o);
+    o->fd = -1;
+    o->mem = b->mem;
+    o->into = b;
+}
+
+static void flush_buf(struct mortise_out *o)
+{
+    mortise_buf_put(o->into, o->buf, o->n);
+    if (o->into->failed)
+        o->errnum = ENOMEM;
+    o->n = 0;
+}
+
 int mortise_out_flush(struct mortise_out *o)
 {
     size_t at = 0;
 
+    if (o->into != NULL)
+        flush_buf(o);
     while (o->errnum == 0 && at < o->n) {
         ssize_t n = write(o->fd, o->buf + at, o->n - at);
 
@@ -239,6 +257,39 @@ void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
         mortise_out_put(o, "\n", 1);
         s += n + (s[n] == '\n');
     } while (*s != '\0');
+}
+
+/* Columns of n bytes, as put_safe() would print them. */
+static size_t measure(const char *s, size_t n)
+{
+    char shown[ESCAPED];
+    size_t columns = 0, taken;
+
+    for (; n > 0; s += taken, n -= taken) {
+        taken = next_shown(s, n, shown);
+        columns += columns_of(shown);
+    }
+    return columns;
+}
+
+void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
+{
+    size_t at = 0;
+
+    for (s += strspn(s, " "); *s != '\0'; s += strspn(s, " ")) {
+        size_t n = strcspn(s, " "), width = measure(s, n);
+
+        if (at > 0 && at + 1 + width > columns) {
+            mortise_out_put(o, "\n", 1);
+            at = 0;
+        } else if (at > 0) {
+            mortise_out_put(o, " ", 1);
+            at++;
+        }
+        at += put_safe(o, s, n);
+        s += n;
+    }
+    mortise_out_put(o, "\n", 1);
 }
 
 void mortise_out_shell(struct mortise_out *o, const char *s)

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "mortise.h"
+#include "base/buf.h"
 
 enum mortise_style {
     MORTISE_PLAIN,
@@ -21,6 +21,7 @@ enum mortise_style {
 struct mortise_out {
     const struct mortise_mem *mem; /* for JSON texts; lent */
     int fd;
+    struct mortise_buf *into; /* NULL; else it is written to, not fd */
     int errnum; /* of the first write that failed; then nothing is written */
     bool tty;   /* a terminal that understands cursor movement */
     bool color;
@@ -32,6 +33,8 @@ struct mortise_out {
  * away.  The descriptor stays the caller's. */
 void mortise_out_init(struct mortise_out *o, int fd,
                       const struct mortise_mem *mem);
+/* The same, into bytes: no terminal.  Flushed, b has all of it. */
+void mortise_out_init_buf(struct mortise_out *o, struct mortise_buf *b);
 
 /* Our own words.  printf: no %s of what came from outside. */
 void mortise_out_put(struct mortise_out *o, const char *p, size_t n);
@@ -49,6 +52,10 @@ void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns);
 /* The same, but line ends and tabs pass, and each line starts with `indent`
  * blanks.  Ends with a line end. */
 void mortise_out_text(struct mortise_out *o, const char *s, size_t indent);
+/* The same on one line after another of so many columns, broken at blanks;
+ * ends with a line end. */
+void mortise_out_paragraph(struct mortise_out *o, const char *s,
+                           size_t columns);
 /* As an argument that a shell takes back as it was. */
 void mortise_out_shell(struct mortise_out *o, const char *s);
 /* JSON, compact on one line or indented; a line end behind it. */

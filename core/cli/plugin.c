@@ -3,45 +3,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/secret.h"
-#include "plugin/registry.h"
+#include "cli/shelf.h"
 #include "plugin/sign.h"
-
-/* The plugins of the deployment, or (`dir` not NULL) of one directory. */
-struct shelf {
-    struct mortise_site site;
-    struct mortise_plugins *plugins;
-    char quarantine[PATH_MAX];
-};
-
-static int shelf_open(struct shelf *s, struct mortise_cli *cli, const char *dir,
-                      struct mortise_err *err)
-{
-    struct mortise_plugins_config config = {.mem = cli->mem};
-    int rv = mortise_cli_site(cli, &s->site, err);
-
-    s->plugins = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
-    config.dirs = dir != NULL ? &dir : s->site.plugin_dirs;
-    config.n_dirs = dir != NULL ? 1 : s->site.n_plugin_dirs;
-    config.trust_dirs = s->site.trust_dirs;
-    config.n_trust_dirs = s->site.n_trust_dirs;
-    snprintf(s->quarantine, sizeof s->quarantine, "%s/quarantine",
-             s->site.store);
-    if (access(s->quarantine, F_OK) == 0) /* no store, no marks */
-        config.quarantine_dir = s->quarantine;
-    return mortise_plugins_open(&s->plugins, &config, err);
-}
-
-static void shelf_close(struct shelf *s)
-{
-    mortise_plugins_close(s->plugins);
-    mortise_site_close(&s->site);
-}
 
 /* The exit code of a subcommand that is done. */
 static int done(struct mortise_cli *cli, int rv, const struct mortise_err *err)
@@ -93,9 +59,9 @@ static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
 
 static int plugin_list(struct mortise_cli *cli)
 {
-    struct shelf s;
+    struct mortise_shelf s;
     struct mortise_err err;
-    int rv = shelf_open(&s, cli, NULL, &err);
+    int rv = mortise_shelf_open(&s, cli, NULL, &err);
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
@@ -106,7 +72,7 @@ static int plugin_list(struct mortise_cli *cli)
     }
     if (rv == MORTISE_OK && n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no plugins\n");
-    shelf_close(&s);
+    mortise_shelf_close(&s);
     return done(cli, rv, &err);
 }
 
@@ -264,14 +230,14 @@ static int inspect_named(struct mortise_cli *cli, const char *name,
                          struct mortise_err *err)
 {
     const struct mortise_manifest *m = NULL;
-    struct shelf s;
-    int rv = shelf_open(&s, cli, NULL, err);
+    struct mortise_shelf s;
+    int rv = mortise_shelf_open(&s, cli, NULL, err);
 
     if (rv == MORTISE_OK)
         m = mortise_plugins_find(s.plugins, name, err);
     if (rv == MORTISE_OK)
         rv = m != NULL ? print_inspected(cli, m, err) : err->code;
-    shelf_close(&s);
+    mortise_shelf_close(&s);
     return rv;
 }
 
@@ -332,7 +298,7 @@ static int plugin_verify(struct mortise_cli *cli)
 {
     const char *what = cli->args.operands[0];
     char name[256], dir[PATH_MAX];
-    struct shelf s = {.plugins = NULL};
+    struct mortise_shelf s = {.plugins = NULL};
     struct mortise_err err;
     int rv = MORTISE_OK;
 
@@ -341,7 +307,7 @@ static int plugin_verify(struct mortise_cli *cli)
         rv = name_of(cli, what, name, dir, &err);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    rv = shelf_open(&s, cli, is_path(what) ? dir : NULL, &err);
+    rv = mortise_shelf_open(&s, cli, is_path(what) ? dir : NULL, &err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_verify(s.plugins, name, &err);
     if (rv == MORTISE_OK) {
@@ -349,7 +315,7 @@ static int plugin_verify(struct mortise_cli *cli)
         mortise_out_puts(&cli->out,
                          ": signed by a trusted key, and would load\n");
     }
-    shelf_close(&s);
+    mortise_shelf_close(&s);
     return done(cli, rv, &err);
 }
 
@@ -453,9 +419,9 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
 static int plugin_unquarantine(struct mortise_cli *cli)
 {
     const char *name = cli->args.operands[0];
-    struct shelf s;
+    struct mortise_shelf s;
     struct mortise_err err;
-    int rv = shelf_open(&s, cli, NULL, &err);
+    int rv = mortise_shelf_open(&s, cli, NULL, &err);
 
     if (rv == MORTISE_OK)
         rv = mortise_plugins_unquarantine(s.plugins, name, &err);
@@ -463,7 +429,7 @@ static int plugin_unquarantine(struct mortise_cli *cli)
         mortise_out_word(&cli->out, name);
         mortise_out_puts(&cli->out, " may start again\n");
     }
-    shelf_close(&s);
+    mortise_shelf_close(&s);
     return done(cli, rv, &err);
 }
 

@@ -1,0 +1,133 @@
+/* request.c -- what a run waits for: a request, and the commands that settle
+ * it.
+ *
+ * The commands work as they are printed: pasted into the same shell, they find
+ * the store, name the request and carry what it needs.  Where an answer has a
+ * schema, the command has the smallest answer that fits, for a person to
+ * change.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "cli/sample.h"
+#include "json/value.h"
+
+enum { SHORT_ID = 8 };
+
+/* ---- the commands --------------------------------------------------------
+ */
+
+/* `  PROGRAM WHAT ... RUN ID`, without a line end. */
+static void settle(struct mortise_cli *cli, struct mortise_out *o,
+                   const char *what, const char *run, const char *id)
+{
+    char start[SHORT_ID + 1] = "";
+
+    strncat(start, id, SHORT_ID);
+    mortise_cli_suggest(cli, o, what, run);
+    mortise_out_puts(o, " ");
+    mortise_out_shell(o, start);
+}
+
+static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *run, const char *id, const char *more)
+{
+    settle(cli, o, "resolve", run, id);
+    mortise_out_printf(o, " --done '{}'%s\n", more);
+    settle(cli, o, "resolve", run, id);
+    mortise_out_printf(o, " --retry%s\n", more);
+    settle(cli, o, "resolve", run, id);
+    mortise_out_printf(o, " --fail%s\n", more);
+}
+
+/* ` --answer JSON`, when one is wanted. */
+static void put_answer(struct mortise_out *o, const json_t *schema)
+{
+    json_t *sample;
+    char *text;
+
+    if (schema == NULL)
+        return;
+    sample = mortise_json_sample(schema);
+    text = json_dumps(sample, JSON_ENCODE_ANY);
+    mortise_out_puts(o, " --answer ");
+    mortise_out_shell(o, text != NULL ? text : "null");
+    free(text);
+    json_decref(sample);
+}
+
+void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
+                        const char *run, const json_t *request,
+                        const char *more)
+{
+    const char *kind = mortise_cli_text(request, "kind");
+    const char *id = mortise_cli_text(request, "id");
+
+    if (strcmp(kind, "in_doubt") == 0) {
+        settle_doubt(cli, o, run, id, more);
+    } else if (strcmp(kind, "scheduled_pause") == 0) {
+        mortise_cli_suggest(cli, o, "resume", run);
+        mortise_out_printf(o, "%s\n", more);
+    } else {
+        settle(cli, o, "approve", run, id);
+        put_answer(o, json_object_get(request, "schema"));
+        mortise_out_printf(o, "%s\n", more);
+        settle(cli, o, "reject", run, id);
+        mortise_out_printf(o, " --reason WHY%s\n", more);
+    }
+}
+
+/* ---- printing one -------------------------------------------------------- */
+
+static void field(struct mortise_out *o, const char *name, const json_t *v)
+{
+    if (v == NULL)
+        return;
+    mortise_out_puts(o, "    ");
+    mortise_out_cell(o, name, 9);
+    if (json_is_string(v)) {
+        mortise_out_word(o, json_string_value(v));
+        mortise_out_puts(o, "\n");
+    } else {
+        mortise_out_json(o, v, false);
+    }
+}
+
+const char *mortise_cli_asks(const json_t *request)
+{
+    static const char *const words[][2] = {
+        {"human", "asks a person"},
+        {"approval_pending", "wants to run a tool and needs an approval"},
+        {"scheduled_pause", "is paused here by the graph"},
+        {"in_doubt", "was cut off: its effect may or may not have happened"},
+    };
+    const char *kind = mortise_cli_text(request, "kind");
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i][0], kind) == 0)
+            return words[i][1];
+    return "waits";
+}
+
+void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *run, const json_t *request)
+{
+    mortise_out_style(o, MORTISE_ASKS);
+    mortise_out_word(o, mortise_cli_text(request, "node"));
+    mortise_out_printf(o, " %s", mortise_cli_asks(request));
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_puts(o, "\n");
+    mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
+                     4);
+    field(o, "request", json_object_get(request, "id"));
+    field(o, "tool", json_object_get(request, "tool"));
+    field(o, "args", json_object_get(request, "args"));
+    field(o, "effect", json_object_get(request, "effect"));
+    field(o, "digest", json_object_get(request, "digest"));
+    field(o, "answer", json_object_get(request, "schema"));
+    field(o, "for", json_object_get(request, "assignees"));
+    field(o, "until", json_object_get(request, "deadline"));
+    mortise_cli_settle(cli, o, run, request, "");
+}

@@ -1,0 +1,597 @@
+/* why.c -- `mortise why`: what a run waits for, since when, who can unblock it,
+ * and the commands that would.
+ *
+ * (1) Every status and reason has its own sentence; what has none would be said
+ *     as such, never guessed.
+ * (2) Every command that is printed is one that lets the run go on, in the
+ *     state that it was looked at, as it stands: pasted into the same shell,
+ *     it works.  (An answer that a schema asks for is a sample to be changed.)
+ * (3) Looking changes nothing: no run is loaded, no plugin started.
+ *
+ * What is at work and what is pending comes from `show`; since when, and by
+ * whom, from the run's events.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/progress.h"
+#include "cli/shelf.h"
+#include "json/value.h"
+
+enum { WIDTH = 78 };
+
+struct why {
+    struct mortise_cli *cli;
+    char run[MORTISE_RUN_MAX];
+    json_t *show;
+
+    /* What the events say; each NULL until one does. */
+    json_t *asked;   /* request id -> when */
+    json_t *retries; /* path -> its newest retry_scheduled */
+    json_t *command; /* the newest of a person */
+    json_t *end;     /* run_end */
+
+    const char *more; /* for each command: "" or " --accept-plugins" */
+    bool stuck;       /* no command of ours helps */
+    struct mortise_buf text_bytes, command_bytes;
+    struct mortise_out text, commands;
+};
+
+/* ---- looking ------------------------------------------------------------- */
+
+static void keep(json_t **at, json_t *event)
+{
+    json_decref(*at);
+    *at = json_incref(event);
+}
+
+static int note(void *ud, json_t *event)
+{
+    struct why *w = ud;
+    const char *type = mortise_cli_text(event, "type");
+
+    if (strcmp(type, "interrupt") == 0)
+        json_object_set(w->asked, mortise_cli_text(event, "id"),
+                        json_object_get(event, "at"));
+    else if (strcmp(type, "retry_scheduled") == 0)
+        json_object_set(w->retries, mortise_cli_text(event, "path"), event);
+    else if (strcmp(type, "command") == 0)
+        keep(&w->command, event);
+    else if (strcmp(type, "run_end") == 0)
+        keep(&w->end, event);
+    return 0;
+}
+
+static int look(struct why *w, struct mortise_err *err)
+{
+    struct mortise_cli *cli = w->cli;
+    int rv = mortise_cli_open(cli, NULL, err);
+
+    w->asked = json_object();
+    w->retries = json_object();
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, cli->args.operands[0], w->run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", w->run),
+                              NULL, NULL, &w->show, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(
+            cli, "follow",
+            json_pack("{s:s, s:s}", "run", w->run, "until", "now"), note, w,
+            NULL, err);
+    return rv;
+}
+
+/* ---- words ---------------------------------------------------------------
+ */
+
+static void say(struct why *w, const char *words)
+{
+    mortise_out_puts(&w->text, words);
+}
+
+static void say_word(struct why *w, const char *from_outside)
+{
+    mortise_out_word(&w->text, from_outside);
+}
+
+/* Milliseconds since 1970 of a time as events have it; 0: none. */
+static uint64_t time_of(const char *text)
+{
+    struct tm tm = {0};
+    unsigned ms = 0;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    if (rest == NULL || timegm(&tm) < 0)
+        return 0;
+    sscanf(rest, ".%3u", &ms);
+    return (uint64_t)timegm(&tm) * 1000 + ms;
+}
+
+/* " since TIME (3 min 5 s)"; nothing when it is not known. */
+static void say_since(struct why *w, const char *word, const char *at)
+{
+    uint64_t then = time_of(at), now = mortise_now_ms();
+    char took[32];
+
+    if (then == 0)
+        return;
+    say(w, word);
+    say_word(w, at);
+    if (now < then)
+        return;
+    say(w, " (");
+    say(w, mortise_progress_took(now - then, took));
+    say(w, strcmp(word, " since ") == 0 ? ")" : " ago)");
+}
+
+static const char *since(const struct why *w)
+{
+    return mortise_cli_text(w->show, "updated");
+}
+
+/* " by ACTOR" and ": REASON" of a command. */
+static void say_who(struct why *w, const json_t *command)
+{
+    const char *actor = mortise_cli_text(command, "actor");
+    const json_t *reason = json_object_get(command, "reason");
+    const char *words = json_is_string(reason) ? json_string_value(reason) : "";
+
+    if (json_is_object(reason))
+        words = mortise_cli_text(reason, "reason");
+    if (actor[0] != '\0')
+        say(w, " by ");
+    say_word(w, actor);
+    if (words[0] != '\0')
+        say(w, ", who said: ");
+    say_word(w, words);
+}
+
+static void say_error(struct why *w, const json_t *error)
+{
+    say_word(w, mortise_cli_text(error, "code"));
+    say(w, ": ");
+    say_word(w, mortise_cli_text(error, "message"));
+}
+
+static void offer(struct why *w, const char *what)
+{
+    if (w->stuck)
+        return;
+    mortise_cli_suggest(w->cli, &w->commands, what, w->run);
+    mortise_out_printf(&w->commands, "%s\n", w->more);
+}
+
+/* ---- what is pending -------------------------------------------------------
+ */
+
+static void say_assignees(struct why *w, const json_t *request)
+{
+    const json_t *list = json_object_get(request, "assignees");
+    size_t i, n = json_array_size(list);
+    json_t *who;
+
+    if (strcmp(mortise_cli_text(request, "kind"), "scheduled_pause") == 0) {
+        say(w, " Whoever may use this store can let it pass.");
+        return;
+    }
+    if (n == 0) {
+        say(w, " Whoever may use this store can settle it.");
+        return;
+    }
+    say(w, " It is for ");
+    json_array_foreach(mortise_json_unconst(list), i, who)
+    {
+        say(w, i == 0 ? "" : i + 1 == n ? " or " : ", ");
+        say_word(w, json_string_value(who));
+    }
+    say(w, ".");
+}
+
+static void say_deadline(struct why *w, const json_t *request)
+{
+    const char *deadline = mortise_cli_text(request, "deadline");
+
+    if (deadline[0] == '\0')
+        return;
+    if (time_of(deadline) <= mortise_now_ms()) {
+        say(w, ", and ran out at ");
+        say_word(w, deadline);
+        say(w, ": it cannot be answered any more, and whoever resumes the run "
+               "sees what the graph says for that");
+        return;
+    }
+    say(w, ", until ");
+    say_word(w, deadline);
+}
+
+/* One request: a sentence or two. */
+static void say_request(struct why *w, const json_t *request)
+{
+    const char *prompt = mortise_cli_text(request, "prompt");
+    const char *tool = mortise_cli_text(request, "tool");
+
+    say(w, " Node '");
+    say_word(w, mortise_cli_text(request, "node"));
+    say(w, "' ");
+    say(w, mortise_cli_asks(request));
+    if (prompt[0] != '\0' || tool[0] != '\0')
+        say(w, " (");
+    say_word(w, prompt[0] != '\0' ? prompt : tool);
+    if (prompt[0] != '\0' || tool[0] != '\0')
+        say(w, ")");
+    say_since(w, ", since ",
+              mortise_cli_text(w->asked, mortise_cli_text(request, "id")));
+    say_deadline(w, request);
+    say(w, ".");
+    say_assignees(w, request);
+}
+
+static bool has_expired(const json_t *request)
+{
+    uint64_t deadline = time_of(mortise_cli_text(request, "deadline"));
+
+    return deadline != 0 && deadline <= mortise_now_ms();
+}
+
+static void explain_pending(struct why *w)
+{
+    const json_t *pending = json_object_get(w->show, "pending");
+    size_t i;
+    json_t *request;
+
+    json_array_foreach(mortise_json_unconst(pending), i, request)
+    {
+        say_request(w, request);
+        if (has_expired(request))
+            offer(w, "resume");
+        else if (!w->stuck)
+            mortise_cli_settle(w->cli, &w->commands, w->run, request, w->more);
+    }
+}
+
+/* ---- each status -----------------------------------------------------------
+ */
+
+/* The nodes that are at work or wait for their next attempt. */
+static void say_at_work(struct why *w)
+{
+    const json_t *nodes = json_object_get(w->show, "nodes");
+    size_t i;
+    json_t *node;
+
+    json_array_foreach(mortise_json_unconst(nodes), i, node)
+    {
+        const char *path = mortise_cli_text(node, "path");
+        const json_t *retry = json_object_get(w->retries, path);
+        bool runs = strcmp(mortise_cli_text(node, "status"), "running") == 0;
+
+        if (!runs && (retry == NULL ||
+                      strcmp(mortise_cli_text(node, "status"), "pending") != 0))
+            continue;
+        say(w, " Node '");
+        say_word(w, mortise_cli_text(node, "node"));
+        if (runs) {
+            say(w, "' is at work");
+            say_since(w, " since ", mortise_cli_text(node, "started"));
+        } else {
+            say(w, "' failed (");
+            say_error(w, json_object_get(retry, "error"));
+            say(w, ") and is tried again at ");
+            say_word(w, mortise_cli_text(retry, "next_at"));
+        }
+        say(w, ".");
+    }
+}
+
+static void why_running(struct why *w)
+{
+    json_t *engine = NULL;
+    char pid[32];
+
+    if (!json_is_true(json_object_get(w->show, "live"))) {
+        say(w, " was interrupted");
+        say_since(w, " after ", since(w));
+        say(w, ": the process that ran it ended before it did, and nobody "
+               "works on it.  Nothing that was acknowledged is lost; whoever "
+               "may use this store can let it go on from there.");
+        explain_pending(w);
+        offer(w, "resume");
+        return;
+    }
+    mortise_cli_call(w->cli, "engine", json_object(), NULL, NULL, &engine,
+                     NULL);
+    snprintf(pid, sizeof pid, "%llu",
+             (unsigned long long)mortise_cli_integer(engine, "pid"));
+    json_decref(engine);
+    say(w, " is running: process ");
+    say(w, pid);
+    say(w, " works on it.");
+    say_at_work(w);
+    explain_pending(w);
+}
+
+static void why_waiting(struct why *w)
+{
+    const json_t *pending = json_object_get(w->show, "pending");
+    bool approval =
+        strcmp(mortise_cli_text(w->show, "reason"), "approval") == 0;
+
+    say(w, approval ? " waits for an approval." : " waits for a person.");
+    if (json_array_size(pending) > 1)
+        say(w, " Several requests are pending, and each lets something go on.");
+    explain_pending(w);
+}
+
+static void why_paused(struct why *w)
+{
+    const char *reason = mortise_cli_text(w->show, "reason");
+
+    if (strcmp(reason, "interrupt") == 0) {
+        say(w, " is paused where its graph says so.");
+        explain_pending(w);
+        return;
+    }
+    say(w, " is paused");
+    if (strcmp(reason, "shutdown") == 0) {
+        say(w, " since the engine that worked on it was stopped");
+        say_since(w, " at ", since(w));
+        say(w, ".  The next `mortise engine` goes on with it, or whoever "
+               "resumes it.");
+    } else if (w->command != NULL) {
+        say_who(w, w->command);
+        say_since(w, " since ", mortise_cli_text(w->command, "at"));
+        say(w, ".  Whoever may use this store can let it go on.");
+    } else {
+        say_since(w, " since ", since(w));
+        say(w, ".  Whoever may use this store can let it go on.");
+    }
+    explain_pending(w);
+    offer(w, "resume");
+}
+
+static void why_doubt(struct why *w)
+{
+    say(w, " does not know whether an effect happened: a process died between "
+           "the effect and its record.  Somebody must look at the world and "
+           "say what became of it: that it is done (with what it gave, in "
+           "place of {}), to do it again, or to take it as failed.");
+    explain_pending(w);
+}
+
+static void why_failed(struct why *w)
+{
+    const char *path =
+        mortise_cli_text(json_object_get(w->show, "error"), "path");
+
+    say(w, " has failed");
+    say_since(w, " at ", mortise_cli_text(w->end, "at"));
+    if (path[0] != '\0')
+        say(w, ", in ");
+    say_word(w, path);
+    say(w, ".  ");
+    say_error(w, json_object_get(w->show, "error"));
+    say(w, ".  Whoever may use this store can let it try again what failed; "
+           "what is done is not done again.");
+    offer(w, "resume");
+}
+
+static void why_over(struct why *w)
+{
+    bool cancelled =
+        strcmp(mortise_cli_text(w->show, "status"), "cancelled") == 0;
+
+    say(w, cancelled ? " was cancelled" : " has completed");
+    if (cancelled)
+        say_who(w, w->command);
+    say_since(w, " at ", mortise_cli_text(w->end, "at"));
+    say(w, ".  It waits for nothing, and nothing can unblock it.");
+}
+
+/* ---- plugins that changed --------------------------------------------------
+ */
+
+/* What stands in the way of the run's plugin; false: nothing. */
+static bool plugin_problem(struct why *w, struct mortise_shelf *s,
+                           const char *name, const char *was)
+{
+    struct mortise_err err;
+    char is[MORTISE_DIGEST_HEX];
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, name, &err);
+
+    if (m != NULL) {
+        mortise_hex(is, m->digest, MORTISE_DIGEST);
+        if (strcmp(is, was) == 0)
+            return false;
+    }
+    say(w, " It is blocked: it started with plugin '");
+    say_word(w, name);
+    if (m == NULL) {
+        say(w, "', which is not there now (");
+        say_word(w, err.msg);
+        say(w, ").  Whoever keeps the plugins must put it back");
+        w->stuck = true;
+    } else {
+        say(w, "', which has changed since (");
+        say_word(w, m->name);
+        say(w, " ");
+        say_word(w, m->version);
+        say(w, " is here now).  Put the old one back, or accept the new one");
+        w->more = " --accept-plugins";
+    }
+    say(w, ".");
+    return true;
+}
+
+/* A run goes on with the plugins that it started with (R4).  Who works on it
+ * has them. */
+static int check_plugins(struct why *w, struct mortise_err *err)
+{
+    const json_t *pins = json_object_get(w->show, "plugins");
+    struct mortise_shelf s = {.plugins = NULL};
+    const char *name;
+    json_t *digest;
+    int rv;
+
+    if (json_is_true(json_object_get(w->show, "live")))
+        return MORTISE_OK;
+    rv = mortise_shelf_open(&s, w->cli, NULL, err);
+    if (rv == MORTISE_OK) {
+        json_object_foreach(mortise_json_unconst(pins), name, digest)
+        {
+            if (plugin_problem(w, &s, name, json_string_value(digest)))
+                break;
+        }
+    }
+    mortise_shelf_close(&s);
+    return rv;
+}
+
+/* ---- all of it -------------------------------------------------------------
+ */
+
+static int compose(struct why *w, struct mortise_err *err)
+{
+    static void (*const of_status[])(struct why *) = {
+        [MORTISE_RUN_ACCEPTED] = why_running,
+        [MORTISE_RUN_RUNNING] = why_running,
+        [MORTISE_RUN_WAITING] = why_waiting,
+        [MORTISE_RUN_PAUSED] = why_paused,
+        [MORTISE_RUN_IN_DOUBT] = why_doubt,
+        [MORTISE_RUN_BLOCKED] = why_paused,
+        [MORTISE_RUN_COMPLETED] = why_over,
+        [MORTISE_RUN_FAILED] = why_failed,
+        [MORTISE_RUN_CANCELLED] = why_over,
+    };
+    int status = mortise_status_of_name(mortise_cli_text(w->show, "status"));
+    bool over =
+        status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
+    struct mortise_buf blocked;
+    int rv = MORTISE_OK;
+
+    if (status == 0)
+        return mortise_fail(err, MORTISE_ENEWER,
+                            "run %s has a status that this build does not know",
+                            w->run);
+    /* Which commands work depends on the plugins; they are said at the end. */
+    if (!over)
+        rv = check_plugins(w, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_out_flush(&w->text);
+    blocked = w->text_bytes;
+    mortise_buf_init(&w->text_bytes, w->cli->mem);
+    say(w, "Run ");
+    say_word(w, w->run);
+    of_status[status](w);
+    mortise_out_flush(&w->text);
+    mortise_buf_put(&w->text_bytes, blocked.p, blocked.n);
+    mortise_buf_finish(&blocked);
+    mortise_out_flush(&w->commands);
+    if (mortise_buf_cstr(&w->text_bytes) == NULL ||
+        mortise_buf_cstr(&w->command_bytes) == NULL)
+        return mortise_nomem(err);
+    return MORTISE_OK;
+}
+
+static void print(struct why *w)
+{
+    struct mortise_out *o = &w->cli->out;
+    size_t columns, rows;
+
+    mortise_out_window(o, &columns, &rows);
+    mortise_out_paragraph(o, w->text_bytes.p,
+                          columns < WIDTH ? columns : WIDTH);
+    if (w->command_bytes.n == 0)
+        return;
+    mortise_out_puts(o, "\n");
+    mortise_out_put(o, w->command_bytes.p, w->command_bytes.n);
+}
+
+/* The commands as an array of strings. */
+static json_t *command_list(const struct why *w)
+{
+    json_t *list = json_array();
+
+    for (const char *p = w->command_bytes.p; *p != '\0';) {
+        size_t n = strcspn(p, "\n");
+
+        json_array_append_new(list, json_stringn(p + 2, n - 2));
+        p += n + 1;
+    }
+    return list;
+}
+
+static int print_json(struct why *w, struct mortise_err *err)
+{
+    json_t *v = json_pack(
+        "{s:s, s:s, s:s, s:s, s:O, s:o}", "run", w->run, "status",
+        mortise_cli_text(w->show, "status"), "reason",
+        mortise_cli_text(w->show, "reason"), "why", w->text_bytes.p, "pending",
+        json_object_get(w->show, "pending"), "commands", command_list(w));
+
+    if (v == NULL)
+        return mortise_nomem(err);
+    mortise_out_json(&w->cli->out, v, true);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+static void finish(struct why *w)
+{
+    mortise_buf_finish(&w->text_bytes);
+    mortise_buf_finish(&w->command_bytes);
+    json_decref(w->show);
+    json_decref(w->asked);
+    json_decref(w->retries);
+    json_decref(w->command);
+    json_decref(w->end);
+}
+
+static int why(struct mortise_cli *cli)
+{
+    struct why w = {.cli = cli, .more = ""};
+    struct mortise_err err;
+    int rv;
+
+    mortise_buf_init(&w.text_bytes, cli->mem);
+    mortise_buf_init(&w.command_bytes, cli->mem);
+    mortise_out_init_buf(&w.text, &w.text_bytes);
+    mortise_out_init_buf(&w.commands, &w.command_bytes);
+    rv = look(&w, &err);
+    if (rv == MORTISE_OK)
+        rv = compose(&w, &err);
+    if (rv == MORTISE_OK && cli->args.json)
+        rv = print_json(&w, &err);
+    else if (rv == MORTISE_OK)
+        print(&w);
+    finish(&w);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_JSON("One JSON object: why, pending, commands"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_why = {
+    .name = "why",
+    .operands = "RUN",
+    .min = 1,
+    .max = 1,
+    .summary = "Say what a run waits for, and what would unblock it",
+    .text = "A paragraph: what it waits for, since when, who can unblock it.  "
+            "Then\n"
+            "the commands that would, as they can be pasted.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise why 0197c2",
+    .run = why,
+};

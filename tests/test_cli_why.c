@@ -1,0 +1,349 @@
+/* test_cli_why.c -- `mortise why` names what a run waits for, and its commands
+ * are executed as they were printed: the run goes on. */
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/desk.h"
+
+static char commands[16][1024];
+static size_t n_commands;
+
+/* Ask why, and keep the commands that it prints. */
+static void why(const char *run)
+{
+    n_commands = 0;
+    desk_ok("$MORTISE why %s", run);
+    for (const char *p = child.out; *p != '\0'; p += strcspn(p, "\n") + 1)
+        if (strncmp(p, "  ", 2) == 0)
+            snprintf(commands[n_commands++], sizeof commands[0], "%.*s",
+                     (int)strcspn(p, "\n") - 2, p + 2);
+    /* Lines are broken anywhere; to look for words, they are one. */
+    for (char *p = child.out; *p != '\0'; p++)
+        if (*p == '\n')
+            *p = ' ';
+}
+
+/* Execute the i-th command literally; the run is then in that status. */
+static void obey(size_t i, const char *run, const char *status)
+{
+    char want[64];
+
+    ck_assert_uint_lt(i, n_commands);
+    child_run("%s", commands[i]);
+    ck_assert_msg(child.code <= 5, "%s: %d\n%s%s", commands[i], child.code,
+                  child.out, child.err);
+    desk_ok("$MORTISE show %s --json", run);
+    snprintf(want, sizeof want, "\"status\": \"%s\"", status);
+    desk_out(want);
+}
+
+/* Waiting for a person: who, since when, and both decisions. */
+START_TEST(human)
+{
+    const char *me = getpwuid(getuid())->pw_name;
+    char graph[512], words[128];
+
+    snprintf(graph, sizeof graph,
+             "start: ask\nnodes:\n  ask: {type: human, prompt: Shall we?, "
+             "assignees: [anna, %s], wait: 2h, next: END}\n",
+             me);
+    desk_graph("ask", graph);
+    for (size_t i = 0; i < 2; i++) {
+        char run[8];
+
+        snprintf(run, sizeof run, "r%zu", i);
+        child_run("$MORTISE run ask.yaml --id %s", run);
+        desk_code(4);
+        why(run);
+        desk_out("waits for a person");
+        desk_out("Node 'ask' asks a person (Shall we?), since 2");
+        desk_out(", until 2");
+        snprintf(words, sizeof words, "It is for anna or %s.", me);
+        desk_out(words);
+        ck_assert_uint_eq(n_commands, 2);
+        obey(i, run, "completed");
+    }
+}
+END_TEST
+
+/* An answer that must fit a schema comes with one that does. */
+START_TEST(schema)
+{
+    desk_graph(
+        "ask",
+        "start: ask\nnodes:\n  ask:\n    type: human\n    prompt: How much?\n"
+        "    schema:\n      type: object\n      required: [n, why, list, "
+        "deep]\n"
+        "      properties:\n        n: {type: integer, default: 3}\n"
+        "        why: {enum: [\"it's late\", other]}\n"
+        "        list: {type: array, items: {type: string}}\n"
+        "        deep: {type: object, required: [x], properties: {x: {type: "
+        "boolean}}}\n"
+        "    next: END\n");
+    child_run("$MORTISE run ask.yaml --id r");
+    desk_code(4);
+    why("r");
+    obey(0, "r", "completed");
+    desk_out("it's late");
+}
+END_TEST
+
+/* Several requests: each has its commands. */
+START_TEST(several)
+{
+    desk_graph("two", "start: [p, q]\nnodes:\n"
+                      "  p: {type: human, prompt: First?, next: END}\n"
+                      "  q: {type: human, prompt: Second?, next: END}\n");
+    child_run("$MORTISE run two.yaml --id r");
+    why("r");
+    desk_out("Several requests are pending");
+    desk_out("Node 'p'");
+    desk_out("Node 'q'");
+    ck_assert_uint_eq(n_commands, 4);
+    obey(2, "r", "waiting");
+    obey(0, "r", "completed");
+}
+END_TEST
+
+/* A question that nobody may answer any more. */
+START_TEST(expired)
+{
+    desk_graph("late", "start: ask\nnodes:\n  ask: {type: human, prompt: "
+                       "Quick?, wait: 1ms, on_timeout: accept, next: END}\n"
+                       "  b: {type: human, prompt: And?, depends_on: ask, "
+                       "next: END}\n");
+    child_run("$MORTISE run late.yaml --id r");
+    usleep(20000);
+    why("r");
+    if (strstr(child.out, "'ask'") != NULL) { /* it waited when we left */
+        desk_out("ran out at 2");
+        obey(0, "r", "waiting");
+        why("r");
+    }
+    obey(0, "r", "completed");
+}
+END_TEST
+
+/* A tool call that needs an approval. */
+START_TEST(approval)
+{
+    desk_graph("tools", "hitl_mode: approve_tools\nstart: a\nnodes:\n"
+                        "  a: {type: tool, tool: tried/echo, args: {value: x}, "
+                        "next: END}\n");
+    child_run("$MORTISE run tools.yaml --id r");
+    desk_code(4);
+    why("r");
+    desk_out("waits for an approval");
+    desk_out("Node 'a' wants to run a tool and needs an approval (tried/echo)");
+    obey(0, "r", "completed");
+}
+END_TEST
+
+/* Paused by the graph. */
+START_TEST(interrupt)
+{
+    desk_graph("pause", "interrupt_before: [a]\nstart: a\nnodes:\n"
+                        "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                        "next: END}\n");
+    child_run("$MORTISE run pause.yaml --id r");
+    desk_code(4);
+    why("r");
+    desk_out("is paused where its graph says so");
+    obey(0, "r", "completed");
+}
+END_TEST
+
+/* Paused by a person: who, and their words; a live run and a waiting one. */
+START_TEST(operator)
+{
+    pid_t pid;
+
+    desk_graph("nap", "start: a\nnodes:\n"
+                      "  a: {type: tool, tool: tried/nap, args: {ms: 300}, "
+                      "next: END}\n");
+    pid = child_start("live", "$MORTISE run nap.yaml --id r");
+    child_await("live.out", "run r");
+    why("r");
+    desk_out("is running: process ");
+    ck_assert_uint_eq(n_commands, 0);
+    desk_ok("$MORTISE pause r --reason 'lunch time'");
+    ck_assert_int_eq(child_wait(pid), 4);
+    why("r");
+    desk_out("is paused by ");
+    desk_out("who said: lunch time since 2");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "completed");
+}
+END_TEST
+
+/* Paused with a question open: both the answer and the resume are needed. */
+START_TEST(paused_question)
+{
+    desk_graph("ask", "start: ask\nnodes:\n"
+                      "  ask: {type: human, prompt: Well?, next: END}\n");
+    child_run("$MORTISE run ask.yaml --id r");
+    desk_ok("$MORTISE pause r");
+    why("r");
+    desk_out("is paused by ");
+    desk_out("Well?");
+    ck_assert_uint_eq(n_commands, 3);
+    child_run("%s", commands[0]);
+    obey(2, "r", "completed");
+}
+END_TEST
+
+/* In doubt: each of the three ways out. */
+START_TEST(in_doubt)
+{
+    static const char *const leads_to[] = {"completed", "completed", "failed"};
+
+    desk_graph("strike",
+               "start: a\nnodes:\n  a: {type: tool, tool: tried/strike, "
+               "args: {marker: hit}, next: END}\n");
+    child_run("$MORTISE run strike.yaml --id r");
+    why("r"); /* killed: interrupted, nobody knows of a doubt yet */
+    desk_out("was interrupted after 2");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "in_doubt");
+    why("r");
+    desk_out("does not know whether an effect happened");
+    desk_out("Node 'a' was cut off");
+    ck_assert_uint_eq(n_commands, 3);
+    obey((size_t)_i, "r", leads_to[_i]);
+}
+END_TEST
+
+/* Failed: of what, and that it can be tried again. */
+START_TEST(failed)
+{
+    desk_graph("fail", "start: a\nnodes:\n  a: {type: tool, tool: tried/fail, "
+                       "args: {code: no.good}, next: END}\n");
+    child_run("$MORTISE run fail.yaml --id r");
+    desk_code(1);
+    why("r");
+    desk_out("has failed at 2");
+    desk_out("no.good: ");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "failed"); /* it did try again */
+    desk_ok("$MORTISE events r --json | grep -c '\"type\":\"node_failed\"'");
+    ck_assert_str_eq(child.out, "2\n");
+}
+END_TEST
+
+/* Between two attempts: why, and when the next is. */
+START_TEST(retrying)
+{
+    pid_t pid;
+
+    desk_graph("retry",
+               "start: a\nnodes:\n  a: {type: tool, tool: tried/nap, args: "
+               "{ms: 300}, timeout: 10ms, retry_policy: {max_attempts: 2, "
+               "backoff: fixed, delay: 20s}, next: END}\n");
+    pid = child_start("live", "$MORTISE run retry.yaml --id r");
+    child_await("live.out", "retry_scheduled");
+    why("r");
+    desk_out("Node 'a' failed (timeout: ");
+    desk_out("and is tried again at 2");
+    child_kill(pid);
+}
+END_TEST
+
+/* Over: nothing to do, and no command. */
+START_TEST(over)
+{
+    desk_graph("ok", "start: a\nnodes:\n  a: {type: tool, tool: tried/echo, "
+                     "args: {value: 1}, next: END}\n");
+    desk_graph("ask", "start: ask\nnodes:\n"
+                      "  ask: {type: human, prompt: Well?, next: END}\n");
+    desk_ok("$MORTISE run ok.yaml --id done");
+    why("done");
+    desk_out("Run done has completed at 2");
+    ck_assert_uint_eq(n_commands, 0);
+    child_run("$MORTISE run ask.yaml --id gone");
+    desk_ok("$MORTISE cancel gone --reason 'wrong file'");
+    why("gone");
+    desk_out("was cancelled by ");
+    desk_out("who said: wrong file at 2");
+    ck_assert_uint_eq(n_commands, 0);
+}
+END_TEST
+
+/* Blocked: the plugin is another one now, or not there. */
+START_TEST(blocked)
+{
+    desk_graph("pause", "interrupt_before: [a]\nstart: a\nnodes:\n"
+                        "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                        "next: END}\n");
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    child_run("$MORTISE run pause.yaml --id r");
+    desk_code(4);
+    desk_ok("mv plugins away && mkdir plugins");
+    why("r");
+    desk_out("is blocked: it started with plugin 'tried', which is not there");
+    ck_assert_uint_eq(n_commands, 0);
+    desk_ok("rmdir plugins && mv away plugins");
+    desk_ok("cd plugins && sed 's/^seq: 1/seq: 2/; /^artifacts/,/^[^ ]/"
+            "{/^artifacts/d;/^ /d}' tried.plugin.yaml >../tried.plugin.yaml");
+    desk_ok("$MORTISE plugin sign tried.plugin.yaml plugins/tried.so --key "
+            "%s/k.key --out plugins",
+            desk_plugins);
+    why("r");
+    desk_out("is blocked: it started with plugin 'tried', which has changed");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "completed");
+}
+END_TEST
+
+/* The same as JSON, commands and all. */
+START_TEST(json)
+{
+    desk_graph("ask", "start: ask\nnodes:\n"
+                      "  ask: {type: human, prompt: \"a\\e[2Jb\", next: "
+                      "END}\n");
+    child_run("$MORTISE run ask.yaml --id r");
+    desk_ok("$MORTISE why r --json");
+    desk_out("\"status\": \"waiting\"");
+    desk_out("\"commands\": [\n");
+    desk_out("approve");
+    desk_not_out("\x1b");
+    why("r");
+    desk_out("a\\x1b[2Jb");
+    child_run("$MORTISE why nobody");
+    desk_code(3);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_why");
+    TCase *tc = tcase_create("why");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, human);
+    tcase_add_test(tc, schema);
+    tcase_add_test(tc, several);
+    tcase_add_test(tc, expired);
+    tcase_add_test(tc, approval);
+    tcase_add_test(tc, interrupt);
+    tcase_add_test(tc, operator);
+    tcase_add_test(tc, paused_question);
+    tcase_add_loop_test(tc, in_doubt, 0, 3);
+    tcase_add_test(tc, failed);
+    tcase_add_test(tc, retrying);
+    tcase_add_test(tc, over);
+    tcase_add_test(tc, blocked);
+    tcase_add_test(tc, json);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
