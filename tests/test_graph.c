@@ -20,11 +20,14 @@
 static struct mortise_diags diags;
 static struct mortise_buf out;
 static struct mortise_graph *graph;
+static unsigned ahead; /* what no run obeys as yet */
 
 static void begin(void)
 {
     test_begin();
     test_count_json();
+    ahead = mortise_graph_ahead;
+    mortise_graph_ahead = 0; /* the loader is looked at, not what runs */
     mortise_diags_init(&diags, &test_mem);
     mortise_buf_init(&out, &test_mem);
     graph = NULL;
@@ -32,6 +35,7 @@ static void begin(void)
 
 static void end(void)
 {
+    mortise_graph_ahead = ahead;
     mortise_graph_unref(graph);
     test_catalog_finish();
     mortise_diags_finish(&diags);
@@ -529,6 +533,386 @@ START_TEST(graphs_are_counted)
 }
 END_TEST
 
+/* ---- regions --------------------------------------------------------- */
+
+#define DO "type: tool, tool: pay/refund"
+
+static void put_end(char *text, uint32_t node)
+{
+    strcat(text, node == MORTISE_START ? "START"
+                 : node == MORTISE_END ? "END"
+                                       : graph->nodes[node].id);
+}
+
+static void put_edges(char *text, const char *what, const uint32_t *list,
+                      uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct mortise_edge *e = &graph->edges[list[i]];
+
+        strcat(text, i == 0 ? what : ",");
+        put_end(text, e->from);
+        strcat(text, e->kind == MORTISE_EDGE_GATHER ? "=>"
+                     : e->kind == MORTISE_EDGE_MAP  ? "->>"
+                     : e->yields                    ? "~>"
+                                                    : ">");
+        put_end(text, e->to);
+    }
+}
+
+/* "graph a b (1 2); loop b: b c back c>b ...", and what must hold anyway. */
+static const char *regions(void)
+{
+    static const char *const kinds[] = {"", "graph", "loop", "map"};
+    static char text[4096];
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < graph->n_regions; i++) {
+        const struct mortise_region *r = &graph->regions[i];
+
+        ck_assert_uint_eq(r->index, i);
+        ck_assert(i == 0 || r->parent < i);
+        sprintf(text + strlen(text), "%s%s", i > 0 ? "; " : "", kinds[r->kind]);
+        for (uint32_t k = 0; k < r->n_nodes; k++) {
+            ck_assert_uint_eq(graph->nodes[r->nodes[k]].region, i);
+            ck_assert_uint_eq(graph->nodes[r->nodes[k]].slot, k);
+            sprintf(text + strlen(text), " %s", graph->nodes[r->nodes[k]].id);
+        }
+        for (uint32_t k = 0; k < r->n_regions; k++) {
+            ck_assert_uint_eq(graph->regions[r->regions[k]].parent, i);
+            sprintf(text + strlen(text), " (%s)",
+                    graph->nodes[graph->regions[r->regions[k]].entry].id);
+        }
+        for (uint32_t k = 0; k < r->n_edges; k++) {
+            ck_assert_uint_eq(graph->edges[r->edges[k]].home, i);
+            ck_assert_uint_eq(graph->edges[r->edges[k]].slot, k);
+        }
+        put_edges(text, ": ", r->edges, r->n_edges);
+        put_edges(text, " back ", r->back, r->n_back);
+        put_edges(text, " exits ", r->exits, r->n_exits);
+    }
+    return text;
+}
+
+static const struct {
+    const char *graph, *regions;
+} nested[] = {
+    {"start: a\nnodes:\n  a: {" DO ", next: [b, END]}\n  b: {" DO "}\n",
+     "graph a b: a>b,a>END,START>a"},
+    /* a loop of one node, and edges to END in a loop */
+    {"start: a\nnodes:\n"
+     "  a: {" DO ", routes: [{when: output.x, to: a}], default: END}\n",
+     "graph (a): START>a; loop a: a>a,a>END back a>a"},
+    /* search, evaluate, done */
+    {"start: search\nnodes:\n"
+     "  search: {" DO ", next: judge}\n"
+     "  judge: {" DO ", routes: [{when: output.x, to: search}], default: tell}"
+     "\n  tell: {" DO "}\n",
+     "graph tell (search): judge>tell,START>search; "
+     "loop search judge: search>judge,judge>search back judge>search "
+     "exits judge>tell"},
+    /* a loop in a loop, which both are left by one edge; two back edges */
+    {"start: a\nnodes:\n"
+     "  a: {" DO ", next: b}\n"
+     "  b: {" DO ", next: c}\n"
+     "  c: {" DO ", routes: [{when: output.x, to: b}, {when: output.y, to: a}],"
+     " default: d, on_error: {goto: e}}\n"
+     "  d: {" DO ", routes: [{when: output.x, to: a}], default: e}\n"
+     "  e: {" DO "}\n",
+     "graph e (a): c>e,d>e,START>a; "
+     "loop a d (b): a>b,c>a,c>d,d>a back c>a,d>a exits c>e,d>e; "
+     "loop b c: b>c,c>b back c>b exits c>e,c>a,c>d"},
+    /* a map, whose join follows once */
+    {"start: s\nnodes:\n"
+     "  s: {" DO ", map: {over: output, to: w, join: j}, next: x}\n"
+     "  w: {" DO ", next: v}\n"
+     "  v: {" DO ", routes: [{when: item.x, to: j}], default: END}\n"
+     "  j: {" DO "}\n"
+     "  x: {" DO ", next: j}\n",
+     "graph s j x (w): s>x,s->>w,x>j,START>s,w=>j; "
+     "map w v: w>v,v~>j,v>END exits w=>j"},
+    /* maps one in the other, behind each other, with one join */
+    {"start: s\nnodes:\n"
+     "  s: {" DO ", map: {over: output, to: w, join: j}}\n"
+     "  w: {" DO ", map: {over: item, as: part, to: v, join: k}}\n"
+     "  v: {" DO ", next: k}\n"
+     "  k: {" DO ", next: j}\n"
+     "  j: {" DO ", map: {over: output, to: x, join: z}}\n"
+     "  x: {" DO ", next: z}\n"
+     "  y: {" DO ", next: z}\n"
+     "  z: {" DO "}\n"
+     "edges: [{from: j, map: {over: output, as: y, to: y, join: z}}]\n",
+     "graph s j z (w) (x) (y): s->>w,j->>x,j->>y,START>s,w=>j,x=>z,y=>z; "
+     "map w k (v): w->>v,k~>j,v=>k exits w=>j; "
+     "map x: x~>z exits x=>z; map y: y~>z exits y=>z; "
+     "map v: v~>k exits v=>k"},
+    {"start: s\nnodes:\n"
+     "  s: {" DO ", map: {over: output, to: w, join: j}}\n"
+     "  w: {" DO ", map: {over: item, as: part, to: v, join: k}}\n"
+     "  v: {" DO ", next: k}\n"
+     "  k: {" DO ", next: j}\n"
+     "  j: {" DO "}\n",
+     "graph s j (w): s->>w,START>s,w=>j; "
+     "map w k (v): w->>v,k~>j,v=>k exits w=>j; map v: v~>k exits v=>k"},
+    /* a loop in a map that begins with it, and a map in a loop */
+    {"start: s\nnodes:\n"
+     "  s: {" DO ", map: {over: output, to: w, join: j}}\n"
+     "  w: {" DO ", next: v}\n"
+     "  v: {" DO ", routes: [{when: item.x, to: w}], default: j}\n"
+     "  j: {" DO ", routes: [{when: output.x, to: s}], default: END}\n",
+     "graph (s): START>s; "
+     "loop s j (w): s->>w,j>s,j>END,w=>j back j>s; "
+     "map (w): v~>j exits w=>j; "
+     "loop w v: w>v,v>w back v>w exits v~>j"},
+    /* a map that a loop leaves by */
+    {"start: a\nnodes:\n"
+     "  a: {" DO ", routes: [{when: output.x, to: a}],"
+     " map: {over: output, to: w, join: j}}\n"
+     "  w: {" DO ", next: j}\n"
+     "  j: {" DO "}\n",
+     "graph j (a) (w): a->>w,START>a,w=>j; loop a: a>a back a>a exits a->>w; "
+     "map w: w~>j exits w=>j"},
+    /* two ways into a loop, both to its entry */
+    {"start: [a, b]\nnodes:\n"
+     "  a: {" DO ", next: b}\n"
+     "  b: {" DO ", next: c}\n"
+     "  c: {" DO ", on_error: {goto: b}}\n",
+     "graph a (b): a>b,START>a,START>b; loop b c: b>c,c>b back c>b"},
+};
+
+/* Loops and maps are found, nested, and have the edges that are theirs. */
+START_TEST(regions_are_found)
+{
+    char text[2048];
+
+    snprintf(text, sizeof text, HEAD "%s", nested[_i].graph);
+    good(text);
+    ck_assert_str_eq(regions(), nested[_i].regions);
+}
+END_TEST
+
+/* What a join counts: no back edges, and a map once. */
+START_TEST(joins_count_what_comes_from_outside)
+{
+    const struct mortise_node *n;
+
+    good(HEAD "start: [a, x]\nnodes:\n"
+              "  a: {" DO ", map: {over: output, to: w, join: j}}\n"
+              "  w: {" DO ", next: [j, v]}\n"
+              "  v: {" DO ", next: j}\n"
+              "  x: {" DO ", next: j}\n"
+              "  j: {" DO ", next: k}\n"
+              "  k: {" DO ", routes: [{when: output.x, to: j}],"
+              " default: END}\n");
+    n = node("j");
+    ck_assert_uint_eq(n->n_in, 2);
+    ck_assert_uint_eq(n->n_back_in, 1);
+    ck_assert_int_eq(graph->edges[n->in[1]].kind, MORTISE_EDGE_GATHER);
+    ck_assert(graph->edges[n->in[2]].back);
+    ck_assert_uint_eq(node("w")->n_in, 1);
+    ck_assert_uint_eq(node("w")->n_out, 2);
+    ck_assert_ptr_null(node("w")->output_as); /* in a body */
+    ck_assert_str_eq(node("x")->output_as, "x");
+}
+END_TEST
+
+/* ---- random graphs --------------------------------------------------- */
+
+enum { SOME = 7 };
+
+static uint32_t seed;
+
+/* xorshift: the same in every run. */
+static uint32_t rnd(uint32_t below)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 17;
+    seed ^= seed << 5;
+    return seed % below;
+}
+
+/* Can all nodes be merged into the first by taking away edges from a node to
+ * itself, and giving a node with one predecessor to that (Hecht and Ullman)?
+ * Then, and only then, every loop has one entry. */
+static bool is_reducible(bool edge[SOME][SOME])
+{
+    bool gone[SOME] = {false};
+
+    for (int left = SOME; left > 1; left--) {
+        int v, from = -1;
+
+        for (v = 1; v < SOME; v++) {
+            int n = 0;
+
+            for (int u = 0; u < SOME; u++)
+                if (!gone[u] && u != v && edge[u][v]) {
+                    from = u;
+                    n++;
+                }
+            if (!gone[v] && n == 1)
+                break;
+        }
+        if (v == SOME)
+            return false;
+        for (int w = 0; w < SOME; w++)
+            edge[from][w] |= edge[v][w];
+        gone[v] = true;
+    }
+    return true;
+}
+
+static bool are_inside(const struct mortise_region *r, uint32_t node)
+{
+    if (node == MORTISE_START || node == MORTISE_END)
+        return false;
+    for (uint32_t at = graph->nodes[node].region;;
+         at = graph->regions[at].parent) {
+        if (at == r->index)
+            return true;
+        if (at == 0)
+            return false;
+    }
+}
+
+/* From each node of the region to each other, without leaving it. */
+static bool is_connected(const struct mortise_region *r)
+{
+    bool way[SOME][SOME] = {{false}};
+
+    for (uint32_t i = 0; i < graph->n_edges; i++) {
+        const struct mortise_edge *e = &graph->edges[i];
+
+        if (are_inside(r, e->from) && are_inside(r, e->to))
+            way[e->from][e->to] = true;
+    }
+    for (int k = 0; k < SOME; k++)
+        for (int i = 0; i < SOME; i++)
+            for (int j = 0; j < SOME; j++)
+                way[i][j] |= way[i][k] && way[k][j];
+    for (uint32_t i = 0; i < SOME; i++)
+        for (uint32_t j = 0; j < SOME; j++)
+            if (are_inside(r, i) && are_inside(r, j) && !way[i][j])
+                return false;
+    return true;
+}
+
+/* What region.c promises of a loop. */
+static void check_loop(const struct mortise_region *r)
+{
+    ck_assert_int_eq(r->kind, MORTISE_REGION_LOOP);
+    ck_assert_uint_eq(graph->nodes[r->entry].region, r->index);
+    ck_assert(is_connected(r));
+    ck_assert_uint_gt(r->n_back, 0);
+    for (uint32_t i = 0; i < graph->n_edges; i++) {
+        const struct mortise_edge *e = &graph->edges[i];
+        bool from = are_inside(r, e->from);
+
+        if (are_inside(r, e->to) && !from)
+            ck_assert_uint_eq(e->to, r->entry);
+        if (from && e->to == r->entry)
+            ck_assert(e->back && e->home == r->index);
+    }
+}
+
+/* Without back edges nothing goes round: n nodes are a way's most. */
+static void check_acyclic(void)
+{
+    uint32_t length[SOME] = {0};
+
+    for (int round = 0; round <= SOME; round++)
+        for (uint32_t i = 0; i < graph->n_edges; i++) {
+            const struct mortise_edge *e = &graph->edges[i];
+
+            if (e->from != MORTISE_START && e->to != MORTISE_END && !e->back &&
+                length[e->to] <= length[e->from])
+                length[e->to] = length[e->from] + 1;
+        }
+    for (int i = 0; i < SOME; i++)
+        ck_assert_uint_lt(length[i], SOME);
+}
+
+static size_t put_random(char *text, bool edge[SOME][SOME])
+{
+    size_t n = (size_t)sprintf(text, HEAD "start: n0\nnodes:\n");
+
+    for (uint32_t i = 0; i < SOME; i++) {
+        n += (size_t)sprintf(text + n, "  n%u: {" DO ", next: [", i);
+        for (uint32_t k = 0; k < SOME; k++) {
+            /* a chain, so that all are reached, and what chance adds */
+            edge[i][k] = k == i + 1 || rnd(7) == 0;
+            if (edge[i][k])
+                n += (size_t)sprintf(text + n, "n%u, ", k);
+        }
+        n += (size_t)sprintf(text + n, "%s]}\n", i == SOME - 1 ? "END" : "");
+    }
+    return n;
+}
+
+/* A loop with two entries is refused, and nothing else is; what loads has
+ * loops as region.c promises. */
+START_TEST(random_loops_are_structured)
+{
+    int loaded = 0, refused = 0;
+
+    seed = 20240229;
+    for (int i = 0; i < 3000; i++) {
+        bool edge[SOME][SOME];
+        char text[2048];
+        int rv = load_n("t", text, put_random(text, edge));
+
+        if (is_reducible(edge)) {
+            ck_assert_msg(rv == MORTISE_OK, "%s%s", text, found());
+            for (uint32_t k = 1; k < graph->n_regions; k++)
+                check_loop(&graph->regions[k]);
+            check_acyclic();
+            loaded++;
+        } else {
+            ck_assert_msg(rv == MORTISE_ECHECK, "%s", text);
+            ck_assert_str_eq(diags.list[0].code, "E0305");
+            refused++;
+        }
+        mortise_graph_unref(graph);
+        graph = NULL;
+        mortise_diags_finish(&diags);
+    }
+    ck_assert_int_gt(loaded, 500);
+    ck_assert_int_gt(refused, 500);
+}
+END_TEST
+
+/* ---- what is ahead of the runs --------------------------------------- */
+
+static const struct {
+    unsigned what;
+    const char *graph;
+} parts[] = {
+    {MORTISE_AHEAD_LOOPS,
+     "start: a\nnodes:\n  a: {" DO ", on_error: {goto: a}}\n"},
+    {MORTISE_AHEAD_LOOPS, "start: a\nnodes:\n  a: {" DO ", max_visits: 3}\n"},
+    {MORTISE_AHEAD_LIMITS,
+     "limits: {steps: 3}\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_LIMITS,
+     "limits: {visits: 3}\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_MAPS,
+     "start: a\nnodes:\n  a: {" DO ", map: {over: output, to: b, join: c}}\n"
+     "  b: {" DO ", next: c}\n  c: {" DO "}\n"},
+};
+
+/* What a run does not obey as yet is refused, and the rest of it loads. */
+START_TEST(what_is_ahead_is_refused)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, HEAD "%s", parts[_i].graph);
+    mortise_graph_ahead = parts[_i].what;
+    ck_assert_int_eq(load_n("t", text, strlen(text)), MORTISE_ECHECK);
+    ck_assert_ptr_nonnull(strstr(found(), "is not available in this build"));
+    mortise_diags_finish(&diags);
+    mortise_graph_ahead = ~parts[_i].what;
+    good(text);
+}
+END_TEST
+
 /* ---- writes that collide --------------------------------------------- */
 
 #define WRITER "{type: tool, tool: pay/refund, outputs: {scratch.x: output}"
@@ -594,6 +978,37 @@ static const struct {
      false},
     {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: {type: guardrail, "
      "guardrails: [pii], on_violation: sanitize}\n",
+     true},
+    /* one after the other in a loop, visit after visit */
+    {"start: a\nnodes:\n  a: " WRITER ", next: b}\n  b: " WRITER
+     ", routes: [{when: output.x, to: a}], default: END}\n",
+     false},
+    /* ... beside each other in one visit */
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, next: [a, b]}\n"
+     "  a: " WRITER ", next: j}\n  b: " WRITER ", next: j}\n"
+     "  j: {type: human, prompt: x, on_error: {goto: s}}\n",
+     true},
+    /* ... on two routes, one in each visit */
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, routes: [{when: "
+     "input.x, to: a}], default: b}\n"
+     "  a: " WRITER ", next: j}\n  b: " WRITER ", next: j}\n"
+     "  j: {type: human, prompt: x, on_error: {goto: s}}\n",
+     false},
+    /* each element of a map, and what is before and behind it */
+    {"start: a\nnodes:\n  a: " WRITER ", map: {over: output, to: w, join: b}}\n"
+     "  w: {type: tool, tool: pay/refund, next: b}\n  b: " WRITER "}\n",
+     false},
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, map: {over: output, to: "
+     "a, join: j}}\n  a: " WRITER ", next: j}\n"
+     "  j: {type: human, prompt: x}\n",
+     true},
+    {"start: s\nstate: {reducers: {scratch.x: sum}}\nnodes:\n  s: {type: "
+     "human, prompt: x, map: {over: output, to: a, join: j}}\n  a: " WRITER
+     ", next: j}\n  j: {type: human, prompt: x}\n",
+     false},
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, map: {over: output, to: "
+     "w, join: j}}\n  w: {type: tool, tool: pay/refund, output_as: w, "
+     "next: j}\n  j: {type: human, prompt: x}\n",
      true},
 };
 
@@ -815,19 +1230,35 @@ START_TEST(wide_graphs_load)
 }
 END_TEST
 
-/* One ring of 50,000 nodes is one finding, found without recursion. */
-START_TEST(long_loops_are_named)
+/* One circle of 50,000 nodes is one finding, found without recursion. */
+START_TEST(long_circles_are_named)
+{
+    start_big("start: n0\nnodes:\n");
+    for (int i = 0; i < 50000; i++)
+        big_n += (size_t)sprintf(
+            big + big_n,
+            "  n%d: {type: tool, tool: pay/refund, depends_on: n%d}\n", i,
+            (i + 49999) % 50000);
+    load_big(MORTISE_ECHECK);
+    ck_assert_uint_eq(diags.n, 1);
+    ck_assert_ptr_nonnull(strstr(diags.list[0].message,
+                                 "n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> "
+                                 "... -> n49999 -> n0"));
+}
+END_TEST
+
+/* ... and one loop of 50,000 nodes is a loop. */
+START_TEST(long_loops_load)
 {
     start_big("start: n0\nnodes:\n");
     for (int i = 0; i < 50000; i++)
         big_n += (size_t)sprintf(
             big + big_n, "  n%d: {type: tool, tool: pay/refund, next: n%d}\n",
             i, (i + 1) % 50000);
-    load_big(MORTISE_ECHECK);
-    ck_assert_uint_eq(diags.n, 1);
-    ck_assert_ptr_nonnull(strstr(diags.list[0].message,
-                                 "n0 -> n1 -> n2 -> n3 -> n4 -> n5 -> n6 -> "
-                                 "... -> n49999 -> n0"));
+    load_big(MORTISE_OK);
+    ck_assert_uint_eq(graph->n_regions, 2);
+    ck_assert_uint_eq(graph->regions[1].n_nodes, 50000);
+    ck_assert_uint_eq(graph->regions[1].n_back, 1);
 }
 END_TEST
 
@@ -907,17 +1338,6 @@ START_TEST(reporting_survives_oom)
     for_each("bad", report_without_memory);
 }
 END_TEST
-
-/* xorshift: the same mutations in every run. */
-static uint32_t seed;
-
-static uint32_t rnd(uint32_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 17;
-    seed ^= seed << 5;
-    return seed % below;
-}
 
 /* One change of a kind that people, editors and disks make. */
 static size_t mutate(char *text, size_t n)
@@ -1007,6 +1427,12 @@ static Suite *suite(void)
     tcase_add_test(tc, edges_are_linked);
     tcase_add_test(tc, reducers_are_found);
     tcase_add_test(tc, graphs_are_counted);
+    tcase_add_loop_test(tc, regions_are_found, 0,
+                        sizeof nested / sizeof nested[0]);
+    tcase_add_test(tc, joins_count_what_comes_from_outside);
+    tcase_add_test(tc, random_loops_are_structured);
+    tcase_add_loop_test(tc, what_is_ahead_is_refused, 0,
+                        sizeof parts / sizeof parts[0]);
     tcase_add_loop_test(tc, races_are_seen, 0, sizeof races / sizeof races[0]);
     tcase_add_test(tc, digests_follow_the_meaning);
     tcase_add_loop_test(tc, templates_are_filled, 0,
@@ -1014,7 +1440,8 @@ static Suite *suite(void)
     tcase_add_test(tc, conditions_say_where_they_fail);
     tcase_add_test(tc, long_chains_load);
     tcase_add_test(tc, wide_graphs_load);
-    tcase_add_test(tc, long_loops_are_named);
+    tcase_add_test(tc, long_circles_are_named);
+    tcase_add_test(tc, long_loops_load);
     tcase_add_test(tc, many_findings_stay_cheap);
     tcase_add_test(tc, loading_survives_oom);
     tcase_add_test(tc, reporting_survives_oom);

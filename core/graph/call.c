@@ -147,7 +147,7 @@ void mortise_node_read_args(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    r->node->args = mortise_load_tmpl(ctx, slot->value);
+    mortise_load_late_tmpl(ctx, &r->node->args, slot->value, r->node->index);
 }
 
 /* ---- arguments against the operation's schema ------------------------ */
@@ -229,8 +229,9 @@ void mortise_node_check_args(struct mortise_loader *ld,
         check_value(ld, r, schema, v, NULL);
         return;
     }
-    if (v->kind != MORTISE_YAML_MAP || r->node->args == NULL)
+    if (v->kind != MORTISE_YAML_MAP)
         return;
     for (size_t i = 0; i < v->n; i++)
-        check_member(ld, r, schema, v->keys[i], v->items[i]);
+        if (!mortise_tmpl_in(v->keys[i])) /* a finding of its own */
+            check_member(ld, r, schema, v->keys[i], v->items[i]);
 }

@@ -1,4 +1,4 @@
-/* check.c -- the graph as a whole: starts, cycles, nodes that nothing reaches.
+/* check.c -- the graph as a whole: starts, circles, nodes that nothing reaches.
  *
  * Everything here is linear and walks with its own stack: a chain may be
  * 100,000 nodes long.  What is concluded from an edge that is missing (no
@@ -10,10 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CYCLES = 20, MAX_NAMES = 8 }; /* shown */
+enum { MAX_CIRCLES = 20, MAX_NAMES = 8 }; /* shown */
 
-/* Did this file have findings about keys or ids (or some that were lost)? */
-static bool is_doubtful(const struct mortise_loader *ld)
+bool mortise_check_doubt(const struct mortise_loader *ld)
 {
     for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
         const char *code = ld->diags->list[i].code;
@@ -63,7 +62,7 @@ static void check_repeated(struct mortise_loader *ld, const uint32_t *out,
     }
 }
 
-static void check_edges(struct mortise_loader *ld, bool doubtful)
+static void check_edges(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
     uint32_t *seen =
@@ -73,44 +72,16 @@ static void check_edges(struct mortise_loader *ld, bool doubtful)
         return;
     for (uint32_t i = 0; i < g->n_edges; i++)
         check_router(ld, &g->edges[i]);
-    if (doubtful)
+    if (ld->doubtful)
         return;
     check_repeated(ld, g->start, g->n_start, seen);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         check_repeated(ld, g->nodes[i].out, g->nodes[i].n_out, seen);
 }
 
-/* ---- order ----------------------------------------------------------- */
+/* ---- circles of depends_on ------------------------------------------- */
 
-/* Kahn: the nodes in a topological order.  Returns how many there are; those
- * of a cycle, or behind one, are missing. */
-static uint32_t sort(const struct mortise_graph *g, uint32_t *order,
-                     uint32_t *waits)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < g->n_edges; i++)
-        if (g->edges[i].from != MORTISE_START && g->edges[i].to != MORTISE_END)
-            waits[g->edges[i].to]++;
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (waits[i] == 0)
-            order[n++] = i;
-    for (uint32_t done = 0; done < n; done++) {
-        const struct mortise_node *node = &g->nodes[order[done]];
-
-        for (uint32_t i = 0; i < node->n_out; i++) {
-            uint32_t to = g->edges[node->out[i]].to;
-
-            if (to != MORTISE_END && --waits[to] == 0)
-                order[n++] = to;
-        }
-    }
-    return n;
-}
-
-/* ---- cycles ---------------------------------------------------------- */
-
-struct walk { /* depth first, over all nodes */
+struct walk { /* depth first, along edges that depends_on made */
     struct mortise_loader *ld;
     uint32_t *path; /* from the root of the walk to here */
     uint32_t *next; /* per node: the out edge to follow next */
@@ -120,14 +91,6 @@ struct walk { /* depth first, over all nodes */
 };
 
 enum { UNSEEN, ON_PATH, DONE };
-
-/* The edge that leads on from the i-th node of the path. */
-static uint32_t edge_at(const struct walk *w, uint32_t i)
-{
-    const struct mortise_node *node = &w->ld->g->nodes[w->path[i]];
-
-    return node->out[w->next[node->index] - 1];
-}
 
 static void put_names(const struct walk *w, uint32_t first, char *out,
                       size_t size)
@@ -145,58 +108,53 @@ static void put_names(const struct walk *w, uint32_t first, char *out,
     snprintf(out + n, size - n, "%s", nodes[w->path[first]].id);
 }
 
-/* The last edge of the path leads back to `to`, which is on it. */
-static void report_cycle(struct walk *w, uint32_t to)
+/* The edge leads from the end of the path back to a node on it. */
+static void report_circle(struct walk *w, const struct mortise_edge *e)
 {
     char names[(MAX_NAMES + 2) * 72];
     uint32_t first = w->n - 1;
-    bool depends = true;
 
-    while (w->path[first] != to)
+    while (w->path[first] != e->to)
         first--;
-    for (uint32_t i = first; i < w->n; i++)
-        depends &= w->ld->edges[edge_at(w, i)].depends_on;
-    if (w->reported++ >= MAX_CYCLES)
+    if (w->reported++ >= MAX_CIRCLES)
         return;
     put_names(w, first, names, sizeof names);
-    if (depends)
-        mortise_diag_add(w->ld->diags, "E0304",
-                         w->ld->g->edges[edge_at(w, w->n - 1)].span,
-                         "depends_on goes in a circle: %s", names);
-    else
-        mortise_diag_add(
-            w->ld->diags, "E0305", w->ld->g->edges[edge_at(w, w->n - 1)].span,
-            "loop %s: loops are not available in this build", names);
+    mortise_diag_add(w->ld->diags, "E0304", e->span,
+                     "depends_on goes in a circle: %s", names);
+}
+
+static void follow(struct walk *w, uint32_t edge)
+{
+    const struct mortise_edge *e = &w->ld->g->edges[edge];
+
+    if (!w->ld->edges[edge].depends_on || w->state[e->to] == DONE)
+        return;
+    if (w->state[e->to] == ON_PATH) {
+        report_circle(w, e);
+        return;
+    }
+    w->state[e->to] = ON_PATH;
+    w->path[w->n++] = e->to;
 }
 
 static void walk_from(struct walk *w, uint32_t root)
 {
-    const struct mortise_graph *g = w->ld->g;
-
     w->path[w->n++] = root;
     w->state[root] = ON_PATH;
     while (w->n > 0) {
-        const struct mortise_node *node = &g->nodes[w->path[w->n - 1]];
-        uint32_t to;
+        uint32_t at = w->path[w->n - 1];
+        const struct mortise_node *node = &w->ld->g->nodes[at];
 
-        if (w->next[node->index] == node->n_out) {
-            w->state[node->index] = DONE;
-            w->n--;
+        if (w->next[at] < node->n_out) {
+            follow(w, node->out[w->next[at]++]);
             continue;
         }
-        to = g->edges[node->out[w->next[node->index]++]].to;
-        if (to == MORTISE_END || w->state[to] == DONE)
-            continue;
-        if (w->state[to] == ON_PATH) {
-            report_cycle(w, to);
-            continue;
-        }
-        w->state[to] = ON_PATH;
-        w->path[w->n++] = to;
+        w->state[at] = DONE;
+        w->n--;
     }
 }
 
-static void report_cycles(struct mortise_loader *ld)
+static void check_circles(struct mortise_loader *ld)
 {
     uint32_t n = ld->g->n_nodes;
     struct walk w = {.ld = ld};
@@ -233,8 +191,13 @@ static void check_reach(struct mortise_loader *ld)
     for (uint32_t done = 0; done < n; done++) {
         const struct mortise_node *node = &g->nodes[queue[done]];
 
-        for (uint32_t i = 0; i < node->n_out; i++)
-            reach(reached, queue, &n, g->edges[node->out[i]].to);
+        for (uint32_t i = 0; i < node->n_out; i++) {
+            const struct mortise_edge *e = &g->edges[node->out[i]];
+
+            reach(reached, queue, &n, e->to);
+            if (e->kind == MORTISE_EDGE_MAP)
+                reach(reached, queue, &n, g->regions[e->map].join);
+        }
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (!reached[i])
@@ -245,12 +208,18 @@ static void check_reach(struct mortise_loader *ld)
 static void report_no_start(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
+    bool *follows = mortise_load_alloc(ld, g->n_nodes * sizeof *follows);
     struct mortise_diag *d = mortise_diag_add(
         ld->diags, "E0303", mortise_yaml_key(g->tree, "nodes")->span,
         "the graph does not say where it starts");
 
+    if (follows == NULL)
+        return;
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (g->edges[i].to != MORTISE_END)
+            follows[g->edges[i].to] = true;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (g->nodes[i].n_in > 0)
+        if (follows[i])
             continue;
         mortise_diag_help(ld->diags, d, "write start: %s", g->nodes[i].id);
         return;
@@ -259,21 +228,21 @@ static void report_no_start(struct mortise_loader *ld)
 
 void mortise_check_structure(struct mortise_loader *ld)
 {
-    const struct mortise_graph *g = ld->g;
-    uint32_t *order = mortise_load_alloc(ld, g->n_nodes * sizeof *order);
-    uint32_t *waits = mortise_load_alloc(ld, g->n_nodes * sizeof *waits);
-    bool doubtful = is_doubtful(ld);
-
+    check_edges(ld);
     if (!ld->nomem)
-        check_edges(ld, doubtful);
-    if (ld->nomem)
+        check_circles(ld);
+    if (ld->nomem || ld->doubtful)
         return;
-    if (sort(g, order, waits) < g->n_nodes)
-        report_cycles(ld);
-    else if (!doubtful && g->n_start == 0)
+    if (ld->g->n_start == 0)
         report_no_start(ld);
-    if (!doubtful && g->n_start > 0)
+    else
         check_reach(ld);
+    /* Loops are found among nodes that are reached, in bodies that are. */
+    if (ld->nomem || mortise_check_doubt(ld))
+        return;
+    mortise_load_regions(ld);
+    if (!ld->nomem)
+        mortise_load_link_in(ld);
     if (!ld->nomem && ld->diags->n_errors == 0)
-        mortise_check_writes(ld, order);
+        mortise_check_writes(ld);
 }

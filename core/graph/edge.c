@@ -129,9 +129,7 @@ void mortise_load_each_id(struct mortise_loader *ld,
 
 /* A `{when, to}` being read: the edge is made when both are known. */
 struct route {
-    enum mortise_scope_name end; /* of what `when` sees */
-    struct mortise_expr when;
-    const struct mortise_yaml *to;
+    const struct mortise_yaml *when, *to;
 };
 
 static void read_route_when(void *ctx, void *into,
@@ -139,7 +137,8 @@ static void read_route_when(void *ctx, void *into,
 {
     struct route *route = into;
 
-    mortise_load_test(ctx, &route->when, slot->value, route->end);
+    (void)ctx;
+    route->when = slot->value;
 }
 
 static void read_route_to(void *ctx, void *into,
@@ -171,9 +170,7 @@ static void read_route(struct mortise_loader *ld, struct mortise_node *node,
                        const struct mortise_yaml *v,
                        enum mortise_edge_kind kind)
 {
-    struct route route = {.end = node->type == MORTISE_NODE_ROUTER
-                                     ? MORTISE_IN_OUTPUT
-                                     : MORTISE_IN_ERROR};
+    struct route route = {NULL, NULL};
     struct mortise_draft *draft;
 
     mortise_keys_read(&route_place, MORTISE_HERE, v, v->span, ld, &route,
@@ -182,7 +179,7 @@ static void read_route(struct mortise_loader *ld, struct mortise_node *node,
         return;
     draft = mortise_load_edge(ld, node->index, route.to, kind);
     if (draft != NULL)
-        draft->edge.when = route.when;
+        draft->when = route.when;
 }
 
 static void read_route_list(struct mortise_loader *ld,
@@ -227,12 +224,11 @@ void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
 
 /* ---- `edges` --------------------------------------------------------- */
 
-/* An entry of the list; `from` is read before `when`, which sees its output. */
+/* An entry of the list. */
 struct entry {
-    const struct mortise_yaml *to, *when_at;
+    const struct mortise_yaml *to, *when, *map;
     uint32_t from; /* MORTISE_NOWHERE: missing or unknown */
-    struct mortise_expr when;
-    int type; /* enum mortise_edge_kind, 0: not given */
+    int type;      /* enum mortise_edge_kind, 0: not given */
 };
 
 static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
@@ -270,18 +266,30 @@ static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = ctx;
     struct entry *e = into;
 
-    e->when_at = slot->value;
+    e->when = slot->value;
     if (e->type == MORTISE_EDGE_STATIC)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
                          "a static edge has no 'when'");
-    if (e->from == MORTISE_NOWHERE)
-        return;
-    if (e->from == MORTISE_START) {
-        mortise_load_test(ld, &e->when, slot->value, MORTISE_IN_NODE);
-        return;
-    }
-    ld->names[MORTISE_IN_OUTPUT].schema = ld->output_of[e->from];
-    mortise_load_test(ld, &e->when, slot->value, MORTISE_IN_ERROR);
+}
+
+/* Read after all the others: what the edge is, is known. */
+static void read_map(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    e->map = slot->name;
+    if (e->to != NULL || e->when != NULL)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "a map has its own 'to' and no 'when'");
+    if (e->type != 0 && e->type != MORTISE_EDGE_MAP)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "an edge with 'map' is of type map");
+    if (e->from == MORTISE_START)
+        mortise_diag_add(ld->diags, "E0302", slot->name->span,
+                         "a map leaves a node, and START is none");
+    mortise_load_map(ld, e->from != MORTISE_START ? e->from : MORTISE_NOWHERE,
+                     slot);
 }
 
 static const struct mortise_word edge_types[] = {
@@ -289,7 +297,7 @@ static const struct mortise_word edge_types[] = {
     {"conditional", MORTISE_EDGE_WHEN, false},
     {"discovery", 0, true},
     {"personality", 0, true},
-    {"map", 0, true},
+    {"map", MORTISE_EDGE_MAP, false},
     {NULL, 0, false},
 };
 
@@ -302,7 +310,6 @@ static const struct mortise_key edge_keys[] = {
     {.name = "to",
      .value = MORTISE_V_ID,
      .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
      .read = read_to},
     {.name = "type",
      .value = MORTISE_V_WORD,
@@ -315,7 +322,10 @@ static const struct mortise_key edge_keys[] = {
      .read = read_when},
     {.name = "discovery", .later = MORTISE_HERE},
     {.name = "personality", .later = MORTISE_HERE},
-    {.name = "map", .later = MORTISE_HERE},
+    {.name = "map",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_map},
     {.name = "guardrail_policy", .later = MORTISE_HERE},
 };
 
@@ -324,22 +334,36 @@ static const struct mortise_place edge_place = {.what = "an edge",
                                                 .n = sizeof edge_keys /
                                                      sizeof edge_keys[0]};
 
+static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
+                        const struct entry *e)
+{
+    if (e->type == MORTISE_EDGE_WHEN && e->when == NULL)
+        mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
+                         "a conditional edge needs 'when'");
+    if (v->kind != MORTISE_YAML_MAP || mortise_yaml_get(v, "map") != NULL)
+        return;
+    if (e->type == MORTISE_EDGE_MAP)
+        mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
+                         "an edge of type map needs 'map'");
+    else if (mortise_yaml_get(v, "to") == NULL)
+        mortise_diag_add(ld->diags, "E0206", v->span,
+                         "an edge needs the key 'to'");
+}
+
 static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
 {
     struct entry e = {.from = MORTISE_NOWHERE};
     struct mortise_draft *draft;
 
     mortise_keys_read(&edge_place, MORTISE_HERE, v, v->span, ld, &e, ld->diags);
-    if (e.type == MORTISE_EDGE_WHEN && e.when_at == NULL)
-        mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
-                         "a conditional edge needs 'when'");
-    if (e.from == MORTISE_NOWHERE || e.to == NULL)
+    check_parts(ld, v, &e);
+    if (e.from == MORTISE_NOWHERE || e.to == NULL || e.map != NULL)
         return;
     draft = mortise_load_edge(ld, e.from, e.to,
-                              e.when_at != NULL ? MORTISE_EDGE_WHEN
-                                                : MORTISE_EDGE_STATIC);
+                              e.when != NULL ? MORTISE_EDGE_WHEN
+                                             : MORTISE_EDGE_STATIC);
     if (draft != NULL)
-        draft->edge.when = e.when;
+        draft->when = e.when;
 }
 
 void mortise_load_edges(struct mortise_loader *ld,
@@ -375,68 +399,81 @@ void mortise_load_start(struct mortise_loader *ld,
 
 /* ---- linking --------------------------------------------------------- */
 
-static void count_ends(struct mortise_graph *g)
+/* Slices of one array: the graph's starts, then each node's edges out. */
+static void deal_out(struct mortise_graph *g, uint32_t *room)
 {
     for (uint32_t i = 0; i < g->n_edges; i++) {
-        const struct mortise_edge *e = &g->edges[i];
-
-        if (e->from == MORTISE_START)
+        if (g->edges[i].from == MORTISE_START)
             g->n_start++;
         else
-            g->nodes[e->from].n_out++;
-        if (e->to != MORTISE_END)
-            g->nodes[e->to].n_in++;
+            g->nodes[g->edges[i].from].n_out++;
     }
-}
-
-/* Slices of one array of 2 * n_edges: the graph's starts, then each node's
- * edges in and out. */
-static void cut_slices(struct mortise_graph *g, uint32_t *room)
-{
     g->start = room;
     room += g->n_start;
     g->n_start = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        struct mortise_node *node = &g->nodes[i];
-
-        node->in = room;
-        node->out = room + node->n_in;
-        room = node->out + node->n_out;
-        node->n_in = node->n_out = 0;
+        g->nodes[i].out = room;
+        room += g->nodes[i].n_out;
+        g->nodes[i].n_out = 0;
     }
-}
-
-static void deal_out(struct mortise_graph *g)
-{
     for (uint32_t i = 0; i < g->n_edges; i++) {
-        const struct mortise_edge *e = &g->edges[i];
-        struct mortise_node *node;
+        struct mortise_node *node = &g->nodes[g->edges[i].from];
 
-        if (e->from == MORTISE_START) {
+        if (g->edges[i].from == MORTISE_START)
             g->start[g->n_start++] = i;
-        } else {
-            node = &g->nodes[e->from];
+        else
             node->out[node->n_out++] = i;
-        }
-        if (e->to != MORTISE_END) {
-            node = &g->nodes[e->to];
-            node->in[node->n_in++] = i;
-        }
     }
 }
 
 void mortise_load_link(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
-    uint32_t *room = mortise_load_alloc(ld, 2 * ld->n_edges * sizeof *room);
+    uint32_t *room = mortise_load_alloc(ld, ld->n_edges * sizeof *room);
 
-    g->edges = mortise_load_alloc(ld, ld->n_edges * sizeof *g->edges);
+    g->edges =
+        mortise_load_alloc(ld, (ld->n_edges + ld->n_maps) * sizeof *g->edges);
     if (ld->nomem)
         return;
     for (size_t i = 0; i < ld->n_edges; i++)
         g->edges[i] = ld->edges[i].edge;
     g->n_edges = (uint32_t)ld->n_edges;
-    count_ends(g);
-    cut_slices(g, room);
-    deal_out(g);
+    deal_out(g, room);
+}
+
+static bool counts(const struct mortise_edge *e)
+{
+    return e->to != MORTISE_END && !e->yields;
+}
+
+/* Back edges stand behind the others. */
+void mortise_load_link_in(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+    uint32_t *room = mortise_load_alloc(ld, g->n_edges * sizeof *room);
+
+    if (room == NULL)
+        return;
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (counts(&g->edges[i]))
+            g->nodes[g->edges[i].to].n_in++;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->nodes[i].in = room;
+        room += g->nodes[i].n_in;
+        g->nodes[i].n_in = 0;
+    }
+    for (int back = 0; back <= 1; back++)
+        for (uint32_t i = 0; i < g->n_edges; i++) {
+            const struct mortise_edge *e = &g->edges[i];
+            struct mortise_node *to;
+
+            if (!counts(e) || e->back != (back == 1))
+                continue;
+            to = &g->nodes[e->to];
+            to->in[to->n_in + to->n_back_in] = i;
+            if (back == 1)
+                to->n_back_in++;
+            else
+                to->n_in++;
+        }
 }

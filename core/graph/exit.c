@@ -60,14 +60,53 @@ void mortise_node_read_default(void *ctx, void *into,
     mortise_load_edge(ld, r->node->index, slot->value, MORTISE_EDGE_DEFAULT);
 }
 
+static bool is_target(const struct mortise_graph *g,
+                      const struct mortise_node *node, const json_t *id)
+{
+    for (uint32_t i = 0; i < node->n_out && json_is_string(id); i++) {
+        const struct mortise_edge *e = &g->edges[node->out[i]];
+
+        if (e->kind == MORTISE_EDGE_TARGET &&
+            strcmp(json_string_value(id),
+                   e->to == MORTISE_END ? "END" : g->nodes[e->to].id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A condition that mentions no name always gives the same: look now. */
+static void late_condition(struct mortise_loader *ld,
+                           const struct mortise_late *late)
+{
+    const json_t *nothing[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    struct mortise_node *node = late->into;
+    json_t *v = NULL;
+    int rv;
+
+    mortise_load_expr(ld, &node->condition, late->at, late->end);
+    if (node->condition.cel == NULL ||
+        mortise_cel_uses(node->condition.cel) != 0)
+        return;
+    rv = mortise_expr_eval(&node->condition, &env, &v, NULL);
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (!ld->doubtful && !is_target(ld->g, node, v))
+        mortise_diag_add(ld->diags, "E0403", late->at->span,
+                         "this condition never gives an id of 'targets'");
+    json_decref(v);
+}
+
 void mortise_node_read_condition(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    mortise_load_expr(ld, &r->node->condition, slot->value, MORTISE_IN_OUTPUT);
     r->node->by_condition = true;
+    mortise_load_late(ctx, (struct mortise_late){.fn = late_condition,
+                                                 .into = r->node,
+                                                 .at = slot->value,
+                                                 .node = r->node->index,
+                                                 .end = MORTISE_IN_OUTPUT});
 }
 
 static void add_target(struct mortise_loader *ld, void *ud,
@@ -88,6 +127,24 @@ void mortise_node_read_targets(void *ctx, void *into,
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'targets' needs 'condition'");
     mortise_load_each_id(ld, slot, add_target, into);
+}
+
+void mortise_node_read_map(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    mortise_load_map(ctx, r->node->index, slot);
+}
+
+void mortise_node_read_max_visits(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    if (!mortise_load_ahead(ctx, MORTISE_AHEAD_LOOPS, "E0202", slot->name->span,
+                            "'max_visits'"))
+        r->node->max_visits = (uint32_t)slot->value->u.i;
 }
 
 static const struct mortise_word joins[] = {
@@ -112,37 +169,6 @@ void mortise_node_read_join(void *ctx, void *into,
 
 /* ---- routers --------------------------------------------------------- */
 
-static bool is_target(const struct mortise_yaml *targets, const char *id)
-{
-    if (targets->kind == MORTISE_YAML_STRING)
-        return strcmp(targets->str, id) == 0;
-    for (size_t i = 0; i < targets->n; i++)
-        if (targets->items[i]->str != NULL &&
-            strcmp(targets->items[i]->str, id) == 0)
-            return true;
-    return false;
-}
-
-/* A condition that mentions no name always gives the same: look now. */
-static void check_constant(struct mortise_loader *ld, struct mortise_reading *r)
-{
-    const json_t *nothing[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
-    const struct mortise_yaml *targets = mortise_yaml_get(r->map, "targets");
-    json_t *v = NULL;
-    int rv;
-
-    if (r->node->condition.cel == NULL || targets == NULL ||
-        mortise_cel_uses(r->node->condition.cel) != 0)
-        return;
-    rv = mortise_expr_eval(&r->node->condition, &env, &v, NULL);
-    ld->nomem |= rv == MORTISE_ENOMEM;
-    if (!json_is_string(v) || !is_target(targets, json_string_value(v)))
-        mortise_diag_add(ld->diags, "E0403", r->node->condition.at->span,
-                         "this condition never gives an id of 'targets'");
-    json_decref(v);
-}
-
 void mortise_node_finish_router(struct mortise_loader *ld,
                                 struct mortise_reading *r)
 {
@@ -165,5 +191,4 @@ void mortise_node_finish_router(struct mortise_loader *ld,
                          "router '%s' needs 'targets': the ids that its "
                          "condition may give",
                          r->node->id);
-    check_constant(ld, r);
 }

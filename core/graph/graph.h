@@ -325,6 +325,21 @@ struct mortise_graph {
     const struct mortise_yaml *nodes_map;
 };
 
+/* What is read and not run as yet, and therefore refused (ahead.c): bits, which
+ * tests of the loader clear. */
+enum {
+    MORTISE_AHEAD_LOOPS = 1 << 0,  /* back edges, max_visits */
+    MORTISE_AHEAD_LIMITS = 1 << 1, /* limits.steps, limits.visits */
+    MORTISE_AHEAD_JOINS = 1 << 2,  /* join, losers, on_branch_error */
+    MORTISE_AHEAD_FAIL_FAST = 1 << 3,
+    MORTISE_AHEAD_END_FIRST = 1 << 4,
+    MORTISE_AHEAD_MAPS = 1 << 5,
+    MORTISE_AHEAD_SUBGRAPHS = 1 << 6,
+    MORTISE_AHEAD_REDUCERS = 1 << 7, /* avg, {expr}, caps */
+    MORTISE_AHEAD_BOUNDS = 1 << 8    /* limits.state, limits.timeout */
+};
+extern unsigned mortise_graph_ahead;
+
 /* Load and check.  Findings to `diags`; *out has one reference, or is NULL when
  * any of them is an error (MORTISE_ECHECK).  `path` for messages. */
 int mortise_graph_load(struct mortise_graph **out,

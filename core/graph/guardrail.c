@@ -26,12 +26,20 @@ void mortise_node_read_guardrails(void *ctx, void *into,
     }
 }
 
+/* What may be replaced in place is a write. */
+static void add_write(struct mortise_loader *ld, struct mortise_node *node)
+{
+    if (node->target_is_path &&
+        node->on_violation == MORTISE_VIOLATION_SANITIZE)
+        mortise_node_add_write(ld, node, &node->target_path, node->span);
+}
+
 /* A target that is a path below scratch or artifacts can be sanitised in
  * place; `state.scratch.x` is the same as `scratch.x`. */
 static void find_target_path(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+                             struct mortise_node *node)
 {
-    const char *text = mortise_cel_as_path(r->node->target.cel);
+    const char *text = mortise_cel_as_path(node->target.cel);
     int rv;
 
     if (text == NULL)
@@ -40,25 +48,37 @@ static void find_target_path(struct mortise_loader *ld,
         text += 6;
     if (strncmp(text, "scratch", 7) != 0 && strncmp(text, "artifacts", 9) != 0)
         return;
-    rv = mortise_path_parse(&r->node->target_path, ld->arena, text,
-                            strlen(text), NULL);
+    rv = mortise_path_parse(&node->target_path, ld->arena, text, strlen(text),
+                            NULL);
     ld->nomem |= rv == MORTISE_ENOMEM;
-    r->node->target_is_path =
+    node->target_is_path =
         rv == MORTISE_OK &&
-        strcmp(r->node->target_path.steps[0].key,
+        strcmp(node->target_path.steps[0].key,
                text[0] == 's' ? "scratch" : "artifacts") == 0;
+}
+
+static void late_target(struct mortise_loader *ld,
+                        const struct mortise_late *late)
+{
+    struct mortise_node *node = late->into;
+
+    mortise_load_expr(ld, &node->target, late->at, late->end);
+    if (node->target.cel != NULL)
+        find_target_path(ld, node);
+    add_write(ld, node);
 }
 
 void mortise_node_read_target(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    mortise_load_expr(ld, &r->node->target, slot->value, MORTISE_IN_OUTPUT);
-    r->node->has_target = r->node->target.cel != NULL;
-    if (r->node->has_target)
-        find_target_path(ld, r);
+    r->node->has_target = true;
+    mortise_load_late(ctx, (struct mortise_late){.fn = late_target,
+                                                 .into = r->node,
+                                                 .at = slot->value,
+                                                 .node = r->node->index,
+                                                 .end = MORTISE_IN_OUTPUT});
 }
 
 void mortise_node_read_on_violation(void *ctx, void *into,
@@ -86,19 +106,16 @@ void mortise_node_read_reroute_target(void *ctx, void *into,
     mortise_load_edge(ld, r->node->index, slot->value, MORTISE_EDGE_REROUTE);
 }
 
-/* Guardrails look at the whole scratch unless they say otherwise, and what
- * they may replace in place is a write. */
+/* Guardrails look at the whole scratch unless they say otherwise. */
 void mortise_node_finish_guardrail(struct mortise_loader *ld,
                                    struct mortise_reading *r)
 {
     struct mortise_node *node = r->node;
 
-    if (!node->has_target) {
-        node->target_is_path = true;
-        ld->nomem |= mortise_path_parse(&node->target_path, ld->arena,
-                                        "scratch", 7, NULL) != MORTISE_OK;
-    }
-    if (node->target_is_path &&
-        node->on_violation == MORTISE_VIOLATION_SANITIZE)
-        mortise_node_add_write(ld, node, &node->target_path, r->key->span);
+    if (node->has_target)
+        return;
+    node->target_is_path = true;
+    ld->nomem |= mortise_path_parse(&node->target_path, ld->arena, "scratch", 7,
+                                    NULL) != MORTISE_OK;
+    add_write(ld, node);
 }

@@ -6,7 +6,7 @@ void mortise_node_read_prompt(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    r->node->prompt = mortise_load_tmpl(ctx, slot->value);
+    mortise_load_late_tmpl(ctx, &r->node->prompt, slot->value, r->node->index);
 }
 
 void mortise_node_read_schema(void *ctx, void *into,

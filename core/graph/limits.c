@@ -21,6 +21,26 @@ static void read_expr_cost(void *ctx, void *into,
     ld->g->expr_cost = (uint64_t)slot->value->u.i;
 }
 
+static void read_steps(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = into;
+
+    (void)ctx;
+    if (!mortise_load_ahead(ld, MORTISE_AHEAD_LIMITS, "E0202", slot->name->span,
+                            "'steps'"))
+        ld->g->limits.steps = (uint64_t)slot->value->u.i;
+}
+
+static void read_visits(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = into;
+
+    (void)ctx;
+    if (!mortise_load_ahead(ld, MORTISE_AHEAD_LIMITS, "E0202", slot->name->span,
+                            "'visits'"))
+        ld->g->limits.visits = (uint32_t)slot->value->u.i;
+}
+
 static void read_max_nodes(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
@@ -49,8 +69,18 @@ static const struct mortise_key limit_keys[] = {
      .min = 1,
      .max = 1000000,
      .read = read_max_nodes},
-    {.name = "steps", .later = MORTISE_HERE},
-    {.name = "visits", .later = MORTISE_HERE},
+    {.name = "steps",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .max = 1e15,
+     .read = read_steps},
+    {.name = "visits",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .max = 1e9,
+     .read = read_visits},
     {.name = "depth", .later = MORTISE_HERE},
     {.name = "spawn", .later = MORTISE_HERE},
     {.name = "state", .later = MORTISE_HERE},

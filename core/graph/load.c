@@ -192,10 +192,13 @@ static void read_all(struct mortise_loader *ld)
     mortise_load_top(ld);
     if (!ld->nomem)
         mortise_load_link(ld);
+    ld->doubtful = mortise_check_doubt(ld);
+    if (!ld->nomem)
+        mortise_load_bodies(ld);
+    if (!ld->nomem)
+        mortise_load_expressions(ld);
     if (!ld->nomem)
         mortise_check_structure(ld);
-    if (!ld->nomem)
-        mortise_load_regions(ld);
     sort_plugins(g);
     if (!ld->nomem && ld->diags->n_errors == 0)
         digest(ld);
@@ -224,6 +227,7 @@ static int finish(struct mortise_loader *ld)
     mortise_release(ld->mem, g->schemas, ld->cap_schemas * sizeof *schemas);
     mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
     mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
+    mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
     g->plugins = plugins;
     g->schemas = schemas;
     return ld->nomem || ld->diags->failed ? MORTISE_ENOMEM : MORTISE_OK;

@@ -11,10 +11,32 @@
 #include "graph/graph.h"
 #include "yaml/keys.h"
 
+struct mortise_loader;
+
 /* An edge and what is known of it only while loading. */
 struct mortise_draft {
     struct mortise_edge edge;
     bool depends_on; /* made by that key: a cycle of these is never meant */
+    const struct mortise_yaml *when; /* NULL: none */
+    const struct mortise_map *map;   /* MAP */
+};
+
+/* `map` as it is written. */
+struct mortise_map {
+    const struct mortise_yaml *over, *as_at;
+    const char *as;
+    uint32_t to, join, max_parallel;
+    struct mortise_span join_at;
+};
+
+/* An expression that waits until it is known where its node stands: what is
+ * in scope depends on the maps around it. */
+struct mortise_late {
+    void (*fn)(struct mortise_loader *ld, const struct mortise_late *late);
+    void *into; /* in the graph's arena */
+    const struct mortise_yaml *at;
+    uint32_t node; /* MORTISE_START for its edges */
+    enum mortise_scope_name end;
 };
 
 /* One write that a node declares: with outputs, output_as or sanitising. */
@@ -48,10 +70,19 @@ struct mortise_loader {
     size_t n_edges, cap_edges;
     struct mortise_declared *writes;
     size_t n_writes, cap_writes;
+    struct mortise_late *late;
+    size_t n_late, cap_late;
+
+    /* From the time that edges are linked. */
+    uint32_t n_maps;
+    uint32_t *body; /* node -> innermost map, as a region; 0: none */
+    const struct mortise_schema **item_of; /* ... -> one element's; NULL: any */
+    bool doubtful; /* keys or ids have findings: what follows from edges that
+                      are missing is not reported */
     size_t cap_schemas;
     size_t cap_plugins;
 
-    /* names[] is what expressions see; a scope is its first so many. */
+    /* What expressions see; a scope is its first so many. */
     struct mortise_cel_name names[MORTISE_IN_N];
 
     size_t first_diag; /* of this file, in diags->list */
@@ -59,6 +90,13 @@ struct mortise_loader {
 };
 
 #define MORTISE_NOWHERE 0xFFFFFFFDu /* a target that was reported */
+
+/* ---- ahead.c --------------------------------------------------------- */
+
+/* Is this refused for now?  Then there is a finding: "WORDS is not ...". */
+bool mortise_load_ahead(struct mortise_loader *ld, unsigned what,
+                        const char *code, struct mortise_span at,
+                        const char *words);
 
 /* ---- load.c ---------------------------------------------------------- */
 
@@ -96,16 +134,22 @@ void mortise_load_defaults(struct mortise_loader *ld,
 /* The names that every expression of the graph may use, with their schemas:
  * after the state's schemas were read. */
 void mortise_load_scope(struct mortise_loader *ld);
-/* Expressions that see the names before `end`; NULL cel after a finding.  A
- * `test` must be true or false. */
+/* An expression that sees the names before `end`; NULL cel after a finding. */
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end);
-void mortise_load_test(struct mortise_loader *ld, struct mortise_expr *out,
-                       const struct mortise_yaml *v,
-                       enum mortise_scope_name end);
-struct mortise_tmpl *mortise_load_tmpl(struct mortise_loader *ld,
-                                       const struct mortise_yaml *v);
+/* Leave an expression, or what fn makes of it, for later; `into` lies in the
+ * graph's arena. */
+void mortise_load_late(struct mortise_loader *ld, struct mortise_late late);
+void mortise_load_late_expr(struct mortise_loader *ld,
+                            struct mortise_expr *into,
+                            const struct mortise_yaml *v, uint32_t node,
+                            enum mortise_scope_name end);
+void mortise_load_late_tmpl(struct mortise_loader *ld,
+                            struct mortise_tmpl **into,
+                            const struct mortise_yaml *v, uint32_t node);
+/* Later: all of them, and the conditions of all edges. */
+void mortise_load_expressions(struct mortise_loader *ld);
 /* What `output` is in the expressions of a human node. */
 struct mortise_schema *
 mortise_load_decision(struct mortise_loader *ld,
@@ -151,18 +195,34 @@ void mortise_load_edges(struct mortise_loader *ld,
                         const struct mortise_yaml *list);
 void mortise_load_start(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
-/* Give the nodes their edges; nothing is added after. */
+/* Give the nodes their edges out; nothing is added after. */
 void mortise_load_link(struct mortise_loader *ld);
+/* ... and in, once it is known which of them count. */
+void mortise_load_link_in(struct mortise_loader *ld);
+
+/* ---- map.c ----------------------------------------------------------- */
+
+/* The edge that `map` is; `from` MORTISE_NOWHERE: it is read and not made. */
+void mortise_load_map(struct mortise_loader *ld, uint32_t from,
+                      const struct mortise_slot *slot);
+
+/* ---- body.c ---------------------------------------------------------- */
+
+/* Which nodes are the body of which map. */
+void mortise_load_bodies(struct mortise_loader *ld);
 
 /* ---- region.c ------------------------------------------------------------ */
 
-/* The graph's regions; it was linked and checked. */
+/* The graph's regions, once its edges make sense. */
 void mortise_load_regions(struct mortise_loader *ld);
 
 /* ---- check.c, race.c ------------------------------------------------- */
 
+/* Did this file have findings about keys, ids or edges (or some that were
+ * lost)? */
+bool mortise_check_doubt(const struct mortise_loader *ld);
+/* The graph as a whole; makes its regions on the way. */
 void mortise_check_structure(struct mortise_loader *ld);
-/* `order`: the nodes in a topological order. */
-void mortise_check_writes(struct mortise_loader *ld, const uint32_t *order);
+void mortise_check_writes(struct mortise_loader *ld);
 
 #endif

@@ -77,6 +77,8 @@ mortise_key_fn mortise_node_read_routes;
 mortise_key_fn mortise_node_read_default;
 mortise_key_fn mortise_node_read_condition;
 mortise_key_fn mortise_node_read_targets;
+mortise_key_fn mortise_node_read_map;
+mortise_key_fn mortise_node_read_max_visits;
 void mortise_node_finish_router(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 

@@ -8,6 +8,13 @@
  *   (3) both can run: they do not stand behind two exits of one node of which
  *       only one is ever taken (two routes, a route and on_error ...).
  *
+ * or a node of a map's body: its executions for two elements are never in each
+ * other's past, nor are those of any two nodes of the body.
+ *
+ * Back edges do not count for any of it: a visit of a loop comes after the
+ * whole visit before it, so what matters is whether two executions of one
+ * visit, or one of the last visit and one behind the loop, follow each other.
+ *
  * (3) asks which edges a node cannot be reached without: dominators, with
  * edges as vertices of their own.  When a node runs, some way of taken edges
  * leads to it, and its dominators are on each of them.  In an acyclic graph
@@ -20,6 +27,7 @@
  */
 #include "graph/loader.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +37,7 @@ struct race {
     struct mortise_loader *ld;
     const struct mortise_graph *g;
     struct mortise_arena arena; /* of what follows */
-    uint32_t *rank;             /* node -> position in topological order */
+    uint32_t *order, *rank;     /* topological, and where each node stands */
     /* Vertices: 0 is START, 1 + i is node i, 1 + n_nodes + i is edge i. */
     uint32_t *idom, *depth;
     uint32_t *mark; /* node -> the last search that came here */
@@ -37,6 +45,41 @@ struct race {
     uint32_t search;
     uint32_t budget;
 };
+
+/* ---- order ----------------------------------------------------------- */
+
+/* Does the target of the edge come after its source, in a visit? */
+static bool orders(const struct mortise_edge *e)
+{
+    return e->from != MORTISE_START && e->to != MORTISE_END && !e->back &&
+           e->kind != MORTISE_EDGE_GATHER;
+}
+
+/* Kahn.  Without back edges the graph is acyclic (region.c). */
+static void sort(struct race *r)
+{
+    const struct mortise_graph *g = r->g;
+    uint32_t *waits = r->mark, n = 0;
+
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (orders(&g->edges[i]))
+            waits[g->edges[i].to]++;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (waits[i] == 0)
+            r->order[n++] = i;
+    for (uint32_t done = 0; done < n; done++) {
+        const struct mortise_node *node = &g->nodes[r->order[done]];
+
+        r->rank[node->index] = done;
+        for (uint32_t i = 0; i < node->n_out; i++) {
+            const struct mortise_edge *e = &g->edges[node->out[i]];
+
+            if (orders(e) && --waits[e->to] == 0)
+                r->order[n++] = e->to;
+        }
+    }
+    assert(n == g->n_nodes);
+}
 
 /* ---- dominators ------------------------------------------------------ */
 
@@ -74,21 +117,32 @@ static void set_idom(struct race *r, uint32_t vertex, uint32_t idom)
     r->depth[vertex] = r->depth[idom] + 1;
 }
 
-static void find_dominators(struct race *r, const uint32_t *order)
+/* Behind a map its map edge is all that is certain: the list may be empty. */
+static void leave_node(struct race *r, uint32_t node, uint32_t edge)
+{
+    const struct mortise_edge *e = &r->g->edges[edge];
+
+    set_idom(r, edge_vertex(r, edge), node_vertex(node));
+    if (e->kind == MORTISE_EDGE_MAP)
+        set_idom(r, edge_vertex(r, r->g->regions[e->map].gather),
+                 edge_vertex(r, edge));
+}
+
+static void find_dominators(struct race *r)
 {
     const struct mortise_graph *g = r->g;
 
     for (uint32_t k = 0; k < g->n_start; k++)
         set_idom(r, edge_vertex(r, g->start[k]), 0);
     for (uint32_t k = 0; k < g->n_nodes; k++) {
-        const struct mortise_node *node = &g->nodes[order[k]];
+        const struct mortise_node *node = &g->nodes[r->order[k]];
         uint32_t dom = edge_vertex(r, node->in[0]); /* nothing is orphaned */
 
         for (uint32_t i = 1; i < node->n_in; i++)
             dom = meet(r, dom, edge_vertex(r, node->in[i]));
         set_idom(r, node_vertex(node->index), dom);
         for (uint32_t i = 0; i < node->n_out; i++)
-            set_idom(r, edge_vertex(r, node->out[i]), node_vertex(node->index));
+            leave_node(r, node->index, node->out[i]);
     }
 }
 
@@ -145,8 +199,7 @@ static bool never_both(struct race *r, uint32_t a, uint32_t b)
 
 static void visit(struct race *r, uint32_t node, uint32_t last, uint32_t *n)
 {
-    if (node == MORTISE_END || r->mark[node] == r->search ||
-        r->rank[node] > last)
+    if (r->mark[node] == r->search || r->rank[node] > last)
         return;
     r->mark[node] = r->search;
     r->stack[(*n)++] = node;
@@ -163,7 +216,10 @@ static bool reaches(struct race *r, uint32_t a, uint32_t b)
         const struct mortise_node *node = &r->g->nodes[r->stack[--n]];
 
         for (uint32_t i = 0; i < node->n_out; i++) {
-            visit(r, r->g->edges[node->out[i]].to, r->rank[b], &n);
+            const struct mortise_edge *e = &r->g->edges[node->out[i]];
+
+            if (orders(e))
+                visit(r, e->to, r->rank[b], &n);
             spend(r);
         }
     }
@@ -212,13 +268,37 @@ static bool has_no_reducer(const struct race *r,
     return mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
 }
 
+/* The outermost map that the node is in, 0: none. */
+static uint32_t map_around(const struct race *r, uint32_t node)
+{
+    uint32_t map = 0;
+
+    for (uint32_t at = r->g->nodes[node].region; at != 0;
+         at = r->g->regions[at].parent)
+        if (r->g->regions[at].kind == MORTISE_REGION_MAP)
+            map = at;
+    return map;
+}
+
+/* Are both in the body of one map? */
+static bool share_a_map(const struct race *r, uint32_t a, uint32_t b)
+{
+    uint32_t map = map_around(r, a);
+
+    return map != 0 && map == map_around(r, b);
+}
+
 static bool race(struct race *r, const struct mortise_declared *a,
                  const struct mortise_declared *b)
 {
-    if (a->node == b->node || (!has_no_reducer(r, a) && !has_no_reducer(r, b)))
+    if (!has_no_reducer(r, a) && !has_no_reducer(r, b))
         return false;
     if (!mortise_path_covers(a->path, b->path) &&
         !mortise_path_covers(b->path, a->path))
+        return false;
+    if (share_a_map(r, a->node, b->node))
+        return true;
+    if (a->node == b->node)
         return false;
     if (r->rank[a->node] > r->rank[b->node])
         return race(r, b, a);
@@ -230,10 +310,21 @@ static void report(struct race *r, const struct mortise_declared *a,
                    const struct mortise_declared *b)
 {
     const struct mortise_path *path = b->path->n > 1 ? b->path : a->path;
-    struct mortise_diag *d = mortise_diag_add(
-        r->ld->diags, "W0801", b->span,
-        "'%s' and '%s' may both write %s, and neither runs after the other",
-        r->g->nodes[a->node].id, r->g->nodes[b->node].id, b->path->text);
+    const struct mortise_node *nodes = r->g->nodes;
+    struct mortise_diag *d;
+
+    if (share_a_map(r, a->node, b->node))
+        d = mortise_diag_add(
+            r->ld->diags, "W0801", b->span,
+            "each element of the map over '%s' may write %s, and none runs "
+            "after the other",
+            nodes[r->g->regions[map_around(r, b->node)].entry].id,
+            b->path->text);
+    else
+        d = mortise_diag_add(
+            r->ld->diags, "W0801", b->span,
+            "'%s' and '%s' may both write %s, and neither runs after the other",
+            nodes[a->node].id, nodes[b->node].id, b->path->text);
 
     mortise_diag_help(r->ld->diags, d,
                       "under state.reducers say how to join them, for "
@@ -252,6 +343,10 @@ static void check_group(struct race *r, const struct mortise_declared *w,
     for (size_t i = 0; i < n && r->budget > 0; i++) {
         size_t kept = 0;
 
+        if (race(r, &w[i], &w[i])) { /* with itself, in a map */
+            report(r, &w[i], &w[i]);
+            return;
+        }
         for (size_t k = 0; k < n_front; k++) {
             if (race(r, front[k], &w[i])) {
                 report(r, front[k], &w[i]);
@@ -315,7 +410,7 @@ static void check_reducers(struct race *r)
 
 /* ---- entry ----------------------------------------------------------- */
 
-static bool prepare(struct race *r, const uint32_t *order)
+static bool prepare(struct race *r)
 {
     size_t n = r->g->n_nodes, vertices = 1 + n + r->g->n_edges;
 
@@ -324,21 +419,21 @@ static bool prepare(struct race *r, const uint32_t *order)
     r->stack = mortise_arena_alloc(&r->arena, n * sizeof *r->stack);
     r->idom = mortise_arena_alloc(&r->arena, vertices * sizeof *r->idom);
     r->depth = mortise_arena_alloc(&r->arena, vertices * sizeof *r->depth);
-    if (r->rank == NULL || r->mark == NULL || r->stack == NULL ||
-        r->idom == NULL || r->depth == NULL)
+    r->order = mortise_arena_alloc(&r->arena, n * sizeof *r->order);
+    if (r->order == NULL || r->rank == NULL || r->mark == NULL ||
+        r->stack == NULL || r->idom == NULL || r->depth == NULL)
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        r->rank[order[i]] = i;
+    sort(r);
     return true;
 }
 
-void mortise_check_writes(struct mortise_loader *ld, const uint32_t *order)
+void mortise_check_writes(struct mortise_loader *ld)
 {
     struct race r = {.ld = ld, .g = ld->g, .budget = BUDGET};
 
     mortise_arena_init(&r.arena, ld->mem);
-    if (prepare(&r, order)) {
-        find_dominators(&r, order);
+    if (prepare(&r)) {
+        find_dominators(&r);
         check_groups(&r);
         check_reducers(&r);
     } else {

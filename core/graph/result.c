@@ -72,7 +72,8 @@ void mortise_node_read_outputs(void *ctx, void *into,
     for (size_t i = 0; i < map->n && !ld->nomem; i++) {
         if (mortise_yaml_is_x(map->keys[i]->str))
             continue;
-        mortise_load_expr(ld, &out->expr, map->items[i], MORTISE_IN_ERROR);
+        mortise_load_late_expr(ld, &out->expr, map->items[i], r->node->index,
+                               MORTISE_IN_ERROR);
         if (!mortise_load_path(ld, &out->path, map->keys[i]))
             continue;
         mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
@@ -121,8 +122,9 @@ static void read_error_value(void *ctx, void *into,
     if (mortise_yaml_get(mortise_yaml_get(r->map, "on_error"), "goto") != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_error' takes goto or value, not both");
-    mortise_load_expr(ld, &r->node->error_value, slot->value, MORTISE_IN_N);
-    r->node->on_error_value = r->node->error_value.cel != NULL;
+    mortise_load_late_expr(ld, &r->node->error_value, slot->value,
+                           r->node->index, MORTISE_IN_N);
+    r->node->on_error_value = true;
 }
 
 static const struct mortise_key on_error_keys[] = {
@@ -164,22 +166,46 @@ void mortise_node_read_on_error(void *ctx, void *into,
 }
 
 /* output_as is a write, too. */
+static void add_artifact(struct mortise_loader *ld,
+                         const struct mortise_node *node,
+                         struct mortise_span span)
+{
+    struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
+    char text[80];
+    struct mortise_yaml name;
+
+    if (path == NULL)
+        return;
+    snprintf(text, sizeof text, "artifacts.%s", node->output_as);
+    name = (struct mortise_yaml){.str = text, .len = strlen(text)};
+    name.span = span;
+    if (mortise_load_path(ld, path, &name))
+        mortise_node_add_write(ld, node, path, span);
+}
+
+/* Nothing was said of output_as: the node's id, and nothing in a map's body. */
+static void late_output_as(struct mortise_loader *ld,
+                           const struct mortise_late *late)
+{
+    struct mortise_node *node = late->into;
+
+    if (ld->body[node->index] != 0)
+        node->output_as = NULL;
+    else
+        add_artifact(ld, node, node->span);
+}
+
 void mortise_node_finish_output(struct mortise_loader *ld,
                                 struct mortise_reading *r)
 {
     const struct mortise_yaml *at = mortise_yaml_get(r->map, "output_as");
-    struct mortise_path *path;
-    char text[80];
-    struct mortise_yaml name;
 
     if (r->node->output_as == NULL || !mortise_node_is_id(r->node->output_as))
         return;
-    path = mortise_load_alloc(ld, sizeof *path);
-    if (path == NULL)
-        return;
-    snprintf(text, sizeof text, "artifacts.%s", r->node->output_as);
-    name = (struct mortise_yaml){.str = text, .len = strlen(text)};
-    name.span = at != NULL ? at->span : r->key->span;
-    if (mortise_load_path(ld, path, &name))
-        mortise_node_add_write(ld, r->node, path, name.span);
+    if (at != NULL)
+        add_artifact(ld, r->node, at->span);
+    else
+        mortise_load_late(ld, (struct mortise_late){.fn = late_output_as,
+                                                    .into = r->node,
+                                                    .node = r->node->index});
 }

@@ -14,6 +14,8 @@
  */
 #include "graph/loader.h"
 
+#include <string.h>
+
 /* {"type": "object", "properties": {...}, "additionalProperties": false}, with
  * the members of `properties`, whose reference is taken. */
 static json_t *closed(json_t *properties)
@@ -86,6 +88,8 @@ void mortise_load_scope(struct mortise_loader *ld)
     names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
     for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
         names[i] = (struct mortise_cel_name){"", NULL}; /* nobody's name */
+    names[MORTISE_IN_INDEX].schema =
+        mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
     names[MORTISE_IN_ERROR] =
         (struct mortise_cel_name){"error", error_schema(ld)};
@@ -112,9 +116,8 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
 }
 
 /* A condition that mentions no name always gives the same: look now. */
-void mortise_load_test(struct mortise_loader *ld, struct mortise_expr *out,
-                       const struct mortise_yaml *v,
-                       enum mortise_scope_name end)
+static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
+                      const struct mortise_yaml *v, enum mortise_scope_name end)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
     struct mortise_cel_env env = {nothing, ld->g->expr_cost};
@@ -133,14 +136,166 @@ void mortise_load_test(struct mortise_loader *ld, struct mortise_expr *out,
                          "this is no condition: %s", err.msg);
 }
 
-struct mortise_tmpl *mortise_load_tmpl(struct mortise_loader *ld,
-                                       const struct mortise_yaml *v)
+static void late_expr(struct mortise_loader *ld,
+                      const struct mortise_late *late)
 {
-    struct mortise_cel_scope scope = {ld->names, MORTISE_IN_OUTPUT};
-    struct mortise_tmpl *t = NULL;
+    mortise_load_expr(ld, late->into, late->at, late->end);
+}
 
-    if (mortise_tmpl_compile(&t, ld->arena, v, &scope, ld->diags) ==
+static void late_tmpl(struct mortise_loader *ld,
+                      const struct mortise_late *late)
+{
+    struct mortise_cel_scope scope = {ld->names, late->end};
+    struct mortise_tmpl **into = late->into;
+
+    if (mortise_tmpl_compile(into, ld->arena, late->at, &scope, ld->diags) ==
         MORTISE_ENOMEM)
         ld->nomem = true;
-    return t;
+}
+
+/* ---- later ----------------------------------------------------------- */
+
+void mortise_load_late(struct mortise_loader *ld, struct mortise_late late)
+{
+    struct mortise_late *list = mortise_grow(ld->mem, ld->late, ld->n_late,
+                                             &ld->cap_late, sizeof *list);
+
+    if (list == NULL) {
+        ld->nomem = true;
+        return;
+    }
+    ld->late = list;
+    list[ld->n_late++] = late;
+}
+
+void mortise_load_late_expr(struct mortise_loader *ld,
+                            struct mortise_expr *into,
+                            const struct mortise_yaml *v, uint32_t node,
+                            enum mortise_scope_name end)
+{
+    mortise_load_late(
+        ld,
+        (struct mortise_late){
+            .fn = late_expr, .into = into, .at = v, .node = node, .end = end});
+}
+
+void mortise_load_late_tmpl(struct mortise_loader *ld,
+                            struct mortise_tmpl **into,
+                            const struct mortise_yaml *v, uint32_t node)
+{
+    mortise_load_late(ld, (struct mortise_late){.fn = late_tmpl,
+                                                .into = into,
+                                                .at = v,
+                                                .node = node,
+                                                .end = MORTISE_IN_OUTPUT});
+}
+
+/* The element of a map, at its level. */
+static void name_item(struct mortise_loader *ld, uint32_t map)
+{
+    const struct mortise_region *r = &ld->g->regions[map];
+
+    ld->names[MORTISE_IN_ITEM + r->level] =
+        (struct mortise_cel_name){r->as, ld->item_of[map]};
+}
+
+/* Where an edge is missing, a map's body may be cut off from its map: any
+ * map's name will do then, as far as there is room. */
+static void name_any_items(struct mortise_loader *ld)
+{
+    int at = MORTISE_IN_ITEM;
+
+    for (uint32_t i = 1; i <= ld->n_maps && at < MORTISE_IN_ITEM_END; i++)
+        ld->names[at++] = (struct mortise_cel_name){ld->g->regions[i].as, NULL};
+    ld->names[MORTISE_IN_INDEX].name = "index";
+}
+
+/* The names as this node sees them. */
+static void stand_at(struct mortise_loader *ld, uint32_t node)
+{
+    uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
+
+    ld->names[MORTISE_IN_OUTPUT].schema =
+        node != MORTISE_START ? ld->output_of[node] : NULL;
+    ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";
+    for (int i = MORTISE_IN_ITEM; i < MORTISE_IN_ITEM_END; i++)
+        ld->names[i] = (struct mortise_cel_name){"", NULL};
+    if (map == 0 && ld->n_maps > 0 && ld->doubtful)
+        name_any_items(ld);
+    for (; map != 0; map = ld->g->regions[map].parent)
+        name_item(ld, map);
+}
+
+/* What one element of a list is, where the list is a path into what has a
+ * schema; NULL: anything. */
+static const struct mortise_schema *item_schema(struct mortise_loader *ld,
+                                                const struct mortise_cel *over)
+{
+    const char *text = over != NULL ? mortise_cel_as_path(over) : NULL;
+    const struct mortise_schema *s = NULL;
+    struct mortise_path path;
+
+    if (text == NULL)
+        return NULL;
+    if (mortise_path_parse(&path, ld->arena, text, strlen(text), NULL) !=
+        MORTISE_OK)
+        return NULL; /* a key that paths have no form for, or no memory: said
+                        when the map is used */
+    for (int i = 0; i < MORTISE_IN_N; i++)
+        if (strcmp(ld->names[i].name, path.steps[0].key) == 0)
+            s = ld->names[i].schema;
+    for (size_t i = 1; i < path.n && s != NULL; i++)
+        s = path.steps[i].key != NULL
+                ? mortise_schema_member(s, path.steps[i].key)
+                : mortise_schema_items(s);
+    return s != NULL ? mortise_schema_items(s) : NULL;
+}
+
+static void load_over(struct mortise_loader *ld, uint32_t map,
+                      enum mortise_scope_name end)
+{
+    struct mortise_region *r = &ld->g->regions[map];
+
+    stand_at(ld, ld->g->edges[r->map_edge].from);
+    mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, end);
+    ld->item_of[map] = item_schema(ld, r->over.cel);
+}
+
+/* Outer maps first: inner ones may go over parts of their elements. */
+static void load_overs(struct mortise_loader *ld)
+{
+    ld->item_of =
+        mortise_load_alloc(ld, (ld->n_maps + 1) * sizeof *ld->item_of);
+    for (uint32_t level = 0; level < MORTISE_MAX_MAPS; level++)
+        for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
+            if (ld->g->regions[i].level == level)
+                load_over(ld, i, MORTISE_IN_ERROR);
+}
+
+/* How far the condition of an edge sees. */
+static enum mortise_scope_name end_of(const struct mortise_graph *g,
+                                      uint32_t from)
+{
+    if (from == MORTISE_START)
+        return MORTISE_IN_NODE;
+    return g->nodes[from].type == MORTISE_NODE_ROUTER ? MORTISE_IN_OUTPUT
+                                                      : MORTISE_IN_ERROR;
+}
+
+void mortise_load_expressions(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+
+    load_overs(ld);
+    for (size_t i = 0; i < ld->n_late && !ld->nomem; i++) {
+        stand_at(ld, ld->late[i].node);
+        ld->late[i].fn(ld, &ld->late[i]);
+    }
+    for (size_t i = 0; i < ld->n_edges && !ld->nomem; i++) {
+        if (ld->edges[i].when == NULL)
+            continue;
+        stand_at(ld, g->edges[i].from);
+        load_test(ld, &g->edges[i].when, ld->edges[i].when,
+                  end_of(g, g->edges[i].from));
+    }
 }

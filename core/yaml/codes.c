@@ -162,7 +162,9 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, depends_on: b}\n"
      "  b: {type: tool, tool: text/lines, depends_on: [a, c]}\n"
      "  c: {type: tool, tool: text/lines}\n"},
-    {"E0305", "a loop", "Loops are not available in this build.",
+    {"E0305", "a loop that is entered at several nodes",
+     "A loop has one node where it is entered, and its next visit starts "
+     "there.  What comes from outside, START included, leads to that one.",
      "start: [a, b]   # a loop is entered at one node\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: b}\n"
@@ -205,6 +207,24 @@ const struct mortise_code mortise_codes[] = {
      "A graph has at least one node and at most limits.nodes.",
      "start: a\n"
      "nodes: {}\n"},
+    {"E0312", "a map whose body is not closed",
+     "What stands between `to` and `join` of a map belongs to an element: it "
+     "is entered at `to` and left to `join` alone (edges to END end a branch "
+     "anywhere).  An element's result is the output of the node that leads to "
+     "the join.",
+     "# start: a\n"
+     "# nodes:\n"
+     "#   a: {type: human, prompt: x, map: {over: input.list, to: b, join: "
+     "c}}\n"
+     "#   b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
+     "#   c: {type: human, prompt: x}\n"},
+    {"E0313", "nested too deep",
+     "Maps may stand 8 deep in each other, loops and maps together 64.",
+     "# nine maps, each in the one before\n"},
+    {"E0314", "a name that hides another",
+     "An element's name (`as`) must differ from those that expressions have "
+     "anyway and from that of a map around it.",
+     "# map: {over: input.list, as: output, to: b, join: c}\n"},
 
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
