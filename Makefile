@@ -16,6 +16,7 @@
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
 #   make docs       docs/cli.md and docs/errors.md anew, from the program
+#   make abi        what we promised others still holds; abi-accept: as it is now
 #   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
 #   make clean
 #
@@ -73,7 +74,7 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
 .PHONY: all check unit programs demo bench asan tsan valgrind mutants fuzz headers format \
-        lint docs install uninstall clean deps
+        lint docs install uninstall abi abi-accept clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -314,6 +315,9 @@ bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS)
 
 demo: all
 	$(Q)MORTISE_BUILD=$(B) sh tools/demo.sh
+
+abi abi-accept: $(LIBS)
+	$(Q)CC="$(CC)" CFLAGS_ABI="$(OURS) $(DEP_CFLAGS)" sh tools/abi.sh $(B) $@
 
 docs: $(B)/mortise
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
