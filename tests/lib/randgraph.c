@@ -1,24 +1,24 @@
 /* randgraph.c -- random structured graphs.
  *
- * A graph is made from the outside in: a region is a row of items, each a node
- * or a loop, and edges lead from an item to later ones; out of a loop they may
- * start at any node within, into it they lead to its entry.  At the end the
- * nodes are shuffled, so that the declared order says nothing.
+ * A graph is made from the outside in: a region is a row of items, each a node,
+ * a loop or a map with its source and join, and edges lead from an item to
+ * later ones; out of a loop they may start at any node within, into it they
+ * lead to its entry.  At the end the nodes are shuffled, so that the declared
+ * order says nothing.
  *
  * Loops end because each of their back edges is not taken at some turns.
  */
 #include "lib/randgraph.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+enum { ITEMS = 12, ROOM = 14 };
 
-enum { ITEMS = 12 };
+static const struct ref_cond always = {.ask = REF_ALWAYS};
 
 struct item {
-    uint32_t set;
+    uint32_t set, out; /* its nodes, and those that edges may leave */
     int entry;
     int back, back_m; /* a loop's: who goes back, and not at which turns */
 };
@@ -27,13 +27,19 @@ struct maker {
     struct ref_graph *g;
     unsigned families;
     uint32_t *seed;
-    int room; /* for so many more nodes */
+    int room;  /* for so many more nodes */
+    int depth; /* of subgraphs */
 };
 
 static int pick(struct maker *m, int n)
 {
     *m->seed = *m->seed * 1664525u + 1013904223u;
     return (int)((*m->seed >> 8) % (uint32_t)n);
+}
+
+static bool may(struct maker *m, unsigned family, int one_in)
+{
+    return (m->families & family) != 0 && pick(m, one_in) == 0;
 }
 
 /* ---- edges -------------------------------------------------------------- */
@@ -47,14 +53,17 @@ static bool has_edge(const struct ref_graph *g, int from, int to)
     return false;
 }
 
-static void put_edge(struct maker *m, int from, int to, enum ref_edge_kind kind,
-                     struct ref_cond when)
+static struct ref_edge *put_edge(struct maker *m, int from, int to,
+                                 enum ref_edge_kind kind, struct ref_cond when)
 {
+    static struct ref_edge nowhere;
     struct ref_graph *g = m->g;
+    struct ref_edge *e = &nowhere;
 
     if (g->n_edges < REF_EDGES && !has_edge(g, from, to))
-        g->edges[g->n_edges++] = (struct ref_edge){
-            .from = from, .to = to, .kind = kind, .when = when};
+        e = &g->edges[g->n_edges++];
+    *e = (struct ref_edge){.from = from, .to = to, .kind = kind, .when = when};
+    return e;
 }
 
 static struct ref_cond some_cond(struct maker *m)
@@ -90,10 +99,9 @@ static bool may_go_to_on_error(const struct ref_graph *g, int from)
 static void link_items(struct maker *m, const struct item *a,
                        const struct item *b)
 {
-    static const struct ref_cond always = {.ask = REF_ALWAYS};
-    int from = member(m, a->set);
+    int from = member(m, a->out);
 
-    if (a->back >= 0 && pick(m, 4) != 0) {
+    if (a->back >= 0 && pick(m, 12) != 0) {
         struct ref_cond over = {REF_TURN, a->back_m, 0};
 
         put_edge(m, a->back, b->entry, REF_WHEN, over);
@@ -125,12 +133,13 @@ static void link_row(struct maker *m, const struct item *row, int n,
     }
 }
 
-/* ---- nodes and loops ---------------------------------------------------- */
+/* ---- items -------------------------------------------------------------- */
 
 static struct item make_node(struct maker *m)
 {
     int i = m->g->n++;
     struct ref_node *n = &m->g->nodes[i];
+    uint32_t set = (uint32_t)1 << i;
 
     m->room--;
     n->value = pick(m, 20);
@@ -138,15 +147,51 @@ static struct item make_node(struct maker *m)
     n->fails.ask = REF_NEVER;
     for (int c = 0; c < REF_PLAIN; c++)
         n->writes[c] = pick(m, 5) == 0;
-    n->writes[REF_PLAIN] = pick(m, 24) == 0;
-    if (m->families & RAND_FAILS && pick(m, 8) == 0) {
+    n->writes[REF_PLAIN] =
+        !(m->families & (RAND_RACES | RAND_STOPS)) && pick(m, 24) == 0;
+    if (may(m, RAND_FAILS, 8)) {
         n->fails = (struct ref_cond){REF_TURN, 1 + pick(m, 2), 0};
         n->rescued = pick(m, 3) == 0;
     }
-    return (struct item){.set = (uint32_t)1 << i, .entry = i, .back = -1};
+    return (struct item){.set = set, .out = set, .entry = i, .back = -1};
+}
+
+static void make_graph(struct maker *m, int room);
+
+static struct item make_sub(struct maker *m)
+{
+    struct item item = make_node(m);
+    struct ref_node *n = &m->g->nodes[item.entry];
+    struct maker sub = {.families = m->families & ~(unsigned)RAND_STOPS,
+                        .seed = m->seed,
+                        .depth = m->depth + 1};
+
+    *n = (struct ref_node){.fails.ask = REF_NEVER};
+    n->sub = sub.g = calloc(1, sizeof *sub.g);
+    m->room--;
+    make_graph(&sub, 4);
+    return item;
 }
 
 static struct item make_item(struct maker *m, int depth);
+
+static bool leads_on(const struct ref_graph *g, const struct item *a)
+{
+    for (int i = 0; i < g->n_edges; i++) {
+        const struct ref_edge *e = &g->edges[i];
+
+        if (e->from >= 0 && a->set >> e->from & 1 && !(a->set >> e->to & 1))
+            return true;
+    }
+    return false;
+}
+
+/* What mostly goes back: out of a loop within that would be an exit, too, and
+ * an exit together with a back edge is an error. */
+static struct item make_last(struct maker *m, int depth)
+{
+    return pick(m, 6) == 0 ? make_item(m, depth) : make_node(m);
+}
 
 static struct item make_loop(struct maker *m, int depth)
 {
@@ -157,23 +202,65 @@ static struct item make_loop(struct maker *m, int depth)
     row[0] = make_node(m);
     loop.entry = row[0].entry;
     for (int i = 1; i < n; i++)
-        row[i] = make_item(m, depth + 1);
+        row[i] = i < n - 1 ? make_item(m, depth + 1) : make_last(m, depth + 1);
     link_row(m, row, n, false);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        if (i < n - 1 && !leads_on(m->g, &row[i]))
+            link_items(m, &row[i], &row[n - 1]);
         loop.set |= row[i].set;
-    loop.back = member(m, row[n - 1].set);
+        loop.out |= row[i].out;
+    }
+    loop.back = member(m, row[n - 1].out);
     put_edge(m, loop.back, loop.entry, REF_WHEN, again);
-    if (pick(m, 3) == 0)
-        put_edge(m, member(m, loop.set), loop.entry, REF_WHEN, again);
+    if (n > 1 && pick(m, 3) == 0)
+        put_edge(m, member(m, row[pick(m, n - 1)].out), loop.entry, REF_WHEN,
+                 again);
     return loop;
+}
+
+/* A map, with the node that starts it and the one that joins it. */
+static struct item make_map(struct maker *m, int depth)
+{
+    struct item row[3], source = make_node(m), join, map;
+    int n = 1 + pick(m, 3);
+    struct ref_edge *e;
+
+    for (int i = 0; i < n; i++)
+        row[i] = make_item(m, depth + 1);
+    join = make_node(m);
+    link_row(m, row, n, false);
+    e = put_edge(m, source.entry, row[0].entry, REF_MAP, some_cond(m));
+    e->join = join.entry;
+    e->some = pick(m, 4);
+    e->others = pick(m, 4);
+    e->max_parallel = 1 + pick(m, 3);
+    for (int i = 0; i < n; i++) {
+        if (i == n - 1 || pick(m, 3) == 0)
+            link_items(m, &row[i], &join);
+    }
+    if (pick(m, 6) == 0)
+        link_items(m, &source, &join);
+    map = (struct item){.set = source.set | join.set,
+                        .out = source.out | join.out,
+                        .entry = source.entry,
+                        .back = -1};
+    for (int i = 0; i < n; i++)
+        map.set |= row[i].set;
+    return map;
 }
 
 static struct item make_item(struct maker *m, int depth)
 {
-    if (m->families & RAND_LOOPS && depth < 3 && m->room > 4 && pick(m, 3) == 0)
+    if (depth < 3 && m->room > 4 && may(m, RAND_LOOPS, 3))
         return make_loop(m, depth);
+    if (depth < 2 && m->room > 4 && may(m, RAND_MAPS, 3))
+        return make_map(m, depth);
+    if (m->depth < 2 && m->room > 2 && may(m, RAND_SUBS, 4))
+        return make_sub(m);
     return make_node(m);
 }
+
+/* ---- START, END, routes, joins ------------------------------------------ */
 
 static bool is_led_to(const struct ref_graph *g, const struct item *item)
 {
@@ -189,8 +276,6 @@ static bool is_led_to(const struct ref_graph *g, const struct item *item)
 
 static void make_ends(struct maker *m, const struct item *row, int n)
 {
-    static const struct ref_cond always = {.ask = REF_ALWAYS};
-
     for (int i = 0; i < n; i++) {
         struct ref_cond when = {pick(m, 3) ? REF_ALWAYS : REF_NEVER, 0, 0};
 
@@ -205,6 +290,11 @@ static void make_ends(struct maker *m, const struct item *row, int n)
     }
 }
 
+static bool may_be_route(const struct ref_edge *e, int from)
+{
+    return e->from == from && e->kind != REF_ERROR && e->kind != REF_MAP;
+}
+
 /* Some nodes choose among their edges instead. */
 static void make_routes(struct maker *m)
 {
@@ -214,7 +304,7 @@ static void make_routes(struct maker *m)
         int n = 0, last = -1;
 
         for (int e = 0; e < g->n_edges; e++) {
-            if (g->edges[e].from == i && g->edges[e].kind != REF_ERROR) {
+            if (may_be_route(&g->edges[e], i)) {
                 last = e;
                 n++;
             }
@@ -222,8 +312,46 @@ static void make_routes(struct maker *m)
         if (n < 2 || pick(m, 3) != 0)
             continue;
         for (int e = 0; e < g->n_edges; e++) {
-            if (g->edges[e].from == i && g->edges[e].kind != REF_ERROR)
+            if (may_be_route(&g->edges[e], i))
                 g->edges[e].kind = e == last ? REF_DEFAULT : REF_ROUTE;
+        }
+    }
+}
+
+static int n_in(const struct ref_graph *g, int node)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->n_edges; i++)
+        n += g->edges[i].to == node && !g->edges[i].back && !g->edges[i].yields;
+    return n;
+}
+
+static bool joins_a_map(const struct ref_graph *g, int node)
+{
+    for (int i = 0; i < g->n_edges; i++) {
+        if (g->edges[i].kind == REF_GATHER && g->edges[i].to == node)
+            return true;
+    }
+    return false;
+}
+
+/* After ref_regions(), which says which edges count. */
+static void make_joins(struct maker *m)
+{
+    for (int i = 0; i < m->g->n; i++) {
+        struct ref_join *join = &m->g->nodes[i].join;
+        int n = n_in(m->g, i);
+
+        if (n < 2 && !joins_a_map(m->g, i))
+            continue;
+        if (may(m, RAND_BRANCHES, 2)) {
+            join->on_error = pick(m, 2) == 0 ? REF_COLLECT : REF_DROP;
+            join->best_effort = join->on_error == REF_DROP && pick(m, 2) == 0;
+        }
+        if (n >= 2 && !join->best_effort && may(m, RAND_RACES, 2)) {
+            join->need = 1 + pick(m, n - 1);
+            join->finish = pick(m, 2) == 0;
         }
     }
 }
@@ -248,177 +376,55 @@ static void shuffle(struct maker *m)
 
         e->from = e->from >= 0 ? to[e->from] : e->from;
         e->to = e->to >= 0 ? to[e->to] : e->to;
+        e->join = to[e->join];
     }
+}
+
+/* ---- graphs ------------------------------------------------------------- */
+
+static void make_graph(struct maker *m, int room)
+{
+    struct item row[ITEMS];
+
+    do {
+        int n = 2 + pick(m, room < ITEMS ? room - 1 : ITEMS - 2);
+
+        rand_free(m->g);
+        memset(m->g, 0, sizeof *m->g);
+        m->g->is_sub = m->depth > 0;
+        m->room = room;
+        for (int i = 0; i < n; i++) {
+            if (m->room <= 0)
+                n = i;
+            else
+                row[i] = make_item(m, 0);
+        }
+        link_row(m, row, n, true);
+        make_ends(m, row, n);
+        if (m->families & RAND_ROUTES)
+            make_routes(m);
+        shuffle(m);
+    } while (!ref_regions(m->g));
+    make_joins(m);
+    m->g->fail_fast = may(m, RAND_STOPS, 2);
+    m->g->end_first = may(m, RAND_STOPS, 2);
 }
 
 void rand_graph(struct ref_graph *g, unsigned families, uint32_t *seed)
 {
-    do {
-        struct maker m = {g, families, seed, 14};
-        struct item row[ITEMS];
-        int n = 2 + pick(&m, ITEMS - 2);
+    struct maker m = {.g = g, .families = families, .seed = seed};
 
-        memset(g, 0, sizeof *g);
-        for (int i = 0; i < n; i++) {
-            if (m.room <= 0)
-                n = i;
-            else
-                row[i] = make_item(&m, 0);
-        }
-        link_row(&m, row, n, true);
-        make_ends(&m, row, n);
-        if (families & RAND_ROUTES)
-            make_routes(&m);
-        shuffle(&m);
-    } while (!ref_regions(g));
+    memset(g, 0, sizeof *g);
+    make_graph(&m, ROOM);
 }
 
-/* ---- YAML --------------------------------------------------------------- */
-
-static void put_cond(struct mortise_buf *b, const struct ref_cond *c)
+void rand_free(struct ref_graph *g)
 {
-    switch (c->ask) {
-    case REF_ALWAYS:
-        mortise_buf_puts(b, "true");
-        break;
-    case REF_NEVER:
-        mortise_buf_puts(b, "false");
-        break;
-    case REF_TURN:
-    case REF_TURN_NOT:
-        mortise_buf_printf(b, "node.visit %% %d %s %d", c->m,
-                           c->ask == REF_TURN ? "==" : "!=", c->r);
-        break;
-    case REF_LOG:
-        mortise_buf_printf(b, "size(scratch.log) %% %d == %d", c->m, c->r);
-        break;
-    }
-}
-
-static void put_target(struct mortise_buf *b, int to)
-{
-    if (to == REF_END)
-        mortise_buf_puts(b, "END");
-    else
-        mortise_buf_printf(b, "n%d", to);
-}
-
-static void put_outputs(struct mortise_buf *b, int i, const struct ref_node *n)
-{
-    mortise_buf_printf(b,
-                       "    outputs:\n"
-                       "      scratch.log: \"['n%d#' + string(node.visit)]\"\n",
-                       i);
-    for (int c = 0; c < REF_CELLS; c++) {
-        char expr[128];
-
-        if (!n->writes[c])
+    for (int i = 0; i < g->n; i++) {
+        if (g->nodes[i].sub == NULL)
             continue;
-        ref_cell_expr(c, i, n, expr, sizeof expr);
-        mortise_buf_printf(b, "      scratch.%s: \"%s\"\n", ref_cell_name(c),
-                           expr);
+        rand_free(g->nodes[i].sub);
+        free(g->nodes[i].sub);
+        g->nodes[i].sub = NULL;
     }
-}
-
-static void put_routes(struct mortise_buf *b, const struct ref_graph *g, int i)
-{
-    bool opened = false;
-
-    for (int e = 0; e < g->n_edges; e++) {
-        const struct ref_edge *edge = &g->edges[e];
-
-        if (edge->from != i || edge->kind != REF_ROUTE)
-            continue;
-        mortise_buf_puts(b, opened ? "" : "    routes:\n");
-        mortise_buf_puts(b, "      - {when: \"");
-        put_cond(b, &edge->when);
-        mortise_buf_puts(b, "\", to: ");
-        put_target(b, edge->to);
-        mortise_buf_puts(b, "}\n");
-        opened = true;
-    }
-    for (int e = 0; e < g->n_edges; e++) {
-        const struct ref_edge *edge = &g->edges[e];
-
-        if (edge->from == i && edge->kind == REF_DEFAULT) {
-            mortise_buf_puts(b, "    default: ");
-            put_target(b, edge->to);
-            mortise_buf_puts(b, "\n");
-        } else if (edge->from == i && edge->kind == REF_ERROR) {
-            mortise_buf_printf(b, "    on_error: {goto: n%d}\n", edge->to);
-        }
-    }
-}
-
-static void put_node(struct mortise_buf *b, const struct ref_graph *g, int i)
-{
-    static const char *const ops[] = {"echo", "read", "idem", "rec"};
-    const struct ref_node *n = &g->nodes[i];
-    bool may_fail = n->fails.ask != REF_NEVER;
-
-    mortise_buf_printf(b, "  n%d:\n    type: tool\n    tool: t/%s\n", i,
-                       may_fail ? "fail" : ops[n->op]);
-    mortise_buf_puts(b, "    args: {saw: \"${scratch}\"");
-    if (may_fail) {
-        mortise_buf_puts(b, ", times: \"${");
-        put_cond(b, &n->fails);
-        mortise_buf_puts(b, " ? 9 : 0}\"");
-    }
-    mortise_buf_puts(b, "}\n");
-    put_outputs(b, i, n);
-    if (n->rescued)
-        mortise_buf_puts(
-            b, "    on_error: {value: \"{'saw': scratch, 'times': 0}\"}\n");
-    put_routes(b, g, i);
-}
-
-static void put_edges(struct mortise_buf *b, const struct ref_graph *g)
-{
-    mortise_buf_puts(b, "edges:\n");
-    for (int i = 0; i < g->n_edges; i++) {
-        const struct ref_edge *e = &g->edges[i];
-
-        if (e->kind != REF_STATIC && e->kind != REF_WHEN)
-            continue;
-        mortise_buf_puts(b, "  - {from: ");
-        if (e->from == REF_START)
-            mortise_buf_puts(b, "START");
-        else
-            put_target(b, e->from);
-        mortise_buf_puts(b, ", to: ");
-        put_target(b, e->to);
-        if (e->kind == REF_WHEN && e->from == REF_START) {
-            mortise_buf_printf(b, ", when: input.%s",
-                               e->when.ask == REF_ALWAYS ? "yes" : "no");
-        } else if (e->kind == REF_WHEN) {
-            mortise_buf_puts(b, ", when: \"");
-            put_cond(b, &e->when);
-            mortise_buf_puts(b, "\"");
-        }
-        mortise_buf_puts(b, "}\n");
-    }
-}
-
-char *rand_yaml(const struct ref_graph *g)
-{
-    struct mortise_buf b;
-    char *text;
-
-    mortise_buf_init(&b, &mortise_heap);
-    mortise_buf_puts(&b, "apiVersion: mortise/v1\nkind: Graph\n"
-                         "metadata: {name: g, version: 1.0.0}\n"
-                         "limits: {concurrency: 4}\n"
-                         "state:\n  reducers:\n");
-    for (int c = 0; c <= REF_CELLS; c++) {
-        if (ref_cell_reducer(c) != NULL)
-            mortise_buf_printf(&b, "    scratch.%s: %s\n", ref_cell_name(c),
-                               ref_cell_reducer(c));
-    }
-    mortise_buf_puts(&b, "nodes:\n");
-    for (int i = 0; i < g->n; i++)
-        put_node(&b, g, i);
-    put_edges(&b, g);
-    text = strdup(mortise_buf_cstr(&b));
-    mortise_buf_finish(&b);
-    return text;
 }

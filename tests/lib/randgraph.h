@@ -5,13 +5,24 @@
 #include "lib/refgraph.h"
 
 /* What a random graph may have besides nodes and edges with conditions. */
-enum rand_family { RAND_ROUTES = 1, RAND_FAILS = 2, RAND_LOOPS = 4 };
+enum rand_family {
+    RAND_ROUTES = 1,
+    RAND_FAILS = 2,
+    RAND_LOOPS = 4,
+    RAND_MAPS = 8,
+    RAND_BRANCHES = 16, /* on_branch_error */
+    RAND_RACES = 32,    /* any, quorum */
+    RAND_STOPS = 64,    /* fail_fast, end: first */
+    RAND_SUBS = 128
+};
 
-/* A graph that ref_regions() has taken apart. */
+/* A graph that ref_regions() has taken apart; rand_free() it. */
 void rand_graph(struct ref_graph *g, unsigned families, uint32_t *seed);
+void rand_free(struct ref_graph *g); /* what it has, not itself */
 /* Its file: malloc()ed.  The input to run it with is RAND_INPUT. */
 char *rand_yaml(const struct ref_graph *g);
 
-#define RAND_INPUT "{\"yes\": true, \"no\": false}"
+enum { RAND_CONCURRENCY = 4 };
+#define RAND_INPUT "{\"v\": 0}"
 
 #endif

@@ -30,43 +30,44 @@ bool ref_cell_conflicts(int cell)
     return cell >= REF_CELLS + 1 || cells[cell].reducer == NULL;
 }
 
-json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int visit)
+json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int turn)
 {
     char text[64];
 
     switch (cell) {
     case REF_LONGEST:
-        snprintf(text, sizeof text, "%.*s%d", n->value % 5, "xxxxx", visit);
+        snprintf(text, sizeof text, "%.*s%d", n->value % 5, "xxxxx", turn);
         return json_string(text);
     case REF_TEXT:
-        snprintf(text, sizeof text, "n%d.%d;", node, visit);
+        snprintf(text, sizeof text, "n%d.%d;", node, turn);
         return json_string(text);
     case REF_MERGE:
         snprintf(text, sizeof text, "k%d", n->value % 2);
-        return json_pack("{s:{s:i, s:i}}", text, "both", visit,
+        return json_pack("{s:{s:i, s:i}}", text, "both", turn,
                          node % 2 ? "odd" : "even", node);
     default:
-        return json_integer(n->value - visit * (n->value % 3 - 1));
+        return json_integer(n->value - turn * (n->value % 3 - 1));
     }
 }
 
-void ref_cell_expr(int cell, int node, const struct ref_node *n, char *out,
-                   size_t size)
+void ref_cell_expr(int cell, int node, const struct ref_node *n,
+                   const char *turn_expr, char *out, size_t size)
 {
     switch (cell) {
     case REF_LONGEST:
-        snprintf(out, size, "'%.*s' + string(node.visit)", n->value % 5,
-                 "xxxxx");
+        snprintf(out, size, "'%.*s' + string(%s)", n->value % 5, "xxxxx",
+                 turn_expr);
         break;
     case REF_TEXT:
-        snprintf(out, size, "'n%d.' + string(node.visit) + ';'", node);
+        snprintf(out, size, "'n%d.' + string(%s) + ';'", node, turn_expr);
         break;
     case REF_MERGE:
-        snprintf(out, size, "{'k%d': {'both': node.visit, '%s': %d}}",
-                 n->value % 2, node % 2 ? "odd" : "even", node);
+        snprintf(out, size, "{'k%d': {'both': %s, '%s': %d}}", n->value % 2,
+                 turn_expr, node % 2 ? "odd" : "even", node);
         break;
     default:
-        snprintf(out, size, "%d - node.visit * %d", n->value, n->value % 3 - 1);
+        snprintf(out, size, "%d - %s * %d", n->value, turn_expr,
+                 n->value % 3 - 1);
     }
 }
 

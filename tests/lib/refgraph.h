@@ -23,12 +23,14 @@ enum {
     REF_NODES = 24,
     REF_EDGES = 80,
     REF_REGIONS = 16,
-    REF_NEST = 4, /* maps within maps */
+    REF_NEST = 3, /* maps within maps */
+    REF_SUBS = 4, /* subgraphs in one graph */
     REF_START = -1,
     REF_END = -2
 };
 
-/* What a condition asks.  `turn` is the visit, in a map plus its item. */
+/* What a condition asks.  `turn` is the visit, in a map's body plus the item,
+ * in a subgraph plus its input. */
 enum ref_ask {
     REF_ALWAYS,
     REF_NEVER,
@@ -47,16 +49,21 @@ enum ref_edge_kind {
     REF_WHEN,
     REF_ROUTE, /* the first of its node that holds */
     REF_DEFAULT,
-    REF_ERROR /* on_error: {goto} */
+    REF_ERROR, /* on_error: {goto} */
+    REF_MAP,
+    REF_GATHER /* from a map to its join; made by ref_regions() */
 };
 
 struct ref_edge {
     int from, to;
     enum ref_edge_kind kind;
-    struct ref_cond when;
+    struct ref_cond when; /* MAP: `some` items when it holds, else `others` */
+    int join, some, others, max_parallel; /* MAP */
     /* Found by ref_regions(). */
     int home;
+    int map; /* MAP, GATHER: the region of the body */
     bool back;
+    bool yields; /* from a map's body to its join */
 };
 
 /* The cells of scratch besides `log`; reffold.c has the table. */
@@ -73,25 +80,40 @@ enum ref_cell {
     REF_CELLS
 };
 
+enum ref_branch { REF_FAIL, REF_COLLECT, REF_DROP };
+
+struct ref_join {
+    int need; /* taken edges; 0: all decided, at least one taken */
+    bool finish;
+    enum ref_branch on_error;
+    bool best_effort; /* said so: all, and drop */
+};
+
 struct ref_node {
     bool writes[REF_CELLS];
-    int value;             /* what it writes, together with its visit */
+    int value;             /* what it writes, together with its turn */
     struct ref_cond fails; /* REF_NEVER, or at some turns */
     bool rescued;          /* on_error: {value}: a failure is none */
     int op;                /* which operation it calls; see randgraph.c */
+    struct ref_join join;
+    struct ref_graph *sub; /* it is a subgraph; NULL: it is not */
     int region;            /* its innermost; found by ref_regions() */
 };
 
-enum ref_region_kind { REF_GRAPH, REF_LOOP };
+enum ref_region_kind { REF_GRAPH, REF_LOOP, REF_BODY };
 
 struct ref_region {
     enum ref_region_kind kind;
     uint32_t set; /* of nodes, those of inner regions too */
-    int entry, parent;
+    int entry;    /* a node */
+    int edge;     /* REF_BODY: its map edge */
+    int parent;
 };
 
 struct ref_graph {
     int n, n_edges, n_regions;
+    bool fail_fast, end_first;
+    bool is_sub;                      /* its input is {v: a number} */
     struct ref_node nodes[REF_NODES]; /* in declared order */
     struct ref_edge edges[REF_EDGES]; /* those of one node in their order */
     struct ref_region regions[REF_REGIONS]; /* parents first */
@@ -99,6 +121,10 @@ struct ref_graph {
 
 /* Find regions, homes and back edges.  False: not a structured graph. */
 bool ref_regions(struct ref_graph *g);
+/* The innermost map's body around a region (or itself); 0: none. */
+int ref_body(const struct ref_graph *g, int region);
+/* The bodies of maps around a region, itself included. */
+int ref_depth(const struct ref_graph *g, int region);
 
 /* ---- running it -------------------------------------------------------- */
 
@@ -112,7 +138,7 @@ const char *ref_end_call(struct ref_run *r, const char *path);
 /* End calls in an order that *seed chooses until none is out, or until there
  * were `most` executions: false. */
 bool ref_play(struct ref_run *r, uint32_t *seed, int most);
-/* How many executions are at work. */
+/* How many calls are out. */
 int ref_n_live(const struct ref_run *r);
 
 /* Everything there is to say about it once it is over, one line each, sorted:
@@ -135,10 +161,11 @@ struct ref_write {
 const char *ref_cell_name(int cell);
 /* What stands in state.reducers; NULL: nothing. */
 const char *ref_cell_reducer(int cell);
-/* The value that `n` writes at a visit, as JSON and as an expression. */
-json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int visit);
-void ref_cell_expr(int cell, int node, const struct ref_node *n, char *out,
-                   size_t size);
+/* The value that `n` writes at a turn, as JSON and as an expression, in which
+ * the turn is written as `turn_expr`. */
+json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int turn);
+void ref_cell_expr(int cell, int node, const struct ref_node *n,
+                   const char *turn_expr, char *out, size_t size);
 /* Fold one write into {scratch, artifacts}, which nobody else holds. */
 void ref_fold(json_t *state, const struct ref_write *w);
 /* Do parallel writes to it conflict? */

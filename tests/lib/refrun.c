@@ -1,190 +1,33 @@
 /* refrun.c -- a model graph, run by the definition.
  *
- * A frame is one going through a region: the graph, or one visit of a loop.  It
- * holds what was decided of the edges that are at home there.  Seen from a
- * frame, a loop within is one item, as a node is: it starts when the join of
- * its entry says so, and is over when a visit ends without a back edge taken.
+ * A frame is one going through a region: the graph, one visit of a loop, one
+ * element of a map.  It holds what was decided of the edges that are at home
+ * there.  Seen from a frame, a loop or a map within is one item, as a node is:
+ * it starts when the join of its entry says so, and its edges are decided when
+ * it is over.
  *
  * settle() applies the rules wherever they fit, in no particular order, until
- * none fits.  A visit in which nothing is at work then is over, the innermost
- * first, since nothing outside can start anything in it.
+ * none fits.  A visit or an element in which nothing is at work then is over,
+ * the innermost first, since nothing outside can start anything in it.
+ *
+ * What races is decided by the order in which calls end: a join that does not
+ * wait for all its edges starts when one end too many has been told, and its
+ * losers are those that were not told of before.
  */
-#include "lib/refgraph.h"
+#include "lib/refrun.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXECS = 256, FRAMES = 256, WRITES = REF_CELLS + 2, PATH = 64 };
+static const struct ref_join plain_join;
 
-enum status { LIVE, DONE, FAILED };
-enum decision { OPEN, TAKEN, DEAD, LOST };
-enum item_state { WAITING, STARTED, SKIPPED, SKIPPED_LOST };
-
-struct set {
-    uint64_t w[EXECS / 64];
-};
-
-struct exec {
-    int frame, node, visit;
-    enum status status;
-    bool handled; /* it failed, and on_error led on */
-    struct set past;
-    bool took[REF_EDGES];
-    json_t *output;
-    struct ref_write writes[WRITES];
-    int n_writes;
-    char path[PATH];
-};
-
-struct frame {
-    int region, parent, visit;
-    bool closed;
-    uint8_t edges[REF_EDGES]; /* enum decision, of those at home here */
-    int source[REF_EDGES];    /* the execution that took it */
-    uint8_t nodes[REF_NODES]; /* enum item_state */
-    uint8_t loops[REF_REGIONS];
-};
-
-struct ref_run {
-    const struct ref_graph *graph;
-    struct exec execs[EXECS];
-    int n_execs;
-    struct frame frames[FRAMES];
-    int n_frames;
-    bool loop_error; /* a back edge and an exit in one visit */
-    bool changed;    /* some rule did something */
-};
-
-/* ---- sets --------------------------------------------------------------- */
-
-static bool has(const struct set *s, int i)
-{
-    return s->w[i / 64] >> i % 64 & 1;
-}
-
-static void add(struct set *s, int i)
-{
-    s->w[i / 64] |= (uint64_t)1 << i % 64;
-}
-
-/* x and all that it came after. */
-static void add_with_past(struct set *s, const struct ref_run *r, int x)
-{
-    for (int i = 0; i < EXECS / 64; i++)
-        s->w[i] |= r->execs[x].past.w[i];
-    add(s, x);
-}
-
-/* ---- state -------------------------------------------------------------- */
-
-/* Does `a` come before `b` where neither must? */
-static bool is_less(const struct exec *a, const struct exec *b)
-{
-    return a->node != b->node ? a->node < b->node : a->visit < b->visit;
-}
-
-/* Have all commits of `set` that x comes after been listed? */
-static bool is_next(const struct ref_run *r, const struct set *set,
-                    const struct set *listed, int x)
-{
-    for (int i = 0; i < r->n_execs; i++) {
-        if (has(set, i) && has(&r->execs[x].past, i) && !has(listed, i))
-            return false;
-    }
-    return true;
-}
-
-/* The commits of `set` in the least topological order. */
-static int order(const struct ref_run *r, const struct set *all, int list[])
-{
-    struct set set = {{0}}, listed = {{0}};
-    int n = 0;
-
-    for (int i = 0; i < r->n_execs; i++) {
-        if (has(all, i) && r->execs[i].status == DONE)
-            add(&set, i);
-    }
-    for (;;) {
-        int best = -1;
-
-        for (int i = 0; i < r->n_execs; i++) {
-            if (has(&set, i) && !has(&listed, i) &&
-                (best < 0 || is_less(&r->execs[i], &r->execs[best])) &&
-                is_next(r, &set, &listed, i))
-                best = i;
-        }
-        if (best < 0)
-            return n;
-        add(&listed, best);
-        list[n++] = best;
-    }
-}
-
-static json_t *fold(const struct ref_run *r, const struct set *set)
-{
-    json_t *state = json_pack("{s:{}, s:{}}", "scratch", "artifacts");
-    int list[EXECS], n = order(r, set, list);
-
-    for (int i = 0; i < n; i++) {
-        const struct exec *x = &r->execs[list[i]];
-
-        for (int k = 0; k < x->n_writes; k++)
-            ref_fold(state, &x->writes[k]);
-    }
-    return state;
-}
-
-static bool both_write(const struct exec *a, const struct exec *b)
-{
-    for (int i = 0; i < a->n_writes; i++) {
-        for (int k = 0; k < b->n_writes; k++) {
-            if (ref_cell_conflicts(a->writes[i].cell) &&
-                strcmp(a->writes[i].root, b->writes[k].root) == 0 &&
-                strcmp(a->writes[i].key, b->writes[k].key) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-/* Do two of the commits in it write one path, neither after the other? */
-static bool conflicts(const struct ref_run *r, const struct set *set)
-{
-    for (int a = 0; a < r->n_execs; a++) {
-        for (int b = 0; b < a; b++) {
-            const struct exec *x = &r->execs[a], *y = &r->execs[b];
-
-            if (has(set, a) && has(set, b) && x->status == DONE &&
-                y->status == DONE && !has(&x->past, b) && !has(&y->past, a) &&
-                both_write(x, y))
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool holds(const struct ref_cond *c, const struct exec *x,
-                  const json_t *state)
-{
-    size_t n = json_array_size(
-        json_object_get(json_object_get(state, "scratch"), "log"));
-
-    switch (c->ask) {
-    case REF_ALWAYS:
-        return true;
-    case REF_NEVER:
-        return false;
-    case REF_TURN:
-        return x->visit % c->m == c->r;
-    case REF_TURN_NOT:
-        return x->visit % c->m != c->r;
-    case REF_LOG:
-        return (int)(n % (size_t)c->m) == c->r;
-    }
-    abort();
-}
+static void exec_end(struct ref_run *r, int at, enum ref_status status);
+static void start_item(struct ref_run *r, int frame, int item,
+                       const struct ref_set *past, int n_failed);
+static void stop(struct ref_run *r);
+static void settle(struct ref_run *r);
 
 /* ---- items -------------------------------------------------------------- */
 
@@ -201,16 +44,48 @@ static int item_of(const struct ref_graph *g, int region, int node)
     return 100 + in;
 }
 
-static int source_item(const struct ref_graph *g, int region, int edge)
+static bool is_home(const struct ref_graph *g, int region, int edge)
 {
-    int from = g->edges[edge].from;
-
-    return from == REF_START ? REF_START : item_of(g, region, from);
+    return g->edges[edge].home == region;
 }
 
-static uint8_t *item_state(struct frame *f, int item)
+static int source_item(const struct ref_graph *g, int edge)
 {
-    return item < 100 ? &f->nodes[item] : &f->loops[item - 100];
+    const struct ref_edge *e = &g->edges[edge];
+
+    if (e->kind == REF_GATHER)
+        return 100 + e->map;
+    return e->from == REF_START ? REF_START : item_of(g, e->home, e->from);
+}
+
+/* -1: it leads to no item of its home. */
+static int target_item(const struct ref_graph *g, int edge)
+{
+    const struct ref_edge *e = &g->edges[edge];
+
+    return e->to < 0 || e->back || e->yields ? -1 : item_of(g, e->home, e->to);
+}
+
+static bool is_item(const struct ref_graph *g, int region, int item)
+{
+    if (item < 100)
+        return item < g->n && g->nodes[item].region == region;
+    return item > 100 && item - 100 < g->n_regions &&
+           g->regions[item - 100].parent == region;
+}
+
+static const struct ref_join *join_of(const struct ref_graph *g, int item)
+{
+    if (item < 100)
+        return &g->nodes[item].join;
+    if (g->regions[item - 100].kind == REF_BODY)
+        return &plain_join; /* its map edge alone leads to it */
+    return &g->nodes[g->regions[item - 100].entry].join;
+}
+
+static uint8_t *state_of(struct ref_frame *f, int item)
+{
+    return item < 100 ? &f->nodes[item] : &f->regions[item - 100];
 }
 
 /* Is frame `in` the frame `of`, or inside it? */
@@ -221,6 +96,21 @@ static bool is_within(const struct ref_run *r, int in, int of)
     return in == of;
 }
 
+/* Is the execution one of this item of the frame's? */
+static bool is_in_item(const struct ref_run *r, const struct ref_exec *x,
+                       int frame, int item)
+{
+    int at = x->frame;
+
+    if (item < 100)
+        return at == frame && x->node == item && !x->gather;
+    if (!is_within(r, at, frame) || at == frame)
+        return false;
+    while (r->frames[at].parent != frame)
+        at = r->frames[at].parent;
+    return r->frames[at].region == item - 100;
+}
+
 /* The frame around (or at) `at` in which a region's edges are. */
 static int frame_of(const struct ref_run *r, int at, int region)
 {
@@ -229,109 +119,432 @@ static int frame_of(const struct ref_run *r, int at, int region)
     return at;
 }
 
-static void start_loop(struct ref_run *r, int parent, int region, int visit,
-                       const struct set *past);
-static void exec_end(struct ref_run *r, int at, enum status status);
+/* ---- starting ----------------------------------------------------------- */
+
+static bool same_index(const struct ref_frame *a, const struct ref_frame *b)
+{
+    return a->n_index == b->n_index &&
+           memcmp(a->index, b->index,
+                  (size_t)a->n_index * sizeof a->index[0]) == 0;
+}
+
+static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
+                                 const struct ref_set *past, bool gather)
+{
+    struct ref_exec *x = &r->execs[r->n_execs++];
+    const struct ref_frame *f = &r->frames[frame];
+    int n;
+
+    assert(r->n_execs < REF_EXECS); /* ref_play() stops far below */
+    *x = (struct ref_exec){
+        .frame = frame, .node = node, .past = *past, .gather = gather};
+    for (struct ref_exec *y = r->execs; y <= x; y++)
+        x->visit += y->node == node && y->gather == gather &&
+                    same_index(&r->frames[y->frame], f);
+    x->turn = x->visit + f->item + r->input;
+    n = snprintf(x->path, REF_PATH, "%sn%d#%d", r->prefix, node, x->visit);
+    for (int i = 0; i < f->n_index; i++)
+        n += snprintf(x->path + n, (size_t)(REF_PATH - n), "[%d]", f->index[i]);
+    for (int at = frame, item = node;; at = f->parent) {
+        f = &r->frames[at];
+        if (f->loser[item] && x->discard == 0)
+            x->discard = 1 + at;
+        if (at == 0)
+            return x;
+        item = 100 + f->region;
+    }
+}
+
+static struct ref_run *run_new(const struct ref_graph *g, const char *prefix,
+                               int input);
 
 static void start_node(struct ref_run *r, int frame, int node,
-                       const struct set *past)
+                       const struct ref_set *past, int n_failed)
 {
-    struct exec *x = &r->execs[r->n_execs++];
+    const struct ref_graph *sub = r->graph->nodes[node].sub;
+    struct ref_exec *x = exec_new(r, frame, node, past, false);
+    char prefix[REF_PATH + 1];
 
-    assert(r->n_execs < EXECS); /* ref_play() stops far below */
-    *x = (struct exec){.frame = frame, .node = node, .past = *past};
-    for (struct exec *y = r->execs; y <= x; y++)
-        x->visit += y->node == node;
-    snprintf(x->path, PATH, "1.0/n%d#%d", node, x->visit);
-    r->frames[frame].nodes[node] = STARTED;
-    if (conflicts(r, past))
-        exec_end(r, r->n_execs - 1, FAILED);
-}
-
-static void start_item(struct ref_run *r, int frame, int item,
-                       const struct set *past)
-{
-    if (item < 100)
-        start_node(r, frame, item, past);
-    else
-        start_loop(r, frame, item - 100, 1, past);
-}
-
-static void start_loop(struct ref_run *r, int parent, int region, int visit,
-                       const struct set *past)
-{
-    struct frame *f = &r->frames[r->n_frames];
-
-    assert(r->n_frames < FRAMES); /* each has an execution */
-    *f = (struct frame){.region = region, .parent = parent, .visit = visit};
-    r->frames[parent].loops[region] = STARTED;
-    start_item(r, r->n_frames++, r->graph->regions[region].entry, past);
-}
-
-/* Those of an item's edges that are at home in the frame and open. */
-static void decide_rest(struct ref_run *r, int frame, int item,
-                        enum decision as)
-{
-    const struct ref_graph *g = r->graph;
-    struct frame *f = &r->frames[frame];
-
-    for (int e = 0; e < g->n_edges; e++) {
-        if (g->edges[e].home == f->region && f->edges[e] == OPEN &&
-            source_item(g, f->region, e) == item)
-            f->edges[e] = (uint8_t)as;
+    x->n_failed = n_failed;
+    if (ref_conflicts(r, past)) {
+        x->conflict = true;
+        exec_end(r, r->n_execs - 1, REF_FAILED);
+    } else if (sub != NULL) {
+        snprintf(prefix, sizeof prefix, "%s/", x->path);
+        x->child = run_new(sub, prefix, x->turn);
     }
 }
 
-static void skip_item(struct ref_run *r, int frame, int item, bool lost)
+static int frame_new(struct ref_run *r, int parent, int region)
 {
-    *item_state(&r->frames[frame], item) = lost ? SKIPPED_LOST : SKIPPED;
-    decide_rest(r, frame, item, lost ? LOST : DEAD);
+    struct ref_frame *f = &r->frames[r->n_frames], *p = &r->frames[parent];
+
+    assert(r->n_frames < REF_FRAMES); /* each has an execution */
+    *f = (struct ref_frame){.region = region,
+                            .parent = parent,
+                            .visit = 1,
+                            .n_index = p->n_index,
+                            .item = p->item};
+    memcpy(f->index, p->index, sizeof f->index);
+    return r->n_frames++;
 }
 
-/* ---- rules -------------------------------------------------------------- */
-
-/* A join: every edge decided, one taken, none lost. */
-static void try_item(struct ref_run *r, int frame, int item)
-{
-    const struct ref_graph *g = r->graph;
-    struct frame *f = &r->frames[frame];
-    int n[LOST + 1] = {0}, total = 0;
-    struct set past = {{0}};
-
-    for (int e = 0; e < g->n_edges; e++) {
-        if (g->edges[e].home != f->region || g->edges[e].back ||
-            g->edges[e].to < 0 || item_of(g, f->region, g->edges[e].to) != item)
-            continue;
-        total++;
-        n[f->edges[e]]++;
-        if (f->edges[e] == TAKEN && f->source[e] >= 0)
-            add_with_past(&past, r, f->source[e]);
-    }
-    if (total == 0 || n[OPEN] > 0)
-        return;
-    r->changed = true;
-    if (n[LOST] > 0 || n[TAKEN] == 0)
-        skip_item(r, frame, item, n[LOST] > 0);
-    else
-        start_item(r, frame, item, &past);
-}
-
-static void try_frame(struct ref_run *r, int frame)
+static void start_frame(struct ref_run *r, int frame,
+                        const struct ref_set *past, int n_failed)
 {
     const struct ref_graph *g = r->graph;
     int region = r->frames[frame].region;
 
-    for (int i = 0; i < g->n; i++) {
-        if (g->nodes[i].region == region &&
-            r->frames[frame].nodes[i] == WAITING)
-            try_item(r, frame, i);
-    }
-    for (int i = 1; i < g->n_regions; i++) {
-        if (g->regions[i].parent == region &&
-            r->frames[frame].loops[i] == WAITING)
-            try_item(r, frame, 100 + i);
+    start_item(r, frame, item_of(g, region, g->regions[region].entry), past,
+               n_failed);
+}
+
+/* The source's `over` is a function of what the source saw and wrote. */
+static int n_elements(const struct ref_run *r, const struct ref_edge *map,
+                      int source)
+{
+    struct ref_set past = r->execs[source].past;
+    json_t *state;
+    bool holds;
+
+    ref_add(&past, source);
+    state = ref_state_of(r, &past);
+    holds = ref_holds(&map->when, r->execs[source].turn, state);
+    json_decref(state);
+    return holds ? map->some : map->others;
+}
+
+static void start_map(struct ref_run *r, int parent, int region,
+                      const struct ref_set *past)
+{
+    int edge = r->graph->regions[region].edge;
+    int source = r->frames[parent].source[edge];
+    int n = n_elements(r, &r->graph->edges[edge], source);
+    int item = r->frames[r->execs[source].frame].item;
+
+    for (int i = 0; i < n; i++) {
+        int at = frame_new(r, parent, region);
+        struct ref_frame *f = &r->frames[at];
+
+        f->index[f->n_index++] = i;
+        f->item = item * 10 + i + 1;
+        start_frame(r, at, past, 0);
     }
 }
+
+static void start_item(struct ref_run *r, int frame, int item,
+                       const struct ref_set *past, int n_failed)
+{
+    *state_of(&r->frames[frame], item) = REF_STARTED;
+    if (item < 100)
+        start_node(r, frame, item, past, n_failed);
+    else if (r->graph->regions[item - 100].kind == REF_BODY)
+        start_map(r, frame, item - 100, past);
+    else
+        start_frame(r, frame_new(r, frame, item - 100), past, n_failed);
+}
+
+/* ---- edges -------------------------------------------------------------- */
+
+/* Those of an item's edges that are at home in the frame and open. */
+static void decide_rest(struct ref_run *r, int frame, int item,
+                        enum ref_decision as)
+{
+    struct ref_frame *f = &r->frames[frame];
+
+    for (int e = 0; e < r->graph->n_edges; e++) {
+        if (is_home(r->graph, f->region, e) && f->edges[e] == REF_OPEN &&
+            source_item(r->graph, e) == item)
+            f->edges[e] = (uint8_t)as;
+    }
+}
+
+static void item_over(struct ref_run *r, int frame, int item, bool lost)
+{
+    *state_of(&r->frames[frame], item) = REF_OVER;
+    decide_rest(r, frame, item, lost ? REF_LOST : REF_DEAD);
+    r->changed = true;
+}
+
+static void take_edge(struct ref_run *r, int frame, int edge, int source)
+{
+    if (r->frames[frame].edges[edge] != REF_OPEN)
+        return;
+    r->frames[frame].edges[edge] = REF_TAKEN;
+    r->frames[frame].source[edge] = source;
+}
+
+/* ---- losers ------------------------------------------------------------- */
+
+/* Does every way from this item come to the join?  To END, out of the region,
+ * back to its entry, and nowhere are other ways. */
+static bool always_leads(const struct ref_graph *g, int region, int item,
+                         int join)
+{
+    int n = 0;
+
+    if (item == join)
+        return true;
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_edge *edge = &g->edges[e];
+        int to = target_item(g, e);
+
+        if (is_home(g, region, e) && source_item(g, e) == item) {
+            if (to < 0 || !always_leads(g, region, to, join))
+                return false;
+            n++;
+            continue;
+        }
+        if (edge->kind == REF_GATHER || edge->from < 0)
+            continue;
+        /* Other edges of the node; of a loop, those to END or farther out. */
+        if (item < 100 ? edge->from == item
+                       : g->regions[item - 100].kind == REF_LOOP &&
+                             g->regions[item - 100].set >> edge->from & 1 &&
+                             (edge->to < 0 ||
+                              !(g->regions[region].set >> edge->to & 1)))
+            return false;
+    }
+    return n > 0;
+}
+
+/* ... and is there one over edges that are not decided? */
+static bool may_lead(const struct ref_run *r, int frame, int item, int join)
+{
+    const struct ref_frame *f = &r->frames[frame];
+
+    if (item == join)
+        return true;
+    for (int e = 0; e < r->graph->n_edges; e++) {
+        int to = target_item(r->graph, e);
+
+        if (is_home(r->graph, f->region, e) && f->edges[e] == REF_OPEN &&
+            source_item(r->graph, e) == item && to >= 0 &&
+            may_lead(r, frame, to, join))
+            return true;
+    }
+    return false;
+}
+
+static void cancel_exec(struct ref_exec *x)
+{
+    x->status = REF_CANCELLED;
+    if (x->child != NULL)
+        stop(x->child);
+}
+
+static void cancel_item(struct ref_run *r, int frame, int item)
+{
+    for (int i = 0; i < r->n_execs; i++) {
+        if (r->execs[i].status == REF_LIVE &&
+            is_in_item(r, &r->execs[i], frame, item))
+            cancel_exec(&r->execs[i]);
+    }
+    for (int i = frame + 1; item >= 100 && i < r->n_frames; i++) {
+        if (is_within(r, i, frame) &&
+            r->frames[frame_of(r, i, item - 100)].parent == frame)
+            r->frames[i].closed = true;
+    }
+    item_over(r, frame, item, false);
+}
+
+static void discard_item(struct ref_run *r, int frame, int item)
+{
+    r->frames[frame].loser[item] = true;
+    for (int i = 0; i < r->n_execs; i++) {
+        struct ref_exec *x = &r->execs[i];
+
+        if (x->status == REF_LIVE && is_in_item(r, x, frame, item) &&
+            x->discard < 1 + frame)
+            x->discard = 1 + frame;
+    }
+}
+
+static void drop_losers(struct ref_run *r, int frame, int join)
+{
+    const struct ref_graph *g = r->graph;
+    struct ref_frame *f = &r->frames[frame];
+    bool loses[100 + REF_REGIONS] = {false};
+
+    for (int i = 0; i < 100 + REF_REGIONS; i++)
+        loses[i] = is_item(g, f->region, i) && i != join &&
+                   *state_of(f, i) != REF_OVER &&
+                   always_leads(g, f->region, i, join) &&
+                   may_lead(r, frame, i, join);
+    for (int i = 0; i < 100 + REF_REGIONS; i++) {
+        if (loses[i] && join_of(g, join)->finish)
+            discard_item(r, frame, i);
+        else if (loses[i])
+            cancel_item(r, frame, i);
+    }
+}
+
+/* ---- joins -------------------------------------------------------------- */
+
+struct tally {
+    int n[REF_LOST + 1], total;
+    struct ref_set past;
+};
+
+static void count_edges(const struct ref_run *r, int frame, int item,
+                        struct tally *t)
+{
+    const struct ref_frame *f = &r->frames[frame];
+
+    memset(t, 0, sizeof *t);
+    for (int e = 0; e < r->graph->n_edges; e++) {
+        if (!is_home(r->graph, f->region, e) ||
+            target_item(r->graph, e) != item)
+            continue;
+        t->total++;
+        t->n[f->edges[e]]++;
+        if (f->edges[e] == REF_TAKEN && f->source[e] >= 0)
+            ref_add_past(&t->past, r, f->source[e]);
+    }
+}
+
+/* Every edge decided, at least one taken; what was lost is as said. */
+static void try_all(struct ref_run *r, int frame, int item,
+                    const struct ref_join *join, const struct tally *t)
+{
+    int lost = t->n[REF_LOST];
+
+    if (t->n[REF_OPEN] > 0)
+        return;
+    if (lost > 0 && join->on_error == REF_FAIL)
+        item_over(r, frame, item, true);
+    else if (t->n[REF_TAKEN] == 0)
+        item_over(r, frame, item, lost > 0 && join->on_error == REF_COLLECT);
+    else
+        start_item(r, frame, item, &t->past,
+                   join->on_error == REF_COLLECT ? lost : 0);
+}
+
+static void try_some(struct ref_run *r, int frame, int item,
+                     const struct ref_join *join, const struct tally *t)
+{
+    if (t->n[REF_TAKEN] >= join->need) {
+        start_item(r, frame, item, &t->past,
+                   join->on_error == REF_COLLECT ? t->n[REF_LOST] : 0);
+        drop_losers(r, frame, item);
+    } else if (t->n[REF_TAKEN] + t->n[REF_OPEN] < join->need) {
+        item_over(r, frame, item,
+                  t->n[REF_LOST] > 0 && join->on_error == REF_FAIL);
+    }
+}
+
+static void try_item(struct ref_run *r, int frame, int item)
+{
+    const struct ref_join *join = join_of(r->graph, item);
+    uint8_t *state = state_of(&r->frames[frame], item);
+    struct tally t;
+
+    if (*state != REF_WAITING)
+        return;
+    count_edges(r, frame, item, &t);
+    if (t.total == 0)
+        return;
+    if (join->need == 0)
+        try_all(r, frame, item, join, &t);
+    else
+        try_some(r, frame, item, join, &t);
+    r->changed |= *state != REF_WAITING;
+}
+
+static void try_frame(struct ref_run *r, int frame)
+{
+    for (int i = 0; i < 100 + REF_REGIONS; i++) {
+        if (!r->frames[frame].closed &&
+            is_item(r->graph, r->frames[frame].region, i))
+            try_item(r, frame, i);
+    }
+}
+
+/* ---- failures ----------------------------------------------------------- */
+
+/* Did this failure find no edge of its frame to go by? */
+static bool has_no_way(const struct ref_run *r, const struct ref_exec *x)
+{
+    const struct ref_graph *g = r->graph;
+    int n = 0;
+
+    for (int e = 0; e < g->n_edges; e++) {
+        if (g->edges[e].from != x->node || g->edges[e].kind == REF_GATHER)
+            continue;
+        n++;
+        if (!is_home(g, r->frames[x->frame].region, e))
+            return true;
+    }
+    return n == 0;
+}
+
+/* Is an edge that was lost made good by the join it leads to, or handed on? */
+static bool is_made_good(const struct ref_run *r, int frame, int edge)
+{
+    const struct ref_graph *g = r->graph;
+    struct ref_frame f = r->frames[frame];
+    int to = target_item(g, edge);
+
+    if (f.loser[source_item(g, edge)])
+        return true; /* for nothing */
+    if (to < 0)
+        return false;
+    if (join_of(g, to)->on_error != REF_FAIL)
+        return true;
+    for (int e = 0; *state_of(&f, to) == REF_OVER && e < g->n_edges; e++) {
+        if (is_home(g, f.region, e) && source_item(g, e) == to &&
+            f.edges[e] == REF_LOST)
+            return true; /* ask there */
+    }
+    return false;
+}
+
+/* Does a failed element of this map make its join fail? */
+static bool is_fatal(const struct ref_graph *g, int body)
+{
+    int join = g->edges[g->regions[body].edge].join;
+
+    return g->nodes[join].join.on_error == REF_FAIL;
+}
+
+/* Did a failure in this frame go unmended? */
+static bool is_lost(const struct ref_run *r, int frame)
+{
+    const struct ref_graph *g = r->graph;
+    const struct ref_frame *f = &r->frames[frame];
+
+    for (int i = 0; i < r->n_execs; i++) {
+        const struct ref_exec *x = &r->execs[i];
+
+        if (x->frame == frame && x->status == REF_FAILED && !x->handled &&
+            x->discard == 0 && has_no_way(r, x))
+            return true;
+    }
+    for (int e = 0; e < g->n_edges; e++) {
+        if (is_home(g, f->region, e) && f->edges[e] == REF_LOST &&
+            !is_made_good(r, frame, e))
+            return true;
+    }
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        const struct ref_frame *in = &r->frames[i];
+        bool told = false;
+
+        /* One that is not closed was stopped. */
+        if (in->parent != frame || (in->closed ? !in->lost : !is_lost(r, i)))
+            continue;
+        if (g->regions[in->region].kind == REF_BODY &&
+            (in->closed || !is_fatal(g, in->region)))
+            continue;
+        for (int e = 0; e < g->n_edges; e++)
+            told |= is_home(g, f->region, e) && f->edges[e] == REF_LOST &&
+                    source_item(g, e) == 100 + in->region;
+        if (!told)
+            return true;
+    }
+    return false;
+}
+
+/* ---- the ends of visits, elements, maps --------------------------------- */
 
 /* Did an execution of this visit take an edge out of the loop? */
 static bool took_exit(const struct ref_run *r, int frame)
@@ -353,49 +566,196 @@ static bool took_exit(const struct ref_run *r, int frame)
 
 static bool took_back(const struct ref_run *r, int frame)
 {
-    const struct frame *f = &r->frames[frame];
+    const struct ref_frame *f = &r->frames[frame];
 
     for (int e = 0; e < r->graph->n_edges; e++) {
-        if (r->graph->edges[e].back && r->graph->edges[e].home == f->region &&
-            f->edges[e] == TAKEN)
+        if (r->graph->edges[e].back && is_home(r->graph, f->region, e) &&
+            f->edges[e] == REF_TAKEN)
             return true;
     }
     return false;
 }
 
-/* Nothing is at work in a visit, and nothing can come to be. */
-static void close_visit(struct ref_run *r, int frame)
+/* All that happened in a frame and counts outside of it. */
+static struct ref_set all_within(const struct ref_run *r, int frame)
 {
-    struct frame *f = &r->frames[frame];
-    struct set all = {{0}};
-    bool lost = false;
+    struct ref_set all = {{0}};
 
     for (int i = 0; i < r->n_execs; i++) {
-        const struct exec *x = &r->execs[i];
+        const struct ref_exec *x = &r->execs[i];
 
-        if (!is_within(r, x->frame, frame))
-            continue;
-        add_with_past(&all, r, i);
-        lost |= x->status == FAILED && !x->handled;
+        if (is_within(r, x->frame, frame) &&
+            (x->discard == 0 || !is_within(r, x->discard - 1, frame)))
+            ref_add_past(&all, r, i);
     }
-    f->closed = true;
-    r->changed = true;
-    if (!lost && took_back(r, frame) && !took_exit(r, frame)) {
-        start_loop(r, f->parent, f->region, f->visit + 1, &all);
+    return all;
+}
+
+static void close_visit(struct ref_run *r, int frame)
+{
+    struct ref_frame *f = &r->frames[frame];
+    bool again = !f->lost && took_back(r, frame);
+    struct ref_set past;
+    int next;
+
+    if (!again || took_exit(r, frame)) {
+        r->loop_error |= again;
+        item_over(r, f->parent, 100 + f->region, f->lost);
         return;
     }
-    r->loop_error |= !lost && took_back(r, frame);
-    decide_rest(r, f->parent, 100 + f->region, lost ? LOST : DEAD);
+    past = all_within(r, frame);
+    next = frame_new(r, f->parent, f->region);
+    r->frames[next].visit = f->visit + 1;
+    start_frame(r, next, &past, 0);
+}
+
+/* What an element gives: what took an edge to the join. */
+static json_t *result_of(const struct ref_run *r, int frame)
+{
+    const struct ref_graph *g = r->graph;
+    json_t *by_node = json_object(), *only = NULL;
+    char name[16];
+
+    for (int i = 0; i < r->n_execs; i++) {
+        const struct ref_exec *x = &r->execs[i];
+        bool yields = false;
+
+        for (int e = 0; e < g->n_edges; e++)
+            yields |= x->took[e] && g->edges[e].yields &&
+                      is_home(g, r->frames[frame].region, e);
+        if (!yields || !is_within(r, x->frame, frame))
+            continue;
+        snprintf(name, sizeof name, "n%d", x->node);
+        json_object_set(by_node, name, x->output);
+        only = x->output;
+    }
+    if (json_object_size(by_node) > 1)
+        return by_node;
+    only = only != NULL ? json_incref(only) : json_null();
+    json_decref(by_node);
+    return only;
+}
+
+static void gather(struct ref_run *r, int frame, int region,
+                   const struct ref_set *past)
+{
+    const struct ref_graph *g = r->graph;
+    int edge = g->regions[region].edge;
+    enum ref_branch how = g->nodes[g->edges[edge].join].join.on_error;
+    json_t *results = json_array(), *failed = json_array();
+    struct ref_exec *x;
+
+    for (int i = 0; i < r->n_frames; i++) {
+        const struct ref_frame *f = &r->frames[i];
+
+        if (f->parent != frame || f->region != region || i == frame)
+            continue;
+        if (!f->lost)
+            json_array_append_new(results, result_of(r, i));
+        else if (how == REF_COLLECT)
+            json_array_append_new(results, json_null());
+        if (f->lost && how == REF_COLLECT)
+            json_array_append_new(failed,
+                                  json_integer(f->index[f->n_index - 1]));
+    }
+    x = exec_new(r, frame, g->regions[region].entry, past, true);
+    x->status = REF_DONE;
+    x->writes[x->n_writes++] = (struct ref_write){
+        .root = "artifacts",
+        .cell = REF_CELLS + 1,
+        .value = json_pack("{s:o, s:o}", "results", results, "failed", failed)};
+    snprintf(x->writes[0].key, sizeof x->writes[0].key, "n%d", x->node);
+    if (r->frames[frame].loser[100 + region])
+        x->discard = 1 + frame;
+    for (int e = 0; e < g->n_edges; e++) {
+        if (g->edges[e].kind == REF_GATHER && g->edges[e].map == region)
+            take_edge(r, frame, e, r->n_execs - 1);
+    }
+    item_over(r, frame, 100 + region, false);
+}
+
+/* A map all of whose elements are over is over. */
+static void try_map(struct ref_run *r, int frame, int region)
+{
+    const struct ref_graph *g = r->graph;
+    struct ref_frame *f = &r->frames[frame];
+    int edge = g->regions[region].edge;
+    struct ref_set past = {{0}};
+    bool lost = false;
+
+    if (f->regions[region] != REF_STARTED)
+        return;
+    ref_add_past(&past, r, f->source[edge]);
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        struct ref_set all;
+
+        if (r->frames[i].parent != frame || r->frames[i].region != region)
+            continue;
+        if (!r->frames[i].closed)
+            return;
+        lost |= r->frames[i].lost;
+        all = all_within(r, i);
+        for (int k = 0; k < REF_EXECS / 64; k++)
+            past.w[k] |= all.w[k];
+    }
+    if (lost && is_fatal(g, region))
+        item_over(r, frame, 100 + region, true);
+    else
+        gather(r, frame, region, &past);
 }
 
 static bool is_quiet(const struct ref_run *r, int frame)
 {
     for (int i = 0; i < r->n_execs; i++) {
-        if (r->execs[i].status == LIVE &&
+        if (r->execs[i].status == REF_LIVE &&
             is_within(r, r->execs[i].frame, frame))
             return false;
     }
     return true;
+}
+
+static void close_frame(struct ref_run *r, int frame)
+{
+    struct ref_frame *f = &r->frames[frame];
+
+    f->closed = true;
+    f->lost = is_lost(r, frame);
+    r->changed = true;
+    if (r->graph->regions[f->region].kind == REF_LOOP)
+        close_visit(r, frame);
+}
+
+/* ---- settling ----------------------------------------------------------- */
+
+static bool has_failed(const struct ref_run *r)
+{
+    return is_lost(r, 0) || r->loop_error || ref_conflicts_at_end(r);
+}
+
+static void try_children(struct ref_run *r)
+{
+    for (int i = 0; i < r->n_execs && !r->stopped; i++) {
+        struct ref_exec *x = &r->execs[i];
+
+        if (x->status == REF_LIVE && x->child != NULL &&
+            ref_n_live(x->child) == 0)
+            exec_end(r, i, has_failed(x->child) ? REF_FAILED : REF_DONE);
+    }
+}
+
+static void try_everything(struct ref_run *r)
+{
+    for (int i = 0; i < r->n_frames && !r->stopped; i++) {
+        if (!r->frames[i].closed)
+            try_frame(r, i);
+        for (int m = 1; m < r->graph->n_regions; m++) {
+            if (r->graph->regions[m].kind == REF_BODY &&
+                r->graph->regions[m].parent == r->frames[i].region &&
+                !r->frames[i].closed)
+                try_map(r, i, m);
+        }
+    }
+    try_children(r);
 }
 
 static void settle(struct ref_run *r)
@@ -403,22 +763,28 @@ static void settle(struct ref_run *r)
     do {
         do {
             r->changed = false;
-            for (int i = 0; i < r->n_frames; i++) {
-                if (!r->frames[i].closed)
-                    try_frame(r, i);
-            }
+            try_everything(r);
         } while (r->changed);
         /* Inner frames are younger. */
-        for (int i = r->n_frames; --i > 0 && !r->changed;) {
+        for (int i = r->n_frames; --i > 0 && !r->changed && !r->stopped;) {
             if (!r->frames[i].closed && is_quiet(r, i))
-                close_visit(r, i);
+                close_frame(r, i);
         }
     } while (r->changed);
 }
 
+static void stop(struct ref_run *r)
+{
+    r->stopped = true;
+    for (int i = 0; i < r->n_execs; i++) {
+        if (r->execs[i].status == REF_LIVE)
+            cancel_exec(&r->execs[i]);
+    }
+}
+
 /* ---- ends of executions ------------------------------------------------- */
 
-static void put(struct exec *x, const char *root, const char *key, int cell,
+static void put(struct ref_exec *x, const char *root, const char *key, int cell,
                 json_t *value)
 {
     struct ref_write *w = &x->writes[x->n_writes++];
@@ -427,143 +793,222 @@ static void put(struct exec *x, const char *root, const char *key, int cell,
     snprintf(w->key, sizeof w->key, "%s", key);
 }
 
-/* Its output, and what it writes. */
-static void commit(struct exec *x, const struct ref_node *n, json_t *view)
+/* scratch.log: its own name, or all that a subgraph wrote there. */
+static json_t *log_of(const struct ref_run *r, const struct ref_exec *x)
 {
+    int body = ref_body(r->graph, r->graph->nodes[x->node].region);
+    json_t *state, *log;
+    char name[48];
+
+    if (x->child != NULL) {
+        state = ref_state_at_end(x->child);
+        log = json_object_get(json_object_get(state, "scratch"), "log");
+        log = log != NULL ? json_incref(log) : json_array();
+        json_decref(state);
+        return log;
+    }
+    if (body != 0)
+        snprintf(name, sizeof name, "n%d#%d.%d", x->node, x->visit,
+                 r->frames[x->frame].item);
+    else
+        snprintf(name, sizeof name, "n%d#%d", x->node, x->visit);
+    return json_pack("[s]", name);
+}
+
+static json_t *output_of(const struct ref_run *r, const struct ref_exec *x,
+                         const json_t *view)
+{
+    const struct ref_node *n = &r->graph->nodes[x->node];
+    json_t *out, *state;
+
+    if (x->child != NULL) {
+        state = ref_state_at_end(x->child);
+        out = json_incref(json_object_get(state, "artifacts"));
+        json_decref(state);
+        return out;
+    }
+    out = json_pack("{s:o}", "saw",
+                    json_deep_copy(json_object_get(view, "scratch")));
+    if (n->fails.ask != REF_NEVER)
+        json_object_set_new(out, "times", json_integer(0));
+    if (n->join.on_error == REF_COLLECT &&
+        !(n->rescued && ref_holds(&n->fails, x->turn, NULL)))
+        json_object_set_new(out, "failed", json_integer(x->n_failed));
+    return out;
+}
+
+/* Its output, and what it writes. */
+static void commit(const struct ref_run *r, struct ref_exec *x,
+                   const json_t *view)
+{
+    const struct ref_graph *g = r->graph;
+    const struct ref_node *n = &g->nodes[x->node];
     char key[16];
 
-    x->output = json_pack("{s:o}", "saw",
-                          json_deep_copy(json_object_get(view, "scratch")));
-    if (n->fails.ask != REF_NEVER)
-        json_object_set_new(x->output, "times", json_integer(0));
+    x->output = output_of(r, x, view);
     snprintf(key, sizeof key, "n%d", x->node);
-    put(x, "artifacts", key, REF_CELLS + 1, json_incref(x->output));
-    put(x, "scratch", "log", REF_CELLS,
-        json_pack("[s]", strchr(x->path, '/') + 1));
+    if (ref_body(g, n->region) == 0)
+        put(x, "artifacts", key, REF_CELLS + 1, json_incref(x->output));
+    put(x, "scratch", "log", REF_CELLS, log_of(r, x));
     for (int c = 0; c < REF_CELLS; c++) {
         if (n->writes[c])
             put(x, "scratch", ref_cell_name(c), c,
-                ref_cell_value(c, x->node, n, x->visit));
+                ref_cell_value(c, x->node, n, x->turn));
     }
 }
 
 /* Which edges it takes. */
-static void choose(const struct ref_graph *g, struct exec *x,
+static void choose(const struct ref_graph *g, struct ref_exec *x,
                    const json_t *after)
 {
-    bool routed = false;
+    bool done = x->status == REF_DONE, routed = false;
 
     for (int e = 0; e < g->n_edges; e++) {
         const struct ref_edge *edge = &g->edges[e];
-        bool yes = holds(&edge->when, x, after);
+        bool yes;
 
         if (edge->from != x->node)
             continue;
+        yes = ref_holds(&edge->when, x->turn, after);
         switch (edge->kind) {
+        case REF_GATHER:
+            break;
         case REF_ERROR:
-            x->took[e] = x->status == FAILED;
+            x->handled |= !done;
+            x->took[e] = !done;
+            break;
+        case REF_MAP:
+            x->took[e] = done;
             break;
         case REF_STATIC:
         case REF_WHEN:
-            x->took[e] = x->status == DONE && yes;
+            x->took[e] = done && yes;
             break;
         case REF_ROUTE:
-            x->took[e] = x->status == DONE && yes && !routed;
+            x->took[e] = done && yes && !routed;
             routed |= yes;
             break;
         case REF_DEFAULT:
-            x->took[e] = x->status == DONE && !routed;
+            x->took[e] = done && !routed;
             break;
         }
-        x->handled |= edge->kind == REF_ERROR && x->status == FAILED;
     }
 }
 
 static void decide_edges(struct ref_run *r, int at)
 {
     const struct ref_graph *g = r->graph;
-    const struct exec *x = &r->execs[at];
-    bool lost = x->status == FAILED && !x->handled;
+    const struct ref_exec *x = &r->execs[at];
 
     for (int e = 0; e < g->n_edges; e++) {
-        struct frame *f;
-
-        if (g->edges[e].from != x->node)
-            continue;
-        f = &r->frames[frame_of(r, x->frame, g->edges[e].home)];
-        if (x->took[e] && f->edges[e] == OPEN) {
-            f->edges[e] = TAKEN;
-            f->source[e] = at;
-        }
+        if (x->took[e])
+            take_edge(r, frame_of(r, x->frame, g->edges[e].home), e, at);
     }
-    decide_rest(r, x->frame, x->node, lost ? LOST : DEAD);
+    item_over(r, x->frame, x->node, x->status == REF_FAILED && !x->handled);
 }
 
-static void exec_end(struct ref_run *r, int at, enum status status)
+/* Does this end of an execution end everything? */
+static bool ends_all(const struct ref_run *r, const struct ref_exec *x)
 {
-    struct exec *x = &r->execs[at];
-    json_t *state = fold(r, &x->past);
+    const struct ref_graph *g = r->graph;
+
+    if (x->discard != 0)
+        return false;
+    if (x->status == REF_FAILED)
+        return g->fail_fast && !x->handled;
+    for (int e = 0; e < g->n_edges; e++) {
+        if (g->end_first && x->took[e] && g->edges[e].to == REF_END)
+            return true;
+    }
+    return false;
+}
+
+static void exec_end(struct ref_run *r, int at, enum ref_status status)
+{
+    struct ref_exec *x = &r->execs[at];
+    json_t *state = ref_state_of(r, &x->past);
 
     x->status = status;
-    if (status == DONE) {
-        commit(x, &r->graph->nodes[x->node], state);
+    if (status == REF_DONE) {
+        commit(r, x, state);
         for (int i = 0; i < x->n_writes; i++)
             ref_fold(state, &x->writes[i]);
     }
     choose(r->graph, x, state);
     json_decref(state);
     decide_edges(r, at);
-    r->changed = true;
+    if (ends_all(r, x))
+        stop(r);
 }
 
 /* ---- from outside ------------------------------------------------------- */
 
-struct ref_run *ref_start(const struct ref_graph *g)
+static struct ref_run *run_new(const struct ref_graph *g, const char *prefix,
+                               int input)
 {
     struct ref_run *r = calloc(1, sizeof *r);
-    json_t *nothing = json_object();
 
     r->graph = g;
+    r->input = input;
+    snprintf(r->prefix, sizeof r->prefix, "%s", prefix);
     r->n_frames = 1;
     for (int e = 0; e < g->n_edges; e++) {
         if (g->edges[e].from == REF_START)
             r->frames[0].edges[e] =
-                holds(&g->edges[e].when, NULL, nothing) ? TAKEN : DEAD;
+                ref_holds(&g->edges[e].when, 0, NULL) ? REF_TAKEN : REF_DEAD;
         r->frames[0].source[e] = -1;
     }
-    json_decref(nothing);
     settle(r);
     return r;
+}
+
+struct ref_run *ref_start(const struct ref_graph *g)
+{
+    return run_new(g, "1.0/", 0);
 }
 
 void ref_free(struct ref_run *r)
 {
     for (int i = 0; i < r->n_execs; i++) {
-        json_decref(r->execs[i].output);
-        for (int k = 0; k < r->execs[i].n_writes; k++)
-            json_decref(r->execs[i].writes[k].value);
+        struct ref_exec *x = &r->execs[i];
+
+        if (x->child != NULL)
+            ref_free(x->child);
+        json_decref(x->output);
+        for (int k = 0; k < x->n_writes; k++)
+            json_decref(x->writes[k].value);
     }
     free(r);
 }
 
 static void end_call(struct ref_run *r, int at)
 {
-    const struct ref_node *n = &r->graph->nodes[r->execs[at].node];
-    bool fails = holds(&n->fails, &r->execs[at], NULL) && !n->rescued;
+    const struct ref_exec *x = &r->execs[at];
+    const struct ref_node *n = &r->graph->nodes[x->node];
+    bool fails = !n->rescued && ref_holds(&n->fails, x->turn, NULL);
 
-    exec_end(r, at, fails ? FAILED : DONE);
-    settle(r);
+    exec_end(r, at, fails ? REF_FAILED : REF_DONE);
 }
 
 const char *ref_end_call(struct ref_run *r, const char *path)
 {
     for (int i = 0; i < r->n_execs; i++) {
-        if (strcmp(r->execs[i].path, path) != 0)
+        struct ref_exec *x = &r->execs[i];
+        size_t n = strlen(x->path);
+        const char *why = NULL;
+
+        if (x->gather || strncmp(x->path, path, n) != 0)
             continue;
-        if (r->execs[i].status != LIVE)
-            return "is over already";
-        end_call(r, i);
-        return NULL;
+        if (path[n] == '/' && x->child != NULL)
+            why = ref_end_call(x->child, path);
+        else if (path[n] != '\0')
+            continue;
+        else if (x->child == NULL && !x->conflict && x->status != REF_LIVE)
+            return "must not be running any more";
+        else if (x->child == NULL && x->status == REF_LIVE)
+            end_call(r, i);
+        settle(r);
+        return why;
     }
     return "must not be running";
 }
@@ -572,8 +1017,37 @@ int ref_n_live(const struct ref_run *r)
 {
     int n = 0;
 
+    for (int i = 0; i < r->n_execs; i++) {
+        const struct ref_exec *x = &r->execs[i];
+
+        if (x->status == REF_LIVE)
+            n += x->child != NULL ? ref_n_live(x->child) : 1;
+    }
+    return n;
+}
+
+/* The path of the call that is `pick` others after the first. */
+static const char *live_path(const struct ref_run *r, int pick)
+{
+    for (int i = 0; i < r->n_execs; i++) {
+        const struct ref_exec *x = &r->execs[i];
+        int n = x->child != NULL ? ref_n_live(x->child) : 1;
+
+        if (x->status != REF_LIVE)
+            continue;
+        if (pick < n)
+            return x->child != NULL ? live_path(x->child, pick) : x->path;
+        pick -= n;
+    }
+    abort(); /* ref_n_live() counted them */
+}
+
+static int n_execs(const struct ref_run *r)
+{
+    int n = r->n_execs;
+
     for (int i = 0; i < r->n_execs; i++)
-        n += r->execs[i].status == LIVE;
+        n += r->execs[i].child != NULL ? n_execs(r->execs[i].child) : 0;
     return n;
 }
 
@@ -581,18 +1055,11 @@ bool ref_play(struct ref_run *r, uint32_t *seed, int most)
 {
     int n;
 
-    while ((n = ref_n_live(r)) > 0) {
-        int pick, i = 0;
-
-        if (r->n_execs > most)
-            return false;
+    while ((n = ref_n_live(r)) > 0 && n_execs(r) <= most) {
         *seed = *seed * 1664525u + 1013904223u;
-        pick = (int)((*seed >> 8) % (uint32_t)n);
-        while (r->execs[i].status != LIVE || pick-- > 0)
-            i++;
-        end_call(r, i);
+        ref_end_call(r, live_path(r, (int)((*seed >> 8) % (uint32_t)n)));
     }
-    return r->n_execs <= most;
+    return n_execs(r) <= most;
 }
 
 /* ---- the outcome -------------------------------------------------------- */
@@ -618,61 +1085,50 @@ char *ref_line(const char *what, const char *how, const json_t *value)
 
 char *ref_lines(char **lines, size_t n)
 {
-    size_t size = 1;
+    size_t size = 1, at = 0;
     char *out;
 
     qsort(lines, n, sizeof lines[0], by_text);
     for (size_t i = 0; i < n; i++)
         size += strlen(lines[i]);
     out = malloc(size);
-    out[0] = '\0';
     for (size_t i = 0; i < n; i++) {
-        strcat(out, lines[i]);
+        at += (size_t)snprintf(out + at, size - at, "%s", lines[i]);
         free(lines[i]);
     }
+    out[at] = '\0';
     return out;
 }
 
-static const char *final_status(const struct ref_run *r)
+static size_t exec_lines(const struct ref_run *r, char **lines)
 {
-    struct set all;
+    size_t n = 0;
 
-    memset(&all, 0xFF, sizeof all);
     for (int i = 0; i < r->n_execs; i++) {
-        if (r->execs[i].status == FAILED && !r->execs[i].handled)
-            return "failed";
+        const struct ref_exec *x = &r->execs[i];
+
+        if (x->child != NULL)
+            n += exec_lines(x->child, lines + n);
+        if (x->gather || x->status == REF_CANCELLED)
+            continue;
+        lines[n++] = ref_line(
+            x->path, x->status == REF_DONE ? "done" : "failed", x->output);
     }
-    return r->loop_error || conflicts(r, &all) ? "failed" : "completed";
+    return n;
 }
 
 char *ref_outcome(struct ref_run *r)
 {
-    char *lines[EXECS + REF_NODES + 3];
-    bool ran[REF_NODES] = {false};
-    struct set all;
-    size_t n = 0;
-    json_t *state;
+    char **lines = malloc(((size_t)n_execs(r) + 3) * sizeof lines[0]), *out;
+    size_t n = exec_lines(r, lines);
+    json_t *state = ref_state_at_end(r);
 
-    for (int i = 0; i < r->n_execs; i++) {
-        const struct exec *x = &r->execs[i];
-
-        ran[x->node] = true;
-        lines[n++] =
-            ref_line(x->path, x->status == DONE ? "done" : "failed", x->output);
-    }
-    for (int i = 0; i < r->graph->n; i++) {
-        char name[16];
-
-        snprintf(name, sizeof name, "n%d", i);
-        if (!ran[i])
-            lines[n++] = ref_line(name, "skipped", NULL);
-    }
-    memset(&all, 0xFF, sizeof all);
-    state = fold(r, &all);
     lines[n++] = ref_line("~scratch", "", json_object_get(state, "scratch"));
     lines[n++] =
         ref_line("~artifacts", "", json_object_get(state, "artifacts"));
-    lines[n++] = ref_line("~run", final_status(r), NULL);
+    lines[n++] = ref_line("~run", has_failed(r) ? "failed" : "completed", NULL);
+    out = ref_lines(lines, n);
+    free(lines);
     json_decref(state);
-    return ref_lines(lines, n);
+    return out;
 }

@@ -1,0 +1,278 @@
+/* randyaml.c -- a model graph as a file. */
+#include "base/buf.h"
+#include "lib/randgraph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct page {
+    struct mortise_buf b;
+    int indent;
+};
+
+/* One line. */
+__attribute__((format(printf, 2, 3))) static void put(struct page *p,
+                                                      const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    mortise_buf_printf(&p->b, "%*s%s\n", p->indent, "", text);
+}
+
+/* The turn of a node, as an expression. */
+static const char *turn_of(const struct ref_graph *g, int node)
+{
+    static char text[64];
+    int body = ref_body(g, g->nodes[node].region), n;
+
+    n = snprintf(text, sizeof text, "(node.visit");
+    if (body != 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, " + i%d",
+                      g->regions[body].entry);
+    if (g->is_sub)
+        n += snprintf(text + n, sizeof text - (size_t)n, " + input.v");
+    snprintf(text + n, sizeof text - (size_t)n, ")");
+    return text;
+}
+
+static const char *cond_of(const struct ref_graph *g, const struct ref_cond *c,
+                           int node)
+{
+    static char text[128];
+
+    switch (c->ask) {
+    case REF_ALWAYS:
+        return "true";
+    case REF_NEVER:
+        return "false";
+    case REF_TURN:
+    case REF_TURN_NOT:
+        snprintf(text, sizeof text, "%s %% %d %s %d", turn_of(g, node), c->m,
+                 c->ask == REF_TURN ? "==" : "!=", c->r);
+        break;
+    case REF_LOG:
+        snprintf(text, sizeof text, "size(scratch.log) %% %d == %d", c->m,
+                 c->r);
+        break;
+    }
+    return text;
+}
+
+static const char *name_of(int node)
+{
+    static char text[16];
+
+    if (node == REF_END)
+        return "END";
+    snprintf(text, sizeof text, "n%d", node);
+    return text;
+}
+
+/* ---- nodes -------------------------------------------------------------- */
+
+static void put_outputs(struct page *p, const struct ref_graph *g, int i)
+{
+    const struct ref_node *n = &g->nodes[i];
+    int body = ref_body(g, n->region);
+
+    put(p, "outputs:");
+    if (body != 0)
+        put(p,
+            "  scratch.log: \"['n%d#' + string(node.visit) + '.' + "
+            "string(i%d)]\"",
+            i, g->regions[body].entry);
+    else
+        put(p, "  scratch.log: \"['n%d#' + string(node.visit)]\"", i);
+    for (int c = 0; c < REF_CELLS; c++) {
+        char expr[160];
+
+        if (!n->writes[c])
+            continue;
+        ref_cell_expr(c, i, n, turn_of(g, i), expr, sizeof expr);
+        put(p, "  scratch.%s: \"%s\"", ref_cell_name(c), expr);
+    }
+}
+
+static void put_routes(struct page *p, const struct ref_graph *g, int i)
+{
+    bool opened = false;
+
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_edge *edge = &g->edges[e];
+
+        if (edge->from != i || edge->kind != REF_ROUTE)
+            continue;
+        if (!opened)
+            put(p, "routes:");
+        put(p, "  - {when: \"%s\", to: %s}", cond_of(g, &edge->when, i),
+            name_of(edge->to));
+        opened = true;
+    }
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_edge *edge = &g->edges[e];
+
+        if (edge->from == i && edge->kind == REF_DEFAULT)
+            put(p, "default: %s", name_of(edge->to));
+        else if (edge->from == i && edge->kind == REF_ERROR)
+            put(p, "on_error: {goto: %s}", name_of(edge->to));
+    }
+}
+
+static void put_join(struct page *p, const struct ref_join *join)
+{
+    if (join->best_effort)
+        put(p, "join: best_effort");
+    else if (join->need == 1)
+        put(p, "join: any");
+    else if (join->need > 1)
+        put(p, "join: {quorum: %d}", join->need);
+    if (join->finish)
+        put(p, "losers: finish");
+    if (join->on_error != REF_FAIL && !join->best_effort)
+        put(p, "on_branch_error: %s",
+            join->on_error == REF_COLLECT ? "collect" : "drop");
+}
+
+static void put_tool(struct page *p, const struct ref_graph *g, int i)
+{
+    static const char *const ops[] = {"echo", "read", "idem", "rec"};
+    const struct ref_node *n = &g->nodes[i];
+    bool may_fail = n->fails.ask != REF_NEVER;
+
+    put(p, "type: tool");
+    put(p, "tool: t/%s", may_fail ? "fail" : ops[n->op]);
+    put(p, "args:");
+    put(p, "  saw: \"${scratch}\"");
+    if (may_fail)
+        put(p, "  times: \"${%s ? 9 : 0}\"", cond_of(g, &n->fails, i));
+    if (n->join.on_error == REF_COLLECT)
+        put(p, "  failed: \"${size(node.failed)}\"");
+    put_outputs(p, g, i);
+    if (n->rescued)
+        put(p, "on_error: {value: \"{'saw': scratch, 'times': 0}\"}");
+}
+
+static void put_graph(struct page *p, const struct ref_graph *g);
+
+static void put_node(struct page *p, const struct ref_graph *g, int i)
+{
+    const struct ref_node *n = &g->nodes[i];
+
+    put(p, "n%d:", i);
+    p->indent += 2;
+    if (n->sub != NULL) {
+        put(p, "type: subgraph");
+        put(p, "input_mapping: {v: \"%s\"}", turn_of(g, i));
+        put(p, "output_mapping: {scratch.log: "
+               "\"has(scratch.log) ? scratch.log : []\"}");
+        put(p, "graph:");
+        p->indent += 2;
+        put_graph(p, n->sub);
+        p->indent -= 2;
+    } else {
+        put_tool(p, g, i);
+    }
+    put_join(p, &n->join);
+    put_routes(p, g, i);
+    p->indent -= 2;
+}
+
+/* ---- edges -------------------------------------------------------------- */
+
+static const char *list_of(const struct ref_graph *g, int source, int n)
+{
+    static char texts[2][128];
+    static int turn;
+    char *text = texts[turn++ % 2];
+    int body = ref_body(g, g->nodes[source].region), at;
+
+    at = snprintf(text, sizeof texts[0], "[");
+    for (int i = 1; i <= n; i++) {
+        at += snprintf(text + at, sizeof texts[0] - (size_t)at, "%s",
+                       i > 1 ? ", " : "");
+        if (body != 0)
+            at += snprintf(text + at, sizeof texts[0] - (size_t)at,
+                           "i%d * 10 + ", g->regions[body].entry);
+        at += snprintf(text + at, sizeof texts[0] - (size_t)at, "%d", i);
+    }
+    snprintf(text + at, sizeof texts[0] - (size_t)at, "]");
+    return text;
+}
+
+static void put_map(struct page *p, const struct ref_graph *g,
+                    const struct ref_edge *e)
+{
+    put(p, "  - from: n%d", e->from);
+    put(p,
+        "    map: {over: \"%s ? %s : %s\", as: i%d, to: n%d, join: n%d, "
+        "max_parallel: %d}",
+        cond_of(g, &e->when, e->from), list_of(g, e->from, e->some),
+        list_of(g, e->from, e->others), e->to, e->to, e->join, e->max_parallel);
+}
+
+static void put_edge(struct page *p, const struct ref_graph *g,
+                     const struct ref_edge *e)
+{
+    char from[16], to[16];
+
+    snprintf(from, sizeof from, "%s",
+             e->from == REF_START ? "START" : name_of(e->from));
+    snprintf(to, sizeof to, "%s", name_of(e->to));
+    if (e->kind == REF_STATIC)
+        put(p, "  - {from: %s, to: %s}", from, to);
+    else if (e->from == REF_START)
+        put(p, "  - {from: START, to: %s, when: input.v %s 0}", to,
+            e->when.ask == REF_ALWAYS ? ">=" : "<");
+    else
+        put(p, "  - {from: %s, to: %s, when: \"%s\"}", from, to,
+            cond_of(g, &e->when, e->from));
+}
+
+static void put_graph(struct page *p, const struct ref_graph *g)
+{
+    put(p, "state:");
+    put(p, "  reducers:");
+    for (int c = 0; c <= REF_CELLS; c++) {
+        if (ref_cell_reducer(c) != NULL)
+            put(p, "    scratch.%s: %s", ref_cell_name(c), ref_cell_reducer(c));
+    }
+    if (g->fail_fast)
+        put(p, "failure: fail_fast");
+    if (g->end_first)
+        put(p, "end: first");
+    put(p, "nodes:");
+    p->indent += 2;
+    for (int i = 0; i < g->n; i++)
+        put_node(p, g, i);
+    p->indent -= 2;
+    put(p, "edges:");
+    for (int i = 0; i < g->n_edges; i++) {
+        const struct ref_edge *e = &g->edges[i];
+
+        if (e->kind == REF_MAP)
+            put_map(p, g, e);
+        else if (e->kind == REF_STATIC || e->kind == REF_WHEN)
+            put_edge(p, g, e);
+    }
+}
+
+char *rand_yaml(const struct ref_graph *g)
+{
+    struct page p = {.indent = 0};
+    char *text;
+
+    mortise_buf_init(&p.b, &mortise_heap);
+    put(&p, "apiVersion: mortise/v1");
+    put(&p, "kind: Graph");
+    put(&p, "metadata: {name: g, version: 1.0.0}");
+    put(&p, "limits: {concurrency: %d}", RAND_CONCURRENCY);
+    put_graph(&p, g);
+    text = strdup(mortise_buf_cstr(&p.b));
+    mortise_buf_finish(&p.b);
+    return text;
+}

@@ -1,0 +1,84 @@
+/* refrun.h -- a run of a model graph, between refrun.c and refstate.c. */
+#ifndef TEST_REFRUN_H
+#define TEST_REFRUN_H
+
+#include "lib/refgraph.h"
+
+enum {
+    REF_EXECS = 256,
+    REF_FRAMES = 256,
+    REF_WRITES = REF_CELLS + 2,
+    REF_PATH = 96
+};
+
+enum ref_status { REF_LIVE, REF_DONE, REF_FAILED, REF_CANCELLED };
+enum ref_decision { REF_OPEN, REF_TAKEN, REF_DEAD, REF_LOST };
+enum ref_state { REF_WAITING, REF_STARTED, REF_OVER };
+
+struct ref_set {
+    uint64_t w[REF_EXECS / 64];
+};
+
+struct ref_exec {
+    int frame, node, visit, turn;
+    enum ref_status status;
+    bool gather;   /* no execution: what a map writes when it is over */
+    bool handled;  /* it failed, and on_error led on */
+    bool conflict; /* it failed before it was called */
+    int discard;   /* its writes count for nobody: 1 + the frame of the join
+                      that it lost; 0: they count */
+    int n_failed;  /* edges that its join collected */
+    struct ref_set past;
+    bool took[REF_EDGES];
+    json_t *output;
+    struct ref_write writes[REF_WRITES];
+    int n_writes;
+    struct ref_run *child; /* of a subgraph */
+    char path[REF_PATH];
+};
+
+/* One going through a region. */
+struct ref_frame {
+    int region, parent, visit;
+    int index[REF_NEST], n_index; /* of map elements */
+    int item;                     /* the innermost element */
+    bool closed;
+    bool lost;                /* a failure that nobody made good */
+    uint8_t edges[REF_EDGES]; /* enum ref_decision, of those at home here */
+    int source[REF_EDGES];    /* the execution that took it; -1: START */
+    uint8_t nodes[REF_NODES]; /* enum ref_state */
+    uint8_t regions[REF_REGIONS];
+    bool loser[100 + REF_REGIONS]; /* items whose writes do not count */
+};
+
+struct ref_run {
+    const struct ref_graph *graph;
+    char prefix[REF_PATH]; /* of its executions' paths */
+    int input;             /* a subgraph's */
+    struct ref_exec execs[REF_EXECS];
+    int n_execs;
+    struct ref_frame frames[REF_FRAMES];
+    int n_frames;
+    bool loop_error; /* a back edge and an exit in one visit */
+    bool stopped;    /* nothing starts any more */
+    bool changed;    /* some rule did something */
+};
+
+/* ---- refstate.c --------------------------------------------------------- */
+
+bool ref_has(const struct ref_set *s, int exec);
+void ref_add(struct ref_set *s, int exec);
+/* x and all that it came after. */
+void ref_add_past(struct ref_set *s, const struct ref_run *r, int exec);
+
+/* The fold of the commits in `set`: {scratch, artifacts}, a new reference. */
+json_t *ref_state_of(const struct ref_run *r, const struct ref_set *set);
+/* ... of everything that counts. */
+json_t *ref_state_at_end(const struct ref_run *r);
+/* Do two commits in it write one path, neither after the other? */
+bool ref_conflicts(const struct ref_run *r, const struct ref_set *set);
+bool ref_conflicts_at_end(const struct ref_run *r);
+
+bool ref_holds(const struct ref_cond *c, int turn, const json_t *state);
+
+#endif
