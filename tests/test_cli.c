@@ -201,15 +201,15 @@ static unsigned lines(const char *text)
  * ----------------------------------------------------------- */
 
 static const char *const names[] = {
-    "run",           "resume",      "approve",
-    "reject",        "answer",      "resolve",
-    "cancel",        "runs",        "show",
-    "history",       "events",      "inbox",
-    "check",         "plugin list", "plugin inspect",
-    "plugin verify", "plugin sign", "plugin unquarantine",
-    "key new",       "key list",    "key trust",
-    "key revoke",    "explain",     "why",
-    "pause",         "version"};
+    "run",           "resume",       "approve",
+    "reject",        "answer",       "resolve",
+    "cancel",        "runs",         "show",
+    "history",       "events",       "inbox",
+    "check",         "plugin list",  "plugin inspect",
+    "plugin verify", "plugin sign",  "plugin unquarantine",
+    "key new",       "key list",     "key trust",
+    "key revoke",    "explain",      "why",
+    "pause",         "plugin check", "version"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

@@ -148,6 +148,7 @@ extern const struct mortise_cmd mortise_cmd_inbox;
 extern const struct mortise_cmd mortise_cmd_check;
 extern const struct mortise_cmd mortise_cmd_plugin_list;
 extern const struct mortise_cmd mortise_cmd_plugin_inspect;
+extern const struct mortise_cmd mortise_cmd_plugin_check;
 extern const struct mortise_cmd mortise_cmd_plugin_verify;
 extern const struct mortise_cmd mortise_cmd_plugin_sign;
 extern const struct mortise_cmd mortise_cmd_plugin_unquarantine;

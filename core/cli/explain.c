@@ -15,6 +15,7 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/results.h"
+#include "plugin/refusals.h"
 
 enum { WIDTH = 78 };
 
@@ -26,6 +27,7 @@ static const struct mortise_code *code_at(size_t i)
         size_t n;
     } tables[] = {
         {mortise_codes, mortise_n_codes},
+        {mortise_refusals, mortise_n_refusals},
         {mortise_result_codes, mortise_n_result_codes},
     };
 

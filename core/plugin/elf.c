@@ -19,14 +19,19 @@
  *       writable and executable, an executable stack (glibc before 2.41 makes
  *       the whole process's stack so), audit and filter objects.
  *
- * Each refusal is one sentence that ends with what to do.
+ * Each refusal is one sentence that ends with what to do, and has a code
+ * (refusals.c).  Loading stops at the first; `mortise plugin check` sees all.
  */
 #include "plugin/elf.h"
 
 #include <elf.h>
 #include <stdbool.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "mortise/plugin.h"
 
 static const char ENTRY[] = "mortise_module_v1";
 
@@ -50,6 +55,7 @@ enum {
     PAGE = 4096,
     SEGMENTS_MAX = 64,
     DYN_MAX = 512,          /* entries; real ones have about thirty */
+    VERSIONS_MAX = 64,      /* libraries with versions */
     NAME_MAX_BYTES = 16384, /* or hostile names cost the square of the file */
     ENTRY_SIZE = 40         /* sizeof(mortise_module) of abi 1.0 */
 };
@@ -57,7 +63,7 @@ enum {
 /* A tag of the dynamic section, as far as we look. */
 struct dynamic {
     uint64_t symtab, strtab, strsz, hash, gnu_hash, syment;
-    uint64_t flags, flags_1;
+    uint64_t flags, flags_1, verneed, n_verneed;
     bool rpath, runpath, textrel, audit, filter;
 };
 
@@ -71,17 +77,42 @@ struct object {
     bool has_stack;
     struct dynamic dyn;
     struct mortise_err *err;
+    const struct mortise_elf_visitor *visitor; /* NULL: stop at the first */
 };
 
-static int refuse(struct object *o, const char *what)
+/* A rule is broken; MORTISE_OK when somebody wants to see what else is. */
+static int refuse(struct object *o, const char *code, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+static int refuse(struct object *o, const char *code, const char *fmt, ...)
 {
-    return mortise_fail(o->err, MORTISE_EDENIED, "%s", what);
+    char words[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    if (o->visitor == NULL)
+        return mortise_fail(o->err, MORTISE_EDENIED, "%s (%s)", words, code);
+    if (o->visitor->refused != NULL)
+        o->visitor->refused(o->visitor->ud, code, words);
+    return MORTISE_OK;
+}
+
+/* Nothing more can be said of it. */
+static int unreadable(struct object *o, const char *code, const char *what)
+{
+    const char *const words = "not a shared object that can be loaded: ";
+    char text[256];
+
+    snprintf(text, sizeof text, "%s%s", words, what);
+    if (o->visitor != NULL && o->visitor->refused != NULL)
+        o->visitor->refused(o->visitor->ud, code, text);
+    return mortise_fail(o->err, MORTISE_EINVAL, "%s (%s)", text, code);
 }
 
 static int broken(struct object *o, const char *what)
 {
-    return mortise_fail(o->err, MORTISE_EINVAL,
-                        "not a shared object that can be loaded: %s", what);
+    return unreadable(o, "P0101", what);
 }
 
 /* ---- reading --------------------------------------------------------------
@@ -170,10 +201,10 @@ static int read_header(struct object *o, Elf64_Ehdr *eh)
     if (eh->e_ident[EI_CLASS] != ELFCLASS64 ||
         eh->e_ident[EI_DATA] != ELFDATA2LSB ||
         eh->e_ident[EI_VERSION] != EV_CURRENT || eh->e_version != EV_CURRENT)
-        return broken(o, "it is no 64-bit little-endian ELF file");
+        return unreadable(o, "P0102", "it is no 64-bit little-endian ELF file");
     if (eh->e_ident[EI_OSABI] != ELFOSABI_SYSV &&
         eh->e_ident[EI_OSABI] != ELFOSABI_LINUX)
-        return broken(o, "it is for another system than Linux");
+        return unreadable(o, "P0102", "it is for another system than Linux");
     if (eh->e_type != ET_DYN)
         return broken(o, "it is not of type DYN; link it with -shared");
     return MORTISE_OK;
@@ -193,10 +224,11 @@ static int add_load(struct object *o, const Elf64_Phdr *ph)
     if (last != NULL &&
         (last->p_vaddr + last->p_memsz + PAGE - 1) / PAGE > ph->p_vaddr / PAGE)
         return broken(o, "its segments overlap");
-    if ((ph->p_flags & PF_W) != 0 && (ph->p_flags & PF_X) != 0)
-        return refuse(o, "has memory that is writable and executable; link it "
-                         "without -N and without writable code sections");
     o->load[o->n_load++] = *ph;
+    if ((ph->p_flags & PF_W) != 0 && (ph->p_flags & PF_X) != 0)
+        return refuse(o, "P0103",
+                      "has memory that is writable and executable; link it "
+                      "without -N and without writable code sections");
     return MORTISE_OK;
 }
 
@@ -238,9 +270,10 @@ static int read_segments(struct object *o, const Elf64_Ehdr *eh)
     if (o->n_load == 0 || o->dynamic.p_type != PT_DYNAMIC)
         return broken(o, "it has no dynamic section; link it with -shared");
     if (!o->has_stack || (o->stack & PF_X) != 0)
-        return refuse(o, "asks for an executable stack; link it with -z "
-                         "noexecstack (assembler files need a "
-                         ".note.GNU-stack section)");
+        return refuse(o, "P0104",
+                      "asks for an executable stack; link it with -z "
+                      "noexecstack (assembler files need a "
+                      ".note.GNU-stack section)");
     return MORTISE_OK;
 }
 
@@ -285,6 +318,12 @@ static void note_tag(struct dynamic *d, const Elf64_Dyn *e)
     case DT_TEXTREL:
         d->textrel = true;
         break;
+    case DT_VERNEED:
+        d->verneed = v;
+        break;
+    case DT_VERNEEDNUM:
+        d->n_verneed = v;
+        break;
     case DT_AUDIT:
     case DT_DEPAUDIT:
         d->audit = true;
@@ -323,6 +362,28 @@ static int collect(struct object *o, const Elf64_Dyn *e)
     return MORTISE_OK;
 }
 
+static int check_bans(struct object *o, const struct dynamic *d)
+{
+    int rv = MORTISE_OK;
+
+    if (d->rpath || d->runpath)
+        rv = refuse(o, "P0105",
+                    "has an RPATH or RUNPATH, which would let it bring "
+                    "unsigned libraries; link it without -rpath");
+    if (rv == MORTISE_OK && (d->textrel || (d->flags & DF_TEXTREL) != 0))
+        rv = refuse(o, "P0106",
+                    "has text relocations; compile all of it with -fPIC");
+    if (rv == MORTISE_OK && d->audit)
+        rv = refuse(o, "P0108",
+                    "names an audit library (DT_AUDIT); link it without "
+                    "--audit and --depaudit");
+    if (rv == MORTISE_OK && d->filter)
+        rv = refuse(o, "P0109",
+                    "is a filter object (DT_FILTER); link it without "
+                    "--filter and --auxiliary");
+    return rv;
+}
+
 static int check_tags(struct object *o)
 {
     const struct dynamic *d = &o->dyn;
@@ -330,20 +391,9 @@ static int check_tags(struct object *o)
     if (d->symtab == 0 || d->strtab == 0 || d->syment != sizeof(Elf64_Sym) ||
         (d->hash == 0 && d->gnu_hash == 0))
         return broken(o, "it has no table of dynamic symbols");
-    if (d->rpath || d->runpath)
-        return refuse(o, "has an RPATH or RUNPATH, which would let it bring "
-                         "unsigned libraries; link it without -rpath");
-    if (d->textrel || (d->flags & DF_TEXTREL) != 0)
-        return refuse(o, "has text relocations; compile all of it with -fPIC");
-    if (d->audit)
-        return refuse(o, "names an audit library (DT_AUDIT); link it without "
-                         "--audit and --depaudit");
-    if (d->filter)
-        return refuse(o, "is a filter object (DT_FILTER); link it without "
-                         "--filter and --auxiliary");
     if ((d->flags_1 & DF_1_PIE) != 0)
         return broken(o, "it is a program; link it with -shared, not -pie");
-    return MORTISE_OK;
+    return check_bans(o, d);
 }
 
 static bool is_allowed(const char *lib)
@@ -363,12 +413,13 @@ static int check_needed(struct object *o, const Elf64_Dyn *e)
     lib = string_at(o, e->d_un.d_val);
     if (lib == NULL)
         return broken(o, "the name of a needed library lies outside it");
+    if (o->visitor != NULL && o->visitor->needs != NULL)
+        o->visitor->needs(o->visitor->ud, lib);
     if (!is_allowed(lib))
-        return mortise_fail(o->err, MORTISE_EDENIED,
-                            "needs %.100s, which is not on the list of "
-                            "libraries that plugins may load; link that code "
-                            "statically",
-                            lib);
+        return refuse(o, "P0107",
+                      "needs %.100s, which is not on the list of libraries "
+                      "that plugins may load; link that code statically",
+                      lib);
     return MORTISE_OK;
 }
 
@@ -442,17 +493,53 @@ static bool is_exported(const Elf64_Sym *s)
            vis != STV_HIDDEN && vis != STV_INTERNAL;
 }
 
+/* What its first bytes say, as far as a plugin of any version has them. */
+static int check_module(struct object *o, const unsigned char *p)
+{
+    uint32_t size;
+    uint16_t abi[2];
+
+    memcpy(&size, p, sizeof size);
+    memcpy(abi, p + sizeof size, sizeof abi);
+    if (abi[0] != MORTISE_ABI_MAJOR)
+        return refuse(o, "P0114",
+                      "was built for abi %u.%u and this host has %d.%d; build "
+                      "it with this host's <mortise/plugin.h>",
+                      abi[0], abi[1], MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
+    if (size < ENTRY_SIZE)
+        return refuse(o, "P0113",
+                      "its mortise_module has %u bytes and must have %d at "
+                      "least; set size to sizeof(mortise_module)",
+                      size, ENTRY_SIZE);
+    return MORTISE_OK;
+}
+
 static int check_entry(struct object *o, const Elf64_Sym *s)
 {
+    const unsigned char *p;
     size_t left;
 
     if (ELF64_ST_TYPE(s->st_info) != STT_OBJECT)
-        return refuse(o, "exports mortise_module_v1 as code; it must be data, "
-                         "of type mortise_module");
-    if (s->st_size < ENTRY_SIZE || at_address(o, s->st_value, &left) == NULL ||
-        left < ENTRY_SIZE)
-        return refuse(o, "exports a mortise_module_v1 that is too small; it "
-                         "must be const data of type mortise_module");
+        return refuse(o, "P0113",
+                      "exports mortise_module_v1 as code; it must be data, "
+                      "of type mortise_module");
+    p = at_address(o, s->st_value, &left);
+    if (s->st_size < ENTRY_SIZE || p == NULL || left < ENTRY_SIZE)
+        return refuse(o, "P0113",
+                      "exports a mortise_module_v1 that is too small; it "
+                      "must be const data of type mortise_module");
+    return check_module(o, p);
+}
+
+static int check_import(struct object *o, const char *name, bool weak)
+{
+    if (o->visitor != NULL && o->visitor->imports != NULL && name[0] != '\0')
+        o->visitor->imports(o->visitor->ud, name, weak);
+    if (strncmp(name, "mortise_", 8) == 0)
+        return refuse(o, "P0110",
+                      "imports %.100s; a plugin imports nothing of the host, "
+                      "it gets a table of functions in create()",
+                      name);
     return MORTISE_OK;
 }
 
@@ -460,24 +547,21 @@ static int check_entry(struct object *o, const Elf64_Sym *s)
 static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
 {
     const char *name = string_at(o, s->st_name);
-    bool ours;
 
     if (name == NULL)
         return broken(o, "the name of a symbol lies outside it");
-    ours = strcmp(name, ENTRY) == 0;
-    if (s->st_shndx == SHN_UNDEF && strncmp(name, "mortise_", 8) == 0)
-        return mortise_fail(o->err, MORTISE_EDENIED,
-                            "imports %.100s; a plugin imports nothing of the "
-                            "host, it gets a table of functions in create()",
-                            name);
+    if (s->st_shndx == SHN_UNDEF)
+        return check_import(o, name, ELF64_ST_BIND(s->st_info) == STB_WEAK);
     if (!is_exported(s))
         return MORTISE_OK;
-    if (!ours)
-        return mortise_fail(o->err, MORTISE_EDENIED,
-                            "exports %.100s; only mortise_module_v1 may be "
-                            "visible: compile with -fvisibility=hidden, or "
-                            "link with a version script",
-                            name);
+    if (o->visitor != NULL && o->visitor->exports != NULL)
+        o->visitor->exports(o->visitor->ud, name);
+    if (strcmp(name, ENTRY) != 0)
+        return refuse(o, "P0111",
+                      "exports %.100s; only mortise_module_v1 may be visible: "
+                      "compile with -fvisibility=hidden, or link with a "
+                      "version script",
+                      name);
     ++*found;
     return check_entry(o, s);
 }
@@ -495,9 +579,52 @@ static int check_symbols(struct object *o)
         rv = check_symbol(o, &s, &found);
     }
     if (rv == MORTISE_OK && found != 1)
-        rv = refuse(o, "does not export mortise_module_v1; define it with "
-                       "MORTISE_MODULE_OF() of <mortise/plugin.h>");
+        rv = refuse(o, "P0112",
+                    "does not export mortise_module_v1; define it with "
+                    "MORTISE_MODULE_OF() of <mortise/plugin.h>");
     return rv;
+}
+
+/* ---- versions -------------------------------------------------------------
+ */
+
+/* The versions of one needed library's symbols, from its entry in DT_VERNEED.
+ * What is damaged is passed over: the linker is not asked to load it here. */
+static void visit_library(const struct object *o, uint64_t at,
+                          const Elf64_Verneed *need)
+{
+    at += need->vn_aux;
+    for (uint32_t i = 0; i < need->vn_cnt; i++) {
+        Elf64_Vernaux aux;
+        const char *version;
+
+        if (!read_at(o, at, &aux, sizeof aux))
+            return;
+        version = string_at(o, aux.vna_name);
+        if (version != NULL)
+            o->visitor->needs_version(o->visitor->ud, version);
+        if (aux.vna_next == 0)
+            return;
+        at += aux.vna_next;
+    }
+}
+
+static void visit_versions(const struct object *o)
+{
+    uint64_t at = o->dyn.verneed;
+
+    for (uint64_t i = 0; i < o->dyn.n_verneed && i < VERSIONS_MAX &&
+                         o->visitor->needs_version != NULL;
+         i++) {
+        Elf64_Verneed need;
+
+        if (!read_at(o, at, &need, sizeof need))
+            return;
+        visit_library(o, at, &need);
+        if (need.vn_next == 0)
+            return;
+        at += need.vn_next;
+    }
 }
 
 /* ---- the doors ------------------------------------------------------------
@@ -518,20 +645,24 @@ int mortise_elf_arch(const char **arch, const void *p, size_t n,
     return MORTISE_OK;
 }
 
+static int check_arch(struct object *o, const Elf64_Ehdr *eh, const char *arch)
+{
+    if (arch_of(eh->e_machine) != NULL &&
+        strcmp(arch_of(eh->e_machine), arch) == 0)
+        return MORTISE_OK;
+    return refuse(o, "P0102",
+                  "is for another machine; this one is %s: build it for that",
+                  arch);
+}
+
 static int inspect(struct object *o, const char *arch)
 {
     Elf64_Ehdr eh;
-    int rv = read_header(o, &eh);
+    int rv;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    if (arch_of(eh.e_machine) == NULL ||
-        strcmp(arch_of(eh.e_machine), arch) != 0)
-        return mortise_fail(o->err, MORTISE_EDENIED,
-                            "is for another machine; this one is %s: build it "
-                            "for that",
-                            arch);
-    if ((rv = read_segments(o, &eh)) != MORTISE_OK ||
+    if ((rv = read_header(o, &eh)) != MORTISE_OK ||
+        (rv = check_arch(o, &eh, arch)) != MORTISE_OK ||
+        (rv = read_segments(o, &eh)) != MORTISE_OK ||
         (rv = each_tag(o, collect)) != MORTISE_OK ||
         (rv = check_tags(o)) != MORTISE_OK ||
         (rv = each_tag(o, check_needed)) != MORTISE_OK)
@@ -545,4 +676,15 @@ int mortise_elf_check(const void *p, size_t n, const char *arch,
     struct object o = {.p = p, .n = n, .err = err};
 
     return inspect(&o, arch);
+}
+
+int mortise_elf_visit(const void *p, size_t n, const char *arch,
+                      const struct mortise_elf_visitor *visitor)
+{
+    struct object o = {.p = p, .n = n, .visitor = visitor};
+    int rv = inspect(&o, arch);
+
+    if (rv == MORTISE_OK)
+        visit_versions(&o);
+    return rv;
 }

@@ -9,12 +9,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void ignore(void *ud, const char *version)
+{
+    (void)ud;
+    (void)version;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const struct mortise_elf_visitor nobody = {.needs_version = ignore};
     struct mortise_err err = {0};
     const char *arch;
     int rv = mortise_elf_check(data, size, mortise_elf_host(), &err);
 
+    mortise_elf_visit(data, size, mortise_elf_host(), &nobody);
     if (rv != MORTISE_OK && (err.code != rv || err.msg[0] == '\0'))
         abort();
     if (mortise_elf_arch(&arch, data, size, &err) != MORTISE_OK &&
