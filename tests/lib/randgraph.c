@@ -418,6 +418,32 @@ void rand_graph(struct ref_graph *g, unsigned families, uint32_t *seed)
     make_graph(&m, ROOM);
 }
 
+bool rand_wild(struct ref_graph *g, uint32_t *seed)
+{
+    struct maker m = {.g = g, .seed = seed, .room = REF_NODES};
+    int n = 2 + pick(&m, 6), extra = pick(&m, n), n_maps = pick(&m, 3);
+
+    memset(g, 0, sizeof *g);
+    for (int i = 0; i < n; i++) {
+        make_node(&m);
+        put_edge(&m, i > 0 ? pick(&m, i) : REF_START, i, REF_WHEN,
+                 i > 0 ? some_cond(&m) : always);
+    }
+    for (int i = 0; i < n_maps && n > 2; i++) {
+        struct ref_edge *e =
+            put_edge(&m, pick(&m, n), pick(&m, n), REF_MAP, some_cond(&m));
+
+        do {
+            e->join = pick(&m, n);
+        } while (e->join == e->to);
+        e->max_parallel = 1;
+    }
+    while (extra-- > 0)
+        put_edge(&m, pick(&m, n), pick(&m, n), REF_WHEN, some_cond(&m));
+    shuffle(&m);
+    return ref_regions(g);
+}
+
 void rand_free(struct ref_graph *g)
 {
     for (int i = 0; i < g->n; i++) {

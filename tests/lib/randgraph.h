@@ -18,6 +18,9 @@ enum rand_family {
 
 /* A graph that ref_regions() has taken apart; rand_free() it. */
 void rand_graph(struct ref_graph *g, unsigned families, uint32_t *seed);
+/* A small graph of any shape, all of it within reach of START: is it
+ * structured?  If not, what ref_regions() began to find is of no use. */
+bool rand_wild(struct ref_graph *g, uint32_t *seed);
 void rand_free(struct ref_graph *g); /* what it has, not itself */
 /* Its file: malloc()ed.  The input to run it with is RAND_INPUT. */
 char *rand_yaml(const struct ref_graph *g);

@@ -6,9 +6,9 @@
  * inside is a loop within the loop.
  *
  * A map's body is what its edge leads to without passing the join.  Nothing
- * else leads into it, and out of it only to the join or to END.  The body's
- * edges to the join give an element's result; what the join itself waits for is
- * one edge from the map as a whole.
+ * else leads into it, and out of it only to the join, at least once, or to END.
+ * The body's edges to the join give an element's result; what the join itself
+ * waits for is one edge from the map as a whole.
  *
  * Regions nest.  A node belongs to the least that contains it, an edge to the
  * least that contains both its ends.
@@ -213,6 +213,7 @@ static bool place_map(struct ref_graph *g, int region)
 {
     const struct ref_region *body = &g->regions[region];
     struct ref_edge *map = &g->edges[body->edge];
+    bool gives = false;
 
     map->map = region;
     if (map->home != body->parent || map->back)
@@ -228,10 +229,10 @@ static bool place_map(struct ref_graph *g, int region)
             e->map = region;
         } else {
             e->home = region;
-            e->yields = true;
+            e->yields = gives = true;
         }
     }
-    return true;
+    return gives;
 }
 
 bool ref_regions(struct ref_graph *g)
