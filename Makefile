@@ -212,7 +212,15 @@ $(B)/trust.d/bundled.yaml: $(KEY).key $(PLUGIN_MANIFESTS)
 	$(Q)$(B)/mortise key trust $(KEY).pub --trust $(@D) --name bundled \
 	    --plugins "$(PLUGIN_NAMES)" --in-process >/dev/null
 
-all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS)
+# Section 1 from the help texts; their date is that of the last commit.
+DATE ?= $(shell date -u +%F -d "@$${SOURCE_DATE_EPOCH:-$$(git log -1 \
+            --format=%ct 2>/dev/null || date +%s)}")
+$(B)/man/mortise.1: $(B)/mortise tools/cli-man.sh
+	$(call say,MAN,$(@D))
+	$(Q)rm -rf $(@D) && sh tools/cli-man.sh $< $(DATE) $(@D)
+
+all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
+    $(B)/man/mortise.1
 
 # ---- checking -----------------------------------------------------------
 
@@ -323,7 +331,8 @@ docs: $(B)/mortise
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
 	$(Q)sh tools/errors-doc.sh $(B)/mortise >docs/errors.md
 
-lint:
+lint: $(B)/man/mortise.1
+	mandoc -T lint -W warning $(MAN)
 	clang-tidy --quiet $(CORE_SRC) $(wildcard core/cli/*.c plugins/*/*/*.c) \
 	    -- $(OURS) $(DEP_CFLAGS)
 	cppcheck --quiet --enable=warning,portability --error-exitcode=1 \
@@ -333,7 +342,7 @@ lint:
 # ---- installing ---------------------------------------------------------
 
 # Each group: where it goes, with which mode, and its files.
-GROUPS := bin header sdk lib pc plugins trust
+GROUPS := bin header sdk lib pc plugins trust man1 man3 man5
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -342,6 +351,10 @@ pc      = $(LIBDIR)/pkgconfig            644 $(PCS)
 plugins = $(LIBDIR)/mortise/plugins      644 $(PLUGINS) $(PLUGINS:.minisig=) \
                                          $(PLUGIN_NAMES:%=$(B)/plugins/%.so)
 trust   = $(LIBDIR)/mortise/trust.d      644 $(B)/trust.d/bundled.yaml
+man1    = $(MANDIR)/man1                 644 $(shell echo $(B)/man/*.1)
+man3    = $(MANDIR)/man3                 644 $(wildcard docs/man/*.3)
+man5    = $(MANDIR)/man5                 644 $(wildcard docs/man/*.5)
+MAN     = $(call files,man1) $(call files,man3) $(call files,man5)
 SO_LINKS := $(SONAME) libmortise.so
 
 to    = $(DESTDIR)$(word 1,$($(1)))

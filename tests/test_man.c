@@ -1,0 +1,186 @@
+/* test_man.c -- the man pages say what there is: every command, function and
+ * key of this build, and examples that work. */
+#include <ctype.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/test.h"
+
+static char root[4096], dir[4096];
+
+static void begin(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    strcpy(dir, test_mkdir());
+    child_dir(dir);
+}
+
+static void end(void)
+{
+    test_rmdir(dir);
+}
+
+/* A page as a reader sees it, as far as words go: without the backslashes. */
+static char *read_page(const char *path)
+{
+    char *text = test_read(path, NULL), *to = text;
+
+    for (const char *p = text; *p != '\0'; p++)
+        if (*p != '\\')
+            *to++ = *p;
+    *to = '\0';
+    return text;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = text; (p = strstr(p, word)) != NULL; p++) {
+        bool begins = p == text || (!isalnum((unsigned char)p[-1]) &&
+                                    strchr("_-", p[-1]) == NULL);
+
+        if (begins && !isalnum((unsigned char)p[n]) &&
+            strchr("_-", p[n]) == NULL)
+            return true;
+    }
+    return false;
+}
+
+/* ---- keys ---------------------------------------------------------------- */
+
+/* Each key in the tables of a source, but those that are not in this build. */
+static unsigned check_keys(const char *source, const char *page_path,
+                           const char *page)
+{
+    static const char begin_key[] = "{.name = \"";
+    char *text = test_read(source, NULL), name[64];
+    unsigned n = 0;
+
+    for (char *p = text; (p = strstr(p, begin_key)) != NULL;) {
+        const char *line_end = strchr(p, '\n');
+        const char *later = strstr(p, ".later"), *alias = strstr(p, "LATER}");
+
+        p += strlen(begin_key);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "\""), p);
+        if ((later != NULL && later < line_end) ||
+            (alias != NULL && alias < line_end))
+            continue;
+        ck_assert_msg(has_word(page, name), "%s says nothing of '%s' (%s)",
+                      page_path, name, source);
+        n++;
+    }
+    free(text);
+    return n;
+}
+
+static const struct {
+    const char *page, *sources; /* a glob */
+    unsigned at_least;
+} tables[] = {{"docs/man/mortise-graph.5", "core/graph/[!d]*.c", 60},
+              {"docs/man/mortise-deployment.5", "core/graph/deploy.c", 8},
+              {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
+              {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30}};
+
+/* Every key that a file may have stands in the page about it. */
+START_TEST(every_key)
+{
+    char *page = read_page(tables[_i].page);
+    unsigned n = 0;
+    glob_t found;
+
+    ck_assert_int_eq(glob(tables[_i].sources, 0, NULL, &found), 0);
+    for (size_t k = 0; k < found.gl_pathc; k++)
+        n += check_keys(found.gl_pathv[k], tables[_i].page, page);
+    ck_assert_uint_ge(n, tables[_i].at_least); /* the tables were found */
+    globfree(&found);
+    free(page);
+}
+END_TEST
+
+/* ---- examples -------------------------------------------------------------
+ */
+
+static const struct {
+    const char *page, *file;
+} examples[] = {{"mortise-graph.5", "example.graph.yaml"},
+                {"mortise-deployment.5", "example.yaml"},
+                {"mortise-plugin.5", "acme.shout.plugin.yaml"}};
+
+/* The example of each page about files passes `mortise check`. */
+START_TEST(examples_pass)
+{
+    child_run("sed -n '/^\\.SH EXAMPLES/,/^\\.EE/p' %s/docs/man/%s "
+              "| sed '/^\\./d; s/\\\\-/-/g' >%s && test -s %s && "
+              "$MORTISE check %s",
+              root, examples[_i].page, examples[_i].file, examples[_i].file,
+              examples[_i].file);
+    ck_assert_msg(child.code == 0, "%s%s", child.out, child.err);
+}
+END_TEST
+
+/* ---- the others ------------------------------------------------------------
+ */
+
+/* Every command has a page, made from its help text, which has its options. */
+START_TEST(every_command)
+{
+    child_run(
+        "$MORTISE --help | sed -n '/^Commands:/,/^$/"
+        "s/^  \\([a-z]*\\( [a-z]*\\)\\{0,1\\}\\)  .*/\\1/p' >commands\n"
+        "test -s commands || exit 1\n"
+        "while read -r c; do\n"
+        "    page=%s/mortise-$(echo $c | tr ' ' -).1\n"
+        "    $MORTISE $c --help | grep -oE '^  --[a-z-]+' | while read -r o"
+        "\n    do sed 's/\\\\//g' $page | grep -q -e \"^.B $o\" ||"
+        " { echo \"$page: $o\"; exit 1; }\n"
+        "    done || exit 1\n"
+        "done <commands",
+        child_build("man"));
+    ck_assert_msg(child.code == 0, "%s%s", child.out, child.err);
+}
+END_TEST
+
+/* The page about the header names every function of it. */
+START_TEST(every_function)
+{
+    char *page = read_page("docs/man/mortise.h.3");
+    char *map = test_read("core/mortise.map", NULL);
+    unsigned n = 0;
+
+    for (char *p = strtok(strchr(map, '{'), " \n;"); p != NULL;
+         p = strtok(NULL, " \n;"))
+        if (strncmp(p, "mortise_", 8) == 0) {
+            ck_assert_msg(has_word(page, p), "mortise.h(3) has no %s", p);
+            n++;
+        }
+    ck_assert_uint_gt(n, 10);
+    free(page);
+    free(map);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("man");
+    TCase *tc = tcase_create("pages");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_loop_test(tc, every_key, 0,
+                        (int)(sizeof tables / sizeof *tables));
+    tcase_add_loop_test(tc, examples_pass, 0,
+                        (int)(sizeof examples / sizeof *examples));
+    tcase_add_test(tc, every_command);
+    tcase_add_test(tc, every_function);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
