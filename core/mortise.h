@@ -191,11 +191,14 @@ enum mortise_command_kind {
     MORTISE_CMD_RESOLVE = 6,      /* id: step; decision done | retry | fail,
                                      json: the result for done */
     MORTISE_CMD_CANCEL = 7,       /* reason */
-    MORTISE_CMD_PAUSE = 8         /* reason: calls that only read are cancelled,
+    MORTISE_CMD_PAUSE = 8,        /* reason: calls that only read are cancelled,
                                      effects are awaited (10 s at most, then
                                      cancelled), and the run stands still until
                                      RESUME, or an UPDATE or GOTO that goes on;
                                      what is decided meanwhile is recorded */
+    MORTISE_CMD_LIMIT = 9         /* json: {steps?: N, visits?: N}, each beyond
+                                     what holds now: a run that a limit paused
+                                     goes on */
 };
 
 #define MORTISE_CMD_MERGE 1u /* UPDATE through the reducers, not replacing */

@@ -404,7 +404,8 @@ END_TEST
 START_TEST(a_long_chain)
 {
     char *nodes = malloc(200000);
-    size_t n = (size_t)sprintf(nodes, "start: n0\nnodes:\n");
+    size_t n =
+        (size_t)sprintf(nodes, "start: n0\nlimits: {steps: 1001}\nnodes:\n");
     struct mortise_graph *g;
     struct mortise_start s = {.size = sizeof s};
     char path[PATH_MAX], *report = NULL;
@@ -830,6 +831,33 @@ START_TEST(pausing)
     ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
     ck_assert_int_eq(resume(), MORTISE_OK);
     ck_assert_uint_eq(m->lives.n, 1);
+}
+END_TEST
+
+/* A loop without end is paused by a limit; a greater one lets it go on, also
+ * after a restart. */
+START_TEST(raising_a_limit)
+{
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_LIMIT};
+
+    start("limits: {visits: 2}\n"
+          "start: a\n"
+          "nodes:\n"
+          "  a: {type: router, default: END,\n"
+          "      routes: [{when: node.visit < 4, to: a}]}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
+    ck_assert_uint_eq(m->lives.n, 0);
+    c.json = "{\"visits\": 2}";
+    ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+    c.json = "{\"visits\": 3}";
+    ck_assert_int_eq(command(&c, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
+    close_engine();
+    open_engine();
+    c.json = "{\"visits\": 4}";
+    ck_assert_int_eq(command(&c, 0), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(command(&c, 0), MORTISE_ESTATE);
 }
 END_TEST
 
@@ -1629,6 +1657,7 @@ static Suite *suite(void)
     tcase_add_test(tc, two_resumes);
     tcase_add_test(tc, cancelling);
     tcase_add_test(tc, pausing);
+    tcase_add_test(tc, raising_a_limit);
     tcase_add_test(tc, no_continue);
     tcase_add_test(tc, structs_are_checked);
     tcase_add_loop_test(tc, changed_plugins_block, 0, 2);

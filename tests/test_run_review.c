@@ -772,7 +772,8 @@ START_TEST(large_graphs_are_no_matter)
         int n = 5000;
 
         mortise_buf_init(&b, &mortise_heap);
-        mortise_buf_puts(&b, HEAD "start: a\nnodes:\n"
+        mortise_buf_puts(&b, HEAD "start: a\nlimits: {steps: 20000}\n"
+                                  "nodes:\n"
                                   "  a: {type: router, condition: \"'n0'\", "
                                   "targets: [n0");
         for (int i = 1; i < n && !chain; i++)

@@ -17,8 +17,8 @@
  *              items: {type: "report", text}, when the graph has findings
  *              -> {run}                      (after the admission is on disk)
  *   command  {tenant?, run, commands: [{kind: "resume" | "update" | "goto" |
- *             "approve_tool" | "answer" | "resolve" | "cancel" | "pause", id?,
- *             decision?, reason?, digest?, value?, node?, merge?, force?,
+ *             "approve_tool" | "answer" | "resolve" | "cancel" | "pause" |
+ *             "limit", id?, decision?, reason?, digest?, value?, node?, merge?, force?,
  *             shutdown?}],
  *             no_continue?, accept_plugins?}
  *              -> {run, status, reason}

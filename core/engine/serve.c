@@ -288,7 +288,7 @@ static uint32_t kind_of(const char *name)
 {
     static const char *const names[] = {"resume",       "update", "goto",
                                         "approve_tool", "answer", "resolve",
-                                        "cancel",       "pause"};
+                                        "cancel",       "pause",  "limit"};
 
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0)

@@ -264,7 +264,9 @@ void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
 {
     if (x->state != 0)
         count(r, x, (uint32_t)-1);
+    r->n_fresh -= x->state == X_READY && !x->counted;
     x->state = s;
+    r->n_fresh += s == X_READY && !x->counted;
     count(r, x, 1);
 }
 
@@ -805,12 +807,18 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     if (r->n_failed == 0 && r->error == NULL)
         return rv;
     drop(&r->error);
-    frame_reopen(r);
+    rv = frame_reopen(r, err);
     for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (x->state == X_FAILED && !x->handled)
+        bool lives = !x->frame->behind && i > 0 && x->node != NODE_UPDATE &&
+                     item_of(x->frame, x->node)->phase == ITEM_ACTIVE;
+
+        if (lives && ((x->state == X_FAILED && !x->handled) ||
+                      (x->state == X_CANCELLED && x->loss > LOSS_RACE))) {
+            x->loss = LOSS_NONE;
             rv = next_generation(r, x, err);
+        }
     }
     return rv;
 }
@@ -845,6 +853,33 @@ static int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     return announce_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
+/* Who lost a race has not taken any of its edges; what was stopped otherwise
+ * has decided nothing. */
+static int apply_stopped(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    bool lost = e->type == MORTISE_E_LOST;
+
+    if (lost && x->loss == LOSS_NONE)
+        return corrupt(err, e);
+    drop(&x->error);
+    x->error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
+                         race_words(lost ? x->loss : LOSS_NONE));
+    if (x->error == NULL)
+        return mortise_nomem(err);
+    x->ended_ms = e->at_ms;
+    drop(&x->notes); /* of checks that came to no end */
+    forget_live(x);
+    exec_become(r, x, X_CANCELLED);
+    if (!lost)
+        return MORTISE_OK;
+    if (announce_skipped(r, node_of(r, x), race_words(x->loss), err) !=
+        MORTISE_OK)
+        return MORTISE_ENOMEM;
+    return x->loss == LOSS_RACE ? frame_follow(r, x, EDGE_DEAD, err)
+                                : MORTISE_OK;
+}
+
 static bool is_request(const struct mortise_entry *e)
 {
     return e->type == MORTISE_E_ASK || e->type == MORTISE_E_SETTLE;
@@ -857,6 +892,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
 
     if (x == NULL || is_over(x) || (x->state == X_HELD && !is_request(e)))
         return corrupt(err, e);
+    if (e->type != MORTISE_E_STOPPED && e->type != MORTISE_E_LOST)
+        limit_count(r, x);
     switch (e->type) {
     case MORTISE_E_INTENT:
         return apply_intent(r, x, e, err);
@@ -876,12 +913,7 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         x->effect_open = false;
         return MORTISE_OK;
     default:
-        assert(e->type == MORTISE_E_STOPPED); /* the caller's switch */
-        x->ended_ms = e->at_ms;
-        drop(&x->notes); /* of checks that came to no end */
-        forget_live(x);
-        exec_become(r, x, X_CANCELLED);
-        return MORTISE_OK;
+        return apply_stopped(r, x, e, err);
     }
 }
 
@@ -909,6 +941,9 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
         return apply_pause(r, e, err);
     case MORTISE_E_END:
         return apply_end(r, e, err);
+    case MORTISE_E_LIMIT:
+        limit_raise(r, e->value);
+        return announce_command(r, "limit", e->actor, NULL, e->value, err);
     default:
         return apply_of_exec(r, e, err);
     }

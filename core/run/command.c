@@ -53,7 +53,7 @@ static struct exec *request_of(const struct mortise_run *r, const char *id)
         struct exec *x = r->execs[i];
 
         if ((x->state == X_ASKED || x->state == X_HELD) &&
-            strcmp(x->request, id) == 0)
+            x->loss == LOSS_NONE && strcmp(x->request, id) == 0)
             return x;
     }
     return NULL;
@@ -559,6 +559,38 @@ static int check_update(struct mortise_run *r, const struct held_command *h,
     return rv;
 }
 
+/* ---- limits ------------------------------------------------------------- */
+
+static int check_limit(const struct mortise_run *r,
+                       const struct held_command *h,
+                       const struct mortise_command *c, struct mortise_err *err)
+{
+    json_t *body;
+    int rv;
+
+    if (is_over(r) && !has(h, MORTISE_CMD_GOTO))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s is %s: no limit holds it", r->id,
+                            mortise_run_status_name(r->status));
+    rv = parse_json(&body, c, "limits", err);
+    if (rv == MORTISE_OK)
+        rv = limit_check(r, body, err);
+    json_decref(body);
+    return rv;
+}
+
+static int do_limit(struct mortise_run *r, const struct mortise_command *c,
+                    const char *actor, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_LIMIT, .actor = actor};
+    int rv = parse_json(&e.value, c, "limits", err);
+
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
 /* ---- the list as one ---------------------------------------------------- */
 
 static int check_one(struct mortise_run *r, const struct held_command *h,
@@ -582,6 +614,8 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
         return check_resolve(r, c, err);
     case MORTISE_CMD_CANCEL:
         return MORTISE_OK;
+    case MORTISE_CMD_LIMIT:
+        return check_limit(r, h, c, err);
     case MORTISE_CMD_PAUSE:
         return has(h, MORTISE_CMD_RESUME)
                    ? mortise_fail(err, MORTISE_EINVAL,
@@ -812,10 +846,10 @@ static int withdraw(struct mortise_run *r, struct exec *x,
     return record_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
 }
 
-static int stop_one(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err)
+int command_stop_one(struct mortise_run *r, struct exec *x,
+                     enum mortise_entry_type type, struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_STOPPED,
+    struct mortise_entry e = {.type = type,
                               .frame = x->frame->index,
                               .node = x->node,
                               .visit = x->visit,
@@ -840,7 +874,7 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 
         if (x->state == X_READY || x->state == X_ASKED ||
             x->state == X_INTENT || x->state == X_BACKOFF || x->state == X_HELD)
-            rv = stop_one(r, x, err);
+            rv = command_stop_one(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;
 }
@@ -1016,12 +1050,15 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
     const struct mortise_command *jump = one_of(h, MORTISE_CMD_GOTO);
     const struct mortise_command *cancel = one_of(h, MORTISE_CMD_CANCEL);
     const struct mortise_command *pause = one_of(h, MORTISE_CMD_PAUSE);
+    const struct mortise_command *limit = one_of(h, MORTISE_CMD_LIMIT);
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
         if (is_decision(h->list[i].kind))
             rv = do_decision(r, &h->list[i], h->actor, err);
     }
+    if (rv == MORTISE_OK && limit != NULL)
+        rv = do_limit(r, limit, h->actor, err);
     if (rv == MORTISE_OK && update != NULL)
         rv = do_update(r, update, h->actor, err);
     if (rv == MORTISE_OK && jump != NULL)

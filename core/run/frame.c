@@ -68,10 +68,8 @@ struct item *item_of(const struct frame *f, uint32_t node)
     return &f->items[f->graph->nodes[node].slot];
 }
 
-/* The item of f that an edge to `node` leads to; *child is NULL when it is the
- * node itself, else the region that the node is the entry of. */
-static struct item *item_to(const struct frame *f, uint32_t node,
-                            const struct mortise_region **child)
+struct item *item_to(const struct frame *f, uint32_t node,
+                     const struct mortise_region **child)
 {
     const struct mortise_region *all = f->graph->regions;
     uint32_t at = f->graph->nodes[node].region;
@@ -83,6 +81,12 @@ static struct item *item_to(const struct frame *f, uint32_t node,
         at = all[at].parent;
     *child = &all[at];
     return item_of_region(f, at);
+}
+
+struct item *item_from(const struct frame *f, uint32_t edge,
+                       const struct mortise_region **child)
+{
+    return item_to(f, edge_at(f, edge)->from, child);
 }
 
 /* Numbers go on where `before`, the newest older frame of the region in this
@@ -164,9 +168,15 @@ static void fail_visits(struct frame *from, const struct frame *to,
 }
 
 /* A failure came to its end in f. */
-static void fail_all(struct frame *f, uint32_t cause)
+static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
+                    struct mortise_err *err)
 {
+    struct frame *root = f->scope->root;
+
     fail_visits(f, NULL, cause);
+    r->execs[cause]->surfaced = true;
+    return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)
+                                  : MORTISE_OK;
 }
 
 /* ---- deciding edges ----------------------------------------------------- */
@@ -214,11 +224,12 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
             fail_visits(home, home->parent, src);
         return MORTISE_OK;
     }
-    if (e->to == MORTISE_END) {
-        if (state == EDGE_FAILED)
-            fail_all(home, src);
-        return MORTISE_OK;
-    }
+    if (e->to == MORTISE_END && state == EDGE_FAILED)
+        return fail_all(r, home, src, err);
+    if (e->to == MORTISE_END)
+        return state == EDGE_TAKEN && f->graph->end_first
+                   ? race_halt(r, f->scope->root, LOSS_END, err)
+                   : MORTISE_OK;
     return push(r, home, edge, err);
 }
 
@@ -231,7 +242,7 @@ static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
                       enum item_phase phase, struct mortise_err *err)
 {
     it->phase = phase;
-    return --f->n_open == 0 ? frame_over(r, f, err) : MORTISE_OK;
+    return --f->n_open == 0 && !f->halted ? frame_over(r, f, err) : MORTISE_OK;
 }
 
 static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
@@ -242,6 +253,7 @@ static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (x == NULL)
         return MORTISE_ENOMEM;
+    x->discard = it->discard || f->discard;
     it->exec = x->index;
     it->phase = ITEM_ACTIVE;
     return exec_ready(r, x, err);
@@ -256,6 +268,7 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
 
     if (next == NULL)
         return MORTISE_ENOMEM;
+    next->discard = it->discard || f->discard;
     it->visit = next;
     it->phase = ITEM_ACTIVE;
     return activate(r, next, loop->entry, preds, n, err);
@@ -315,9 +328,9 @@ static int close_exits(struct mortise_run *r, struct frame *f,
         went = true;
         rv = set_edge(r, f, loop->exits[i], state, last->cause, err);
     }
-    if (last->failed && !went)
-        fail_all(f, last->cause);
-    return rv;
+    return rv == MORTISE_OK && last->failed && !went
+               ? fail_all(r, f, last->cause, err)
+               : rv;
 }
 
 static int visit_over(struct mortise_run *r, struct frame *f,
@@ -325,7 +338,7 @@ static int visit_over(struct mortise_run *r, struct frame *f,
 {
     struct frame *home = f->parent;
     struct item *it = item_of_region(home, f->region->index);
-    bool again = f->again && !f->failed;
+    bool again = f->again && !f->failed && !f->lost;
     int rv = MORTISE_OK;
 
     if (again && !f->left)
@@ -357,62 +370,138 @@ static int frame_over(struct mortise_run *r, struct frame *f,
 
 enum verdict { WAIT, FIRE, SKIP, SKIP_FAILED };
 
-/* The item of node `n`, or of the region that it is the entry of. */
-static enum verdict judge(const struct mortise_node *n, const struct item *it)
+/* A join of all: every edge is decided. */
+static enum verdict judge_all(const struct mortise_join *j,
+                              const struct item *it)
 {
-    if (it->n_decided < n->n_in)
-        return WAIT;
-    if (it->n_failed > 0)
+    if (it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL)
         return SKIP_FAILED;
     return it->n_taken > 0 ? FIRE : SKIP;
+}
+
+/* A race, for as many edges as `need`. */
+static enum verdict judge_race(const struct mortise_join *j,
+                               const struct item *it, uint32_t n_in,
+                               uint32_t need)
+{
+    if (it->n_taken >= need)
+        return FIRE;
+    if (it->n_taken + (n_in - it->n_decided) >= need)
+        return WAIT;
+    return it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL
+               ? SKIP_FAILED
+               : SKIP;
+}
+
+/* The item of node `n` in f, or of the region that it is the entry of. */
+static enum verdict judge(const struct frame *f, const struct mortise_node *n,
+                          const struct item *it)
+{
+    enum verdict v;
+
+    if (n->join.kind == MORTISE_JOIN_ALL)
+        v = it->n_decided < n->n_in ? WAIT : judge_all(&n->join, it);
+    else
+        v = judge_race(&n->join, it, n->n_in,
+                       n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum);
+    return v == FIRE && (f->lost || it->lost) ? SKIP : v;
+}
+
+/* Edges that failed, for who collects them: [{node, error}] in their order. */
+static int collect(struct mortise_run *r, const struct frame *f,
+                   const struct mortise_node *n, struct exec *x,
+                   struct mortise_err *err)
+{
+    x->caught = json_array();
+    for (uint32_t i = 0; x->caught != NULL && i < n->n_in; i++) {
+        uint32_t slot = edge_at(f, n->in[i])->slot;
+        const struct exec *by = r->execs[f->edge_src[slot]];
+
+        if (f->edges[slot] == EDGE_FAILED &&
+            json_array_append_new(
+                x->caught, json_pack("{s:s, s:O}", "node", node_of(r, by)->id,
+                                     "error", by->error)) != 0)
+            drop(&x->caught);
+    }
+    return x->caught != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* What a race that is won means for who did not come to it. */
+static int win(struct mortise_run *r, struct frame *f,
+               const struct mortise_node *n, const struct item *it,
+               struct mortise_err *err)
+{
+    int rv =
+        it->n_decided < n->n_in ? race_won(r, f, n->index, err) : MORTISE_OK;
+
+    return rv == MORTISE_OK && it->n_failed > 0 &&
+                   n->join.on_branch_error == MORTISE_BRANCH_FAIL
+               ? fail_all(r, f, it->cause, err)
+               : rv;
+}
+
+/* The executions behind the edges that were taken. */
+static uint32_t sources(const struct frame *f, const struct mortise_node *n,
+                        uint32_t *preds)
+{
+    uint32_t n_preds = 0;
+
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        uint32_t slot = edge_at(f, n->in[i])->slot;
+
+        if (f->edges[slot] == EDGE_TAKEN &&
+            (n_preds == 0 || preds[n_preds - 1] != f->edge_src[slot]))
+            preds[n_preds++] = f->edge_src[slot];
+    }
+    return n_preds;
 }
 
 static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
                 struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
-    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds);
+    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds), n_preds;
     const struct mortise_region *child;
     struct item *it = item_to(f, node, &child);
-    uint32_t n_preds = 0;
     int rv;
 
     if (preds == NULL)
         return mortise_nomem(err);
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        const struct mortise_edge *e = edge_at(f, n->in[i]);
-        uint32_t src = f->edge_src[e->slot];
-
-        if (f->edges[e->slot] == EDGE_TAKEN &&
-            (n_preds == 0 || preds[n_preds - 1] != src))
-            preds[n_preds++] = src;
-    }
+    n_preds = sources(f, n, preds);
     rv = child == NULL ? activate(r, f, node, preds, n_preds, err)
                        : visit(r, f, it, child, preds, n_preds, err);
     mortise_release(r->mem, preds, n->n_in * sizeof *preds);
-    return rv;
+    if (rv == MORTISE_OK && it->n_failed > 0 &&
+        n->join.on_branch_error == MORTISE_BRANCH_COLLECT)
+        rv = collect(r, f, n, r->execs[r->n_execs - 1], err);
+    return rv == MORTISE_OK && n->join.kind != MORTISE_JOIN_ALL
+               ? win(r, f, n, it, err)
+               : rv;
 }
 
-static int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
-                            bool failed, struct mortise_err *err)
+int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
+                     const char *why, struct mortise_err *err)
 {
     json_t *extra = NULL;
 
     if (seen(r))
-        extra = json_pack("{s:s, s:s}", "node", n->id, "why",
-                          failed ? "a node before it failed"
-                                 : "not on the path taken");
+        extra = json_pack("{s:s, s:s}", "node", n->id, "why", why);
     return announce(r, NULL, "node_skipped", extra, err);
+}
+
+static const char *skipped_words(bool failed)
+{
+    return failed ? "a node before it failed" : "not on the path taken";
 }
 
 static int skip_node(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      bool failed, struct mortise_err *err)
 {
-    int rv = announce_skipped(r, n, failed, err);
+    int rv = announce_skipped(r, n, skipped_words(failed), err);
 
-    if (failed && n->n_out == 0)
-        fail_all(f, it->cause);
+    if (rv == MORTISE_OK && failed && n->n_out == 0)
+        rv = fail_all(r, f, it->cause, err);
     for (uint32_t i = n->n_out; rv == MORTISE_OK && i-- > 0;)
         rv = set_edge(r, f, n->out[i], failed ? EDGE_FAILED : EDGE_DEAD,
                       it->cause, err);
@@ -427,7 +516,8 @@ static int announce_region(struct mortise_run *r, const struct mortise_graph *g,
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_nodes; i++)
-        rv = announce_skipped(r, &g->nodes[region->nodes[i]], failed, err);
+        rv = announce_skipped(r, &g->nodes[region->nodes[i]],
+                              skipped_words(failed), err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_regions; i++)
         rv =
             announce_region(r, g, &g->regions[region->regions[i]], failed, err);
@@ -467,7 +557,7 @@ static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
 static int weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                  const struct item *it, struct mortise_err *err)
 {
-    switch (judge(&f->graph->nodes[node], it)) {
+    switch (judge(f, &f->graph->nodes[node], it)) {
     case FIRE:
         return fire(r, f, node, err);
     case SKIP:
@@ -480,6 +570,38 @@ static int weigh(struct mortise_run *r, struct frame *f, uint32_t node,
     return MORTISE_OK;
 }
 
+/* A failure that came to a race which was over without it. */
+static int come_late(struct mortise_run *r, struct frame *f,
+                     const struct mortise_node *n, uint32_t src,
+                     struct mortise_err *err)
+{
+    return n->join.on_branch_error == MORTISE_BRANCH_FAIL &&
+                   !r->execs[src]->discard
+               ? fail_all(r, f, src, err)
+               : MORTISE_OK;
+}
+
+static int tell(struct mortise_run *r, struct frame *f,
+                const struct mortise_edge *e, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, e->to, &child);
+    bool failed = f->edges[e->slot] == EDGE_FAILED;
+    uint32_t src = f->edge_src[e->slot];
+
+    it->n_decided++;
+    it->n_taken += f->edges[e->slot] == EDGE_TAKEN;
+    it->n_failed += failed;
+    if (failed)
+        it->cause = lesser(it->cause, src);
+    if (f->halted)
+        return MORTISE_OK;
+    if (it->phase == ITEM_WAITS) /* (1) */
+        return weigh(r, f, e->to, it, err);
+    return failed ? come_late(r, f, &f->graph->nodes[e->to], src, err)
+                  : MORTISE_OK;
+}
+
 /* The edges on the stack are decided: tell their targets. */
 static int spread(struct mortise_run *r, struct mortise_err *err)
 {
@@ -487,18 +609,8 @@ static int spread(struct mortise_run *r, struct mortise_err *err)
 
     while (rv == MORTISE_OK && r->n_work > 0) {
         struct due d = r->work[--r->n_work];
-        const struct mortise_edge *e = edge_at(d.home, d.edge);
-        const struct mortise_region *child;
-        struct item *it = item_to(d.home, e->to, &child);
 
-        it->n_decided++;
-        it->n_taken += d.home->edges[e->slot] == EDGE_TAKEN;
-        if (d.home->edges[e->slot] == EDGE_FAILED) {
-            it->n_failed++;
-            it->cause = lesser(it->cause, d.home->edge_src[e->slot]);
-        }
-        if (it->phase == ITEM_WAITS) /* (1) */
-            rv = weigh(r, d.home, e->to, it, err);
+        rv = tell(r, d.home, edge_at(d.home, d.edge), err);
     }
     return rv;
 }
@@ -539,9 +651,10 @@ int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
 
     if (x->frame->behind)
         return MORTISE_OK;
-    if (failed && n->n_out == 0)
-        fail_all(x->frame, x->index);
-    rv = decide(r, x, n->out, n->n_out, rest, err);
+    rv = failed && n->n_out == 0 ? fail_all(r, x->frame, x->index, err)
+                                 : MORTISE_OK;
+    if (rv == MORTISE_OK)
+        rv = decide(r, x, n->out, n->n_out, rest, err);
     if (rv == MORTISE_OK)
         rv = close_item(r, x->frame, item_of(x->frame, x->node),
                         failed ? ITEM_FAILED : ITEM_OVER, err);
@@ -706,7 +819,8 @@ int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit_no,
 
 /* ---- trying again ------------------------------------------------------- */
 
-/* Failed edges are undecided again. */
+/* Failed edges are undecided again, but for those to a join that went on
+ * without them. */
 static void reopen_edges(struct frame *f)
 {
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
@@ -716,36 +830,106 @@ static void reopen_edges(struct frame *f)
 
         if (f->edges[k] != EDGE_FAILED)
             continue;
-        f->edges[k] = EDGE_OPEN;
-        if (e->to == MORTISE_END || e->back)
+        if (e->to == MORTISE_END || e->back) {
+            f->edges[k] = EDGE_OPEN;
             continue;
+        }
         it = item_to(f, e->to, &child);
+        if (it->phase != ITEM_WAITS && it->phase != ITEM_SKIPPED_FAILED)
+            continue;
+        f->edges[k] = EDGE_OPEN;
         it->n_decided--;
         it->n_failed--;
     }
 }
 
-static void reopen_items(struct frame *f)
+/* Is any of these edges undecided, or is there none? */
+static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
 {
-    f->failed = false;
-    f->cause = 0;
-    for (size_t i = 0; i < n_items(f->region); i++) {
-        struct item *it = &f->items[i];
+    for (uint32_t i = 0; i < n_out; i++) {
+        const struct mortise_edge *e = edge_at(f, out[i]);
 
-        if (it->phase != ITEM_FAILED && it->phase != ITEM_SKIPPED_FAILED)
-            continue;
-        it->phase = it->phase == ITEM_FAILED ? ITEM_ACTIVE : ITEM_WAITS;
-        it->cause = 0;
-        f->n_open++;
+        if (around(f, e->home)->edges[e->slot] == EDGE_OPEN)
+            return true;
     }
+    return n_out == 0;
 }
 
-void frame_reopen(struct mortise_run *r)
+static void reopen_item(struct frame *f, size_t i)
 {
-    for (size_t i = 0; i < r->n_frames; i++) {
-        if (r->frames[i]->behind)
-            continue;
-        reopen_edges(r->frames[i]);
-        reopen_items(r->frames[i]);
+    const struct mortise_region *in = f->region;
+    struct item *it = &f->items[i];
+
+    if (it->phase == ITEM_SKIPPED_FAILED) {
+        it->phase = ITEM_WAITS;
+        f->n_open++;
+    } else if (it->phase == ITEM_FAILED) {
+        const struct mortise_node *n = &f->graph->nodes[in->nodes[i]];
+        const struct mortise_region *child =
+            i < in->n_nodes ? NULL
+                            : &f->graph->regions[in->regions[i - in->n_nodes]];
+
+        if (child == NULL ? !is_open(f, n->out, n->n_out)
+                          : !is_open(f, child->exits, child->n_exits))
+            return; /* a join took it in its stride */
+        it->phase = ITEM_ACTIVE;
+        f->n_open++;
     }
+    it->cause = 0;
+}
+
+/* A frame lives while its item in the frame around it is at work. */
+static bool is_alive(const struct frame *f)
+{
+    return !f->behind &&
+           (f->parent == NULL ||
+            item_of_region(f->parent, f->region->index)->visit == f);
+}
+
+static int weigh_all(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err)
+{
+    const struct mortise_region *in = f->region;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n_items(in); i++) {
+        uint32_t node =
+            i < in->n_nodes
+                ? in->nodes[i]
+                : f->graph->regions[in->regions[i - in->n_nodes]].entry;
+
+        if (f->items[i].phase == ITEM_WAITS)
+            rv = weigh(r, f, node, &f->items[i], err);
+    }
+    return rv == MORTISE_OK ? spread(r, err) : rv;
+}
+
+int frame_reopen(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t n = r->n_frames;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < n; i++)
+        if (is_alive(r->frames[i]))
+            reopen_edges(r->frames[i]);
+    for (size_t i = 0; i < n; i++) {
+        struct frame *f = r->frames[i];
+
+        if (!is_alive(f))
+            continue;
+        f->failed = false;
+        f->cause = 0;
+        for (size_t k = 0; k < n_items(f->region); k++)
+            reopen_item(f, k);
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        struct frame *f = r->frames[i];
+        bool halted = f->halted;
+
+        f->lost &= !halted;
+        f->halted = false;
+        if (halted && is_alive(f))
+            rv = weigh_all(r, f, err);
+    }
+    return rv;
 }

@@ -5,6 +5,8 @@
  *   past.c     who is in whose causal past; views by folding
  *   journal.c  entries <-> bytes
  *   frame.c    activation: frames, items, edges, joins, loops
+ *   limit.c    limits that pause, and raising them
+ *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; durable events
  *   start.c    an activated execution: up to its call, its question, its end
  *   settle.c   a result, a failure, a timeout: which entries they become
@@ -34,7 +36,15 @@ enum exec_state {
     X_CANCELLED
 };
 
-enum stop_why { STOP_NONE, STOP_TIMEOUT, STOP_COMMAND, STOP_RUN };
+enum stop_why { STOP_NONE, STOP_TIMEOUT, STOP_COMMAND, STOP_RACE, STOP_RUN };
+
+/* Why an execution is not to come to its end (race.c). */
+enum loss {
+    LOSS_NONE,
+    LOSS_RACE, /* another branch was first at the join that it leads to */
+    LOSS_END,  /* its graph reached END, and that is enough */
+    LOSS_FAIL  /* something failed, and that is enough, too */
+};
 
 /* The node of the execution that an `update` is. */
 #define NODE_UPDATE 0xFFFFFFFDu
@@ -46,6 +56,11 @@ struct exec {
     enum exec_state state;
     struct frame *frame;
     struct exec *sibling; /* made before it in its frame */
+    enum loss loss;
+    bool discard;   /* it goes on, but what it writes counts for nothing */
+    bool counted;   /* as a step */
+    bool surfaced;  /* its failure reached the end of its graph */
+    json_t *caught; /* failures that its join collected: [{node, error}] */
 
     /* The causal past (past.c). */
     uint32_t *preds, n_preds;
@@ -112,6 +127,9 @@ struct item {
     uint32_t cause;      /* failed edges: the least execution behind one */
     uint32_t visits;     /* a node's, in this naming scope, older frames' too */
     uint32_t exec;       /* of the newest visit in this frame; 0: none */
+    uint32_t mark;       /* of the last walk that met it */
+    bool lost;           /* another branch was first: it does not start */
+    bool discard;        /* ... it starts, but what it writes does not count */
     struct frame *visit; /* a loop's newest, of an older frame at first */
 };
 
@@ -129,10 +147,13 @@ struct frame {
     struct exec *execs; /* those of its nodes, newest first */
     struct frame *kids; /* frames of child regions, newest first */
     struct frame *sibling;
-    bool again;     /* a back edge was taken */
-    bool left;      /* an exit was taken */
-    bool failed;    /* a failure reached its end unhandled */
-    bool behind;    /* a goto left it behind */
+    bool again;  /* a back edge was taken */
+    bool left;   /* an exit was taken */
+    bool failed; /* a failure reached its end unhandled */
+    bool behind; /* a goto left it behind */
+    bool lost;   /* nothing more starts in it */
+    bool halted; /* ... and nothing more is decided */
+    bool discard;
     uint32_t cause; /* failed: the execution */
 };
 
@@ -183,13 +204,18 @@ struct mortise_run {
 
     uint32_t *ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head, n_ready, cap_ready;
+    uint32_t *losers; /* executions to be stopped, and told so */
+    size_t n_losers, cap_losers;
     uint32_t *intents; /* executions whose intent is not on disk yet */
     size_t n_intents, cap_intents;
     uint32_t n_running; /* calls out: RUNNING and STOPPING */
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
     uint32_t n_asked, n_doubt, n_human, n_approval;
-    uint32_t n_failed;   /* unhandled */
-    uint32_t n_finished; /* steps */
+    uint32_t n_fresh;                  /* READY, and not counted as a step */
+    uint64_t n_started;                /* steps that were */
+    uint64_t max_steps, visits_raised; /* limits; 0: none was raised */
+    uint32_t n_failed;                 /* unhandled */
+    uint32_t n_finished;               /* steps */
 
     int status;
     const char *reason;
@@ -298,11 +324,49 @@ int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit,
                const uint32_t *preds, uint32_t n, struct exec **out,
                struct mortise_err *err);
 /* What was skipped for a failure waits again; what failed is active. */
-void frame_reopen(struct mortise_run *r);
+int frame_reopen(struct mortise_run *r, struct mortise_err *err);
 /* How often a node was visited in the run's own scope. */
 uint32_t frame_visits(const struct mortise_run *r, uint32_t node);
 /* Was it, or what it is in, skipped? */
 bool frame_skipped(const struct mortise_run *r, uint32_t node);
+
+/* Where an edge to `node` leads to in f; *child is NULL, or the region that the
+ * node is the entry of. */
+struct item *item_to(const struct frame *f, uint32_t node,
+                     const struct mortise_region **child);
+/* ... and where an edge comes from, which is not START. */
+struct item *item_from(const struct frame *f, uint32_t edge,
+                       const struct mortise_region **child);
+
+int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
+                     const char *why, struct mortise_err *err);
+
+/* ---- race.c ---- */
+/* The join of `node` in f fired: what leads nowhere but to it has lost. */
+int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
+             struct mortise_err *err);
+/* Nothing more happens in f, which is a graph's. */
+int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
+              struct mortise_err *err);
+/* Stop who has lost: calls are cancelled, everything else ends. */
+int race_reap(struct mortise_run *r, struct mortise_err *err);
+int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+const char *race_words(enum loss why);
+
+/* ---- limit.c ---- */
+enum limit { LIMIT_NONE, LIMIT_STEPS, LIMIT_VISITS };
+/* The limit that x would pass if it started now. */
+enum limit limit_of(const struct mortise_run *r, const struct exec *x);
+/* It has started. */
+void limit_count(struct mortise_run *r, struct exec *x);
+/* The execution that a limit holds back, when nothing else is left to do; NULL:
+ * none. */
+const struct exec *limit_holds(const struct mortise_run *r);
+json_t *limit_json(const struct mortise_run *r, const struct exec *x);
+/* The body of MORTISE_CMD_LIMIT. */
+int limit_check(const struct mortise_run *r, const json_t *body,
+                struct mortise_err *err);
+void limit_raise(struct mortise_run *r, const json_t *body);
 
 /* ---- start.c ---- */
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
@@ -398,6 +462,9 @@ bool command_gives_up(const struct mortise_run *r, const struct exec *x);
 /* Apply the command that waits, if what was in flight has stopped. */
 int command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void command_drop_held(struct mortise_run *r);
+/* End x, which has no call out, by this kind of entry. */
+int command_stop_one(struct mortise_run *r, struct exec *x,
+                     enum mortise_entry_type type, struct mortise_err *err);
 /* End, by entries, everything that is not done and has no call out. */
 int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 

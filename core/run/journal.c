@@ -41,6 +41,8 @@ static const struct {
     [MORTISE_E_RESULT] = {"result", "ngavd"},
     [MORTISE_E_PAUSE] = {"pause", "shv"},
     [MORTISE_E_FRAME] = {"frame", "f"},
+    [MORTISE_E_LOST] = {"lost", "ngu"},
+    [MORTISE_E_LIMIT] = {"limit", "sv"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */

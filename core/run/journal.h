@@ -25,6 +25,8 @@ enum mortise_entry_type {
     MORTISE_E_RESULT,     /* an effect was acknowledged; a `failed` follows */
     MORTISE_E_PAUSE,      /* a person had it stand still, or go on */
     MORTISE_E_FRAME = 32, /* the entries after it are in this frame */
+    MORTISE_E_LOST,       /* an execution that a race had no more use for */
+    MORTISE_E_LIMIT,      /* a person raised limits */
     MORTISE_E_N
 };
 

@@ -74,7 +74,14 @@ struct region {
     struct exec **list; /* in fold order once sorted */
     size_t n, cap;
     const struct mortise_mem *mem;
+    bool discarded; /* seen by who has lost a race: what others lost counts */
 };
+
+/* Does x write anything into the fold? */
+static bool counts(const struct region *g, const struct exec *x)
+{
+    return has_committed(x) && (g->discarded || !x->discard);
+}
 
 static void region_finish(struct region *g)
 {
@@ -361,7 +368,7 @@ static int region_check(struct mortise_run *r, const struct region *g,
     int rv;
 
     for (size_t i = 0; i < g->n; i++)
-        n += has_committed(g->list[i]) ? g->list[i]->n_writes : 0;
+        n += counts(g, g->list[i]) ? g->list[i]->n_writes : 0;
     if (g->n < 2 || n < 2)
         return MORTISE_OK;
     claims = mortise_alloc(r->mem, n * sizeof *claims);
@@ -370,7 +377,7 @@ static int region_check(struct mortise_run *r, const struct region *g,
     for (size_t i = 0; i < g->n; i++) {
         struct exec *x = g->list[i];
 
-        for (size_t w = 0; has_committed(x) && w < x->n_writes; w++, k++)
+        for (size_t w = 0; counts(g, x) && w < x->n_writes; w++, k++)
             claims[k] = (struct claim){&x->writes[w], x, k};
     }
     rv = check_claims(r, claims, n, err);
@@ -394,10 +401,10 @@ static int fold_writes(json_t **state, const struct exec *x,
 
 /* The fold of the commits between `dom` and a join of `preds`, on `*state`. */
 static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
-                       uint32_t dom, bool strict, json_t **state,
-                       struct mortise_err *err)
+                       uint32_t dom, bool strict, bool discarded,
+                       json_t **state, struct mortise_err *err)
 {
-    struct region g = {.mem = r->mem};
+    struct region g = {.mem = r->mem, .discarded = discarded};
     int rv;
 
     rv = region_collect(r, &g, preds, n, dom, err);
@@ -406,7 +413,7 @@ static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
     if (rv == MORTISE_OK && strict)
         rv = region_check(r, &g, err);
     for (size_t i = 0; rv == MORTISE_OK && i < g.n; i++) {
-        if (has_committed(g.list[i]))
+        if (counts(&g, g.list[i]))
             rv = fold_writes(state, g.list[i], err);
     }
     region_finish(&g);
@@ -441,7 +448,8 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
         state = json_incref(d->after);
     }
     if (x->n_preds > 1)
-        rv = fold_region(r, x->preds, x->n_preds, x->idom, strict, &state, err);
+        rv = fold_region(r, x->preds, x->n_preds, x->idom, strict, x->discard,
+                         &state, err);
     if (rv != MORTISE_OK) {
         json_decref(state);
         return rv;
@@ -527,9 +535,11 @@ int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
         struct exec *x = r->execs[i];
         bool followed = x->mark == stamp;
 
-        if (has_committed(x) && !followed)
+        bool counts_here = has_committed(x) && !x->discard;
+
+        if (counts_here && !followed)
             list[count++] = x->index;
-        if (!has_committed(x) && !followed)
+        if (!counts_here && !followed)
             continue; /* its preds stand for themselves */
         for (uint32_t k = 0; k < x->n_preds; k++)
             r->execs[x->preds[k]]->mark = stamp;
@@ -554,7 +564,7 @@ static size_t count_visit(const struct frame *f)
 static void mark_visit(struct mortise_run *r, const struct frame *f)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        for (uint32_t k = 0; k < x->n_preds; k++)
+        for (uint32_t k = 0; k < x->n_preds && !x->discard; k++)
             r->execs[x->preds[k]]->mark = r->stamp;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
@@ -565,7 +575,7 @@ static void take_last(const struct mortise_run *r, const struct frame *f,
                       uint32_t *list, uint32_t *n)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->mark != r->stamp)
+        if (x->mark != r->stamp && !x->discard)
             list[(*n)++] = x->index;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
@@ -604,7 +614,7 @@ int past_total(struct mortise_run *r, bool strict, json_t **out,
         return rv;
     state = json_incref(r->execs[dom]->after);
     if (n > 1 || preds[0] != dom)
-        rv = fold_region(r, preds, n, dom, strict, &state, err);
+        rv = fold_region(r, preds, n, dom, strict, false, &state, err);
     if (rv != MORTISE_OK)
         drop(&state);
     *out = state;

@@ -122,6 +122,7 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
     r->mem = mem;
     r->graph = mortise_graph_ref(g);
     r->status = MORTISE_RUN_ACCEPTED;
+    r->max_steps = g->limits.steps;
     r->reason = "";
     mortise_arena_init(&r->arena, mem);
     mortise_buf_init(&r->record, mem);
@@ -150,6 +151,7 @@ static void exec_finish(struct exec *x)
     json_decref(x->payload);
     json_decref(x->body);
     json_decref(x->subject);
+    json_decref(x->caught);
 }
 
 /* What the step under way gathered besides its record. */
@@ -177,6 +179,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->execs, r->cap_execs * sizeof r->execs[0]);
     mortise_release(r->mem, r->frames, r->cap_frames * sizeof r->frames[0]);
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
+    mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
     mortise_buf_finish(&r->record);
@@ -191,7 +194,8 @@ void mortise_run_free(struct mortise_run *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* Of what did it fail?  The first failure in the order of activation. */
+/* Of what did it fail?  The first, in the order of activation, of those whose
+ * failure nothing took in its stride. */
 static json_t *first_error(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
@@ -199,7 +203,7 @@ static json_t *first_error(const struct mortise_run *r)
         json_t *error;
         char path[128];
 
-        if (x->state != X_FAILED || x->handled)
+        if (x->state != X_FAILED || x->handled || !x->surfaced)
             continue;
         error = json_copy(x->error);
         exec_path(r, x, path);
@@ -247,7 +251,7 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
 
     if (r->cancelling) {
         e.how = MORTISE_RUN_CANCELLED;
-    } else if (r->n_failed > 0) {
+    } else if (r->frames[0]->failed) {
         e.how = MORTISE_RUN_FAILED;
         e.value = first_error(r);
     } else if (r->loop_error != NULL) {
@@ -290,6 +294,8 @@ static void find_status(struct mortise_run *r)
         return;
     if (r->paused != MORTISE_PAUSE_OVER)
         set_status(r, MORTISE_RUN_PAUSED, mortise_pause_name(r->paused));
+    else if (limit_holds(r) != NULL)
+        set_status(r, MORTISE_RUN_PAUSED, "limit");
     else if (r->n_running + r->n_waiting > 0)
         set_status(r, r->live ? MORTISE_RUN_RUNNING : MORTISE_RUN_PAUSED,
                    r->live ? "" : "operator");
@@ -307,16 +313,43 @@ static void find_status(struct mortise_run *r)
 
 /* ---- going on ----------------------------------------------------------- */
 
+static bool has_room(const struct mortise_run *r)
+{
+    return r->n_running + r->n_intents < r->graph->concurrency;
+}
+
+/* A limit holds back what has not started; what has goes on. */
+static int start_again(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = r->ready_head;
+         rv == MORTISE_OK && i < r->n_ready && has_room(r); i++) {
+        struct exec *x = r->execs[r->ready[i]];
+
+        if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE)
+            continue;
+        r->ready[i] = 0; /* START is never ready */
+        rv = start_exec(r, x, err);
+    }
+    return rv;
+}
+
 static int start_ready(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && r->ready_head < r->n_ready &&
-           r->n_running + r->n_intents < r->graph->concurrency) {
-        struct exec *x = r->execs[r->ready[r->ready_head++]];
+    while (rv == MORTISE_OK && r->ready_head < r->n_ready && has_room(r)) {
+        struct exec *x = r->execs[r->ready[r->ready_head]];
+        bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */
 
-        if (x->state == X_READY) /* not settled otherwise meanwhile */
-            rv = start_exec(r, x, err);
+        if (starts && limit_of(r, x) != LIMIT_NONE)
+            return start_again(r, err);
+        r->ready_head++;
+        if (!starts)
+            continue;
+        limit_count(r, x);
+        rv = start_exec(r, x, err);
     }
     if (r->ready_head == r->n_ready)
         r->ready_head = r->n_ready = 0;
@@ -332,7 +365,9 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
         return rv;
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
-    rv = r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
+    rv = race_reap(r, err);
+    if (rv == MORTISE_OK)
+        rv = r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
     if (rv != MORTISE_OK || r->n_running + r->n_waiting + r->n_asked > 0)
         return rv;
     return record_end(r, err);
@@ -814,7 +849,8 @@ bool mortise_run_is_finished(const struct mortise_run *r)
 
 bool mortise_run_is_idle(const struct mortise_run *r)
 {
-    bool going = r->live && !has_ended(r) && r->n_running + r->n_waiting > 0;
+    bool going = r->live && !has_ended(r) && r->n_running + r->n_waiting > 0 &&
+                 limit_holds(r) == NULL;
 
     return !going && r->n_running == 0 && r->synced == r->seq &&
            r->held == NULL && r->applied_seq == 0;

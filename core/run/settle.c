@@ -895,6 +895,8 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
                     node_of(r, x)->effect >= MORTISE_WRITE;
 
+    if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
+        return race_lost(r, x, err);
     if (happened)
         return settle_executed(r, x, in, err);
     switch (x->stop) {
@@ -906,6 +908,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                    ? settle_not_done(r, x, err)
                    : exec_ready(r, x, err);
     case STOP_TIMEOUT:
+    case STOP_RACE: /* it has lost */
     case STOP_NONE:
         break;
     }
@@ -929,7 +932,7 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
     if (rv != MORTISE_OK)
         return rv;
     x->serial++; /* a second answer is nobody's */
-    if (x->state == X_STOPPING)
+    if (x->state == X_STOPPING || x->loss != LOSS_NONE)
         return settle_stopped(r, x, in, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
@@ -954,6 +957,8 @@ int settle_unresponsive(struct mortise_run *r, uint64_t call,
     open =
         x->call != MORTISE_RUN_CHECK && node_of(r, x)->effect >= MORTISE_WRITE;
     x->serial++;
+    if (x->loss != LOSS_NONE)
+        return race_lost(r, x, err);
     return settle_lost(r, x, "timeout.unresponsive",
                        "the plugin was asked to stop and did not let go", open,
                        err);

@@ -27,6 +27,20 @@ static int put_time(json_t *to, const char *name, uint64_t ms)
     return json_object_set_new(to, name, json_string(text));
 }
 
+/* The executions whose edges it took, or that a command had it come after. */
+static json_t *after_json(const struct mortise_run *r, const struct exec *x)
+{
+    json_t *list = json_array();
+    char path[128];
+
+    for (uint32_t i = 0; list != NULL && i < x->n_preds; i++) {
+        exec_path(r, r->execs[x->preds[i]], path);
+        if (json_array_append_new(list, json_string(path)) != 0)
+            drop(&list);
+    }
+    return list;
+}
+
 /* One execution's record (graph.md 4). */
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
@@ -34,11 +48,12 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
     json_t *out;
 
     exec_path(r, x, path);
-    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i}", "node",
+    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o}", "node",
                     node_of(r, x)->id, "path", path, "type",
                     mortise_node_type_name(node_of(r, x)->type), "status",
                     state_name(x), "attempts", (int)x->attempt, "visit",
-                    (int)x->visit, "generation", (int)x->generation);
+                    (int)x->visit, "generation", (int)x->generation, "after",
+                    after_json(r, x));
     if (out == NULL)
         return NULL;
     if (put_time(out, "started", x->started_ms) != 0 ||
@@ -47,6 +62,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->error != NULL && json_object_set(out, "error", x->error) != 0) ||
         (x->notes != NULL &&
          json_object_set(out, "guardrails", x->notes) != 0) ||
+        (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
         (x->effect_open &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
         json_decref(out);
@@ -130,6 +146,8 @@ json_t *mortise_run_show(const struct mortise_run *run)
 {
     /* Folding caches views in the run; what it is does not change. */
     struct mortise_run *r = (struct mortise_run *)(uintptr_t)run;
+    const struct exec *held =
+        r->status == MORTISE_RUN_PAUSED ? limit_holds(r) : NULL;
     char digest[MORTISE_DIGEST_HEX], head[MORTISE_UUID_TEXT];
     json_t *out;
 
@@ -144,8 +162,11 @@ json_t *mortise_run_show(const struct mortise_run *run)
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
         (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
         "pending", pending_json(r), "plugins", pins_list(r), "error", r->error);
-    if (out != NULL && (put_time(out, "created", r->created_ms) != 0 ||
-                        put_time(out, "updated", r->time_ms) != 0))
+    if (out != NULL &&
+        (put_time(out, "created", r->created_ms) != 0 ||
+         put_time(out, "updated", r->time_ms) != 0 ||
+         (held != NULL &&
+          json_object_set_new(out, "limit", limit_json(r, held)) != 0)))
         drop(&out);
     return out;
 }

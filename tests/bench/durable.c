@@ -141,7 +141,10 @@ static void row_bytes(const char *what, const struct mortise_buf *b,
 static void appending(struct mortise_buf *b, size_t n)
 {
     bench_graph_head(b, "appending", "n0");
-    mortise_buf_puts(b, "state: {reducers: {scratch.list: concat}}\nnodes:\n");
+    mortise_buf_printf(b,
+                       "limits: {steps: %zu}\n"
+                       "state: {reducers: {scratch.list: concat}}\nnodes:\n",
+                       n);
     for (size_t i = 0; i < n; i++) {
         mortise_buf_printf(b,
                            "  n%zu:\n"

@@ -336,7 +336,7 @@ void bench_chain(struct mortise_buf *b, const char *op, const char *args,
                  size_t n)
 {
     bench_graph_head(b, "chain", "n0");
-    mortise_buf_puts(b, "nodes:\n");
+    mortise_buf_printf(b, "limits: {steps: %zu}\nnodes:\n", n);
     chain_nodes(b, op, args, n);
 }
 
@@ -345,6 +345,7 @@ void bench_gated_chain(struct mortise_buf *b, const char *op, const char *args,
 {
     bench_graph_head(b, "gated", "gate");
     mortise_buf_printf(b,
+                       "limits: {steps: %zu}\n"
                        "nodes:\n"
                        "  gate:\n"
                        "    type: tool\n"
@@ -352,7 +353,7 @@ void bench_gated_chain(struct mortise_buf *b, const char *op, const char *args,
                        "    args: {n: %zu}\n"
                        "    output_as: null\n"
                        "    next: n0\n",
-                       runs);
+                       n + 1, runs);
     chain_nodes(b, op, args, n);
 }
 
@@ -361,7 +362,8 @@ void bench_fan(struct mortise_buf *b, size_t n)
     static const char tool[] = "    type: tool\n    tool: bench_now/step\n";
 
     bench_graph_head(b, "fan", "fork");
-    mortise_buf_printf(b, "limits: {concurrency: %zu}\nnodes:\n", n);
+    mortise_buf_printf(b, "limits: {concurrency: %zu, steps: %zu}\nnodes:\n", n,
+                       n + 2);
     mortise_buf_printf(b, "  fork:\n%s    next: [w0", tool);
     for (size_t i = 1; i < n; i++)
         mortise_buf_printf(b, ", w%zu", i);

@@ -1,0 +1,210 @@
+/* race.c -- who has lost, once enough of a graph is done.
+ *
+ * A join with `any` or `quorum` fires before all its edges are decided.  The
+ * items of its frame that lead to nothing but it have lost then: those from
+ * which it can be reached over edges that are undecided, and every way from
+ * which comes by it (graph.h's fate).  Who does not lead there alone just goes
+ * on, and its edge to the join does nothing.
+ *
+ * `fail_fast` and `end: first` put a stop to a whole graph.
+ *
+ *   (1) Who has lost follows from the entries, in the order in which they
+ *       stand: that order is the recorded decision of the race.
+ *   (2) A loser ends by an entry of its own (`lost`), after its call has let
+ *       go.  What it wrote, or would have, counts for nothing, even when its
+ *       effect came back.
+ *   (3) losers: finish.  They run on up to the join; each sees what its own
+ *       branch wrote, nobody else does.
+ */
+#include <assert.h>
+
+#include "run/internal.h"
+
+const char *race_words(enum loss why)
+{
+    static const char *const words[] = {
+        "the run was stopped", "another branch was first",
+        "the graph had reached its end", "something else failed"};
+
+    return words[why];
+}
+
+/* ---- marking ------------------------------------------------------------ */
+
+static bool is_at_work(const struct exec *x)
+{
+    return x->state != X_DONE && x->state != X_FAILED &&
+           x->state != X_CANCELLED;
+}
+
+static int lose(struct mortise_run *r, struct exec *x, enum loss why,
+                struct mortise_err *err)
+{
+    uint32_t *grown;
+
+    if (!is_at_work(x) || x->loss != LOSS_NONE)
+        return MORTISE_OK;
+    grown = mortise_grow(r->mem, r->losers, r->n_losers, &r->cap_losers,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->losers = grown;
+    r->losers[r->n_losers++] = x->index;
+    x->loss = why;
+    return MORTISE_OK;
+}
+
+/* All that is at work in f and the frames in it.  Recursive as regions nest. */
+static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
+                      struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (f->behind)
+        return rv;
+    f->lost = true;
+    f->halted = why != LOSS_RACE;
+    for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
+         x = x->sibling)
+        rv = lose(r, x, why, err);
+    for (struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
+         kid = kid->sibling)
+        rv = lose_frame(r, kid, why, err);
+    return rv;
+}
+
+static void discard_frame(struct frame *f)
+{
+    f->discard = true;
+    for (struct exec *x = f->execs; x != NULL; x = x->sibling)
+        x->discard |= is_at_work(x);
+    for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        discard_frame(kid);
+}
+
+/* ---- a race ------------------------------------------------------------- */
+
+struct race {
+    struct mortise_run *r;
+    struct frame *f;
+    struct mortise_fate goal; /* of the join's item */
+    bool finish;
+    uint32_t *todo; /* nodes whose undecided edges are to be walked back */
+    size_t n, cap;
+};
+
+static bool leads_to(const struct mortise_fate *goal,
+                     const struct mortise_fate *from)
+{
+    return goal->first <= from->first && from->last <= goal->last;
+}
+
+static int walk_back(struct race *c, uint32_t node, struct mortise_err *err)
+{
+    uint32_t *grown =
+        mortise_grow(c->r->mem, c->todo, c->n, &c->cap, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    c->todo = grown;
+    c->todo[c->n++] = node;
+    return MORTISE_OK;
+}
+
+/* The item has lost. */
+static int mark_item(struct race *c, struct item *it,
+                     const struct mortise_region *child,
+                     struct mortise_err *err)
+{
+    it->lost |= !c->finish;
+    it->discard |= c->finish;
+    if (it->phase != ITEM_ACTIVE)
+        return MORTISE_OK;
+    if (child == NULL && c->finish)
+        c->r->execs[it->exec]->discard = true;
+    else if (child == NULL)
+        return lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
+    else if (c->finish)
+        discard_frame(it->visit);
+    else
+        return lose_frame(c->r, it->visit, LOSS_RACE, err);
+    return MORTISE_OK;
+}
+
+/* The source of an edge that leads, over undecided edges, to the join. */
+static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_from(c->f, edge, &child);
+    uint32_t from = c->f->graph->edges[edge].from;
+    const struct mortise_node *n =
+        &c->f->graph->nodes[child == NULL ? from : child->entry];
+    int rv;
+
+    if (it->mark == c->r->stamp ||
+        (it->phase != ITEM_WAITS && it->phase != ITEM_ACTIVE) ||
+        !leads_to(&c->goal, child == NULL ? &n->fate : &child->fate))
+        return MORTISE_OK;
+    it->mark = c->r->stamp;
+    rv = mark_item(c, it, child, err);
+    return rv == MORTISE_OK && it->phase == ITEM_WAITS
+               ? walk_back(c, n->index, err)
+               : rv;
+}
+
+int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
+             struct mortise_err *err)
+{
+    const struct mortise_graph *g = f->graph;
+    const struct mortise_region *child;
+    struct race c = {.r = r, .f = f, .finish = g->nodes[node].join.finish};
+    int rv = MORTISE_OK;
+
+    item_to(f, node, &child);
+    c.goal = child == NULL ? g->nodes[node].fate : child->fate;
+    ++r->stamp;
+    rv = walk_back(&c, node, err);
+    while (rv == MORTISE_OK && c.n > 0) {
+        const struct mortise_node *at = &g->nodes[c.todo[--c.n]];
+
+        for (uint32_t i = 0; rv == MORTISE_OK && i < at->n_in; i++) {
+            const struct mortise_edge *e = &g->edges[at->in[i]];
+
+            if (f->edges[e->slot] == EDGE_OPEN)
+                rv = meet_source(&c, at->in[i], err);
+        }
+    }
+    mortise_release(r->mem, c.todo, c.cap * sizeof c.todo[0]);
+    return rv;
+}
+
+int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
+              struct mortise_err *err)
+{
+    assert(f->region->kind == MORTISE_REGION_GRAPH);
+    return f->halted ? MORTISE_OK : lose_frame(r, f, why, err);
+}
+
+/* ---- stopping ----------------------------------------------------------- */
+
+int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    return command_stop_one(r, x, MORTISE_E_LOST, err);
+}
+
+int race_reap(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* Who ends may let others lose: the list grows as we go. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_losers; i++) {
+        struct exec *x = r->execs[r->losers[i]];
+
+        if (x->state == X_RUNNING)
+            rv = cancel_call(r, x, STOP_RACE, err);
+        else if (x->state != X_STOPPING && is_at_work(x))
+            rv = race_lost(r, x, err);
+    }
+    r->n_losers = 0;
+    return rv;
+}
