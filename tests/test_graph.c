@@ -397,6 +397,49 @@ START_TEST(every_key_arrives)
 }
 END_TEST
 
+/* So do the keys of joins, loops and maps. */
+START_TEST(every_structure_arrives)
+{
+    const struct mortise_region *r;
+
+    load_good_file("joins.yaml");
+    ck_assert(graph->fail_fast && graph->end_first);
+    ck_assert_int_eq(node("first")->join.kind, MORTISE_JOIN_ANY);
+    ck_assert(!node("first")->join.finish);
+    ck_assert_int_eq(node("two")->join.kind, MORTISE_JOIN_QUORUM);
+    ck_assert_uint_eq(node("two")->join.quorum, 2);
+    ck_assert(node("two")->join.finish);
+    ck_assert_int_eq(node("best")->join.kind, MORTISE_JOIN_ALL);
+    ck_assert_int_eq(node("best")->join.on_branch_error, MORTISE_BRANCH_DROP);
+    ck_assert_int_eq(node("told")->join.kind, MORTISE_JOIN_ALL);
+    ck_assert_int_eq(node("told")->join.on_branch_error,
+                     MORTISE_BRANCH_COLLECT);
+    mortise_graph_unref(graph);
+
+    load_good_file("loops.yaml");
+    ck_assert(!graph->fail_fast && !graph->end_first);
+    ck_assert_uint_eq(graph->limits.steps, 100);
+    ck_assert_uint_eq(graph->limits.visits, 10);
+    ck_assert_uint_eq(node("search")->max_visits, 3);
+    ck_assert_uint_eq(node("judge")->max_visits, 10);
+    mortise_graph_unref(graph);
+
+    load_good_file("maps.yaml");
+    r = &graph->regions[1];
+    ck_assert_int_eq(r->kind, MORTISE_REGION_MAP);
+    ck_assert_str_eq(r->as, "file");
+    ck_assert_uint_eq(r->max_parallel, 4);
+    ck_assert_uint_eq(r->level, 0);
+    ck_assert_uint_eq(r->join, node("report")->index);
+    ck_assert_int_eq(graph->edges[r->map_edge].kind, MORTISE_EDGE_MAP);
+    ck_assert_uint_eq(graph->edges[r->map_edge].map, 1);
+    ck_assert_ptr_nonnull(r->over.cel);
+    ck_assert_str_eq(graph->regions[2].as, "item");
+    ck_assert_uint_eq(graph->regions[2].max_parallel, 16);
+    ck_assert_uint_eq(graph->regions[3].level, 1);
+}
+END_TEST
+
 /* What nobody says has its documented default. */
 START_TEST(defaults_are_as_documented)
 {
@@ -420,6 +463,11 @@ START_TEST(defaults_are_as_documented)
     ck_assert_str_eq(n->retry.retry_on[0], "transient");
     ck_assert_str_eq(n->retry.retry_on[1], "timeout");
     ck_assert_str_eq(n->output_as, "a");
+    ck_assert_int_eq(n->join.kind, MORTISE_JOIN_ALL);
+    ck_assert_int_eq(n->join.on_branch_error, MORTISE_BRANCH_FAIL);
+    ck_assert_uint_eq(n->max_visits, 32);
+    ck_assert_uint_eq(graph->limits.steps, 256);
+    ck_assert(!graph->fail_fast && !graph->end_first);
 }
 END_TEST
 
@@ -532,6 +580,28 @@ START_TEST(graphs_are_counted)
     ck_assert_str_eq(node("a")->id, "a");
 }
 END_TEST
+
+/* ---- big graphs ------------------------------------------------------- */
+
+static char *big; /* a graph being written */
+static size_t big_n;
+
+static void start_big(const char *head)
+{
+    big = malloc(64 << 20);
+    big_n = (size_t)sprintf(big, HEAD "%s", head);
+}
+
+static uint64_t load_big(int want)
+{
+    uint64_t before = mortise_mono_ns();
+    int rv = load_n("big", big, big_n);
+    uint64_t ms = (mortise_mono_ns() - before) / 1000000;
+
+    ck_assert_int_eq(rv, want);
+    free(big);
+    return ms;
+}
 
 /* ---- regions --------------------------------------------------------- */
 
@@ -880,6 +950,144 @@ START_TEST(random_loops_are_structured)
 }
 END_TEST
 
+/* ---- fates ----------------------------------------------------------- */
+
+/* Does a way from this node, by nodes that are not in `but`, end in the region
+ * r without having come by there?  Brute force. */
+static bool escapes(const struct mortise_region *r, uint32_t from,
+                    const bool but[SOME], bool seen[SOME])
+{
+    const struct mortise_node *n = &graph->nodes[from];
+
+    if (but[from] || seen[from])
+        return false;
+    seen[from] = true;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_edge *e = &graph->edges[n->out[i]];
+
+        if (e->to == MORTISE_END || !are_inside(r, e->to) ||
+            (r->kind == MORTISE_REGION_LOOP && e->to == r->entry) ||
+            escapes(r, e->to, but, seen))
+            return true;
+    }
+    return n->n_out == 0;
+}
+
+/* The nodes of an item, its first one, and its fate. */
+static struct mortise_fate item(const struct mortise_region *r, uint32_t i,
+                                bool in[SOME], uint32_t *entry)
+{
+    const struct mortise_region *child;
+
+    memset(in, 0, SOME);
+    if (i < r->n_nodes) {
+        *entry = r->nodes[i];
+        in[*entry] = true;
+        return graph->nodes[*entry].fate;
+    }
+    child = &graph->regions[r->regions[i - r->n_nodes]];
+    *entry = child->entry;
+    for (uint32_t k = 0; k < SOME; k++)
+        in[k] = are_inside(child, k);
+    return child->fate;
+}
+
+static void check_fates(const struct mortise_region *r)
+{
+    uint32_t items = r->n_nodes + r->n_regions, a, b;
+    bool in[SOME], ignored[SOME];
+
+    for (uint32_t i = 0; i < items; i++)
+        for (uint32_t k = 0; k < items; k++) {
+            struct mortise_fate to = item(r, i, in, &a),
+                                from = item(r, k, ignored, &b);
+            bool seen[SOME] = {false};
+
+            ck_assert_int_eq(mortise_fate_leads(from, to),
+                             !escapes(r, b, in, seen));
+        }
+}
+
+/* In random graphs with loops, what always leads where is what brute force
+ * says. */
+START_TEST(fates_are_as_brute_force_says)
+{
+    int seen = 0;
+
+    seed = 19680706;
+    for (int i = 0; i < 3000; i++) {
+        bool edge[SOME][SOME];
+        char text[4096];
+        size_t n = (size_t)sprintf(text, HEAD "start: n0\nnodes:\n");
+
+        for (uint32_t k = 0; k < SOME; k++) {
+            n += (size_t)sprintf(text + n, "  n%u: {" DO ", join: any, next: [",
+                                 k);
+            for (uint32_t to = 0; to < SOME; to++) {
+                edge[k][to] = to == k + 1 || rnd(to > k ? 3 : 20) == 0;
+                if (edge[k][to])
+                    n += (size_t)sprintf(text + n, "n%u, ", to);
+            }
+            n += (size_t)sprintf(text + n, "%s]}\n",
+                                 k == SOME - 1 || rnd(6) == 0 ? "END" : "");
+        }
+        if (load_n("t", text, n) == MORTISE_OK) {
+            for (uint32_t k = 0; k < graph->n_regions; k++)
+                if (graph->regions[k].n_nodes > 0) /* of which all race */
+                    check_fates(&graph->regions[k]);
+            seen += graph->n_regions > 1;
+        }
+        mortise_graph_unref(graph);
+        graph = NULL;
+        mortise_diags_finish(&diags);
+    }
+    ck_assert_int_gt(seen, 300);
+}
+END_TEST
+
+static bool leads(const char *from, const char *to)
+{
+    return mortise_fate_leads(node(from)->fate, node(to)->fate);
+}
+
+/* A map leads to its join whatever its elements do; a node that may end its
+ * branch leads nowhere for sure. */
+START_TEST(maps_lead_to_their_joins)
+{
+    good(HEAD "start: s\nnodes:\n"
+              "  s: {" DO ", map: {over: output, to: w, join: j}, next: x}\n"
+              "  w: {" DO ", next: [v, END]}\n"
+              "  v: {" DO ", routes: [{when: item.x, to: j}], default: END}\n"
+              "  x: {" DO ", next: y}\n"
+              "  y: {" DO ", next: [j, z]}\n"
+              "  z: {" DO "}\n"
+              "  j: {" DO ", join: any}\n");
+    ck_assert(mortise_fate_leads(graph->regions[1].fate, node("j")->fate));
+    ck_assert(!leads("s", "j"));
+    ck_assert(leads("x", "y"));
+    ck_assert(!leads("x", "j"));
+    ck_assert(leads("j", "j"));
+}
+END_TEST
+
+/* A ladder of 20,000 rungs costs no walk along it for each. */
+START_TEST(long_fates_are_found)
+{
+    start_big("start: n0\nnodes:\n");
+    for (int i = 0; i < 20000; i++)
+        big_n += (size_t)sprintf(
+            big + big_n, "  n%d: {" DO ", next: [n%d, n%d], join: any}\n", i,
+            i + 1,
+            i % 2 == 0      ? 20000
+            : i + 1 < 20000 ? i + 2
+                            : 20000);
+    big_n += (size_t)sprintf(big + big_n, "  n20000: {" DO "}\n");
+    load_big(MORTISE_OK);
+    ck_assert(leads("n0", "n20000"));
+    ck_assert(!leads("n0", "n2"));
+}
+END_TEST
+
 /* ---- what is ahead of the runs --------------------------------------- */
 
 static const struct {
@@ -893,6 +1101,18 @@ static const struct {
      "limits: {steps: 3}\nstart: a\nnodes:\n  a: {" DO "}\n"},
     {MORTISE_AHEAD_LIMITS,
      "limits: {visits: 3}\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_JOINS, "start: a\nnodes:\n  a: {" DO ", join: any}\n"},
+    {MORTISE_AHEAD_JOINS,
+     "start: a\nnodes:\n  a: {" DO ", join: {quorum: 1}}\n"},
+    {MORTISE_AHEAD_JOINS,
+     "start: a\nnodes:\n  a: {" DO ", join: best_effort}\n"},
+    {MORTISE_AHEAD_JOINS,
+     "start: a\nnodes:\n  a: {" DO ", on_branch_error: collect}\n"},
+    {MORTISE_AHEAD_JOINS,
+     "start: a\nnodes:\n  a: {" DO ", join: any, losers: finish}\n"},
+    {MORTISE_AHEAD_FAIL_FAST,
+     "failure: fail_fast\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_END_FIRST, "end: first\nstart: a\nnodes:\n  a: {" DO "}\n"},
     {MORTISE_AHEAD_MAPS,
      "start: a\nnodes:\n  a: {" DO ", map: {over: output, to: b, join: c}}\n"
      "  b: {" DO ", next: c}\n  c: {" DO "}\n"},
@@ -1170,26 +1390,6 @@ END_TEST
 
 /* ---- size ------------------------------------------------------------ */
 
-static char *big; /* a graph being written */
-static size_t big_n;
-
-static void start_big(const char *head)
-{
-    big = malloc(64 << 20);
-    big_n = (size_t)sprintf(big, HEAD "%s", head);
-}
-
-static uint64_t load_big(int want)
-{
-    uint64_t before = mortise_mono_ns();
-    int rv = load_n("big", big, big_n);
-    uint64_t ms = (mortise_mono_ns() - before) / 1000000;
-
-    ck_assert_int_eq(rv, want);
-    free(big);
-    return ms;
-}
-
 /* A chain of 5,000 nodes that all write and all decide.  No test of time (the
  * bench has it), but a quadratic loader would run into the test's timeout. */
 START_TEST(long_chains_load)
@@ -1423,6 +1623,7 @@ static Suite *suite(void)
     tcase_add_test(tc, every_code_has_a_fixture);
     tcase_add_test(tc, every_code_is_explained);
     tcase_add_test(tc, every_key_arrives);
+    tcase_add_test(tc, every_structure_arrives);
     tcase_add_test(tc, defaults_are_as_documented);
     tcase_add_test(tc, edges_are_linked);
     tcase_add_test(tc, reducers_are_found);
@@ -1431,6 +1632,9 @@ static Suite *suite(void)
                         sizeof nested / sizeof nested[0]);
     tcase_add_test(tc, joins_count_what_comes_from_outside);
     tcase_add_test(tc, random_loops_are_structured);
+    tcase_add_test(tc, fates_are_as_brute_force_says);
+    tcase_add_test(tc, maps_lead_to_their_joins);
+    tcase_add_test(tc, long_fates_are_found);
     tcase_add_loop_test(tc, what_is_ahead_is_refused, 0,
                         sizeof parts / sizeof parts[0]);
     tcase_add_loop_test(tc, races_are_seen, 0, sizeof races / sizeof races[0]);

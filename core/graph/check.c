@@ -241,8 +241,13 @@ void mortise_check_structure(struct mortise_loader *ld)
     if (ld->nomem || mortise_check_doubt(ld))
         return;
     mortise_load_regions(ld);
+    if (ld->nomem || mortise_check_doubt(ld))
+        return;
+    mortise_load_link_in(ld);
     if (!ld->nomem)
-        mortise_load_link_in(ld);
+        mortise_load_fates(ld);
+    if (!ld->nomem)
+        mortise_check_joins(ld);
     if (!ld->nomem && ld->diags->n_errors == 0)
         mortise_check_writes(ld);
 }

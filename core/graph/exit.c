@@ -1,5 +1,5 @@
-/* exit.c -- how nodes are left and entered: next, routes, depends_on, and what
- * makes a router. */
+/* exit.c -- how nodes are left: next, routes, map, and what makes a router; and
+ * depends_on, which is an edge of the node before. */
 #include "graph/node.h"
 
 #include <string.h>
@@ -145,26 +145,6 @@ void mortise_node_read_max_visits(void *ctx, void *into,
     if (!mortise_load_ahead(ctx, MORTISE_AHEAD_LOOPS, "E0202", slot->name->span,
                             "'max_visits'"))
         r->node->max_visits = (uint32_t)slot->value->u.i;
-}
-
-static const struct mortise_word joins[] = {
-    {"all", 0, false},
-    {"any", 0, true},
-    {"best_effort", 0, true},
-    {NULL, 0, false},
-};
-
-void mortise_node_read_join(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    (void)into;
-    if (slot->value->kind == MORTISE_YAML_MAP)
-        mortise_diag_add(ld->diags, "E0205", slot->value->span,
-                         "join by quorum is not available in this build");
-    else
-        mortise_word_find(joins, "join", slot->value, ld->diags);
 }
 
 /* ---- routers --------------------------------------------------------- */

@@ -95,9 +95,9 @@ enum mortise_region_kind {
     MORTISE_REGION_MAP        /* what a MAP edge leads to, up to its join */
 };
 
-/* An item's place in the tree of post-dominators of its region: item B always
- * leads to item A (every way from it, to the end of the region or of a branch,
- * comes by A) when A.first <= B.first && B.last <= A.last. */
+/* An item's place in the tree of what always leads to what in its region, for
+ * mortise_fate_leads().  Only set in regions with a join of kind ANY or QUORUM
+ * directly in them. */
 struct mortise_fate {
     uint32_t first, last;
 };
@@ -131,11 +131,10 @@ enum mortise_join_kind {
     MORTISE_JOIN_QUORUM   /* the quorum-th that is taken */
 };
 
-enum mortise_branch_error { /* on_branch_error */
-                            MORTISE_BRANCH_FAIL = 1,
-                            MORTISE_BRANCH_COLLECT,
-                            MORTISE_BRANCH_DROP /* what join: best_effort means,
-                                                   with ALL */
+enum mortise_branch_error {
+    MORTISE_BRANCH_FAIL = 1,
+    MORTISE_BRANCH_COLLECT,
+    MORTISE_BRANCH_DROP /* join: best_effort is ALL with this */
 };
 
 struct mortise_join {
@@ -360,6 +359,9 @@ mortise_graph_reducer(const struct mortise_graph *g,
 /* ... and its kind, DEFAULT if none. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
+/* Of two items of one region: does every way from the one, to where the region
+ * or a branch ends, come by the other?  (From itself: yes.) */
+bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 const char *mortise_effect_name(enum mortise_effect effect);
 

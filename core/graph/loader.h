@@ -216,13 +216,20 @@ void mortise_load_bodies(struct mortise_loader *ld);
 /* The graph's regions, once its edges make sense. */
 void mortise_load_regions(struct mortise_loader *ld);
 
-/* ---- check.c, race.c ------------------------------------------------- */
+/* ---- fate.c ---------------------------------------------------------- */
+
+/* Where joins may fire early: what can lead nowhere else. */
+void mortise_load_fates(struct mortise_loader *ld);
+
+/* ---- check.c, join.c, race.c
+ * ------------------------------------------------- */
 
 /* Did this file have findings about keys, ids or edges (or some that were
  * lost)? */
 bool mortise_check_doubt(const struct mortise_loader *ld);
 /* The graph as a whole; makes its regions on the way. */
 void mortise_check_structure(struct mortise_loader *ld);
+void mortise_check_joins(struct mortise_loader *ld); /* join.c */
 void mortise_check_writes(struct mortise_loader *ld);
 
 #endif

@@ -77,6 +77,19 @@ static const struct mortise_word in_doubts[] = {
     {NULL, 0, false},
 };
 
+static const struct mortise_word losers[] = {
+    {"cancel", 0, false},
+    {"finish", 1, false},
+    {NULL, 0, false},
+};
+
+static const struct mortise_word branch_errors[] = {
+    {"fail", MORTISE_BRANCH_FAIL, false},
+    {"collect", MORTISE_BRANCH_COLLECT, false},
+    {"drop", MORTISE_BRANCH_DROP, false},
+    {NULL, 0, false},
+};
+
 static const struct mortise_key keys[] = {
     {.name = "type", .value = MORTISE_V_WORD, .here = ALL, .words = type_words},
     {.name = "tool",
@@ -195,6 +208,18 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_ANY,
      .here = ALL,
      .read = mortise_node_read_join},
+    {.name = "losers",
+     .value = MORTISE_V_WORD,
+     .here = ALL,
+     .later = LATER,
+     .words = losers,
+     .read = mortise_node_read_losers},
+    {.name = "on_branch_error",
+     .value = MORTISE_V_WORD,
+     .here = ALL,
+     .later = LATER,
+     .words = branch_errors,
+     .read = mortise_node_read_on_branch_error},
     {.name = "next",
      .value = MORTISE_V_IDS,
      .here = WORKS,
@@ -232,8 +257,6 @@ static const struct mortise_key keys[] = {
     {.name = "metadata", .value = MORTISE_V_ANY, .here = ALL},
 
     {.name = "execution_mode", .later = ALL},
-    {.name = "losers", .later = ALL},
-    {.name = "on_branch_error", .later = ALL},
     {.name = "resource", .later = ALL},
     {.name = "cache", .later = ALL},
     {.name = "checkpoint", .later = ALL},

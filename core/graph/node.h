@@ -68,10 +68,15 @@ void mortise_node_bad_id(struct mortise_loader *ld,
 /* The help of the last finding, about a word where a mapping may stand too. */
 void mortise_node_also_takes(struct mortise_loader *ld, const char *what);
 
+/* ---- join.c -------------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_join;
+mortise_key_fn mortise_node_read_losers;
+mortise_key_fn mortise_node_read_on_branch_error;
+
 /* ---- exit.c -------------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_depends_on;
-mortise_key_fn mortise_node_read_join;
 mortise_key_fn mortise_node_read_next;
 mortise_key_fn mortise_node_read_routes;
 mortise_key_fn mortise_node_read_default;

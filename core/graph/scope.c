@@ -3,14 +3,15 @@
  * The names stand in one array, in the order of enum mortise_scope_name, and
  * a place in the file sees the first so many of it:
  *
- *     edges from START      input .. run
- *     args, prompt, target, a router's expressions      .. node, in a map's
- * body index and items outputs, when and routes                          ..
- * output on_error.value                                    .. error
+ *     edges from START                               input .. run
+ *     args, prompt, target, a router's expressions         .. items
+ *     outputs, when and routes                             .. output
+ *     on_error.value                                       .. error
  *
- * so a run fills one array of values for all of them.  A name behind the end
- * is unknown to the compiler: `output` in args is an error at check time, not
- * a null in a run.
+ * (where an index and items are names in a map's body alone), so that a run
+ * fills one array of values for all of them.  A name behind the end is unknown
+ * to the compiler: `output` in args is an error at check time, not a null in a
+ * run.
  */
 #include "graph/loader.h"
 
@@ -39,19 +40,34 @@ static struct mortise_schema *run_schema(struct mortise_loader *ld)
                              "type", "string", "version", "type", "string")));
 }
 
-static struct mortise_schema *node_schema(struct mortise_loader *ld)
+/* What went wrong, as expressions see it. */
+static json_t *error_json(void)
 {
-    return mortise_load_our_schema(
-        ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type",
-                             "string", "type", "type", "string", "visit",
-                             "type", "integer", "attempt", "type", "integer")));
+    return closed(json_pack("{s:{s:s},s:{s:s}}", "code", "type", "string",
+                            "message", "type", "string"));
 }
 
-static struct mortise_schema *error_schema(struct mortise_loader *ld)
+/* The branches of which on_branch_error: collect keeps the errors. */
+static json_t *failed_json(void)
 {
-    return mortise_load_our_schema(
-        ld, closed(json_pack("{s:{s:s},s:{s:s}}", "code", "type", "string",
-                             "message", "type", "string")));
+    return json_pack("{s:s,s:o}", "type", "array", "items",
+                     closed(json_pack("{s:{s:s},s:o}", "node", "type", "string",
+                                      "error", error_json())));
+}
+
+static struct mortise_schema *node_schema(struct mortise_loader *ld)
+{
+    json_t *members =
+        json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type", "string",
+                  "type", "type", "string", "visit", "type", "integer",
+                  "attempt", "type", "integer");
+
+    if (!(mortise_graph_ahead & MORTISE_AHEAD_JOINS) &&
+        json_object_set_new(members, "failed", failed_json()) != 0) {
+        json_decref(members);
+        members = NULL;
+    }
+    return mortise_load_our_schema(ld, closed(members));
 }
 
 static struct mortise_schema *state_schema(struct mortise_loader *ld)
@@ -91,8 +107,8 @@ void mortise_load_scope(struct mortise_loader *ld)
     names[MORTISE_IN_INDEX].schema =
         mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
-    names[MORTISE_IN_ERROR] =
-        (struct mortise_cel_name){"error", error_schema(ld)};
+    names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
+        "error", mortise_load_our_schema(ld, error_json())};
 }
 
 /* ---- compiling ------------------------------------------------------- */

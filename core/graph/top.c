@@ -38,6 +38,28 @@ static void read_hitl_mode(void *ctx, void *into,
     ld->g->approve_tools = slot->word == 1;
 }
 
+static void read_failure(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    ld->g->fail_fast = slot->word == 1;
+    if (ld->g->fail_fast)
+        mortise_load_ahead(ld, MORTISE_AHEAD_FAIL_FAST, "E0205",
+                           slot->value->span, "failure 'fail_fast'");
+}
+
+static void read_end(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    ld->g->end_first = slot->word == 1;
+    if (ld->g->end_first)
+        mortise_load_ahead(ld, MORTISE_AHEAD_END_FIRST, "E0205",
+                           slot->value->span, "end 'first'");
+}
+
 static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 {
     (void)into;
@@ -124,13 +146,13 @@ static const struct mortise_word hitl_modes[] = {
 
 static const struct mortise_word failures[] = {
     {"continue", 0, false},
-    {"fail_fast", 0, true},
+    {"fail_fast", 1, false},
     {NULL, 0, false},
 };
 
 static const struct mortise_word ends[] = {
     {"all", 0, false},
-    {"first", 0, true},
+    {"first", 1, false},
     {NULL, 0, false},
 };
 
@@ -153,11 +175,13 @@ static const struct mortise_key graph_keys[] = {
     {.name = "failure",
      .value = MORTISE_V_WORD,
      .here = MORTISE_HERE,
-     .words = failures},
+     .words = failures,
+     .read = read_failure},
     {.name = "end",
      .value = MORTISE_V_WORD,
      .here = MORTISE_HERE,
-     .words = ends},
+     .words = ends,
+     .read = read_end},
     {.name = "state",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,

@@ -1,0 +1,127 @@
+/* join.c -- how nodes are entered: join, losers, on_branch_error.
+ *
+ * `join: best_effort` is another word for waiting for all and dropping what
+ * failed, so a run knows three kinds of joins and not four.
+ */
+#include "graph/node.h"
+
+enum { ALL = 1, ANY, BEST_EFFORT };
+
+static const struct mortise_word joins[] = {
+    {"all", ALL, false},
+    {"any", ANY, false},
+    {"best_effort", BEST_EFFORT, false},
+    {NULL, 0, false},
+};
+
+static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->join.kind = MORTISE_JOIN_QUORUM;
+    r->node->join.quorum = (uint32_t)slot->value->u.i;
+}
+
+static const struct mortise_key quorum_keys[] = {
+    {.name = "quorum",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .min = 1,
+     .max = 1e9,
+     .read = read_quorum},
+};
+
+static const struct mortise_place quorum_place = {
+    .what = "join", .keys = quorum_keys, .n = 1};
+
+static void read_word(struct mortise_loader *ld, struct mortise_join *join,
+                      const struct mortise_yaml *v)
+{
+    const struct mortise_word *w =
+        mortise_word_find(joins, "join", v, ld->diags);
+
+    if (w == NULL) {
+        mortise_node_also_takes(ld, "{quorum: N}");
+        return;
+    }
+    if (w->value == ANY)
+        join->kind = MORTISE_JOIN_ANY;
+    if (w->value == BEST_EFFORT)
+        join->on_branch_error = MORTISE_BRANCH_DROP;
+    if (w->value != ALL)
+        mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0205", v->span,
+                           "this join");
+}
+
+void mortise_node_read_join(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (slot->value->kind != MORTISE_YAML_MAP)
+        read_word(ld, &r->node->join, slot->value);
+    else if (!mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0205",
+                                 slot->value->span, "this join"))
+        mortise_keys_read(&quorum_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, r, ld->diags);
+}
+
+void mortise_node_read_losers(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0202", slot->name->span,
+                           "'losers'"))
+        return;
+    r->node->join.finish = slot->word == 1;
+    if (r->node->join.kind == MORTISE_JOIN_ALL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'losers' needs join: any or {quorum: N}: with the "
+                         "others nobody loses");
+}
+
+void mortise_node_read_on_branch_error(void *ctx, void *into,
+                                       const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    enum mortise_branch_error how = (enum mortise_branch_error)slot->word;
+
+    if (mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0202", slot->name->span,
+                           "'on_branch_error'"))
+        return;
+    if (r->node->join.on_branch_error == MORTISE_BRANCH_DROP &&
+        how != MORTISE_BRANCH_DROP)
+        mortise_diag_add(ld->diags, "E0212", slot->value->span,
+                         "join: best_effort drops the errors of branches");
+    r->node->join.on_branch_error = how;
+}
+
+/* More than lead here can never be taken. */
+static void check_quorum(struct mortise_loader *ld,
+                         const struct mortise_node *node)
+{
+    const struct mortise_yaml *map =
+        mortise_yaml_get(ld->g->nodes_map, node->id);
+
+    if (node->join.kind == MORTISE_JOIN_QUORUM &&
+        node->join.quorum > node->n_in)
+        mortise_diag_add(
+            ld->diags, "E0208",
+            mortise_yaml_get(mortise_yaml_get(map, "join"), "quorum")->span,
+            "'quorum' is %u, and %u edge%s to '%s' (a map counts once, edges "
+            "back to the entry of a loop do not)",
+            node->join.quorum, node->n_in,
+            node->n_in == 1 ? " leads" : "s lead", node->id);
+}
+
+void mortise_check_joins(struct mortise_loader *ld)
+{
+    for (uint32_t i = 0; i < ld->g->n_nodes; i++)
+        check_quorum(ld, &ld->g->nodes[i]);
+}
