@@ -104,7 +104,6 @@ START_TEST(no_nul_byte_passes)
                                         "[1,\0002]", "\0\0\0\0\0\0\0"};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct mortise_err err;
         json_t *v = NULL;
 
         ck_assert_int_eq(mortise_json_parse(&v, texts[i], 7, &err),
