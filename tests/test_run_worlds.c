@@ -29,7 +29,7 @@
 
 #define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
 
-enum { PARTS = 10, MOST_EXECS = 40 };
+enum { PARTS = 10, MOST_EXECS = 32 };
 
 /* ---- what the run says -------------------------------------------------- */
 
@@ -375,7 +375,11 @@ static void compare_races(unsigned families, uint32_t number)
 }
 
 /* What kinds of graphs take turns. */
-static const unsigned kinds[] = {RAND_ROUTES | RAND_FAILS};
+static const unsigned kinds[] = {
+    RAND_ROUTES | RAND_FAILS,
+    RAND_LOOPS,
+    RAND_LOOPS | RAND_ROUTES | RAND_FAILS,
+};
 
 static void compare(uint32_t number)
 {

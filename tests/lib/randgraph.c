@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITEMS = 12, ROOM = 14 };
+enum { ITEMS = 12, ROOM = 10 };
 
 static const struct ref_cond always = {.ask = REF_ALWAYS};
 
