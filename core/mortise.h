@@ -22,7 +22,8 @@
  * Process    The library is a guest: it installs no signal handler, never
  *            exits, prints only through `log`, changes no locale, mask,
  *            directory or environment that outlives a call, and raises no
- *            SIGPIPE.  Its threads take no signals.  Its descriptors are
+ *            SIGPIPE.  Its threads take no signals (LevelDB's one may take
+ *            what the opener's thread takes).  Its descriptors are
  *            closed by exec; after a fork() the child must not use an engine
  *            of the parent's, not even close it, and should exec or _exit.
  *            It reads the environment (`${env:...}` of a deployment) only in

@@ -92,6 +92,36 @@ START_TEST(made_pages)
 }
 END_TEST
 
+/* Code that a page quotes stands in the file that it names, word for word. */
+START_TEST(quotes_are_true)
+{
+    static const char begins[] = "```c from=";
+    unsigned n = 0;
+
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        char *text = test_read(pages.gl_pathv[i], NULL);
+
+        for (char *p = text; (p = strstr(p, begins)) != NULL; n++) {
+            char *name = p + strlen(begins), *end, *file;
+
+            p = strchr(name, '\n');
+            *p++ = '\0';
+            end = strstr(p, "```\n");
+            ck_assert_msg(end != NULL, "%s: a quote without end",
+                          pages.gl_pathv[i]);
+            *end = '\0';
+            file = test_read(name, NULL);
+            ck_assert_msg(strstr(file, p) != NULL, "%s: %s has no\n%s",
+                          pages.gl_pathv[i], name, p);
+            free(file);
+            p = end + 1;
+        }
+        free(text);
+    }
+    ck_assert_uint_gt(n, 0);
+}
+END_TEST
+
 /* Does the target of a link lead to a file?  Addresses and anchors are not
  * looked at. */
 static void check_link(const char *page, const char *target, size_t n)
@@ -132,6 +162,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, blocks_run);
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
+    tcase_add_test(tc, quotes_are_true);
     tcase_add_test(tc, links_lead_somewhere);
     suite_add_tcase(s, tc);
     return s;
