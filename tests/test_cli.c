@@ -209,7 +209,8 @@ static const char *const names[] = {
     "plugin verify", "plugin sign",  "plugin unquarantine",
     "key new",       "key list",     "key trust",
     "key revoke",    "explain",      "why",
-    "pause",         "plugin check", "version"};
+    "pause",         "plugin check", "completion",
+    "version"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

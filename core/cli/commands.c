@@ -33,6 +33,7 @@ const struct mortise_cmd *const mortise_commands[] = {
     &mortise_cmd_key_trust,
     &mortise_cmd_key_revoke,
     &mortise_cmd_explain,
+    &mortise_cmd_completion,
     &mortise_cmd_version,
 };
 

@@ -5,6 +5,7 @@
  * line, for the same reason.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
@@ -103,6 +104,14 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
+#define LIST_OPTS                                                              \
+    MORTISE_OPT_TEXT("after", "CURSOR", after,                                 \
+                     "Begin behind this entry, as the last page said"),        \
+        MORTISE_OPT_TEXT("limit", "N", limit,                                  \
+                         "At most so many (default: all)"),                    \
+        MORTISE_OPT_JSON("One JSON object a line"), MORTISE_OPT_DEPLOYMENT,    \
+        MORTISE_OPT_STORE, MORTISE_OPT_TENANT, MORTISE_OPT_END
+
 /* ---- runs ------------------------------------------------------------------
  */
 
@@ -147,22 +156,30 @@ static void print_run(struct mortise_cli *cli, const json_t *entry)
     mortise_out_puts(o, "\n");
 }
 
+/* Is there a store, or would looking make one? */
+static bool has_store(struct mortise_cli *cli)
+{
+    struct mortise_site site;
+    bool is = mortise_cli_site(cli, &site, NULL) != MORTISE_OK ||
+              access(site.store, F_OK) == 0;
+
+    mortise_site_close(&site);
+    return is; /* or there are words to be said about it */
+}
+
 static int runs(struct mortise_cli *cli)
 {
     struct list l = {.what = "runs", .member = "runs", .print = print_run};
 
+    if (cli->args.existing && !has_store(cli))
+        return MORTISE_EXIT_OK;
     return run_list(cli, &l, "no runs");
 }
 
 static const struct mortise_opt runs_opts[] = {
-    MORTISE_OPT_TEXT("after", "CURSOR", after,
-                     "Begin behind this run, as the last page said"),
-    MORTISE_OPT_TEXT("limit", "N", limit, "At most so many (default: all)"),
-    MORTISE_OPT_JSON("One JSON object a line"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPT_FLAG("existing", existing,
+                     "Make no store where there is none: say nothing"),
+    LIST_OPTS,
 };
 
 const struct mortise_cmd mortise_cmd_runs = {
@@ -198,12 +215,14 @@ static int inbox(struct mortise_cli *cli)
     return run_list(cli, &l, "nothing waits for anybody");
 }
 
+static const struct mortise_opt inbox_opts[] = {LIST_OPTS};
+
 const struct mortise_cmd mortise_cmd_inbox = {
     .name = "inbox",
     .operands = "",
     .summary = "List what waits for somebody, over all runs",
     .text = "Each with what is asked, and the commands that settle it.\n",
-    .opts = runs_opts,
+    .opts = inbox_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise inbox",
     .run = inbox,

@@ -29,8 +29,8 @@ static const struct mortise_opt verbose_opt = {
     "verbose", NULL, offsetof(struct mortise_args, verbose),
     "Print what the engine logs, too", 'v'};
 
-/* The i-th option of a subcommand, the common ones behind its own; or NULL. */
-static const struct mortise_opt *option(const struct mortise_cmd *cmd, size_t i)
+const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
+                                         size_t i)
 {
     size_t own = 0;
 
@@ -50,7 +50,7 @@ static int unknown(const struct mortise_cmd *cmd, const char *word, size_t len,
     const char *near;
     size_t n = 0;
 
-    for (const struct mortise_opt *o; (o = option(cmd, n)) != NULL; n++)
+    for (const struct mortise_opt *o; (o = mortise_opt_at(cmd, n)) != NULL; n++)
         names[n] = o->name;
     len = len < sizeof name ? len : sizeof name - 1;
     memcpy(name, word, len);
@@ -73,7 +73,7 @@ static const struct mortise_opt *find(const struct mortise_cmd *cmd,
     const struct mortise_opt *o;
 
     *value = word[len] == '=' ? word + len + 1 : NULL;
-    for (size_t i = 0; (o = option(cmd, i)) != NULL; i++) {
+    for (size_t i = 0; (o = mortise_opt_at(cmd, i)) != NULL; i++) {
         if (word[1] == '-' && strlen(o->name) == len - 2 &&
             memcmp(o->name, word + 2, len - 2) == 0)
             return o;
@@ -220,7 +220,7 @@ void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd)
         mortise_out_puts(o, cmd->text);
     }
     mortise_out_puts(o, "\nOptions:\n");
-    for (size_t i = 0; (opt = option(cmd, i)) != NULL; i++)
+    for (size_t i = 0; (opt = mortise_opt_at(cmd, i)) != NULL; i++)
         help_option(o, opt);
     help_exits(o, MORTISE_EXITS_ALWAYS | cmd->exits);
     mortise_out_puts(o, "\nExample:\n");

@@ -25,7 +25,7 @@ struct mortise_args {
     const char *done;
     /* lists */
     const char *after, *limit;
-    bool follow;
+    bool follow, existing;
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
     bool unencrypted, in_process;
@@ -86,6 +86,10 @@ struct mortise_cmd {
  * otherwise.  --help wins over every error that comes after it. */
 int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
                       int argc, char **argv, struct mortise_err *err);
+
+/* The i-th option of a subcommand, the common ones behind its own; or NULL. */
+const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
+                                         size_t i);
 
 /* The whole help text of a subcommand. */
 void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd);
