@@ -1,0 +1,146 @@
+/* test_loop.c -- an engine says when it needs to be turned, and only then. */
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "lib/test.h"
+
+enum { NS_PER_MS = 1000000 };
+
+static struct mortise *m;
+static struct mortise_err err;
+static char dir[4096];
+static int ran;
+
+static void begin(void)
+{
+    struct mortise_options o = {.size = sizeof o, .store = dir};
+
+    strcpy(dir, test_mkdir());
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    ran = 0;
+    while (mortise_timeout(m) == 0) /* what opening left to do */
+        ck_assert_int_eq(mortise_poll(m, 0, &err), 0);
+}
+
+static void end(void)
+{
+    mortise_close(m);
+    test_rmdir(dir);
+}
+
+static bool readable(int timeout_ms)
+{
+    struct pollfd p = {.fd = mortise_fd(m), .events = POLLIN};
+
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+static void run(struct mortise_task *t)
+{
+    (void)t;
+    ran++;
+}
+
+/* An engine with nothing to do lets its host sleep for good. */
+START_TEST(idle)
+{
+    ck_assert_int_eq(mortise_timeout(m), -1);
+    ck_assert(!readable(20));
+}
+END_TEST
+
+/* Work that no event will announce is not waited for. */
+START_TEST(work_is_ready)
+{
+    struct mortise_task t = {.run = run};
+
+    mortise_ready(m, &t);
+    ck_assert_int_eq(mortise_timeout(m), 0);
+    mortise_poll(m, 0, &err);
+    ck_assert_int_eq(ran, 1);
+    ck_assert_int_eq(mortise_timeout(m), -1);
+}
+END_TEST
+
+static void fire(struct mortise_timer *t)
+{
+    (void)t;
+    ran++;
+}
+
+/* A timer is waited for exactly: not spun for, and not slept through. */
+START_TEST(timer_is_due)
+{
+    struct mortise_timer t = {.fire = fire};
+
+    mortise_timer_arm(&m->timers, &t, mortise_mono_ns() + 50 * NS_PER_MS);
+    ck_assert_int_gt(mortise_timeout(m), 0);
+    ck_assert_int_le(mortise_timeout(m), 50);
+    mortise_poll(m, 0, &err);
+    ck_assert_int_eq(ran, 0);
+    ck_assert(!readable(mortise_timeout(m)));
+    ck_assert_int_eq(mortise_timeout(m), 0);
+    mortise_poll(m, 0, &err);
+    ck_assert_int_eq(ran, 1);
+    ck_assert_int_eq(mortise_timeout(m), -1);
+}
+END_TEST
+
+static void *post(void *ud)
+{
+    mortise_mail_put(&m->mail, ud, false);
+    return NULL;
+}
+
+/* What another thread brings makes the descriptor readable, every time. */
+START_TEST(mail_arrives)
+{
+    struct mortise_task t = {.run = run};
+    pthread_t thread;
+
+    for (int i = 1; i <= 3; i++) {
+        ck_assert_int_eq(pthread_create(&thread, NULL, post, &t), 0);
+        ck_assert(readable(5000));
+        pthread_join(thread, NULL);
+        mortise_poll(m, 0, &err);
+        ck_assert_int_eq(ran, i);
+        ck_assert(!readable(0));
+    }
+}
+END_TEST
+
+/* Trouble is told at once; a broken engine asks for nothing after that. */
+START_TEST(trouble)
+{
+    mortise_fail(&m->trouble, MORTISE_EIO, "the disk is gone");
+    m->state = MORTISE_ENGINE_BROKEN;
+    m->trouble_untold = true;
+    ck_assert_int_eq(mortise_timeout(m), 0);
+    ck_assert_int_eq(mortise_poll(m, 0, &err), MORTISE_EIO);
+    ck_assert_int_eq(mortise_timeout(m), -1);
+    m->state = MORTISE_ENGINE_UP;
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("loop");
+    TCase *tc = tcase_create("foreign");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, idle);
+    tcase_add_test(tc, work_is_ready);
+    tcase_add_test(tc, timer_is_due);
+    tcase_add_test(tc, mail_arrives);
+    tcase_add_test(tc, trouble);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
