@@ -52,29 +52,29 @@ extern "C" {
 /* Results.  Few, each something that a caller would act upon. */
 enum mortise_result {
     MORTISE_OK = 0,
-    MORTISE_ENOMEM = -1,          /* out of memory */
-    MORTISE_EIO = -2,             /* the disk or the system said no */
-    MORTISE_EINVAL = -3,          /* input that breaks its rules */
-    MORTISE_ENOTFOUND = -4,       /* no such run, checkpoint, file */
-    MORTISE_ECHECK = -5,          /* a file has findings; they were reported */
-    MORTISE_ECONFIG = -6,         /* the deployment cannot work as written */
-    MORTISE_ENEWER = -7,          /* made by a newer format than we read */
-    MORTISE_ECORRUPT = -8,        /* the store contradicts itself */
-    MORTISE_EBUSY = -9,           /* another process holds the store */
-    MORTISE_EDENIED = -10,        /* trust, permission or actor refuses */
-    MORTISE_ECONFLICT = -11,      /* somebody else moved the run first */
-    MORTISE_EEXISTS = -12,        /* a run of that id exists */
-    MORTISE_EUNKNOWN_NODE = -13,  /* goto to a node that is not there */
-    MORTISE_EMISMATCH = -14,      /* a decision that fits no pending request */
-    MORTISE_EDECISION = -15,      /* a decision that is none */
-    MORTISE_EINDOUBT = -16,       /* an effect's outcome must be resolved */
-    MORTISE_EBLOCKED = -17,       /* a plugin is missing or changed */
+    MORTISE_ENOMEM = -1,           /* out of memory */
+    MORTISE_EIO = -2,              /* the disk or the system said no */
+    MORTISE_EINVAL = -3,           /* input that breaks its rules */
+    MORTISE_ENOTFOUND = -4,        /* no such run, checkpoint, file */
+    MORTISE_ECHECK = -5,           /* a file has findings; they were reported */
+    MORTISE_ECONFIG = -6,          /* the deployment cannot work as written */
+    MORTISE_ENEWER = -7,           /* made by a newer format than we read */
+    MORTISE_ECORRUPT = -8,         /* the store contradicts itself */
+    MORTISE_EBUSY = -9,            /* another process holds the store */
+    MORTISE_EDENIED = -10,         /* trust, permission or actor refuses */
+    MORTISE_ECONFLICT = -11,       /* somebody else moved the run first */
+    MORTISE_EEXISTS = -12,         /* a run of that id exists */
+    MORTISE_EUNKNOWN_NODE = -13,   /* goto to a node that is not there */
+    MORTISE_EMISMATCH = -14,       /* a decision that fits no pending request */
+    MORTISE_EDECISION = -15,       /* a decision that is none */
+    MORTISE_EINDOUBT = -16,        /* an effect's outcome must be resolved */
+    MORTISE_EBLOCKED = -17,        /* a plugin is missing or changed */
     MORTISE_ENOCHECKPOINTER = -18, /* no store is configured */
-    MORTISE_EUNAVAILABLE = -19,   /* exists in the design, not in this build */
-    MORTISE_EDETERMINISM = -20,   /* a replay asked for something else */
-    MORTISE_ELIMIT = -21,         /* a declared bound was passed */
-    MORTISE_ESTATE = -22,         /* not in this state of the object */
-    MORTISE_ENOSPC = -23          /* the disk is full */
+    MORTISE_EUNAVAILABLE = -19,    /* exists in the design, not in this build */
+    MORTISE_EDETERMINISM = -20,    /* a replay asked for something else */
+    MORTISE_ELIMIT = -21,          /* a declared bound was passed */
+    MORTISE_ESTATE = -22,          /* not in this state of the object */
+    MORTISE_ENOSPC = -23           /* the disk is full */
 };
 
 /* "E_NOT_FOUND" for MORTISE_ENOTFOUND and so on; "E_UNKNOWN" for others.
@@ -112,11 +112,11 @@ struct mortise_graph; /* a checked graph, immutable */
 
 struct mortise_options {
     uint32_t size;
-    uint32_t flags;               /* 0 */
-    const char *deployment;       /* path of a Deployment file; NULL: none */
-    const char *store;            /* overrides store.path; NULL: as deployed */
+    uint32_t flags;                /* 0 */
+    const char *deployment;        /* path of a Deployment file; NULL: none */
+    const char *store;             /* overrides store.path; NULL: as deployed */
     const struct mortise_mem *mem; /* NULL: the C heap; lent, outlives all */
-    mortise_log_fn *log;          /* NULL: silent */
+    mortise_log_fn *log;           /* NULL: silent */
     void *log_ud;
 };
 
@@ -160,10 +160,11 @@ MORTISE_API void mortise_free(struct mortise *m, char *text);
 MORTISE_API int mortise_load(struct mortise *m, const char *path,
                              struct mortise_graph **out, char **report,
                              struct mortise_err *err);
-/* Runs keep what they need of a graph; NULL is fine.  Before mortise_close(). */
+/* Runs keep what they need of a graph; NULL is fine.  Before mortise_close().
+ */
 MORTISE_API void mortise_graph_close(struct mortise_graph *g);
 
-struct mortise_start {
+struct mortise_start_options {
     uint32_t size;
     uint32_t flags;     /* 0 */
     const char *tenant; /* NULL: "default" */
@@ -177,7 +178,7 @@ struct mortise_start {
 /* Admit a run.  Returns, and fills run_id, only after its admission is on
  * disk (R3); the run proceeds as the loop turns. */
 MORTISE_API int mortise_start(struct mortise *m, struct mortise_graph *g,
-                              const struct mortise_start *start,
+                              const struct mortise_start_options *start,
                               char run_id[MORTISE_RUN_MAX],
                               struct mortise_err *err);
 
@@ -202,8 +203,8 @@ enum mortise_command_kind {
                                      goes on */
 };
 
-#define MORTISE_CMD_MERGE 1u /* UPDATE through the reducers, not replacing */
-#define MORTISE_CMD_FORCE 2u /* GOTO past interrupt_before */
+#define MORTISE_CMD_MERGE    1u /* UPDATE through the reducers, not replacing */
+#define MORTISE_CMD_FORCE    2u /* GOTO past interrupt_before */
 #define MORTISE_CMD_SHUTDOWN 4u /* PAUSE until `mortise engine` is started */
 
 struct mortise_command {
@@ -213,7 +214,7 @@ struct mortise_command {
     const char *id;       /* tool_use_id, interrupt id or step id */
     const char *decision; /* see the kinds */
     const char *reason;
-    const char *digest;   /* of what is approved; NULL: not compared */
+    const char *digest; /* of what is approved; NULL: not compared */
     const char *json;
     const char *node;
 };
@@ -224,11 +225,11 @@ struct mortise_command {
 /* Apply commands to a run as one, in the order decisions, update, goto,
  * continue; all are validated before anything is recorded.  Returns after
  * their commit is on disk.  tenant NULL: "default"; actor NULL: this uid. */
-MORTISE_API int mortise_command(struct mortise *m, const char *tenant,
-                                const char *run,
-                                const struct mortise_command *commands,
-                                size_t n_commands, uint32_t flags,
-                                const char *actor, struct mortise_err *err);
+MORTISE_API int mortise_apply(struct mortise *m, const char *tenant,
+                              const char *run,
+                              const struct mortise_command *commands,
+                              size_t n_commands, uint32_t flags,
+                              const char *actor, struct mortise_err *err);
 
 enum mortise_run_status {
     MORTISE_RUN_ACCEPTED = 1,

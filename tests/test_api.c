@@ -171,7 +171,8 @@ static struct mortise_graph *load(const char *nodes)
 static int try_start(const char *nodes, const char *id, const char *input)
 {
     struct mortise_graph *g = load(nodes);
-    struct mortise_start s = {.size = sizeof s, .run = id, .input = input};
+    struct mortise_start_options s = {
+        .size = sizeof s, .run = id, .input = input};
     int rv = mortise_start(m, g, &s, run_id, &err);
 
     mortise_graph_close(g);
@@ -236,7 +237,7 @@ static const char *shown(const char *path)
 
 static int command(const struct mortise_command *c, uint32_t flags)
 {
-    return mortise_command(m, NULL, run_id, c, 1, flags, NULL, &err);
+    return mortise_apply(m, NULL, run_id, c, 1, flags, NULL, &err);
 }
 
 static int resume(void)
@@ -383,7 +384,7 @@ START_TEST(many_runs_at_once)
         "  c: {type: tool, tool: ok_inline/echo, args: {}, next: d}\n"
         "  d: {type: tool, tool: ok_inline/echo, args: {}, next: END}\n";
     struct mortise_graph *g = load(nodes);
-    struct mortise_start s = {.size = sizeof s};
+    struct mortise_start_options s = {.size = sizeof s};
     char ids[100][MORTISE_RUN_MAX];
     int status;
 
@@ -407,7 +408,7 @@ START_TEST(a_long_chain)
     size_t n =
         (size_t)sprintf(nodes, "start: n0\nlimits: {steps: 1001}\nnodes:\n");
     struct mortise_graph *g;
-    struct mortise_start s = {.size = sizeof s};
+    struct mortise_start_options s = {.size = sizeof s};
     char path[PATH_MAX], *report = NULL;
     FILE *f;
 
@@ -779,7 +780,7 @@ START_TEST(resume_retries_what_failed)
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
     ck_assert_int_eq(resume(), MORTISE_OK);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
-    ck_assert_msg(mortise_command(m, NULL, run_id, list, 2, 0, NULL, &err) ==
+    ck_assert_msg(mortise_apply(m, NULL, run_id, list, 2, 0, NULL, &err) ==
                       MORTISE_OK,
                   "%s", err.msg);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
@@ -888,15 +889,14 @@ START_TEST(structs_are_checked)
 
     start(human);
     wait_for();
-    ck_assert_int_eq(mortise_command(m, NULL, run_id, c, 2, 0, NULL, &err),
+    ck_assert_int_eq(mortise_apply(m, NULL, run_id, c, 2, 0, NULL, &err),
                      MORTISE_EINVAL);
-    ck_assert_int_eq(mortise_command(m, NULL, run_id, c, 0, 0, NULL, &err),
+    ck_assert_int_eq(mortise_apply(m, NULL, run_id, c, 0, 0, NULL, &err),
                      MORTISE_EINVAL);
-    ck_assert_int_eq(
-        mortise_command(m, NULL, run_id, c, 1, 1u << 31, NULL, &err),
-        MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_apply(m, NULL, run_id, c, 1, 1u << 31, NULL, &err),
+                     MORTISE_EINVAL);
     c[0].kind = 77;
-    ck_assert_int_lt(mortise_command(m, NULL, run_id, c, 1, 0, NULL, NULL), 0);
+    ck_assert_int_lt(mortise_apply(m, NULL, run_id, c, 1, 0, NULL, NULL), 0);
     o.size = 3;
     ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EINVAL);
     ck_assert_ptr_null(other);
@@ -1331,7 +1331,7 @@ static int go_on(void)
 START_TEST(one_write_fails) /* loop: which one */
 {
     struct mortise_graph *g;
-    struct mortise_start s = {.size = sizeof s, .run = "r"};
+    struct mortise_start_options s = {.size = sizeof s, .run = "r"};
     char spec[64];
     int rv, before, status = 0;
 
@@ -1413,7 +1413,7 @@ START_TEST(a_write_fails_under_load)
     struct mortise_graph *g;
     static struct heard heard[20];
     char ids[20][MORTISE_RUN_MAX];
-    struct mortise_start s = {.size = sizeof s};
+    struct mortise_start_options s = {.size = sizeof s};
     int rv, told = 0;
 
     watch_disk();
@@ -1571,7 +1571,7 @@ END_TEST
 START_TEST(memory_runs_out)
 {
     struct mortise_graph *g = load(human);
-    struct mortise_start s = {.size = sizeof s};
+    struct mortise_start_options s = {.size = sizeof s};
     char *text;
     int n = 0, rv, status;
     bool failed;

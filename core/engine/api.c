@@ -225,7 +225,7 @@ static int parse_input(const char *text, json_t **out, struct mortise_err *err)
 }
 
 static int start(struct mortise *m, struct mortise_graph *g,
-                 const struct mortise_start *s, char *run_id,
+                 const struct mortise_start_options *s, char *run_id,
                  struct mortise_err *err)
 {
     const char *tenant = tenant_or_default(s->tenant);
@@ -248,8 +248,8 @@ static int start(struct mortise *m, struct mortise_graph *g,
 }
 
 int mortise_start(struct mortise *m, struct mortise_graph *g,
-                  const struct mortise_start *s, char run_id[MORTISE_RUN_MAX],
-                  struct mortise_err *err)
+                  const struct mortise_start_options *s,
+                  char run_id[MORTISE_RUN_MAX], struct mortise_err *err)
 {
     int rv;
 
@@ -312,9 +312,9 @@ static int copy_commands(struct mortise *m, const struct mortise_command *from,
     return MORTISE_OK;
 }
 
-int mortise_command(struct mortise *m, const char *tenant, const char *run,
-                    const struct mortise_command *commands, size_t n_commands,
-                    uint32_t flags, const char *actor, struct mortise_err *err)
+int mortise_apply(struct mortise *m, const char *tenant, const char *run,
+                  const struct mortise_command *commands, size_t n_commands,
+                  uint32_t flags, const char *actor, struct mortise_err *err)
 {
     struct mortise_command *list = NULL;
     struct ordered x = {.over = false};

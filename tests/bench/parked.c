@@ -86,7 +86,7 @@ static double answer(struct mortise *m, const char *run)
     struct mortise_err err = {0};
     double begun = bench_now();
 
-    bench_must(mortise_command(m, NULL, run, &c, 1, 0, NULL, &err), &err,
+    bench_must(mortise_apply(m, NULL, run, &c, 1, 0, NULL, &err), &err,
                "answer a run");
     bench_settle(m);
     begun = bench_now() - begun;

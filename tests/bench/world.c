@@ -234,7 +234,8 @@ struct mortise_graph *bench_load(struct mortise *m, const struct mortise_buf *b)
 void bench_start(struct mortise *m, struct mortise_graph *g, const char *id,
                  const char *input)
 {
-    struct mortise_start s = {.size = sizeof s, .run = id, .input = input};
+    struct mortise_start_options s = {
+        .size = sizeof s, .run = id, .input = input};
     struct mortise_err err = {0};
     char run[MORTISE_RUN_MAX];
 

@@ -42,7 +42,7 @@ static inline void start_run(struct mortise *m, struct mortise_graph *g,
                              const char *id, const char *input,
                              mortise_event_fn *fn, void *ud)
 {
-    struct mortise_start start = {
+    struct mortise_start_options start = {
         .size = sizeof start, .run = id, .input = input};
     char made[MORTISE_RUN_MAX];
     struct mortise_err err;

@@ -52,10 +52,10 @@ static int print_findings(struct mortise *m, const char *run,
 
 static int run(struct mortise *m, struct mortise_graph *graph)
 {
-    struct mortise_start start = {.size = sizeof start,
-                                  .input =
-                                      "{\"text\": \"Mortise\\nand tenon\"}",
-                                  .actor = "alice"};
+    struct mortise_start_options start = {
+        .size = sizeof start,
+        .input = "{\"text\": \"Mortise\\nand tenon\"}",
+        .actor = "alice"};
     struct mortise_command answer = {.size = sizeof answer,
                                      .kind = MORTISE_CMD_ANSWER,
                                      .json = "{\"approved\": true}"};
@@ -75,7 +75,7 @@ static int run(struct mortise *m, struct mortise_graph *graph)
     /* Here the program may end: the run is on disk, and any later one that
      * opens the same store can answer. */
     answer.id = question;
-    if (mortise_command(m, NULL, id, &answer, 1, 0, "alice", &err) !=
+    if (mortise_apply(m, NULL, id, &answer, 1, 0, "alice", &err) !=
             MORTISE_OK ||
         mortise_wait(m, NULL, id, &status, &err) != MORTISE_OK)
         return failed("answer", &err);
