@@ -26,7 +26,8 @@
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
-MANDIR  ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share
+MANDIR  ?= $(DATADIR)/man
 DESTDIR ?=
 CC      ?= cc
 CXX     ?= c++
@@ -219,8 +220,16 @@ $(B)/man/mortise.1: $(B)/mortise tools/cli-man.sh
 	$(call say,MAN,$(@D))
 	$(Q)rm -rf $(@D) && sh tools/cli-man.sh $< $(DATE) $(@D)
 
+# For shells, from the same table; each under the name that its shell looks for.
+COMPLETIONS := $(addprefix $(B)/completion/,bash/mortise zsh/_mortise \
+                                            fish/mortise.fish)
+$(COMPLETIONS): $(B)/mortise
+	$(call say,MAKE,$@)
+	@mkdir -p $(@D)
+	$(Q)$< completion $(notdir $(@D)) >$@
+
 all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
-    $(B)/man/mortise.1
+    $(B)/man/mortise.1 $(COMPLETIONS)
 
 # ---- checking -----------------------------------------------------------
 
@@ -342,7 +351,8 @@ lint: $(B)/man/mortise.1
 # ---- installing ---------------------------------------------------------
 
 # Each group: where it goes, with which mode, and its files.
-GROUPS := bin header sdk lib pc plugins trust man1 man3 man5
+GROUPS := bin header sdk lib pc plugins trust man1 man3 man5 \
+          bash zsh fish
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -354,6 +364,9 @@ trust   = $(LIBDIR)/mortise/trust.d      644 $(B)/trust.d/bundled.yaml
 man1    = $(MANDIR)/man1                 644 $(shell echo $(B)/man/*.1)
 man3    = $(MANDIR)/man3                 644 $(wildcard docs/man/*.3)
 man5    = $(MANDIR)/man5                 644 $(wildcard docs/man/*.5)
+bash    = $(DATADIR)/bash-completion/completions 644 $(filter %/bash/mortise,$(COMPLETIONS))
+zsh     = $(DATADIR)/zsh/site-functions  644 $(filter %/_mortise,$(COMPLETIONS))
+fish    = $(DATADIR)/fish/vendor_completions.d 644 $(filter %.fish,$(COMPLETIONS))
 MAN     = $(call files,man1) $(call files,man3) $(call files,man5)
 SO_LINKS := $(SONAME) libmortise.so
 

@@ -144,6 +144,27 @@ START_TEST(plugin_package)
 }
 END_TEST
 
+/* Everything is there, and only its owner may write to it. */
+START_TEST(installs_everything)
+{
+    says("for f in bin/mortise include/mortise/mortise.h "
+         "include/mortise/plugin.h include/mortise/ask.h "
+         "include/mortise/json.h share/man/man1/mortise.1 "
+         "share/man/man1/mortise-run.1 share/man/man3/mortise.h.3 "
+         "share/man/man5/mortise-graph.5 "
+         "share/man/man5/mortise-deployment.5 "
+         "share/man/man5/mortise-plugin.5 "
+         "share/bash-completion/completions/mortise "
+         "share/zsh/site-functions/_mortise "
+         "share/fish/vendor_completions.d/mortise.fish; do\n"
+         "    test -s stage$prefix/$f || echo no $f\n"
+         "done\n"
+         "test -s $lib/mortise/trust.d/bundled.yaml\n"
+         "find stage -perm /022 ! -type l\n",
+         "");
+}
+END_TEST
+
 /* What was installed goes away again, whole. */
 START_TEST(uninstalls)
 {
@@ -303,6 +324,7 @@ static Suite *suite(void)
     tcase_add_test(tc, soname);
     tcase_add_test(tc, command_finds_its_plugins);
     tcase_add_test(tc, plugin_package);
+    tcase_add_test(tc, installs_everything);
     tcase_add_test(tc, uninstalls);
     tcase_add_test(tc, example_in_c);
     tcase_add_test(tc, example_in_cxx);
