@@ -1050,6 +1050,25 @@ static bool leads(const char *from, const char *to)
     return mortise_fate_leads(node(from)->fate, node(to)->fate);
 }
 
+/* The join of a loop's entry is a race of the nodes around the loop; a loop
+ * without exits leads nowhere. */
+START_TEST(loops_race_outside)
+{
+    struct mortise_fate loop;
+
+    good(HEAD "start: [a, b]\nnodes:\n"
+              "  a: {" DO ", next: [l, z]}\n"
+              "  b: {" DO ", next: l}\n"
+              "  l: {" DO ", join: any, next: l}\n"
+              "  z: {" DO ", next: END}\n");
+    ck_assert_uint_eq(graph->n_regions, 2);
+    loop = graph->regions[1].fate;
+    ck_assert(mortise_fate_leads(node("b")->fate, loop));
+    ck_assert(!mortise_fate_leads(node("a")->fate, loop));
+    ck_assert(!mortise_fate_leads(loop, node("z")->fate));
+}
+END_TEST
+
 /* A map leads to its join whatever its elements do; a node that may end its
  * branch leads nowhere for sure. */
 START_TEST(maps_lead_to_their_joins)
@@ -1633,6 +1652,7 @@ static Suite *suite(void)
     tcase_add_test(tc, joins_count_what_comes_from_outside);
     tcase_add_test(tc, random_loops_are_structured);
     tcase_add_test(tc, fates_are_as_brute_force_says);
+    tcase_add_test(tc, loops_race_outside);
     tcase_add_test(tc, maps_lead_to_their_joins);
     tcase_add_test(tc, long_fates_are_found);
     tcase_add_loop_test(tc, what_is_ahead_is_refused, 0,

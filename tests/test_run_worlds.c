@@ -189,7 +189,7 @@ static void play_world(const struct ref_graph *g, struct sim *s,
     }
     ck_assert(mortise_run_is_finished(s->run));
     for (size_t e = 0; e < s->n_effects; e++)
-        ck_assert_int_eq(s->effects[e].times, 1);
+        ck_assert_int_le(s->effects[e].times, 1); /* a loser's: maybe none */
 }
 
 /* ---- races -------------------------------------------------------------- */

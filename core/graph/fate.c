@@ -9,8 +9,8 @@
  *
  * A way ends at END, in a node that leads nowhere, by an edge that leaves the
  * region, and by a back edge, which leads to another visit.  A loop may end so
- * in any node inside it; of a map only its own edge to its join counts,
- * whatever becomes of its elements.
+ * in any node inside it, and in itself when it has no exit; of a map only its
+ * own edge to its join counts, whatever becomes of its elements.
  *
  * The region is acyclic (region.c), so one pass against the edges finds each
  * item's nearest ancestor as the nearest common one of its successors.  Items
@@ -87,7 +87,7 @@ static void add_ways(struct tree *t, const uint32_t *slots, const bool *leaks)
         if (t->g->nodes[r->nodes[i]].n_out == 0)
             add_way(t, i, t->end);
     for (uint32_t i = 0; i < r->n_regions; i++)
-        if (leaks[r->regions[i]])
+        if (leaks[r->regions[i]] || t->g->regions[r->regions[i]].n_exits == 0)
             add_way(t, r->n_nodes + i, t->end);
 }
 
@@ -247,12 +247,22 @@ static void load_region(struct mortise_loader *ld,
 
 /* ---- all of them ----------------------------------------------------- */
 
-/* Is there a join that fires before all its edges are decided? */
+static bool is_race(const struct mortise_graph *g, uint32_t node)
+{
+    return g->nodes[node].join.kind != MORTISE_JOIN_ALL;
+}
+
+/* Is there a join that fires before all its edges are decided?  That of a
+ * loop's entry is one of the region around the loop. */
 static bool has_race(const struct mortise_graph *g,
                      const struct mortise_region *r)
 {
     for (uint32_t i = 0; i < r->n_nodes; i++)
-        if (g->nodes[r->nodes[i]].join.kind != MORTISE_JOIN_ALL)
+        if (is_race(g, r->nodes[i]))
+            return true;
+    for (uint32_t i = 0; i < r->n_regions; i++)
+        if (g->regions[r->regions[i]].kind == MORTISE_REGION_LOOP &&
+            is_race(g, g->regions[r->regions[i]].entry))
             return true;
     return false;
 }
