@@ -285,6 +285,16 @@ END_TEST
 
 #define HEAD "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: t}\n"
 
+#define DO "type: tool, tool: pay/refund"
+
+static void digest_of(char hex[MORTISE_DIGEST_HEX], const char *text)
+{
+    good(text);
+    mortise_hex(hex, graph->digest, MORTISE_DIGEST);
+    mortise_graph_unref(graph);
+    graph = NULL;
+}
+
 static const struct mortise_node *node(const char *id)
 {
     const struct mortise_node *n = mortise_graph_node(graph, id);
@@ -437,6 +447,70 @@ START_TEST(every_structure_arrives)
     ck_assert_str_eq(graph->regions[2].as, "item");
     ck_assert_uint_eq(graph->regions[2].max_parallel, 16);
     ck_assert_uint_eq(graph->regions[3].level, 1);
+}
+END_TEST
+
+/* And those of a graph in a graph, and of reducers. */
+START_TEST(every_inner_key_arrives)
+{
+    const struct mortise_node *n;
+    const struct mortise_graph *sub;
+
+    load_good_file("inner.yaml");
+    ck_assert_uint_eq(graph->limits.state, 1u << 20);
+    ck_assert_uint_eq(graph->limits.timeout_ms, 3600u * 1000);
+    n = node("review");
+    sub = n->sub;
+    ck_assert_int_eq(n->type, MORTISE_NODE_SUBGRAPH);
+    ck_assert_int_eq(n->effect, MORTISE_PURE);
+    ck_assert_uint_eq(n->timeout_ms, 60000);
+    ck_assert_uint_eq(n->retry.max_attempts, 2);
+    ck_assert_uint_eq(n->n_input_mapping, 2);
+    ck_assert_str_eq(n->input_mapping[1].path.text, "input.about.name");
+    ck_assert_uint_eq(n->n_output_mapping, 2);
+    ck_assert_str_eq(n->output_mapping[0].path.text, "scratch.text");
+    ck_assert_str_eq(n->output_as, "review");
+    ck_assert(graph->approve_tools && sub->approve_tools);
+    ck_assert(sub->fail_fast && !graph->fail_fast);
+    ck_assert(sub->end_first && !graph->end_first);
+    ck_assert_uint_eq(sub->n_nodes, 2);
+    ck_assert_uint_eq(sub->n_regions, 2);
+    ck_assert_uint_eq(sub->limits.visits, 5);
+    ck_assert_uint_eq(mortise_graph_node(sub, "draft")->max_visits, 5);
+    ck_assert(mortise_graph_node(sub, "draft")->interrupt_before);
+    ck_assert_ptr_null(mortise_graph_node(sub, "review"));
+    ck_assert_ptr_nonnull(
+        mortise_graph_node(mortise_graph_node(sub, "look")->sub, "only"));
+    ck_assert_uint_eq(graph->n_plugins, 3); /* of all graphs */
+
+    ck_assert_uint_eq(graph->n_reducers, 4);
+    ck_assert_int_eq(graph->reducers[0].reduce, MORTISE_REDUCE_EXPR);
+    ck_assert_ptr_nonnull(graph->reducers[0].expr.cel);
+    ck_assert_int_eq(graph->reducers[1].reduce, MORTISE_REDUCE_CONCAT);
+    ck_assert_uint_eq(graph->reducers[1].max_items, 20);
+    ck_assert(graph->reducers[1].drop_oldest);
+    ck_assert_int_eq(graph->reducers[2].reduce, MORTISE_REDUCE_AVG);
+    ck_assert_uint_eq(graph->reducers[3].max_items, 30);
+    ck_assert(!graph->reducers[3].drop_oldest);
+}
+END_TEST
+
+/* Data under x- keys in args counts for the digest in inner graphs, too. */
+START_TEST(digests_look_inside)
+{
+    static const char *const inner[] = {"", ", args: {x-a: 1}",
+                                        ", args: {x-a: 2}"};
+    char seen[3][MORTISE_DIGEST_HEX], text[512];
+
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text,
+                 HEAD "start: a\nnodes:\n  a: {type: subgraph, graph: {start: "
+                      "b, nodes: {b: {" DO "%s}}}}\n",
+                 inner[i]);
+        digest_of(seen[i], text);
+        for (int k = 0; k < i; k++)
+            ck_assert_str_ne(seen[k], seen[i]);
+    }
 }
 END_TEST
 
@@ -604,8 +678,6 @@ static uint64_t load_big(int want)
 }
 
 /* ---- regions --------------------------------------------------------- */
-
-#define DO "type: tool, tool: pay/refund"
 
 static void put_end(char *text, uint32_t node)
 {
@@ -1132,6 +1204,21 @@ static const struct {
     {MORTISE_AHEAD_FAIL_FAST,
      "failure: fail_fast\nstart: a\nnodes:\n  a: {" DO "}\n"},
     {MORTISE_AHEAD_END_FIRST, "end: first\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_SUBGRAPHS,
+     "start: a\nnodes:\n  a: {type: subgraph, graph: {start: b, nodes: {b: {" DO
+     "}}}}\n"},
+    {MORTISE_AHEAD_REDUCERS,
+     "state: {reducers: {artifacts.a: avg}}\nstart: a\nnodes:\n  a: {" DO
+     "}\n"},
+    {MORTISE_AHEAD_REDUCERS, "state: {reducers: {artifacts.a: {expr: "
+                             "old}}}\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_REDUCERS,
+     "state: {reducers: {artifacts.a: {reduce: concat, max_items: 1}}}\n"
+     "start: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_BOUNDS,
+     "limits: {state: 1MiB}\nstart: a\nnodes:\n  a: {" DO "}\n"},
+    {MORTISE_AHEAD_BOUNDS,
+     "limits: {timeout: 1h}\nstart: a\nnodes:\n  a: {" DO "}\n"},
     {MORTISE_AHEAD_MAPS,
      "start: a\nnodes:\n  a: {" DO ", map: {over: output, to: b, join: c}}\n"
      "  b: {" DO ", next: c}\n  c: {" DO "}\n"},
@@ -1266,14 +1353,6 @@ START_TEST(races_are_seen)
 END_TEST
 
 /* ---- digest ---------------------------------------------------------- */
-
-static void digest_of(char hex[MORTISE_DIGEST_HEX], const char *text)
-{
-    good(text);
-    mortise_hex(hex, graph->digest, MORTISE_DIGEST);
-    mortise_graph_unref(graph);
-    graph = NULL;
-}
 
 #define NODE_A "start: a\nnodes: {a: {type: tool, tool: pay/refund"
 
@@ -1643,6 +1722,8 @@ static Suite *suite(void)
     tcase_add_test(tc, every_code_is_explained);
     tcase_add_test(tc, every_key_arrives);
     tcase_add_test(tc, every_structure_arrives);
+    tcase_add_test(tc, every_inner_key_arrives);
+    tcase_add_test(tc, digests_look_inside);
     tcase_add_test(tc, defaults_are_as_documented);
     tcase_add_test(tc, edges_are_linked);
     tcase_add_test(tc, reducers_are_found);

@@ -12,15 +12,16 @@
 
 enum { MAX_CIRCLES = 20, MAX_NAMES = 8 }; /* shown */
 
-bool mortise_check_doubt(const struct mortise_loader *ld)
+size_t mortise_check_doubts(const struct mortise_loader *ld)
 {
+    size_t n = ld->diags->failed;
+
     for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
         const char *code = ld->diags->list[i].code;
 
-        if (strncmp(code, "E02", 3) == 0 || strncmp(code, "E03", 3) == 0)
-            return true;
+        n += strncmp(code, "E02", 3) == 0 || strncmp(code, "E03", 3) == 0;
     }
-    return ld->diags->failed;
+    return n - ld->n_inner_doubts;
 }
 
 /* ---- edges ----------------------------------------------------------- */
@@ -31,7 +32,8 @@ static void check_router(struct mortise_loader *ld,
     const struct mortise_node *node;
 
     if (e->from == MORTISE_START ||
-        (e->kind != MORTISE_EDGE_STATIC && e->kind != MORTISE_EDGE_WHEN))
+        (e->kind != MORTISE_EDGE_STATIC && e->kind != MORTISE_EDGE_WHEN &&
+         e->kind != MORTISE_EDGE_MAP))
         return;
     node = &ld->g->nodes[e->from];
     if (node->type == MORTISE_NODE_ROUTER)
@@ -238,10 +240,10 @@ void mortise_check_structure(struct mortise_loader *ld)
     else
         check_reach(ld);
     /* Loops are found among nodes that are reached, in bodies that are. */
-    if (ld->nomem || mortise_check_doubt(ld))
+    if (ld->nomem || mortise_check_doubts(ld) > 0)
         return;
     mortise_load_regions(ld);
-    if (ld->nomem || mortise_check_doubt(ld))
+    if (ld->nomem || mortise_check_doubts(ld) > 0)
         return;
     mortise_load_link_in(ld);
     if (!ld->nomem)

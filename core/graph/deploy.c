@@ -185,7 +185,7 @@ static void read_store(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key keys[] = {
-    MORTISE_HEADER_KEYS,
+    MORTISE_HEADER_KEYS(MORTISE_HERE),
     {.name = "metadata",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,

@@ -116,7 +116,9 @@ struct mortise_region {
                                  that is not END: of a MAP, its GATHER edge */
     struct mortise_fate fate; /* as an item of its parent */
 
-    /* MAP */
+    /* MAP: its results are written to the artifact that is named like its
+     * `to`, as `last` where no reducer says otherwise: in a map inside a map
+     * each element of the outer one has its own, and they do not collide. */
     uint32_t map_edge, gather; /* edges */
     uint32_t join;             /* node */
     uint32_t level; /* maps around it: `as` is name MORTISE_IN_ITEM + level */

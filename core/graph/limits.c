@@ -50,6 +50,34 @@ static void read_max_nodes(void *ctx, void *into,
     ld->max_nodes = (uint64_t)slot->value->u.i;
 }
 
+static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = into;
+
+    (void)ctx;
+    if (!mortise_load_ahead(ld, MORTISE_AHEAD_BOUNDS, "E0202", slot->name->span,
+                            "'state'"))
+        ld->g->limits.state = slot->bytes;
+}
+
+static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = into;
+
+    (void)ctx;
+    if (!mortise_load_ahead(ld, MORTISE_AHEAD_BOUNDS, "E0202", slot->name->span,
+                            "'timeout'"))
+        ld->g->limits.timeout_ms = slot->ms;
+}
+
+static void read_depth(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = into;
+
+    (void)ctx;
+    ld->max_depth = (uint32_t)slot->value->u.i;
+}
+
 static const struct mortise_key limit_keys[] = {
     {.name = "concurrency",
      .value = MORTISE_V_INT,
@@ -81,10 +109,23 @@ static const struct mortise_key limit_keys[] = {
      .min = 1,
      .max = 1e9,
      .read = read_visits},
-    {.name = "depth", .later = MORTISE_HERE},
+    {.name = "depth",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 0,
+     .max = 64,
+     .read = read_depth},
     {.name = "spawn", .later = MORTISE_HERE},
-    {.name = "state", .later = MORTISE_HERE},
-    {.name = "timeout", .later = MORTISE_HERE},
+    {.name = "state",
+     .value = MORTISE_V_SIZE,
+     .here = MORTISE_HERE,
+     .min = 1024,
+     .read = read_state},
+    {.name = "timeout",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .read = read_timeout},
 };
 
 static const struct mortise_place limits_place = {.what = "limits",

@@ -45,9 +45,10 @@ const char **mortise_load_strings(struct mortise_loader *ld,
 static struct mortise_schema *keep_schema(struct mortise_loader *ld,
                                           struct mortise_schema *s)
 {
-    struct mortise_graph *g = ld->g;
-    struct mortise_schema **list = mortise_grow(
-        ld->mem, g->schemas, g->n_schemas, &ld->cap_schemas, sizeof *list);
+    struct mortise_graph *g = ld->root->g;
+    struct mortise_schema **list =
+        mortise_grow(ld->mem, g->schemas, g->n_schemas, &ld->root->cap_schemas,
+                     sizeof *list);
 
     if (list == NULL) {
         mortise_schema_finish(s);
@@ -107,10 +108,10 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name)
 {
-    struct mortise_graph *g = ld->g;
+    struct mortise_graph *g = ld->root->g;
     size_t size = strlen(prefix) + strlen(name) + 1;
     const char **list = mortise_grow(ld->mem, g->plugins, g->n_plugins,
-                                     &ld->cap_plugins, sizeof *list);
+                                     &ld->root->cap_plugins, sizeof *list);
     char *copy = mortise_load_alloc(ld, size);
 
     ld->nomem |= list == NULL;
@@ -124,27 +125,44 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
 }
 /* ---- the whole way --------------------------------------------------- */
 
-/* x- keys go, but what stands in args is data (5). */
+static bool restore_args(json_t *to, const struct mortise_yaml *nodes);
+
+/* One node's, and those of a graph inside it. */
+static bool restore_node(json_t *to, const struct mortise_yaml *node)
+{
+    const struct mortise_yaml *args = mortise_yaml_get(node, "args"),
+                              *inner = mortise_yaml_get(node, "graph");
+
+    if (args != NULL &&
+        json_object_set_new(to, "args", mortise_yaml_json(args, false)) != 0)
+        return false;
+    return inner == NULL || inner->kind != MORTISE_YAML_MAP ||
+           restore_args(json_object_get(to, "graph"), inner);
+}
+
+/* x- keys are gone, but what stands in args is data (5).  Inner graphs are as
+ * deep in each other as YAML allows. */
+static bool restore_args(json_t *to, const struct mortise_yaml *graph)
+{
+    const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes");
+    json_t *map = json_object_get(to, "nodes"), *node;
+
+    for (size_t i = 0; i < nodes->n; i++) {
+        node = json_object_get(map, nodes->keys[i]->str);
+        if (node != NULL && !restore_node(node, nodes->items[i]))
+            return false;
+    }
+    return true;
+}
+
 static json_t *canonical(const struct mortise_yaml *root)
 {
-    const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes");
-    json_t *all = mortise_yaml_json(root, true), *map, *node;
+    json_t *all = mortise_yaml_json(root, true);
 
-    map = json_object_get(all, "nodes");
-    for (size_t i = 0; i < nodes->n && all != NULL; i++) {
-        const struct mortise_yaml *args =
-            mortise_yaml_get(nodes->items[i], "args");
-
-        node = json_object_get(map, nodes->keys[i]->str);
-        if (args == NULL || node == NULL)
-            continue;
-        if (json_object_set_new(node, "args", mortise_yaml_json(args, false)) !=
-            0) {
-            json_decref(all);
-            all = NULL;
-        }
-    }
-    return all;
+    if (all != NULL && restore_args(all, root))
+        return all;
+    json_decref(all);
+    return NULL;
 }
 
 static void digest(struct mortise_loader *ld)
@@ -175,6 +193,18 @@ static void sort_plugins(struct mortise_graph *g)
     g->n_plugins = n + 1;
 }
 
+void mortise_load_whole(struct mortise_loader *ld)
+{
+    mortise_load_link(ld);
+    ld->doubtful = mortise_check_doubts(ld) > 0;
+    if (!ld->nomem)
+        mortise_load_bodies(ld);
+    if (!ld->nomem)
+        mortise_load_expressions(ld);
+    if (!ld->nomem)
+        mortise_check_structure(ld);
+}
+
 static void read_all(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
@@ -185,26 +215,27 @@ static void read_all(struct mortise_loader *ld)
     g->limits = (struct mortise_limits){
         .steps = 256, .visits = 32, .state = 64ull << 20};
     ld->max_nodes = 100000;
+    ld->max_depth = 8;
     ld->suggestions = 50;
     ld->defaults.retry = mortise_retry_default;
     g->source = g->tree->span.file->text;
     g->source_size = g->tree->span.file->size;
     mortise_load_top(ld);
     if (!ld->nomem)
-        mortise_load_link(ld);
-    ld->doubtful = mortise_check_doubt(ld);
-    if (!ld->nomem)
-        mortise_load_bodies(ld);
-    if (!ld->nomem)
-        mortise_load_expressions(ld);
-    if (!ld->nomem)
-        mortise_check_structure(ld);
+        mortise_load_whole(ld);
     sort_plugins(g);
     if (!ld->nomem && ld->diags->n_errors == 0)
         digest(ld);
 }
 
-/* What only the loading needed, and what the graph keeps outside its arena. */
+void mortise_load_finish(struct mortise_loader *ld)
+{
+    mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
+    mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
+    mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
+}
+
+/* What the graph keeps outside its arena while it grows. */
 static int finish(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
@@ -225,11 +256,9 @@ static int finish(struct mortise_loader *ld)
         g->n_schemas = 0;
     mortise_release(ld->mem, g->plugins, ld->cap_plugins * sizeof *plugins);
     mortise_release(ld->mem, g->schemas, ld->cap_schemas * sizeof *schemas);
-    mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
-    mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
-    mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
     g->plugins = plugins;
     g->schemas = schemas;
+    mortise_load_finish(ld);
     return ld->nomem || ld->diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
@@ -268,6 +297,7 @@ int mortise_graph_load(struct mortise_graph **out,
     int rv;
 
     *out = NULL;
+    ld.root = &ld;
     ld.g = mortise_zalloc(mem, sizeof *ld.g);
     if (ld.g == NULL)
         return mortise_nomem(err);

@@ -43,6 +43,7 @@ struct mortise_late {
 struct mortise_declared {
     const struct mortise_path *path;
     uint32_t node;
+    bool last; /* a map's results: the latest stay, unless a reducer is given */
     struct mortise_span span;
 };
 
@@ -53,15 +54,18 @@ struct mortise_defaults {
 };
 
 struct mortise_loader {
+    struct mortise_loader *root; /* of the outermost graph: itself, there */
+    uint32_t depth;              /* graphs around this one */
     struct mortise_graph *g;     /* being built */
-    struct mortise_arena *arena; /* the graph's */
+    struct mortise_arena *arena; /* the outermost graph's */
     const struct mortise_mem *mem;
     const struct mortise_catalog *catalog;
     struct mortise_diags *diags;
 
     struct mortise_defaults defaults;
-    uint64_t max_nodes;
-    const char *const *ids; /* of all nodes and END: for "did you mean" */
+    uint64_t max_nodes, n_nodes; /* [root] with those of inner graphs */
+    uint32_t max_depth;          /* [root] */
+    const char *const *ids;      /* of all nodes and END: for "did you mean" */
     size_t n_ids;
     const struct mortise_schema **output_of; /* per node; NULL: anything */
     unsigned suggestions; /* still to be made: each looks at all ids */
@@ -85,7 +89,8 @@ struct mortise_loader {
     /* What expressions see; a scope is its first so many. */
     struct mortise_cel_name names[MORTISE_IN_N];
 
-    size_t first_diag; /* of this file, in diags->list */
+    size_t first_diag;     /* of this graph, in diags->list */
+    size_t n_inner_doubts; /* mortise_check_doubts() of inner graphs */
     bool nomem;
 };
 
@@ -99,6 +104,11 @@ bool mortise_load_ahead(struct mortise_loader *ld, unsigned what,
                         const char *words);
 
 /* ---- load.c ---------------------------------------------------------- */
+
+/* After the keys were read: edges, expressions, and the graph as a whole. */
+void mortise_load_whole(struct mortise_loader *ld);
+/* Give up what only loading needed. */
+void mortise_load_finish(struct mortise_loader *ld);
 
 /* From the graph's arena, zeroed; NULL sets nomem. */
 void *mortise_load_alloc(struct mortise_loader *ld, size_t size);
@@ -115,15 +125,31 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);
 
-/* ---- top.c, state.c, limits.c ---------------------------------------- */
+/* ---- top.c, state.c, reducer.c, limits.c
+ * ---------------------------------------- */
 
 /* The whole file. */
 void mortise_load_top(struct mortise_loader *ld);
+/* ... and a graph that stands in a node. */
+void mortise_load_inner(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
 void mortise_load_state(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
 /* A path below scratch or artifacts, from a key; false after a finding. */
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                        const struct mortise_yaml *key);
+/* What the state's schemas say of a path below scratch or artifacts; NULL:
+ * nothing. */
+const struct mortise_schema *
+mortise_load_schema_at(const struct mortise_loader *ld,
+                       const struct mortise_path *path);
+void mortise_load_reducers(struct mortise_loader *ld,
+                           const struct mortise_yaml *map);
+/* A path below the input that has this schema. */
+bool mortise_load_input_path(struct mortise_loader *ld,
+                             struct mortise_path *out,
+                             const struct mortise_yaml *key,
+                             const struct mortise_schema *input);
 void mortise_load_limits(struct mortise_loader *ld,
                          const struct mortise_slot *slot);
 void mortise_load_defaults(struct mortise_loader *ld,
@@ -148,6 +174,8 @@ void mortise_load_late_expr(struct mortise_loader *ld,
 void mortise_load_late_tmpl(struct mortise_loader *ld,
                             struct mortise_tmpl **into,
                             const struct mortise_yaml *v, uint32_t node);
+/* Names as this node sees them, or an edge from START. */
+void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
 /* Later: all of them, and the conditions of all edges. */
 void mortise_load_expressions(struct mortise_loader *ld);
 /* What `output` is in the expressions of a human node. */
@@ -224,9 +252,9 @@ void mortise_load_fates(struct mortise_loader *ld);
 /* ---- check.c, join.c, race.c
  * ------------------------------------------------- */
 
-/* Did this file have findings about keys, ids or edges (or some that were
- * lost)? */
-bool mortise_check_doubt(const struct mortise_loader *ld);
+/* How many findings did this graph have about keys, ids or edges (or some that
+ * were lost)?  Those of graphs inside it do not count. */
+size_t mortise_check_doubts(const struct mortise_loader *ld);
 /* The graph as a whole; makes its regions on the way. */
 void mortise_check_structure(struct mortise_loader *ld);
 void mortise_check_joins(struct mortise_loader *ld); /* join.c */

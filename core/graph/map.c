@@ -2,7 +2,7 @@
  *
  * Where the body of a map ends is body.c's to find.
  */
-#include "graph/loader.h"
+#include "graph/node.h"
 
 #include <string.h>
 
@@ -152,4 +152,5 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
         return;
     draft->map = r.map;
     ld->n_maps++;
+    mortise_node_add_results(ld, r.map->join, r.to);
 }

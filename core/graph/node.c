@@ -1,7 +1,7 @@
 /* node.c -- nodes: one table of keys for all types, and what each key means.
  *
  * Bit i of a key's `here` says that the i-th type of `types` has it, so one
- * row serves five kinds of nodes, and "this key belongs to human nodes" needs
+ * row serves six kinds of nodes, and "this key belongs to human nodes" needs
  * no further knowledge.  Types of a later build stand in the same list: what
  * belongs to them is told apart from what is misspelled.
  *
@@ -19,22 +19,22 @@ enum {
     HUMAN = 1 << 2,
     GUARDRAIL = 1 << 3,
     ROUTER = 1 << 4,
-    GMI = 1 << 5,
-    VOICE = 1 << 6,
-    SUBGRAPH = 1 << 7,
+    SUBGRAPH = 1 << 5,
+    GMI = 1 << 6,
+    VOICE = 1 << 7,
     LEAF = 1 << 8,
     TEAM = 1 << 9,
 
     CALLS = TOOL | EXTENSION, /* run an operation */
-    WORKS = CALLS | HUMAN | GUARDRAIL,
+    WORKS = CALLS | HUMAN | GUARDRAIL | SUBGRAPH,
     ALL = WORKS | ROUTER,
     AGENTS = GMI | LEAF,
-    LATER = AGENTS | VOICE | SUBGRAPH | TEAM
+    LATER = AGENTS | VOICE | TEAM
 };
 
 static const char *const types[32] = {
-    "tool", "extension", "human",    "guardrail", "router",
-    "gmi",  "voice",     "subgraph", "leaf",      "team"};
+    "tool",     "extension", "human", "guardrail", "router",
+    "subgraph", "gmi",       "voice", "leaf",      "team"};
 
 static const struct mortise_word type_words[] = {
     {"tool", MORTISE_NODE_TOOL, false},
@@ -42,9 +42,9 @@ static const struct mortise_word type_words[] = {
     {"human", MORTISE_NODE_HUMAN, false},
     {"guardrail", MORTISE_NODE_GUARDRAIL, false},
     {"router", MORTISE_NODE_ROUTER, false},
+    {"subgraph", MORTISE_NODE_SUBGRAPH, false},
     {"gmi", 0, true},
     {"voice", 0, true},
-    {"subgraph", 0, true},
     {"leaf", 0, true},
     {"team", 0, true},
     {NULL, 0, false},
@@ -121,30 +121,44 @@ static const struct mortise_key keys[] = {
      .read = mortise_node_read_on_in_doubt},
     {.name = "timeout",
      .value = MORTISE_V_DURATION,
-     .here = CALLS | GUARDRAIL,
+     .here = CALLS | GUARDRAIL | SUBGRAPH,
      .later = LATER,
      .min = 1,
      .read = mortise_node_read_timeout},
     {.name = "retry_policy",
      .value = MORTISE_V_MAP,
-     .here = CALLS,
+     .here = CALLS | SUBGRAPH,
      .later = LATER,
      .read = mortise_node_read_retry_policy},
     {.name = "input_schema",
      .value = MORTISE_V_SCHEMA,
      .here = CALLS,
-     .later = LATER,
+     .later = LATER | SUBGRAPH,
      .read = mortise_node_read_input_schema},
     {.name = "output_schema",
      .value = MORTISE_V_SCHEMA,
      .here = CALLS,
-     .later = LATER,
+     .later = LATER | SUBGRAPH,
      .read = mortise_node_read_output_schema},
     {.name = "args",
      .value = MORTISE_V_TEMPLATE,
      .here = CALLS,
      .later = GMI | VOICE | LEAF,
      .read = mortise_node_read_args},
+    {.name = "graph",
+     .value = MORTISE_V_ANY,
+     .here = SUBGRAPH,
+     .required = SUBGRAPH,
+     .later = TEAM,
+     .read = mortise_node_read_graph},
+    {.name = "input_mapping",
+     .value = MORTISE_V_MAP,
+     .here = SUBGRAPH,
+     .read = mortise_node_read_input_mapping},
+    {.name = "output_mapping",
+     .value = MORTISE_V_MAP,
+     .here = SUBGRAPH,
+     .read = mortise_node_read_output_mapping},
     {.name = "prompt",
      .value = MORTISE_V_STRING,
      .here = HUMAN,
@@ -287,9 +301,6 @@ static const struct mortise_key keys[] = {
     {.name = "role", .later = LEAF | TEAM},
     {.name = "compaction", .later = LEAF | TEAM},
     {.name = "synthesis", .later = TEAM},
-    {.name = "graph", .later = SUBGRAPH | TEAM},
-    {.name = "input_mapping", .later = SUBGRAPH},
-    {.name = "output_mapping", .later = SUBGRAPH},
     {.name = "voice", .later = VOICE},
 };
 
@@ -325,6 +336,10 @@ static int read_type(struct mortise_loader *ld, const struct mortise_yaml *key,
         return 0;
     }
     w = mortise_word_find(type_words, "node type", v, ld->diags);
+    if (w != NULL && w->value == MORTISE_NODE_SUBGRAPH &&
+        mortise_load_ahead(ld, MORTISE_AHEAD_SUBGRAPHS, "E0205", v->span,
+                           "node type 'subgraph'"))
+        return 0;
     return w != NULL ? w->value : 0;
 }
 
@@ -376,6 +391,8 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r)
         mortise_node_finish_guardrail(ld, r);
     if (r->node->type == MORTISE_NODE_ROUTER)
         mortise_node_finish_router(ld, r);
+    if (r->node->type == MORTISE_NODE_SUBGRAPH)
+        mortise_node_finish_subgraph(ld, r);
     mortise_node_finish_output(ld, r);
 }
 
@@ -446,10 +463,13 @@ void mortise_load_nodes(struct mortise_loader *ld,
     number_nodes(ld, map);
     if (ld->nomem)
         return;
-    if (ld->g->n_nodes == 0 || ld->g->n_nodes > ld->max_nodes) {
-        mortise_diag_add(ld->diags, "E0311", key->span,
-                         "the graph has %u nodes; from 1 to %llu are allowed",
-                         ld->g->n_nodes, (unsigned long long)ld->max_nodes);
+    ld->root->n_nodes += ld->g->n_nodes;
+    if (ld->g->n_nodes == 0 || ld->root->n_nodes > ld->root->max_nodes) {
+        mortise_diag_add(
+            ld->diags, "E0311", key->span,
+            "the graph has %llu nodes; from 1 to %llu are allowed",
+            ld->g->n_nodes == 0 ? 0 : (unsigned long long)ld->root->n_nodes,
+            (unsigned long long)ld->root->max_nodes);
         return;
     }
     for (size_t i = 0; i < map->n && !ld->nomem; i++)

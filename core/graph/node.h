@@ -11,6 +11,7 @@ struct mortise_reading {
     struct mortise_node *node;
     const struct mortise_yaml *key, *map;
     bool has_effect, has_retry;
+    struct mortise_cel_name *inner; /* a subgraph's, at its end; NULL: none */
 };
 
 /* Readers of keys: `ctx` is the loader, `into` the reading. */
@@ -49,6 +50,14 @@ mortise_key_fn mortise_node_read_reroute_target;
 void mortise_node_finish_guardrail(struct mortise_loader *ld,
                                    struct mortise_reading *r);
 
+/* ---- inner.c ------------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_graph;
+mortise_key_fn mortise_node_read_input_mapping;
+mortise_key_fn mortise_node_read_output_mapping;
+void mortise_node_finish_subgraph(struct mortise_loader *ld,
+                                  struct mortise_reading *r);
+
 /* ---- result.c ------------------------------------------------------------ */
 
 mortise_key_fn mortise_node_read_outputs;
@@ -61,6 +70,10 @@ void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_node *node,
                             const struct mortise_path *path,
                             struct mortise_span span);
+/* ... that a map leaves its results as an artifact, under the id of its `to`,
+ * before its join starts. */
+void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
+                              const struct mortise_yaml *to);
 /* Ids of nodes and keys of artifacts. */
 bool mortise_node_is_id(const char *s);
 void mortise_node_bad_id(struct mortise_loader *ld,

@@ -265,7 +265,8 @@ static int compare_writes(const void *pa, const void *pb, void *ranks)
 static bool has_no_reducer(const struct race *r,
                            const struct mortise_declared *w)
 {
-    return mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
+    return !w->last &&
+           mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
 }
 
 /* The outermost map that the node is in, 0: none. */

@@ -8,10 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void mortise_node_add_write(struct mortise_loader *ld,
-                            const struct mortise_node *node,
-                            const struct mortise_path *path,
-                            struct mortise_span span)
+static void add_write(struct mortise_loader *ld, struct mortise_declared write)
 {
     struct mortise_declared *list = mortise_grow(
         ld->mem, ld->writes, ld->n_writes, &ld->cap_writes, sizeof *list);
@@ -21,7 +18,16 @@ void mortise_node_add_write(struct mortise_loader *ld,
         return;
     }
     ld->writes = list;
-    list[ld->n_writes++] = (struct mortise_declared){path, node->index, span};
+    list[ld->n_writes++] = write;
+}
+
+void mortise_node_add_write(struct mortise_loader *ld,
+                            const struct mortise_node *node,
+                            const struct mortise_path *path,
+                            struct mortise_span span)
+{
+    add_write(ld, (struct mortise_declared){
+                      .path = path, .node = node->index, .span = span});
 }
 
 /* The help of the last finding, about a word where a mapping may stand, too. */
@@ -165,22 +171,42 @@ void mortise_node_read_on_error(void *ctx, void *into,
                       slot->name->span, ld, into, ld->diags);
 }
 
+/* artifacts.NAME, or NULL after a finding. */
+static struct mortise_path *artifact(struct mortise_loader *ld,
+                                     const char *name, struct mortise_span span)
+{
+    struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
+    char text[80];
+    struct mortise_yaml key = {.str = text, .span = span};
+
+    if (path == NULL || !mortise_node_is_id(name))
+        return NULL;
+    snprintf(text, sizeof text, "artifacts.%s", name);
+    key.len = strlen(text);
+    return mortise_load_path(ld, path, &key) ? path : NULL;
+}
+
 /* output_as is a write, too. */
 static void add_artifact(struct mortise_loader *ld,
                          const struct mortise_node *node,
                          struct mortise_span span)
 {
-    struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
-    char text[80];
-    struct mortise_yaml name;
+    const struct mortise_path *path = artifact(ld, node->output_as, span);
 
-    if (path == NULL)
-        return;
-    snprintf(text, sizeof text, "artifacts.%s", node->output_as);
-    name = (struct mortise_yaml){.str = text, .len = strlen(text)};
-    name.span = span;
-    if (mortise_load_path(ld, path, &name))
+    if (path != NULL)
         mortise_node_add_write(ld, node, path, span);
+}
+
+void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
+                              const struct mortise_yaml *to)
+{
+    const struct mortise_path *path = artifact(ld, to->str, to->span);
+
+    if (path != NULL)
+        add_write(ld, (struct mortise_declared){.path = path,
+                                                .node = join,
+                                                .last = true,
+                                                .span = to->span});
 }
 
 /* Nothing was said of output_as: the node's id, and nothing in a map's body. */
@@ -200,7 +226,7 @@ void mortise_node_finish_output(struct mortise_loader *ld,
 {
     const struct mortise_yaml *at = mortise_yaml_get(r->map, "output_as");
 
-    if (r->node->output_as == NULL || !mortise_node_is_id(r->node->output_as))
+    if (r->node->output_as == NULL)
         return;
     if (at != NULL)
         add_artifact(ld, r->node, at->span);

@@ -226,8 +226,7 @@ static void name_any_items(struct mortise_loader *ld)
     ld->names[MORTISE_IN_INDEX].name = "index";
 }
 
-/* The names as this node sees them. */
-static void stand_at(struct mortise_loader *ld, uint32_t node)
+void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
 
@@ -272,7 +271,7 @@ static void load_over(struct mortise_loader *ld, uint32_t map,
 {
     struct mortise_region *r = &ld->g->regions[map];
 
-    stand_at(ld, ld->g->edges[r->map_edge].from);
+    mortise_load_stand_at(ld, ld->g->edges[r->map_edge].from);
     mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, end);
     ld->item_of[map] = item_schema(ld, r->over.cel);
 }
@@ -304,13 +303,13 @@ void mortise_load_expressions(struct mortise_loader *ld)
 
     load_overs(ld);
     for (size_t i = 0; i < ld->n_late && !ld->nomem; i++) {
-        stand_at(ld, ld->late[i].node);
+        mortise_load_stand_at(ld, ld->late[i].node);
         ld->late[i].fn(ld, &ld->late[i]);
     }
     for (size_t i = 0; i < ld->n_edges && !ld->nomem; i++) {
         if (ld->edges[i].when == NULL)
             continue;
-        stand_at(ld, g->edges[i].from);
+        mortise_load_stand_at(ld, g->edges[i].from);
         load_test(ld, &g->edges[i].when, ld->edges[i].when,
                   end_of(g, g->edges[i].from));
     }

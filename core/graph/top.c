@@ -1,4 +1,6 @@
-/* top.c -- the keys at the top of a graph file.
+/* top.c -- the keys of a graph: of a file, or inside a node.
+ *
+ * One table has both, as two types of one place.
  *
  * Their order in the table is the order in which they are read: what others
  * build on (schemas, limits, defaults) before the nodes, and what names nodes
@@ -7,6 +9,8 @@
 #include "graph/loader.h"
 
 #include "yaml/header.h"
+
+enum { OUTERMOST = 1 << 0, INNER = 1 << 1, BOTH = OUTERMOST | INNER };
 
 static void read_metadata(void *ctx, void *into,
                           const struct mortise_slot *slot)
@@ -35,7 +39,7 @@ static void read_hitl_mode(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
 
     (void)into;
-    ld->g->approve_tools = slot->word == 1;
+    ld->g->approve_tools |= slot->word == 1; /* or that of a graph around it */
 }
 
 static void read_failure(void *ctx, void *into, const struct mortise_slot *slot)
@@ -157,80 +161,87 @@ static const struct mortise_word ends[] = {
 };
 
 static const struct mortise_key graph_keys[] = {
-    MORTISE_HEADER_KEYS,
+    MORTISE_HEADER_KEYS(OUTERMOST),
     {.name = "metadata",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .here = OUTERMOST,
+     .required = OUTERMOST,
      .read = read_metadata},
     {.name = "goal",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
+     .here = OUTERMOST,
      .read = read_goal},
     {.name = "hitl_mode",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
+     .here = BOTH,
      .words = hitl_modes,
      .read = read_hitl_mode},
     {.name = "failure",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
+     .here = BOTH,
      .words = failures,
      .read = read_failure},
     {.name = "end",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
+     .here = BOTH,
      .words = ends,
      .read = read_end},
-    {.name = "state",
-     .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .read = read_state},
+    {.name = "state", .value = MORTISE_V_MAP, .here = BOTH, .read = read_state},
     {.name = "limits",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
+     .here = OUTERMOST,
      .read = read_limits},
     {.name = "defaults",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
+     .here = BOTH,
      .read = read_defaults},
     {.name = "nodes",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .here = BOTH,
+     .required = BOTH,
      .read = read_nodes},
-    {.name = "edges",
-     .value = MORTISE_V_ANY,
-     .here = MORTISE_HERE,
-     .read = read_edges},
-    {.name = "start",
-     .value = MORTISE_V_IDS,
-     .here = MORTISE_HERE,
-     .read = read_start},
+    {.name = "edges", .value = MORTISE_V_ANY, .here = BOTH, .read = read_edges},
+    {.name = "start", .value = MORTISE_V_IDS, .here = BOTH, .read = read_start},
     {.name = "interrupt_before",
      .value = MORTISE_V_IDS,
-     .here = MORTISE_HERE,
+     .here = BOTH,
      .read = read_interrupt_before},
     {.name = "interrupt_after",
      .value = MORTISE_V_IDS,
-     .here = MORTISE_HERE,
+     .here = BOTH,
      .read = read_interrupt_after},
-    {.name = "checkpoint_policy", .later = MORTISE_HERE},
-    {.name = "memory_consistency", .later = MORTISE_HERE},
-    {.name = "budget", .later = MORTISE_HERE},
-    {.name = "roles", .later = MORTISE_HERE},
-    {.name = "persona", .later = MORTISE_HERE},
+    {.name = "checkpoint_policy", .later = OUTERMOST},
+    {.name = "memory_consistency", .later = OUTERMOST},
+    {.name = "budget", .later = OUTERMOST},
+    {.name = "roles", .later = OUTERMOST},
+    {.name = "persona", .later = OUTERMOST},
 };
 
 static const struct mortise_place graph_place = {.what = "a graph",
                                                  .keys = graph_keys,
                                                  .n = sizeof graph_keys /
                                                       sizeof graph_keys[0]};
+
+static const char *const graph_types[32] = {"outermost", "inner"};
+
+static const struct mortise_place inner_place = {.what = "a graph",
+                                                 .keys = graph_keys,
+                                                 .n = sizeof graph_keys /
+                                                      sizeof graph_keys[0],
+                                                 .types = graph_types};
+
 void mortise_load_top(struct mortise_loader *ld)
 {
     const struct mortise_yaml *root = ld->g->tree;
 
     if (mortise_header_check(root, "Graph", ld->diags))
-        mortise_keys_read(&graph_place, MORTISE_HERE, root, root->span, ld,
-                          NULL, ld->diags);
+        mortise_keys_read(&graph_place, OUTERMOST, root, root->span, ld, NULL,
+                          ld->diags);
+}
+
+void mortise_load_inner(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    mortise_keys_read(&inner_place, INNER, slot->value, slot->name->span, ld,
+                      NULL, ld->diags);
 }

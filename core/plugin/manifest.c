@@ -837,7 +837,7 @@ static void read_isolation(void *ctx, void *into,
  */
 
 static const struct mortise_key manifest_keys[] = {
-    MORTISE_HEADER_KEYS,
+    MORTISE_HEADER_KEYS(MORTISE_HERE),
     {.name = "metadata", .value = MORTISE_V_MAP, MUST, .read = read_metadata},
     {.name = "seq",
      .value = MORTISE_V_INT,

@@ -468,7 +468,7 @@ static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key trust_keys[] = {
-    MORTISE_HEADER_KEYS,
+    MORTISE_HEADER_KEYS(MORTISE_HERE),
     {.name = "seq",
      .value = MORTISE_V_INT,
      MUST,

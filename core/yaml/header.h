@@ -21,14 +21,14 @@ void mortise_metadata_read(struct mortise_metadata *out,
                            struct mortise_diags *diags);
 
 /* The two rows that mortise_header_check() has read already. */
-#define MORTISE_HEADER_KEYS                                                    \
+#define MORTISE_HEADER_KEYS(types)                                             \
     {.name = "apiVersion",                                                     \
      .value = MORTISE_V_STRING,                                                \
-     .here = MORTISE_HERE,                                                     \
-     .required = MORTISE_HERE},                                                \
+     .here = (types),                                                          \
+     .required = (types)},                                                     \
     {                                                                          \
-        .name = "kind", .value = MORTISE_V_STRING, .here = MORTISE_HERE,       \
-        .required = MORTISE_HERE                                               \
+        .name = "kind", .value = MORTISE_V_STRING, .here = (types),            \
+        .required = (types)                                                    \
     }
 
 #endif

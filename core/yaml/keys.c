@@ -122,6 +122,7 @@ static const char *const expects[] = {
     [MORTISE_V_INT] = "a whole number",
     [MORTISE_V_NUMBER] = "a number",
     [MORTISE_V_DURATION] = "a duration such as 250ms, 30s or 2h",
+    [MORTISE_V_SIZE] = "a size such as 64KiB or 2MiB",
     [MORTISE_V_WORD] = "a word",
     [MORTISE_V_STRINGS] = "a list of strings",
     [MORTISE_V_ID] = "the id of a node",
@@ -227,6 +228,18 @@ static bool check_duration(struct mortise_slot *slot,
     return false;
 }
 
+static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
+{
+    if (mortise_yaml_size(slot->value, &slot->bytes) != 0)
+        return wrong_kind(slot, slot->value, diags);
+    if ((double)slot->bytes >= slot->key->min)
+        return true;
+    mortise_diag_add(diags, "E0208", slot->value->span,
+                     "'%s' must be at least %.15g bytes", slot->key->name,
+                     slot->key->min);
+    return false;
+}
+
 static bool check_word(struct mortise_slot *slot, struct mortise_diags *diags)
 {
     const struct mortise_word *w = mortise_word_find(
@@ -262,6 +275,8 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
         return check_number(slot, diags);
     case MORTISE_V_DURATION:
         return check_duration(slot, diags);
+    case MORTISE_V_SIZE:
+        return check_size(slot, diags);
     case MORTISE_V_WORD:
         return check_word(slot, diags);
     case MORTISE_V_IDS:

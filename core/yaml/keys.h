@@ -19,6 +19,7 @@ enum mortise_value {
     MORTISE_V_INT,      /* min..max */
     MORTISE_V_NUMBER,   /* min..max */
     MORTISE_V_DURATION, /* min.. in milliseconds: slot.ms */
+    MORTISE_V_SIZE,     /* min.. in bytes: slot.bytes */
     MORTISE_V_WORD,     /* one of `words`: slot.word */
     MORTISE_V_STRINGS,  /* a list of one or more strings, none empty */
     MORTISE_V_ID,       /* the id of a node */
@@ -40,7 +41,7 @@ struct mortise_slot {
     const struct mortise_key *key;
     const struct mortise_yaml *name, *value;
     int word;
-    uint64_t ms;
+    uint64_t ms, bytes;
 };
 
 /* Readers report to the diags that they know through ctx. */
@@ -57,7 +58,7 @@ struct mortise_key {
     uint32_t here;     /* types that have the key in this build */
     uint32_t required; /* types that must have it */
     uint32_t later;    /* types that have it in the language */
-    double min, max;   /* INT, NUMBER, DURATION */
+    double min, max;   /* INT, NUMBER, DURATION, SIZE */
     const struct mortise_word *words; /* WORD */
     mortise_key_fn *read;             /* NULL: nothing to do, all was checked */
 };

@@ -1,0 +1,218 @@
+/* inner.c -- subgraph nodes: a graph inside a graph, and what passes between.
+ *
+ * The inner graph stands in the node, as a mapping of the keys that a graph
+ * has.  The same readers load it, with a loader of its own, into the arena of
+ * the outer one, with which it dies.  It has its own state, names and edges:
+ * nothing of the outer graph is in scope there, and no edge leads in or out.
+ * So the two meet in two places:
+ *
+ *   input_mapping    paths of the inner input <- expressions of the outer
+ * graph, in the scope of args output_mapping   paths of the outer state <-
+ * expressions over what the inner graph ends with: its own state, and as
+ * `output` its artifacts
+ *
+ * Limits, name and version are the outermost graph's.  Of hitl_mode the
+ * stricter holds.
+ */
+#include "graph/node.h"
+
+#include <string.h>
+
+/* ---- the inner graph ------------------------------------------------- */
+
+static bool is_too_deep(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    struct mortise_diag *d;
+
+    if (ld->depth < ld->root->max_depth)
+        return false;
+    d = mortise_diag_add(ld->diags, "E0313", slot->name->span,
+                         "graphs may stand %u deep in each other",
+                         ld->root->max_depth);
+    mortise_diag_help(ld->diags, d, "raise limits.depth (8 unless given)");
+    return true;
+}
+
+/* What holds in the outer graph, or is a name for both. */
+static struct mortise_graph *new_graph(struct mortise_loader *ld,
+                                       const struct mortise_yaml *tree)
+{
+    const struct mortise_graph *outer = ld->g;
+    struct mortise_graph *g = mortise_load_alloc(ld, sizeof *g);
+
+    if (g == NULL)
+        return NULL;
+    g->name = outer->name;
+    g->version = outer->version;
+    g->description = outer->description;
+    g->path = outer->path;
+    g->tree = tree;
+    g->source = outer->source;
+    g->source_size = outer->source_size;
+    g->approve_tools = outer->approve_tools;
+    g->concurrency = outer->concurrency;
+    g->expr_cost = outer->expr_cost;
+    g->limits = outer->limits;
+    return g;
+}
+
+/* Leave what the expressions of output_mapping see. */
+static void keep_names(struct mortise_loader *inner, struct mortise_reading *r)
+{
+    if (inner->g->nodes_map == NULL) /* it was never told: a finding */
+        return;
+    mortise_load_stand_at(inner, MORTISE_START);
+    inner->names[MORTISE_IN_OUTPUT].schema = inner->g->artifacts;
+    r->inner = mortise_load_alloc(inner, sizeof inner->names);
+    if (r->inner != NULL)
+        memcpy(r->inner, inner->names, sizeof inner->names);
+}
+
+static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_slot *slot)
+{
+    struct mortise_loader inner = {
+        .root = ld->root,
+        .depth = ld->depth + 1,
+        .g = r->node->sub,
+        .arena = ld->arena,
+        .mem = ld->mem,
+        .catalog = ld->catalog,
+        .diags = ld->diags,
+        .defaults = {.retry = mortise_retry_default},
+        .suggestions = ld->suggestions,
+        .first_diag = ld->diags->n,
+    };
+
+    mortise_load_inner(&inner, slot);
+    if (!inner.nomem)
+        mortise_load_whole(&inner);
+    if (!inner.nomem)
+        keep_names(&inner, r);
+    ld->suggestions = inner.suggestions;
+    ld->n_inner_doubts += mortise_check_doubts(&inner);
+    ld->nomem |= inner.nomem;
+    mortise_load_finish(&inner);
+}
+
+void mortise_node_read_graph(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (slot->value->kind != MORTISE_YAML_MAP) {
+        mortise_diag_add(ld->diags, "E0205", slot->value->span,
+                         "a graph that stands elsewhere is not available in "
+                         "this build: write it here, as a mapping");
+        return;
+    }
+    if (is_too_deep(ld, slot))
+        return;
+    r->node->sub = new_graph(ld, slot->value);
+    if (r->node->sub == NULL)
+        return;
+    load_inner(ld, r, slot);
+    ld->names[MORTISE_IN_OUTPUT].schema = r->node->sub->artifacts;
+}
+
+/* ---- mappings -------------------------------------------------------- */
+
+/* Is there a line for this member of the input? */
+static bool is_mapped(const struct mortise_node *node, const char *member)
+{
+    for (size_t i = 0; i < node->n_input_mapping; i++)
+        if (node->input_mapping[i].path.steps[1].key != NULL &&
+            strcmp(node->input_mapping[i].path.steps[1].key, member) == 0)
+            return true;
+    return false;
+}
+
+/* What the inner graph's input must have, and would never get. */
+static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    const struct mortise_yaml *at = mortise_yaml_key(r->map, "input_mapping");
+    const json_t *required, *member;
+    size_t i;
+
+    if (r->node->sub->input == NULL)
+        return;
+    required =
+        json_object_get(mortise_schema_json(r->node->sub->input), "required");
+    json_array_foreach(required, i, member)
+    {
+        if (is_mapped(r->node, json_string_value(member)))
+            continue;
+        mortise_diag_add(ld->diags, "E0206",
+                         at != NULL ? at->span : r->key->span,
+                         "the inner graph requires input.%s, and "
+                         "'input_mapping' does not give it",
+                         json_string_value(member));
+    }
+}
+
+void mortise_node_read_input_mapping(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_mapping *out = mortise_load_alloc(ld, map->n * sizeof *out);
+
+    r->node->input_mapping = out;
+    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        mortise_load_late_expr(ld, &out->expr, map->items[i], r->node->index,
+                               MORTISE_IN_OUTPUT);
+        if (r->node->sub == NULL ||
+            !mortise_load_input_path(ld, &out->path, map->keys[i],
+                                     r->node->sub->input))
+            continue;
+        r->node->n_input_mapping++;
+        out++;
+    }
+}
+
+static void load_inner_expr(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            struct mortise_expr *into,
+                            const struct mortise_yaml *v)
+{
+    struct mortise_cel_name outer[MORTISE_IN_N];
+
+    memcpy(outer, ld->names, sizeof outer);
+    memcpy(ld->names, r->inner, sizeof ld->names);
+    mortise_load_expr(ld, into, v, MORTISE_IN_ERROR);
+    memcpy(ld->names, outer, sizeof ld->names);
+}
+
+void mortise_node_read_output_mapping(void *ctx, void *into,
+                                      const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_output *out = mortise_load_alloc(ld, map->n * sizeof *out);
+
+    r->node->output_mapping = out;
+    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        if (r->inner != NULL)
+            load_inner_expr(ld, r, &out->expr, map->items[i]);
+        if (!mortise_load_path(ld, &out->path, map->keys[i]))
+            continue;
+        mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
+        r->node->n_output_mapping++;
+        out++;
+    }
+}
+
+void mortise_node_finish_subgraph(struct mortise_loader *ld,
+                                  struct mortise_reading *r)
+{
+    if (r->node->sub != NULL)
+        check_required(ld, r);
+}
