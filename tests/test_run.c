@@ -1447,12 +1447,29 @@ END_TEST
 
 /* One whole run with the nth allocation refused: it ends, or memory ran out and
  * nothing leaks.  True when an allocation was refused. */
-static bool run_stingy(int n)
+static const char winding[] =
+    HEAD "start: s\n"
+         "state: {reducers: {scratch.n: sum}}\n"
+         "nodes:\n"
+         "  s: {type: tool, tool: t/echo, map: {over: \"[1, 2, 3]\",\n"
+         "      to: w, join: j, max_parallel: 2}}\n"
+         "  w: {type: tool, tool: t/echo, next: [j, v],\n"
+         "      args: {n: \"${item + index}\"}, outputs: {scratch.n: \"1\"}}\n"
+         "  v: {type: tool, tool: t/echo, next: j}\n"
+         "  j: {type: tool, tool: t/echo, next: [a, b]}\n"
+         "  a: {type: tool, tool: t/echo, next: k}\n"
+         "  b: {type: tool, tool: t/fail, next: k}\n"
+         "  k: {type: router, join: any, on_branch_error: collect,\n"
+         "      routes: [{when: scratch.n < 6, to: s}], default: END}\n";
+
+static const char *const stingy[] = {folding, winding};
+
+static bool run_stingy(const char *yaml, int n)
 {
     struct mortise_input in = {.kind = MORTISE_IN_SYNCED, .now_ms = 1};
     struct mortise_admission adm = {
         .tenant = "t", .run = "r", .actor = "x", .seed = {1}};
-    struct mortise_graph *g = sim_graph(folding);
+    struct mortise_graph *g = sim_graph(yaml);
     struct mortise_actions actions;
     struct mortise_run *r = NULL;
     bool failed;
@@ -1496,7 +1513,7 @@ START_TEST(running_out_of_memory_is_an_error)
 {
     int n = 0;
 
-    while (run_stingy(n))
+    while (run_stingy(stingy[_i], n))
         n++;
     ck_assert_int_gt(n, 30);
 }
@@ -1581,7 +1598,8 @@ static Suite *suite(void)
     tcase_add_test(tc, killed_anywhere_it_ends_the_same);
     tcase_add_test(tc, never_silently_twice);
     tcase_add_test(tc, a_replay_is_the_run);
-    tcase_add_test(tc, running_out_of_memory_is_an_error);
+    tcase_add_loop_test(tc, running_out_of_memory_is_an_error, 0,
+                        sizeof stingy / sizeof stingy[0]);
     tcase_add_test(tc, damaged_entries_are_refused);
     suite_add_tcase(suite, tc);
     return suite;

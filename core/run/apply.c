@@ -45,24 +45,32 @@ const struct mortise_node *node_of(const struct mortise_run *r,
     return &x->frame->graph->nodes[x->node];
 }
 
+/* `*at` letters are there already; what does not fit is a wrong program. */
+static void append(char out[128], size_t *at, const char *text)
+{
+    size_t n = strlen(text);
+
+    assert(*at + n < 128); /* graph/ bounds ids and how maps nest */
+    memcpy(out + *at, text, n + 1);
+    *at += n;
+}
+
 void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
 {
-    const char *name = x->node == MORTISE_START ? "START"
-                       : x->node == NODE_UPDATE ? "update"
-                                                : node_of(r, x)->id;
-    const char *prefix = x->frame->scope->prefix;
-    char digits[11];
-    size_t at = strlen(prefix), n = strlen(name), k = sizeof digits;
+    char digits[12] = "";
+    size_t at = 0, k = sizeof digits - 1;
 
-    for (uint32_t v = x->visit; v > 0 || k == sizeof digits; v /= 10)
+    for (uint32_t v = x->visit; v > 0 || k == sizeof digits - 1; v /= 10)
         digits[--k] = (char)('0' + v % 10);
-    assert(at + n + 1 + sizeof digits < 128); /* graph.md 3: ids end at 64 */
-    memcpy(out, prefix, at);
-    memcpy(out + at, name, n);
-    at += n;
-    out[at++] = '#';
-    memcpy(out + at, digits + k, sizeof digits - k);
-    out[at + sizeof digits - k] = '\0';
+    append(out, &at, x->frame->scope->prefix);
+    append(out, &at,
+           x->node == MORTISE_START ? "START"
+           : x->node == NODE_UPDATE ? "update"
+                                    : node_of(r, x)->id);
+    append(out, &at, "#");
+    append(out, &at, digits + k);
+    append(out, &at, x->frame->scope->suffix);
+    append(out, &at, x->fan != NULL ? "[*]" : "");
 }
 
 const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
@@ -338,20 +346,45 @@ static int keep_taken(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
+struct item *item_of_exec(const struct exec *x)
+{
+    return x->fan != NULL ? x->fan->item : item_of(x->frame, x->node);
+}
+
+/* What gathers the map that `node` is the entry of, in f. */
+static struct exec *gather_of(const struct frame *f, uint32_t node)
+{
+    const struct mortise_region *all = f->graph->regions;
+    const struct mortise_region *child;
+    uint32_t at = f->graph->nodes[node].region;
+    const struct item *it;
+
+    while (at != 0 && all[at].parent != f->region->index)
+        at = all[at].parent;
+    if (at == 0 || all[at].kind != MORTISE_REGION_MAP || all[at].entry != node)
+        return NULL;
+    it = item_to(f, node, &child);
+    return it->fan != NULL ? it->fan->gather : NULL;
+}
+
 static struct exec *exec_of(const struct mortise_run *r,
                             const struct mortise_entry *e)
 {
     const struct frame *f;
-    const struct item *it;
+    struct exec *x;
 
     if (e->frame >= r->n_frames)
         return NULL;
     f = r->frames[e->frame];
-    if (e->node >= f->graph->n_nodes ||
-        f->graph->nodes[e->node].region != f->region->index)
+    if (e->node >= f->graph->n_nodes)
         return NULL;
-    it = item_of(f, e->node);
-    return it->exec != 0 && it->visits == e->visit ? r->execs[it->exec] : NULL;
+    if (f->graph->nodes[e->node].region != f->region->index)
+        x = gather_of(f, e->node);
+    else if (item_of(f, e->node)->exec != 0)
+        x = r->execs[item_of(f, e->node)->exec];
+    else
+        return NULL;
+    return x != NULL && x->visit == e->visit ? x : NULL;
 }
 
 static int apply_pins(struct mortise_run *r, const json_t *pins,
@@ -749,6 +782,7 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
     rv = apply_writes(r, u, e, err);
     if (rv != MORTISE_OK)
         return rv;
+    r->update = u->index;
     u->n_taken = 2; /* never handed on: several may follow it */
     exec_become(r, u, X_DONE);
     r->n_finished--; /* no step either */
@@ -812,7 +846,7 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
         struct exec *x = r->execs[i];
 
         bool lives = !x->frame->behind && i > 0 && x->node != NODE_UPDATE &&
-                     item_of(x->frame, x->node)->phase == ITEM_ACTIVE;
+                     item_of_exec(x)->phase == ITEM_ACTIVE;
 
         if (lives && ((x->state == X_FAILED && !x->handled) ||
                       (x->state == X_CANCELLED && x->loss > LOSS_RACE))) {
@@ -880,6 +914,36 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
                                 : MORTISE_OK;
 }
 
+/* The list of a map edge, ahead of the `done` that takes it. */
+static int apply_fan(struct mortise_run *r, struct exec *x,
+                     const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+
+    if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
+        g->edges[e->edges[0]].kind != MORTISE_EDGE_MAP ||
+        g->edges[e->edges[0]].from != x->node || !json_is_array(e->value))
+        return corrupt(err, e);
+    return map_keep(r, x, e->edges[0], e->value, err);
+}
+
+static int apply_gather(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    int rv;
+
+    if (x->fan == NULL)
+        return corrupt(err, e);
+    x->ended_ms = e->at_ms;
+    rv = apply_writes(r, x, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->n_taken = 1; /* the edge to the join, in no node's list */
+    exec_become(r, x, X_DONE);
+    r->n_finished--; /* no step */
+    return frame_follow(r, x, EDGE_DEAD, err);
+}
+
 static bool is_request(const struct mortise_entry *e)
 {
     return e->type == MORTISE_E_ASK || e->type == MORTISE_E_SETTLE;
@@ -912,6 +976,10 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         memcpy(x->result_key, e->digest, sizeof x->result_key);
         x->effect_open = false;
         return MORTISE_OK;
+    case MORTISE_E_FAN:
+        return apply_fan(r, x, e, err);
+    case MORTISE_E_GATHER:
+        return apply_gather(r, x, e, err);
     default:
         return apply_stopped(r, x, e, err);
     }

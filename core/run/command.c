@@ -291,6 +291,16 @@ static int check_settled(const struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+static bool is_in_map(const struct mortise_graph *g,
+                      const struct mortise_node *n)
+{
+    uint32_t at = n->region;
+
+    while (at != 0 && g->regions[at].kind != MORTISE_REGION_MAP)
+        at = g->regions[at].parent;
+    return at != 0;
+}
+
 static int check_goto(const struct mortise_run *r,
                       const struct mortise_command *c, struct mortise_err *err)
 {
@@ -298,7 +308,13 @@ static int check_goto(const struct mortise_run *r,
         return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
                             "graph '%s' has no node '%s'", r->graph->name,
                             c->node != NULL ? c->node : "");
-    return check_settled(r, err);
+    return is_in_map(r->graph, mortise_graph_node(r->graph, c->node))
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "node '%s' is in the body of a map, which has no "
+                              "elements to run it for; go to where the map "
+                              "starts",
+                              c->node)
+               : check_settled(r, err);
 }
 
 static int check_resume(const struct mortise_run *r,

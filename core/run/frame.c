@@ -96,14 +96,14 @@ static void carry_on(struct frame *f, const struct frame *before)
     for (size_t i = 0; before != NULL && i < n_items(f->region); i++) {
         f->items[i].visits = before->items[i].visits;
         f->items[i].visit = before->items[i].visit;
+        f->items[i].fan = before->items[i].fan;
     }
 }
 
-static struct frame *frame_new(struct mortise_run *r, struct frame *parent,
-                               struct scope *scope,
-                               const struct mortise_region *region,
-                               const struct frame *before,
-                               struct mortise_err *err)
+struct frame *frame_new(struct mortise_run *r, struct frame *parent,
+                        struct scope *scope,
+                        const struct mortise_region *region,
+                        const struct frame *before, struct mortise_err *err)
 {
     struct frame **grown = mortise_grow(r->mem, r->frames, r->n_frames,
                                         &r->cap_frames, sizeof grown[0]);
@@ -128,6 +128,7 @@ static struct frame *frame_new(struct mortise_run *r, struct frame *parent,
     f->graph = parent != NULL ? parent->graph : r->graph;
     f->region = region;
     f->parent = parent;
+    f->top = parent != NULL ? parent->top : f;
     f->scope = scope;
     f->n_open = (uint32_t)n;
     carry_on(f, before);
@@ -146,6 +147,7 @@ int frame_begin(struct mortise_run *r, struct mortise_err *err)
     if (scope == NULL)
         return mortise_nomem(err);
     scope->prefix = "1.0/";
+    scope->suffix = "";
     scope->root = frame_new(r, NULL, scope, &r->graph->regions[0], NULL, err);
     return scope->root != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
@@ -173,7 +175,9 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
 {
     struct frame *root = f->scope->root;
 
-    fail_visits(f, NULL, cause);
+    fail_visits(f, root->parent, cause);
+    if (root != f->top)
+        return MORTISE_OK; /* what of it, the map's join says */
     r->execs[cause]->surfaced = true;
     return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)
                                   : MORTISE_OK;
@@ -191,6 +195,26 @@ static int push(struct mortise_run *r, struct frame *home, uint32_t edge,
         return mortise_nomem(err);
     r->work = grown;
     r->work[r->n_work++] = (struct due){home, edge};
+    return MORTISE_OK;
+}
+
+struct frame *frame_home(struct frame *f, uint32_t edge)
+{
+    return around(f, edge_at(f, edge)->home);
+}
+
+/* An edge to the join of the map that f is an element of. */
+static int yield(struct mortise_run *r, struct frame *f, enum edge_state state,
+                 uint32_t src, struct mortise_err *err)
+{
+    struct exec *x = r->execs[src];
+
+    if (state == EDGE_FAILED)
+        return fail_all(r, f, src, err);
+    if (state == EDGE_TAKEN && x->next_yield == NULL && f->yields != x) {
+        x->next_yield = f->yields;
+        f->yields = x;
+    }
     return MORTISE_OK;
 }
 
@@ -224,11 +248,13 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
             fail_visits(home, home->parent, src);
         return MORTISE_OK;
     }
+    if (e->yields)
+        return yield(r, home, state, src, err);
     if (e->to == MORTISE_END && state == EDGE_FAILED)
         return fail_all(r, home, src, err);
     if (e->to == MORTISE_END)
         return state == EDGE_TAKEN && f->graph->end_first
-                   ? race_halt(r, f->scope->root, LOSS_END, err)
+                   ? race_halt(r, f->top, LOSS_END, err)
                    : MORTISE_OK;
     return push(r, home, edge, err);
 }
@@ -274,12 +300,48 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
     return activate(r, next, loop->entry, preds, n, err);
 }
 
+/* What `node` is, or is the entry of, in f. */
+static int start(struct mortise_run *r, struct frame *f, uint32_t node,
+                 const uint32_t *preds, uint32_t n, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+
+    if (child == NULL)
+        return activate(r, f, node, preds, n, err);
+    if (child->kind == MORTISE_REGION_LOOP)
+        return visit(r, f, it, child, preds, n, err);
+    it->phase = ITEM_ACTIVE;
+    return map_begin(r, it, preds, n, err);
+}
+
+int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                const uint32_t *preds, uint32_t n, size_t since,
+                struct mortise_err *err)
+{
+    uint32_t *both;
+    int rv;
+
+    if (r->update < since || f->top != r->frames[0])
+        return start(r, f, node, preds, n, err);
+    both = mortise_alloc(r->mem, (n + 1) * sizeof *both);
+    if (both == NULL)
+        return mortise_nomem(err);
+    memcpy(both, preds, n * sizeof preds[0]);
+    both[n] = r->update;
+    rv = start(r, f, node, both, n + 1, err);
+    mortise_release(r->mem, both, (n + 1) * sizeof *both);
+    return rv;
+}
+
 static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
                        struct frame *before, struct mortise_err *err)
 {
     uint32_t *preds, n;
     size_t room;
-    int rv = past_of_visit(r, before, &preds, &n, &room, err);
+    size_t since =
+        r->execs[item_of(before, before->region->entry)->exec]->index;
+    int rv = past_of_frames(r, &before, 1, since, &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -360,6 +422,7 @@ static int frame_over(struct mortise_run *r, struct frame *f,
     case MORTISE_REGION_LOOP:
         return visit_over(r, f, err);
     case MORTISE_REGION_MAP:
+        return map_element_over(r, f, err);
     case MORTISE_REGION_GRAPH:
         break; /* run.c sees that nothing is left to do */
     }
@@ -468,8 +531,7 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
     if (preds == NULL)
         return mortise_nomem(err);
     n_preds = sources(f, n, preds);
-    rv = child == NULL ? activate(r, f, node, preds, n_preds, err)
-                       : visit(r, f, it, child, preds, n_preds, err);
+    rv = start(r, f, node, preds, n_preds, err);
     mortise_release(r->mem, preds, n->n_in * sizeof *preds);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
         n->join.on_branch_error == MORTISE_BRANCH_COLLECT)
@@ -642,6 +704,27 @@ int frame_follow_start(struct mortise_run *r, const struct exec *start,
     return rv == MORTISE_OK ? spread(r, err) : rv;
 }
 
+int frame_map_over(struct mortise_run *r, struct fan *fan,
+                   enum edge_state state, uint32_t src, struct mortise_err *err)
+{
+    int rv = set_edge(r, fan->home, fan->map->gather, state, src, err);
+
+    return rv == MORTISE_OK
+               ? close_item(r, fan->home, fan->item,
+                            state == EDGE_FAILED ? ITEM_FAILED : ITEM_OVER, err)
+               : rv;
+}
+
+/* A map gathered, or failed to. */
+static int follow_gather(struct mortise_run *r, struct exec *x,
+                         enum edge_state rest, struct mortise_err *err)
+{
+    enum edge_state state = x->state == X_DONE ? EDGE_TAKEN : rest;
+    int rv = frame_map_over(r, x->fan, state, x->index, err);
+
+    return rv == MORTISE_OK ? spread(r, err) : rv;
+}
+
 int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
                  struct mortise_err *err)
 {
@@ -651,6 +734,8 @@ int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
 
     if (x->frame->behind)
         return MORTISE_OK;
+    if (x->fan != NULL)
+        return follow_gather(r, x, rest, err);
     rv = failed && n->n_out == 0 ? fail_all(r, x->frame, x->index, err)
                                  : MORTISE_OK;
     if (rv == MORTISE_OK)
@@ -673,7 +758,7 @@ void frame_lead_from(struct mortise_run *r, const struct exec *u)
             const struct mortise_region *child;
 
             if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
-                item_to(f, e->to, &child)->phase == ITEM_WAITS)
+                !e->yields && item_to(f, e->to, &child)->phase == ITEM_WAITS)
                 f->edge_src[k] = u->index;
         }
     }
@@ -722,7 +807,7 @@ static int open_from(struct mortise_run *r, struct frame *f,
         if (e->home != f->region->index)
             continue;
         f->edges[e->slot] = EDGE_OPEN;
-        if (e->to != MORTISE_END && !e->back)
+        if (e->to != MORTISE_END && !e->back && !e->yields)
             rv = push(r, f, out[i], err);
     }
     return rv;
@@ -751,7 +836,8 @@ static void count_dead(struct frame *f)
         const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
         const struct mortise_region *child;
 
-        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back)
+        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back &&
+            !e->yields)
             item_to(f, e->to, &child)->n_decided++;
     }
 }
@@ -765,9 +851,12 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
     int rv;
 
     memset(f->edges, EDGE_DEAD, f->region->n_edges);
-    for (size_t i = 0; i < n_items(f->region); i++)
+    for (size_t i = 0; i < n_items(f->region); i++) {
         f->items[i].phase = ITEM_SKIPPED;
+        f->items[i].lost = f->items[i].discard = false;
+    }
     f->again = f->left = f->failed = false;
+    f->lost = f->halted = f->discard = false;
     it->phase = ITEM_WAITS;
     rv = open_item(r, f, node, child, err);
     while (rv == MORTISE_OK && r->n_work > 0) {
@@ -830,7 +919,7 @@ static void reopen_edges(struct frame *f)
 
         if (f->edges[k] != EDGE_FAILED)
             continue;
-        if (e->to == MORTISE_END || e->back) {
+        if (e->to == MORTISE_END || e->back || e->yields) {
             f->edges[k] = EDGE_OPEN;
             continue;
         }
@@ -881,9 +970,23 @@ static void reopen_item(struct frame *f, size_t i)
 /* A frame lives while its item in the frame around it is at work. */
 static bool is_alive(const struct frame *f)
 {
-    return !f->behind &&
-           (f->parent == NULL ||
-            item_of_region(f->parent, f->region->index)->visit == f);
+    const struct item *it;
+
+    if (f->behind || f->parent == NULL)
+        return !f->behind;
+    it = item_of_region(f->parent, f->region->index);
+    return it->phase == ITEM_ACTIVE &&
+           (f->region->kind == MORTISE_REGION_LOOP
+                ? it->visit == f
+                : it->fan == f->scope->fan) &&
+           is_alive(f->parent);
+}
+
+/* An element that failed is not over any more. */
+static void reopen_element(struct frame *f)
+{
+    if (f->region->kind == MORTISE_REGION_MAP && f->failed && f->n_open == 0)
+        f->scope->fan->n_over--;
 }
 
 static int weigh_all(struct mortise_run *r, struct frame *f,
@@ -909,14 +1012,16 @@ int frame_reopen(struct mortise_run *r, struct mortise_err *err)
     size_t n = r->n_frames;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; i < n; i++)
-        if (is_alive(r->frames[i]))
-            reopen_edges(r->frames[i]);
     for (size_t i = 0; i < n; i++) {
+        if (!r->frames[i]->behind)
+            reopen_edges(r->frames[i]);
+    }
+    for (size_t i = 0; i < n; i++) { /* what is around a frame comes first */
         struct frame *f = r->frames[i];
 
         if (!is_alive(f))
             continue;
+        reopen_element(f);
         f->failed = false;
         f->cause = 0;
         for (size_t k = 0; k < n_items(f->region); k++)

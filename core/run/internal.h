@@ -5,6 +5,7 @@
  *   past.c     who is in whose causal past; views by folding
  *   journal.c  entries <-> bytes
  *   frame.c    activation: frames, items, edges, joins, loops
+ *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
  *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; durable events
@@ -57,9 +58,12 @@ struct exec {
     struct frame *frame;
     struct exec *sibling; /* made before it in its frame */
     enum loss loss;
-    bool discard;   /* it goes on, but what it writes counts for nothing */
-    bool counted;   /* as a step */
-    bool surfaced;  /* its failure reached the end of its graph */
+    bool discard;    /* it goes on, but what it writes counts for nothing */
+    bool counted;    /* as a step */
+    bool shared;     /* several come after it, whatever edges it took */
+    struct fan *fan; /* the map that it gathers; NULL: it is a node's */
+    struct exec *next_yield; /* the one before it to yield in its element */
+    bool surfaced;           /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 
     /* The causal past (past.c). */
@@ -131,6 +135,7 @@ struct item {
     bool lost;           /* another branch was first: it does not start */
     bool discard;        /* ... it starts, but what it writes does not count */
     struct frame *visit; /* a loop's newest, of an older frame at first */
+    struct fan *fan;     /* a map's newest, likewise */
 };
 
 /* A live instance of a region.  In the run's arena. */
@@ -139,6 +144,8 @@ struct frame {
     const struct mortise_graph *graph;
     const struct mortise_region *region;
     struct frame *parent; /* of the region around it; the graph's: NULL */
+    struct frame *top;    /* of the graph that it is in */
+    struct exec *yields;  /* a map's: what took an edge to the join */
     struct scope *scope;
     struct item *items; /* nodes by slot, then child regions */
     uint8_t *edges;     /* enum edge_state, by slot */
@@ -159,9 +166,27 @@ struct frame {
 
 /* Where names are counted: the run's graph, a nested one, a map's element. */
 struct scope {
-    const char *prefix; /* of its executions' paths */
+    const char *prefix, *suffix; /* of its executions' paths */
     struct frame *root;
-    uint32_t made; /* n_execs when it began */
+    const struct scope *outer;           /* an element's; a graph's: NULL */
+    struct fan *fan;                     /* likewise */
+    uint32_t at[MORTISE_MAX_MAPS], n_at; /* indexes, outermost first */
+};
+
+/* A map at work, or that was. */
+struct fan {
+    const struct mortise_region *map;
+    struct frame *home;
+    struct item *item;        /* of home */
+    struct fan *older, *next; /* of that item; of the run */
+    uint32_t number;
+    json_t *list;
+    struct frame **elements;
+    size_t n, n_begun, n_over;
+    uint32_t *preds, n_preds; /* what the elements come after */
+    size_t made;              /* n_execs when it began */
+    struct exec *gather;      /* NULL: not all is over */
+    bool lost;                /* no more elements begin */
 };
 
 struct unsent {   /* a durable event whose commit is not on disk yet */
@@ -174,7 +199,8 @@ struct due { /* an edge, in its home */
     uint32_t edge;
 };
 
-struct artifact { /* artifacts.OUTPUT_AS of a node, once needed */
+struct artifact {
+    /* artifacts.OUTPUT_AS of a node, once needed */
     struct mortise_path *path;
     enum mortise_reduce reduce;
 };
@@ -199,6 +225,8 @@ struct mortise_run {
     struct due *work; /* decided edges whose targets do not know: a stack */
     size_t n_work, cap_work;
     struct artifact *artifacts; /* by node */
+    struct fan *fans;           /* all of them, to be freed */
+    uint32_t update;            /* the newest update; 0: none */
     json_t *loop_error;         /* a loop went on and was left: what of it */
     uint32_t stamp;             /* of the last walk */
 
@@ -260,10 +288,11 @@ int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* The executions that a commit after everything has as its preds; in arena. */
 int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
                   struct mortise_err *err);
-/* ... and what comes after all of one visit of a loop: a new array. */
-int past_of_visit(struct mortise_run *r, const struct frame *f,
-                  uint32_t **preds, uint32_t *n, size_t *room,
-                  struct mortise_err *err);
+/* ... and that what comes after all of these frames has: a new array.  An
+ * update made since there were `since` executions is among them. */
+int past_of_frames(struct mortise_run *r, struct frame *const *frames,
+                   size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
+                   size_t *room, struct mortise_err *err);
 /* The fold over all commits: a new reference.  `strict`: conflicts count. */
 int past_total(struct mortise_run *r, bool strict, json_t **out,
                struct mortise_err *err);
@@ -287,6 +316,7 @@ void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
 int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x);
+struct item *item_of_exec(const struct exec *x);
 /* artifacts.OUTPUT_AS of a node, NULL when memory ran out. */
 const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node);
 void exec_path(const struct mortise_run *r, const struct exec *x,
@@ -330,6 +360,21 @@ uint32_t frame_visits(const struct mortise_run *r, uint32_t node);
 /* Was it, or what it is in, skipped? */
 bool frame_skipped(const struct mortise_run *r, uint32_t node);
 
+struct frame *frame_new(struct mortise_run *r, struct frame *parent,
+                        struct scope *scope,
+                        const struct mortise_region *region,
+                        const struct frame *before, struct mortise_err *err);
+/* Start what `node` is, or is the entry of, in f: after `preds`, and after an
+ * update made since there were `since` executions. */
+int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                const uint32_t *preds, uint32_t n, size_t since,
+                struct mortise_err *err);
+/* The frame around f where an edge out of f is decided. */
+struct frame *frame_home(struct frame *f, uint32_t edge);
+/* The map has no more to do: its edge to the join is this. */
+int frame_map_over(struct mortise_run *r, struct fan *fan,
+                   enum edge_state state, uint32_t src,
+                   struct mortise_err *err);
 /* Where an edge to `node` leads to in f; *child is NULL, or the region that the
  * node is the entry of. */
 struct item *item_to(const struct frame *f, uint32_t node,
@@ -352,6 +397,18 @@ int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
 int race_reap(struct mortise_run *r, struct mortise_err *err);
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 const char *race_words(enum loss why);
+
+/* ---- map.c ---- */
+/* The list for a map edge that x is about to take. */
+int map_keep(struct mortise_run *r, struct exec *x, uint32_t edge, json_t *list,
+             struct mortise_err *err);
+/* The edge was taken. */
+int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
+              uint32_t n, struct mortise_err *err);
+int map_element_over(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err);
+int map_gather(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+void map_finish(struct mortise_run *r);
 
 /* ---- limit.c ---- */
 enum limit { LIMIT_NONE, LIMIT_STEPS, LIMIT_VISITS };
@@ -398,7 +455,7 @@ int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
 struct env {
     struct mortise_cel_env cel;
     const json_t *values[MORTISE_IN_N];
-    json_t *state, *node;
+    json_t *state, *node, *index;
 };
 int env_init(struct env *env, struct mortise_run *r, struct exec *x,
              const json_t *state, const json_t *output, const json_t *error,
@@ -425,6 +482,9 @@ int settle_failed(struct mortise_run *r, struct exec *x, const char *code,
  * its effect never answered. */
 int settle_lost(struct mortise_run *r, struct exec *x, const char *code,
                 const char *message, bool open, struct mortise_err *err);
+/* A map came to this. */
+int settle_gathered(struct mortise_run *r, struct exec *x, json_t *value,
+                    struct mortise_err *err);
 int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
                       const struct mortise_err *why, struct mortise_err *err);
 /* An output against the schemas of the operation and the node. */

@@ -43,6 +43,8 @@ static const struct {
     [MORTISE_E_FRAME] = {"frame", "f"},
     [MORTISE_E_LOST] = {"lost", "ngu"},
     [MORTISE_E_LIMIT] = {"limit", "sv"},
+    [MORTISE_E_FAN] = {"fan", "nev"},
+    [MORTISE_E_GATHER] = {"gather", "nuvw"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */

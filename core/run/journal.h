@@ -27,6 +27,8 @@ enum mortise_entry_type {
     MORTISE_E_FRAME = 32, /* the entries after it are in this frame */
     MORTISE_E_LOST,       /* an execution that a race had no more use for */
     MORTISE_E_LIMIT,      /* a person raised limits */
+    MORTISE_E_FAN,        /* the elements of a map; a `done` follows */
+    MORTISE_E_GATHER,     /* ... which are all over */
     MORTISE_E_N
 };
 

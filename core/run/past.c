@@ -126,6 +126,17 @@ static int region_collect(struct mortise_run *r, struct region *g,
     return rv;
 }
 
+/* Indexes of maps, the outermost first; what gathers comes after its elements.
+ */
+static int by_element(const struct scope *a, const struct scope *b)
+{
+    for (uint32_t i = 0; i < a->n_at && i < b->n_at; i++) {
+        if (a->at[i] != b->at[i])
+            return a->at[i] < b->at[i] ? -1 : 1;
+    }
+    return (a->n_at < b->n_at) - (a->n_at > b->n_at);
+}
+
 /* The least first: declared position, then visit, then the order in which
  * executions were made (updates have no position).  What did not commit is no
  * part of the order and must not hold up what comes after it: it goes first. */
@@ -137,6 +148,8 @@ static int by_position(const struct exec *a, const struct exec *b)
         return a->node < b->node ? -1 : 1;
     if (a->visit != b->visit)
         return a->visit < b->visit ? -1 : 1;
+    if (by_element(a->frame->scope, b->frame->scope) != 0)
+        return by_element(a->frame->scope, b->frame->scope);
     return (a->index > b->index) - (a->index < b->index);
 }
 
@@ -441,7 +454,7 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
     json_t *state;
     int rv = MORTISE_OK;
 
-    if (x->n_preds == 1 && d->n_taken <= 1) {
+    if (x->n_preds == 1 && d->n_taken <= 1 && !d->shared) {
         state = d->after; /* (3): handed on */
         d->after = NULL;
     } else {
@@ -582,18 +595,28 @@ static void take_last(const struct mortise_run *r, const struct frame *f,
         take_last(r, kid, list, n);
 }
 
-int past_of_visit(struct mortise_run *r, const struct frame *f,
-                  uint32_t **preds, uint32_t *n, size_t *room,
-                  struct mortise_err *err)
+int past_of_frames(struct mortise_run *r, struct frame *const *frames,
+                   size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
+                   size_t *room, struct mortise_err *err)
 {
-    *room = count_visit(f) * sizeof **preds;
+    bool updated =
+        r->update >= since && n_frames > 0 && frames[0]->top == r->frames[0];
+
     *n = 0;
+    *room = 1;
+    for (size_t i = 0; i < n_frames; i++)
+        *room += count_visit(frames[i]);
+    *room *= sizeof **preds;
     *preds = mortise_alloc(r->mem, *room);
     if (*preds == NULL)
         return mortise_nomem(err);
     ++r->stamp;
-    mark_visit(r, f);
-    take_last(r, f, *preds, n);
+    for (size_t i = 0; i < n_frames; i++)
+        mark_visit(r, frames[i]);
+    for (size_t i = 0; i < n_frames; i++)
+        take_last(r, frames[i], *preds, n);
+    if (updated)
+        (*preds)[(*n)++] = r->update;
     return MORTISE_OK;
 }
 

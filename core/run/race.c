@@ -111,6 +111,25 @@ static int walk_back(struct race *c, uint32_t node, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+/* All elements of a map, and what gathers them. */
+static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    fan->lost |= !c->finish;
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
+        if (c->finish)
+            discard_frame(fan->elements[i]);
+        else
+            rv = lose_frame(c->r, fan->elements[i], LOSS_RACE, err);
+    }
+    if (fan->gather != NULL && c->finish)
+        fan->gather->discard = true;
+    else if (fan->gather != NULL && rv == MORTISE_OK)
+        rv = lose(c->r, fan->gather, LOSS_RACE, err);
+    return rv;
+}
+
 /* The item has lost. */
 static int mark_item(struct race *c, struct item *it,
                      const struct mortise_region *child,
@@ -124,6 +143,8 @@ static int mark_item(struct race *c, struct item *it,
         c->r->execs[it->exec]->discard = true;
     else if (child == NULL)
         return lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
+    else if (child->kind == MORTISE_REGION_MAP)
+        return mark_map(c, it->fan, err);
     else if (c->finish)
         discard_frame(it->visit);
     else

@@ -187,6 +187,7 @@ void mortise_run_free(struct mortise_run *r)
     json_decref(r->self);
     json_decref(r->error);
     json_decref(r->loop_error);
+    map_finish(r);
     mortise_arena_finish(&r->arena);
     mortise_graph_unref(r->graph);
     mortise_release(r->mem, r, sizeof *r);

@@ -299,6 +299,7 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     *out = false;
     switch (e->kind) {
     case MORTISE_EDGE_STATIC:
+    case MORTISE_EDGE_MAP:
         *out = true;
         break;
     case MORTISE_EDGE_WHEN:
@@ -320,7 +321,6 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_ERROR:
     case MORTISE_EDGE_TIMEOUT:
     case MORTISE_EDGE_REROUTE:
-    case MORTISE_EDGE_MAP: /* these two do not load as yet */
     case MORTISE_EDGE_GATHER:
         break;
     }
@@ -371,6 +371,47 @@ static int choose_edges(struct mortise_run *r, struct exec *x,
             e->edges[e->n_edges++] = n->out[i];
     }
     env_finish(&env);
+    return rv;
+}
+
+/* The lists of the map edges that the entry takes, in that order. */
+static int find_lists(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, json_t *lists,
+                      const char **code, struct mortise_err *why,
+                      struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
+        const struct mortise_edge *edge = &g->edges[e->edges[i]];
+        const struct mortise_expr *over = &g->regions[edge->map].over;
+        struct env env;
+        json_t *list = NULL;
+
+        if (edge->kind != MORTISE_EDGE_MAP)
+            continue;
+        *code = "expression";
+        rv = env_init(&env, r, x, x->after, e->value, NULL,
+                      mortise_cel_uses(over->cel), err);
+        if (rv != MORTISE_OK)
+            return rv;
+        rv = settle_verdict(mortise_expr_eval(over, &env.cel, &list, why), err);
+        env_finish(&env);
+        if (rv == MORTISE_OK && !json_is_array(list)) {
+            *code = "type";
+            rv = mortise_fail(why, MORTISE_EINVAL,
+                              "map.over of '%s' gives no list",
+                              node_of(r, x)->id);
+        }
+        if (rv == MORTISE_OK && settle_check_depth(list, why) != MORTISE_OK) {
+            *code = "limit";
+            rv = MORTISE_EINVAL;
+        }
+        if (rv == MORTISE_OK && json_array_append(lists, list) != 0)
+            rv = mortise_nomem(err);
+        json_decref(list);
+    }
     return rv;
 }
 
@@ -473,7 +514,7 @@ static int ask_after(struct mortise_run *r, struct exec *x,
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
 static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-                 const char **code, struct mortise_err *why,
+                 json_t *lists, const char **code, struct mortise_err *why,
                  struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -500,7 +541,29 @@ static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     *code = "route";
-    return choose_edges(r, x, e, why, err);
+    rv = choose_edges(r, x, e, why, err);
+    return rv == MORTISE_OK ? find_lists(r, x, e, lists, code, why, err) : rv;
+}
+
+/* What was judged: the lists of map edges, then the success itself. */
+static int record_done(struct mortise_run *r, struct exec *x,
+                       struct mortise_entry *e, const json_t *lists,
+                       struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0, k = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
+        struct mortise_entry fan = entry_of(r, x, MORTISE_E_FAN);
+
+        if (g->edges[e->edges[i]].kind != MORTISE_EDGE_MAP)
+            continue;
+        fan.edges = &e->edges[i];
+        fan.n_edges = 1;
+        fan.value = json_array_get(lists, k++);
+        rv = record(r, &fan, err);
+    }
+    return rv == MORTISE_OK ? record(r, e, err) : rv;
 }
 
 /* The effect is acknowledged, whatever becomes of its node. */
@@ -528,6 +591,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
     const char *code = "failed";
+    json_t *lists = json_array(); /* of map edges */
     struct mortise_arena a;
     struct mortise_err why;
     int rv;
@@ -536,11 +600,12 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
     e.how = (uint8_t)how;
     e.value = json_incref(output);
     e.note = json_incref(x->notes);
-    rv = entry_room(node_of(r, x), &a, &e, err);
+    rv = lists != NULL ? entry_room(node_of(r, x), &a, &e, err)
+                       : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = judge(r, x, &e, &code, &why, err);
+        rv = judge(r, x, &e, lists, &code, &why, err);
     if (rv == MORTISE_OK) {
-        rv = record(r, &e, err);
+        rv = record_done(r, x, &e, lists, err);
         if (rv == MORTISE_OK && x->state == X_HELD)
             rv = ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
@@ -552,6 +617,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
             rv = settle_failed_err(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
+    json_decref(lists);
     mortise_arena_finish(&a);
     return rv;
 }
@@ -762,6 +828,84 @@ int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
                       const struct mortise_err *why, struct mortise_err *err)
 {
     return settle_failed(r, x, code, "permanent", why->msg, err);
+}
+
+/* ---- maps --------------------------------------------------------------- */
+
+/* artifacts.TO, which is written like any other. */
+static int gather_writes(struct mortise_run *r, struct exec *x,
+                         struct mortise_entry *e, struct mortise_arena *a,
+                         const char **code, struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    struct mortise_path *path = mortise_arena_alloc(a, sizeof *path);
+    struct mortise_buf text;
+    int rv;
+
+    e->writes = mortise_arena_alloc(a, sizeof *e->writes);
+    mortise_buf_init(&text, r->mem);
+    mortise_buf_printf(&text, "artifacts[\"%s\"]", node_of(r, x)->id);
+    if (path == NULL || e->writes == NULL || text.failed)
+        rv = mortise_nomem(err);
+    else
+        rv = mortise_path_parse(path, a, text.p, text.n, err);
+    mortise_buf_finish(&text);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = add_write(r, e, MORTISE_WRITE_SPELLED, path, e->value, err);
+    e->writes[0].text = path->text;
+    e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
+    /* Maps in elements of a map gather side by side: no conflict. */
+    if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT &&
+        x->frame->scope->n_at > 0)
+        e->writes[0].reduce = MORTISE_REDUCE_LAST;
+    *code = "limit";
+    if (rv == MORTISE_OK)
+        rv = check_depths(e, why);
+    return rv == MORTISE_OK ? try_writes(r, x, e, code, why, err) : rv;
+}
+
+/* What a map came to breaks a schema, say: the map failed. */
+static int gather_failed(struct mortise_run *r, struct exec *x,
+                         const char *code, const struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    int rv;
+
+    e.value = error_json(r, x, code, why->msg);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+int settle_gathered(struct mortise_run *r, struct exec *x, json_t *value,
+                    struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_GATHER);
+    struct mortise_arena a;
+    struct mortise_err why;
+    const char *code = "reducer";
+    int rv = past_view(r, x, &why);
+
+    if (rv == MORTISE_ECONFLICT)
+        code = "conflict";
+    rv = settle_verdict(rv, err);
+    mortise_arena_init(&a, r->mem);
+    e.value = json_incref(value);
+    if (rv == MORTISE_OK)
+        rv = gather_writes(r, x, &e, &a, &code, &why, err);
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    else if (rv == MORTISE_EINVAL) {
+        unwrite(x);
+        rv = gather_failed(r, x, code, &why, err);
+    }
+    mortise_entry_finish(&e);
+    mortise_arena_finish(&a);
+    return rv;
 }
 
 /* ---- guardrails --------------------------------------------------------- */

@@ -79,20 +79,32 @@ static json_t *node_json(const struct mortise_run *r, uint32_t i)
                      frame_skipped(r, i) ? "skipped" : "pending");
 }
 
+static bool is_of_node(const struct exec *x)
+{
+    return x->node != MORTISE_START && x->node != NODE_UPDATE && x->fan == NULL;
+}
+
 static json_t *nodes_json(const struct mortise_run *r)
 {
     json_t *list = json_array();
+    bool *ran = mortise_zalloc(r->mem, r->graph->n_nodes * sizeof *ran);
 
+    if (ran == NULL)
+        drop(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
-        if (r->execs[i]->node != NODE_UPDATE &&
-            json_array_append_new(list, exec_json(r, r->execs[i])) != 0)
+        const struct exec *x = r->execs[i];
+
+        if (!is_of_node(x))
+            continue;
+        ran[x->node] = true;
+        if (json_array_append_new(list, exec_json(r, x)) != 0)
             drop(&list);
     }
     for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
-        if (frame_visits(r, i) == 0 &&
-            json_array_append_new(list, node_json(r, i)) != 0)
+        if (!ran[i] && json_array_append_new(list, node_json(r, i)) != 0)
             drop(&list);
     }
+    mortise_release(r->mem, ran, r->graph->n_nodes * sizeof *ran);
     return list;
 }
 

@@ -108,23 +108,30 @@ int exec_approval_digest(struct mortise_run *r, struct exec *x,
 
 /* ---- names in scope ----------------------------------------------------- */
 
-/* `state` and `node` are made for whoever asks: few do. */
+/* `state`, `node` and `index` are made for whoever asks: few do. */
 static int env_make(struct env *env, const struct mortise_run *r,
                     const struct exec *x, const json_t *scratch,
                     const json_t *artifacts, uint32_t uses)
 {
     const struct mortise_node *n = node_of(r, x);
+    const struct scope *at = x->frame->scope;
     bool state = uses & 1u << MORTISE_IN_STATE;
     bool node = uses & 1u << MORTISE_IN_NODE;
+    bool index = uses & 1u << MORTISE_IN_INDEX && at->n_at > 0;
 
     if (state)
         env->state = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
                                scratch, "artifacts", artifacts);
     if (node)
-        env->node = json_pack("{s:s, s:s, s:i, s:i}", "id", n->id, "type",
-                              mortise_node_type_name(n->type), "visit",
-                              (int)x->visit, "attempt", (int)x->attempt);
-    return (state && env->state == NULL) || (node && env->node == NULL)
+        env->node = json_pack(
+            "{s:s, s:s, s:i, s:i, s:o}", "id", n->id, "type",
+            mortise_node_type_name(n->type), "visit", (int)x->visit, "attempt",
+            (int)x->attempt, "failed",
+            x->caught != NULL ? json_incref(x->caught) : json_array());
+    if (index)
+        env->index = json_integer(at->at[at->n_at - 1]);
+    return (state && env->state == NULL) || (node && env->node == NULL) ||
+                   (index && env->index == NULL)
                ? MORTISE_ENOMEM
                : MORTISE_OK;
 }
@@ -147,6 +154,11 @@ int env_init(struct env *env, struct mortise_run *r, struct exec *x,
     env->values[MORTISE_IN_STATE] = env->state;
     env->values[MORTISE_IN_RUN] = r->self;
     env->values[MORTISE_IN_NODE] = env->node;
+    env->values[MORTISE_IN_INDEX] = env->index;
+    for (const struct scope *at = x->frame->scope; at->fan != NULL;
+         at = at->outer)
+        env->values[MORTISE_IN_ITEM + at->fan->map->level] =
+            json_array_get(at->fan->list, at->at[at->n_at - 1]);
     env->values[MORTISE_IN_OUTPUT] = output;
     env->values[MORTISE_IN_ERROR] = error;
     env->cel.values = env->values;
@@ -158,6 +170,7 @@ void env_finish(struct env *env)
 {
     drop(&env->state);
     drop(&env->node);
+    drop(&env->index);
 }
 
 /* ---- actions on the world ----------------------------------------------- */
@@ -540,6 +553,8 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     int rv;
 
     assert(x->state == X_READY);
+    if (x->fan != NULL)
+        return map_gather(r, x, err);
     rv = past_view(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);

@@ -67,8 +67,10 @@ MAY_BE_UNUSED static void assert_value(const char *root, const char *key,
     json_t *show = sim_show(&s);
     json_t *at = json_object_get(
         json_object_get(json_object_get(show, "state"), root), key);
-    char *have = at != NULL ? json_dumps(at, JSON_COMPACT | JSON_ENCODE_ANY)
-                            : strdup("nothing");
+    char *have =
+        at != NULL
+            ? json_dumps(at, JSON_COMPACT | JSON_ENCODE_ANY | JSON_SORT_KEYS)
+            : strdup("nothing");
 
     ck_assert_str_eq(have, want);
     free(have);
@@ -109,8 +111,10 @@ MAY_BE_UNUSED static void assert_record(const char *node, const char *name,
     if (json_is_string(at)) {
         ck_assert_str_eq(json_string_value(at), want);
     } else {
-        char *have = at != NULL ? json_dumps(at, JSON_COMPACT | JSON_ENCODE_ANY)
-                                : strdup("");
+        char *have = at != NULL
+                         ? json_dumps(at, JSON_COMPACT | JSON_ENCODE_ANY |
+                                              JSON_SORT_KEYS)
+                         : strdup("");
 
         ck_assert_str_eq(have, want);
         free(have);

@@ -1,0 +1,337 @@
+/* test_run_maps.c -- one activation for each element of a list. */
+#include "lib/drive.h"
+
+/* Each element doubles its number; `spec` is what the map says besides, `node`
+ * what the join does. */
+static void doubling(const char *spec, const char *node, const char *input)
+{
+    char yaml[2048];
+
+    snprintf(
+        yaml, sizeof yaml,
+        HEAD
+        "start: s\n"
+        "limits: {concurrency: 100}\n"
+        "state: {reducers: {scratch.log: concat}}\n"
+        "nodes:\n"
+        "  s: {type: tool, tool: t/read, args: {list: \"${input.list}\"},\n"
+        "      map: {over: output.list, to: w, join: j%s}}\n"
+        "  w: {type: tool, tool: t/fail, next: v,\n"
+        "      args: {n: \"${item}\", times: \"${item < 0 ? 9 : 0}\",\n"
+        "             code: negative},\n"
+        "      outputs: {scratch.log: \"['w' + string(index)]\"}}\n"
+        "  v: {type: tool, tool: t/read, next: j,\n"
+        "      args: {n: \"${item * 2}\", log: \"${scratch.log}\"},\n"
+        "      outputs: {scratch.log: \"['v' + string(index)]\"}}\n"
+        "  j: {type: tool, tool: t/echo, next: END%s,\n"
+        "      args: {all: \"${artifacts.w}\"}}\n",
+        spec, node);
+    begin(yaml);
+    admit(input);
+}
+
+/* Elements run side by side; each sees the state at the fork and its own
+ * writes; the results come in input order, whatever the timing. */
+START_TEST(elements_in_their_order)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    doubling("", "", "{\"list\": [1, 2, 3]}");
+    sim_run(&s, &seed);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 3);
+    assert_runs("v", 3);
+    assert_record("1.0/v#1[1]", "output", "{\"log\":[\"w1\"],\"n\":4}");
+    assert_value("artifacts", "w",
+                 "{\"failed\":[],\"results\":["
+                 "{\"log\":[\"w0\"],\"n\":2},{\"log\":[\"w1\"],\"n\":4},"
+                 "{\"log\":[\"w2\"],\"n\":6}]}");
+    assert_value("scratch", "log",
+                 "[\"w0\",\"w1\",\"w2\",\"v0\",\"v1\",\"v2\"]");
+    end();
+}
+END_TEST
+
+/* No elements: the join starts with nothing. */
+START_TEST(an_empty_list)
+{
+    doubling("", "", "{\"list\": []}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 0);
+    assert_node("j", "done");
+    assert_value("artifacts", "w", "{\"failed\":[],\"results\":[]}");
+    end();
+}
+END_TEST
+
+/* What is no list is the source's failure. */
+START_TEST(no_list)
+{
+    doubling("", "", "{\"list\": 3}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("s", "type");
+    assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
+/* At most max_parallel at a time, started in index order. */
+START_TEST(only_so_many_at_once)
+{
+    doubling(", max_parallel: 2", "", "{\"list\": [1, 2, 3]}");
+    finish("s");
+    ck_assert_uint_eq(s.n_calls, 2);
+    finish("w");
+    finish("v");
+    ck_assert_uint_eq(s.n_calls, 2);
+    ck_assert_str_eq(s.calls[call_of("w")].call.path, "1.0/w#1[2]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* Finished elements are never run again, wherever the process dies. */
+START_TEST(maps_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    doubling(", max_parallel: 2", "", "{\"list\": [1, 2, 3]}");
+    run_dying(&seed, 4);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 3);
+    assert_value("scratch", "log",
+                 "[\"w0\",\"w1\",\"w2\",\"v0\",\"v1\",\"v2\"]");
+    end();
+}
+END_TEST
+
+/* fail: the others come to their end; a resume tries again what failed. */
+START_TEST(a_failed_element_fails_the_run)
+{
+    doubling("", "", "{\"list\": [1, -2, 3]}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("negative");
+    assert_record("1.0/v#1[2]", "status", "done");
+    assert_node("j", "skipped");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("1.0/w#1[0]", "generation", "1");
+    assert_record("1.0/w#1[1]", "generation", "2");
+    end();
+}
+END_TEST
+
+/* collect: null in its place, and the error by index. */
+START_TEST(a_failed_element_is_collected)
+{
+    json_t *show, *w;
+
+    doubling("", ", on_branch_error: collect", "{\"list\": [1, -2, 3]}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    show = sim_show(&s);
+    w = json_object_get(
+        json_object_get(json_object_get(show, "state"), "artifacts"), "w");
+    ck_assert_uint_eq(json_array_size(json_object_get(w, "results")), 3);
+    ck_assert(json_is_null(json_array_get(json_object_get(w, "results"), 1)));
+    w = json_array_get(json_object_get(w, "failed"), 0);
+    ck_assert_int_eq(json_integer_value(json_object_get(w, "index")), 1);
+    ck_assert_str_eq(
+        json_string_value(json_object_get(json_object_get(w, "error"), "code")),
+        "negative");
+    json_decref(show);
+    end();
+}
+END_TEST
+
+/* drop: as if it had not been there. */
+START_TEST(a_failed_element_is_dropped)
+{
+    doubling("", ", join: best_effort", "{\"list\": [1, -2, 3]}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "w",
+                 "{\"failed\":[],\"results\":[{\"log\":[\"w0\"],\"n\":2},"
+                 "{\"log\":[\"w2\"],\"n\":6}]}");
+    end();
+}
+END_TEST
+
+/* Maps in maps, with the items of both in scope. */
+START_TEST(maps_in_maps)
+{
+    run_plain(
+        HEAD
+        "start: s\n"
+        "nodes:\n"
+        "  s: {type: tool, tool: t/read, map: {over: input.rows, as: row,\n"
+        "      to: r, join: j}}\n"
+        "  r: {type: tool, tool: t/read, map: {over: row, as: cell,\n"
+        "      to: c, join: k}}\n"
+        "  c: {type: tool, tool: t/read, next: k, args:\n"
+        "      {v: \"${cell}\", of: \"${size(row)}\", i: \"${index}\"}}\n"
+        "  k: {type: tool, tool: t/read, next: j, args:\n"
+        "      {i: \"${index}\", n: \"${artifacts.c.results.map(x,\n"
+        "      x.v)}\"}}\n"
+        "  j: {type: tool, tool: t/echo, next: END,\n"
+        "      args: {all: \"${artifacts.r.results}\"}}\n",
+        "{\"rows\": [[1, 2], [], [3]]}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("1.0/c#1[0][1]", "output", "{\"i\":1,\"of\":2,\"v\":2}");
+    assert_runs("k", 3);
+    end();
+}
+END_TEST
+
+/* A map in a loop: its elements' visits go on from round to round. */
+START_TEST(a_map_in_a_loop)
+{
+    run_plain(HEAD
+              "start: s\n"
+              "state: {reducers: {scratch.n: sum}}\n"
+              "nodes:\n"
+              "  s: {type: tool, tool: t/read,\n"
+              "      map: {over: \"[1, 2, 3].filter(x, x <= node.visit)\",\n"
+              "      to: w, join: j}}\n"
+              "  w: {type: tool, tool: t/read, next: j,\n"
+              "      args: {n: \"${item}\"}, outputs: {scratch.n: output.n}}\n"
+              "  j: {type: router, routes: [{when: node.visit < 3, to: s}],\n"
+              "      default: END}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 6);
+    assert_record("1.0/w#3[0]", "status", "done");
+    assert_record("1.0/w#1[2]", "status", "done");
+    assert_value("scratch", "n", "10");
+    end();
+}
+END_TEST
+
+/* A loop in an element, counted for itself. */
+START_TEST(a_loop_in_an_element)
+{
+    run_plain(HEAD
+              "start: s\n"
+              "nodes:\n"
+              "  s: {type: tool, tool: t/read,\n"
+              "      map: {over: \"[1, 3]\", to: x, join: j}}\n"
+              "  x: {type: tool, tool: t/read, args: {v: \"${node.visit}\"},\n"
+              "      routes: [{when: node.visit < item, to: x}], default: j}\n"
+              "  j: {type: tool, tool: t/echo, next: END,\n"
+              "      args: {all: \"${artifacts.x.results}\"}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("x", 4);
+    assert_value("artifacts", "j", "{\"all\":[{\"v\":1},{\"v\":3}]}");
+    end();
+}
+END_TEST
+
+/* Nobody can go to where there is no element; but before it. */
+START_TEST(no_way_into_a_body)
+{
+    doubling("", "", "{\"list\": [1]}");
+    sim_run_plain(&s);
+    ck_assert_int_eq(jump("v"), MORTISE_EINVAL);
+    ck_assert_int_eq(jump("s"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 2);
+    assert_record("1.0/w#2[0]", "status", "done");
+    end();
+}
+END_TEST
+
+/* An update in between: what starts after it sees it. */
+START_TEST(an_update_in_between)
+{
+    doubling(", max_parallel: 1", "", "{\"list\": [1, 2]}");
+    finish("s");
+    finish("w");
+    ck_assert_int_eq(update("{\"scratch\": {\"log\": [\"ann\"]}}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("scratch", "log", "[\"ann\",\"w1\",\"v0\",\"v1\"]");
+    assert_value("artifacts", "j",
+                 "{\"all\":{\"failed\":[],\"results\":["
+                 "{\"log\":[\"ann\"],\"n\":2},{\"log\":[\"ann\",\"w1\"],"
+                 "\"n\":4}]}}");
+    end();
+}
+END_TEST
+
+/* What a map comes to is judged like anything else that is written. */
+START_TEST(a_result_breaks_its_schema)
+{
+    run_plain(HEAD "start: s\n"
+                   "state: {artifacts: {type: object, properties:\n"
+                   "        {w: {type: string}}}}\n"
+                   "nodes:\n"
+                   "  s: {type: tool, tool: t/read, output_as: null,\n"
+                   "      map: {over: \"[1]\", to: w, join: j}}\n"
+                   "  w: {type: tool, tool: t/read, next: j}\n"
+                   "  j: {type: tool, tool: t/read, output_as: null}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("schema");
+    assert_node("j", "skipped");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
+/* A map that has lost a race begins no more elements. */
+START_TEST(a_losing_map)
+{
+    begin(HEAD "start: [a, s]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: z}\n"
+               "  s: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[1, 2, 3]\", to: w, join: j,\n"
+               "            max_parallel: 1}}\n"
+               "  w: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read, next: z}\n"
+               "  z: {type: tool, tool: t/read, join: any}\n");
+    admit("{}");
+    finish("s");
+    finish("a");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 1);
+    assert_node("w", "skipped");
+    assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
+static Suite *maps(void)
+{
+    Suite *suite = suite_create("maps");
+    TCase *tc = tcase_create("maps");
+
+    tcase_add_loop_test(tc, elements_in_their_order, 0, 20);
+    tcase_add_test(tc, an_empty_list);
+    tcase_add_test(tc, no_list);
+    tcase_add_test(tc, only_so_many_at_once);
+    tcase_add_loop_test(tc, maps_survive_deaths, 0, 60);
+    tcase_add_test(tc, a_failed_element_fails_the_run);
+    tcase_add_test(tc, a_failed_element_is_collected);
+    tcase_add_test(tc, a_failed_element_is_dropped);
+    tcase_add_test(tc, maps_in_maps);
+    tcase_add_test(tc, a_map_in_a_loop);
+    tcase_add_test(tc, a_loop_in_an_element);
+    tcase_add_test(tc, no_way_into_a_body);
+    tcase_add_test(tc, an_update_in_between);
+    tcase_add_test(tc, a_result_breaks_its_schema);
+    tcase_add_test(tc, a_losing_map);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(maps());
+}

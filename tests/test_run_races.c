@@ -1,0 +1,395 @@
+/* test_run_races.c -- joins that do not wait for all, and early ends. */
+#include "lib/drive.h"
+
+/* Three mirrors, and a join of two of them.  `more` is what the join says
+ * besides. */
+static void mirrors(const char *join, const char *nodes)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: [a, b, c]\n"
+                  "state: {reducers: {scratch.log: concat}}\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/read, next: join, outputs:\n"
+                  "      {scratch.log: \"['a']\"}}\n"
+                  "  b: {type: tool, tool: t/read, next: join, outputs:\n"
+                  "      {scratch.log: \"['b']\"}}\n"
+                  "  c: {type: tool, tool: t/read, next: c2, outputs:\n"
+                  "      {scratch.log: \"['c']\"}}\n"
+                  "  c2: {type: tool, tool: t/read, next: join, outputs:\n"
+                  "      {scratch.log: \"['c2']\"}, args:\n"
+                  "      {saw: \"${scratch.log}\"}}\n"
+                  "  join: {type: tool, tool: t/echo, next: END, %s,\n"
+                  "      args: {saw: \"${scratch.log}\"}}\n%s",
+             join, nodes);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+}
+
+/* quorum 2 of 3: the third is cancelled and awaited, and what it would have
+ * done is skipped. */
+START_TEST(a_quorum_cancels_the_third)
+{
+    mirrors("join: {quorum: 2}", "");
+    finish("b");
+    ck_assert(!is_out("join"));
+    finish("a");
+    ck_assert(is_out("join"));
+    ck_assert(s.calls[call_of("c")].cancelled);
+    finish("join");
+    ck_assert_int_eq(mortise_run_status(s.run), MORTISE_RUN_RUNNING);
+    finish("c");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("c", "skipped");
+    assert_node_error("c", "cancelled");
+    assert_node("c2", "skipped");
+    assert_value("artifacts", "join", "{\"saw\":[\"a\",\"b\"]}");
+    assert_value("scratch", "log", "[\"a\",\"b\"]");
+    end();
+}
+END_TEST
+
+/* losers: finish: the third runs on, sees what it wrote itself, and nobody
+ * else does. */
+START_TEST(a_quorum_lets_the_third_finish)
+{
+    mirrors("join: {quorum: 2}, losers: finish", "");
+    finish("b");
+    finish("a");
+    ck_assert(!s.calls[call_of("c")].cancelled);
+    finish("c");
+    finish("c2");
+    assert_record("c2", "output", "{\"saw\":[\"c\"]}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("c2", "done");
+    assert_runs("join", 1);
+    assert_value("scratch", "log", "[\"a\",\"b\"]");
+    assert_value("artifacts", "c2", "nothing");
+    end();
+}
+END_TEST
+
+/* `any`: the first; what a loser has done before it lost counts. */
+START_TEST(any_takes_the_first)
+{
+    mirrors("join: any", "");
+    finish("c");
+    finish("a");
+    assert_record("join", "after", "[\"1.0/a#1\"]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    assert_node("c", "done");
+    assert_node("c2", "skipped");
+    assert_value("artifacts", "join", "{\"saw\":[\"a\"]}");
+    assert_value("scratch", "log", "[\"a\",\"c\"]");
+    end();
+}
+END_TEST
+
+/* What leads elsewhere, too, has lost nothing: it goes on and counts. */
+START_TEST(who_leads_elsewhere_goes_on)
+{
+    run_plain(HEAD "start: [a, b]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, next: join}\n"
+                   "  b: {type: tool, tool: t/read, next: [join, other]}\n"
+                   "  other: {type: tool, tool: t/read, next: END}\n"
+                   "  join: {type: tool, tool: t/read, join: any, next: END}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "done");
+    assert_node("other", "done");
+    assert_runs("join", 1);
+    end();
+}
+END_TEST
+
+/* A race is decided once: whenever the process dies after that, it stays. */
+START_TEST(races_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+    bool finishes = _i % 2 == 0;
+
+    mirrors(finishes ? "join: {quorum: 2}, losers: finish" : "join: any", "");
+    run_dying(&seed, 3);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("join", 1);
+    end();
+}
+END_TEST
+
+/* A loser's effect that came back all the same does not count. */
+START_TEST(a_losing_effect_does_not_count)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+    begin(HEAD "start: [a, w]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: join}\n"
+               "  w: {type: tool, tool: t/write, next: join}\n"
+               "  join: {type: tool, tool: t/read, join: any, next: END}\n");
+    admit("{}");
+    sync_all();
+    finish("a");
+    in.u.result =
+        (struct mortise_result_in){.call = s.calls[call_of("w")].call.id,
+                                   .output = json_true(),
+                                   .message = "",
+                                   .error_code = "",
+                                   .error_class = ""};
+    sim_feed(&s, &in);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("w", "skipped");
+    assert_value("artifacts", "w", "nothing");
+    end();
+}
+END_TEST
+
+/* A loser that asks somebody asks no more. */
+START_TEST(a_losing_question_is_withdrawn)
+{
+    run_plain(HEAD "start: [a, h]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, next: join}\n"
+                   "  h: {type: human, prompt: well?, next: join}\n"
+                   "  join: {type: tool, tool: t/read, join: any, next: END}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("h", "skipped");
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    end();
+}
+END_TEST
+
+/* A loop on the way to a race that is over does not go round again. */
+START_TEST(a_losing_loop_stops)
+{
+    begin(HEAD "start: [a, x]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: join}\n"
+               "  x: {type: tool, tool: t/read, next: y}\n"
+               "  y: {type: tool, tool: t/read, routes:\n"
+               "      [{when: node.visit < 9, to: x}], default: join}\n"
+               "  join: {type: tool, tool: t/read, join: any, next: END}\n");
+    admit("{}");
+    finish("x");
+    finish("y");
+    finish("a");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("x", 2);
+    assert_runs("y", 1);
+    end();
+}
+END_TEST
+
+/* ---- failed branches ----------------------------------------------------- */
+
+#define TRIO(join)                                                             \
+    HEAD "start: [a, b]\n"                                                     \
+         "nodes:\n"                                                            \
+         "  a: {type: tool, tool: t/read, next: j}\n"                          \
+         "  b: {type: tool, tool: t/fail, args: {code: broken}, next: j}\n"    \
+         "  j: {type: tool, tool: t/echo, " join ", next: END,\n"              \
+         "      args: {failed: \"${node.failed}\"}}\n"
+
+/* fail, the default: the join is skipped and the run fails. */
+START_TEST(a_failed_branch_fails)
+{
+    run_plain(TRIO("join: all"), "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("j", "skipped");
+    assert_run_error("broken");
+    end();
+}
+END_TEST
+
+/* collect: the join sees what failed, and the run has not. */
+START_TEST(a_failed_branch_is_collected)
+{
+    json_t *show, *last;
+
+    run_plain(TRIO("on_branch_error: collect"), "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    show = sim_show(&s);
+    records_of(show, "j", &last);
+    last = json_array_get(json_object_get(last, "failed"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(last, "node")), "b");
+    ck_assert_str_eq(json_string_value(json_object_get(
+                         json_object_get(last, "error"), "code")),
+                     "broken");
+    json_decref(show);
+    show = sim_show(&s);
+    ck_assert_uint_eq(
+        json_array_size(json_object_get(
+            json_object_get(
+                json_object_get(json_object_get(show, "state"), "artifacts"),
+                "j"),
+            "failed")),
+        1);
+    json_decref(show);
+    end();
+}
+END_TEST
+
+/* best_effort: as if it had not been. */
+START_TEST(a_failed_branch_is_dropped)
+{
+    run_plain(TRIO("join: best_effort"), "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "failed");
+    assert_node("j", "done");
+    assert_value("artifacts", "j", "{\"failed\":[]}");
+    ck_assert_int_eq(resume(), MORTISE_OK); /* nothing is left to do */
+    assert_runs("j", 1);
+    end();
+}
+END_TEST
+
+/* A race that can no longer be won is skipped; as failed where something
+ * failed. */
+START_TEST(out_of_reach)
+{
+    run_plain(TRIO("join: {quorum: 2}"), "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("j", "skipped");
+    end();
+    run_plain(TRIO("join: {quorum: 2}, on_branch_error: drop"), "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
+/* ---- early ends --------------------------------------------------------- */
+
+static const char *const two_ways =
+    "nodes:\n"
+    "  a: {type: tool, tool: t/fail, next: END,\n"
+    "      args: {code: broken, times: \"${input.fails}\"}}\n"
+    "  b: {type: tool, tool: t/read, next: b2}\n"
+    "  b2: {type: tool, tool: t/read, next: END}\n";
+
+static void begin_two_ways(const char *how, const char *input)
+{
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml, HEAD "start: [a, b]\n%s%s", how, two_ways);
+    begin(yaml);
+    admit(input);
+    sync_all();
+}
+
+/* failure: continue, the default: what does not depend on it goes on. */
+START_TEST(a_failure_lets_others_finish)
+{
+    begin_two_ways("", "{\"fails\": 9}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("b2", "done");
+    end();
+}
+END_TEST
+
+/* fail_fast: the rest is cancelled and awaited; resume brings it back. */
+START_TEST(fail_fast)
+{
+    begin_two_ways("failure: fail_fast\n", "{\"fails\": 1}");
+    finish("a");
+    ck_assert(s.calls[call_of("b")].cancelled);
+    ck_assert_int_eq(mortise_run_status(s.run), MORTISE_RUN_RUNNING);
+    finish("b");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("broken");
+    assert_node("b", "skipped");
+    assert_node_error("b", "cancelled");
+    assert_runs("b2", 0);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED); /* attempts are counted anew */
+    ck_assert_int_eq(jump("b"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b2", "done");
+    end();
+}
+END_TEST
+
+/* A failure that its join takes in its stride is no reason to stop. */
+START_TEST(fail_fast_lets_collected_failures_be)
+{
+    run_plain(HEAD "failure: fail_fast\n"
+                   "start: [a, b]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, next: j}\n"
+                   "  b: {type: tool, tool: t/read, next: j}\n"
+                   "  j: {type: tool, tool: t/read, join: best_effort}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("j", "done");
+    end();
+}
+END_TEST
+
+/* end: first: who reaches END first ends it all, successfully. */
+START_TEST(the_first_end_is_the_end)
+{
+    begin_two_ways("end: first\n", "{\"fails\": 0}");
+    finish("a");
+    ck_assert(s.calls[call_of("b")].cancelled);
+    finish("b");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    assert_runs("b2", 0);
+    end();
+}
+END_TEST
+
+/* Early ends, too, are decided once. */
+START_TEST(early_ends_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin_two_ways(_i % 2 == 0 ? "end: first\n" : "failure: fail_fast\n",
+                   _i % 2 == 0 ? "{\"fails\": 0}" : "{\"fails\": 9}");
+    run_dying(&seed, 3);
+    assert_status(_i % 2 == 0 ? MORTISE_RUN_COMPLETED : MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
+static Suite *races(void)
+{
+    Suite *suite = suite_create("races");
+    TCase *tc = tcase_create("joins");
+
+    tcase_add_test(tc, a_quorum_cancels_the_third);
+    tcase_add_test(tc, a_quorum_lets_the_third_finish);
+    tcase_add_test(tc, any_takes_the_first);
+    tcase_add_test(tc, who_leads_elsewhere_goes_on);
+    tcase_add_loop_test(tc, races_survive_deaths, 0, 60);
+    tcase_add_test(tc, a_losing_effect_does_not_count);
+    tcase_add_test(tc, a_losing_question_is_withdrawn);
+    tcase_add_test(tc, a_losing_loop_stops);
+    tcase_add_test(tc, a_failed_branch_fails);
+    tcase_add_test(tc, a_failed_branch_is_collected);
+    tcase_add_test(tc, a_failed_branch_is_dropped);
+    tcase_add_test(tc, out_of_reach);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("early ends");
+    tcase_add_test(tc, a_failure_lets_others_finish);
+    tcase_add_test(tc, fail_fast);
+    tcase_add_test(tc, fail_fast_lets_collected_failures_be);
+    tcase_add_test(tc, the_first_end_is_the_end);
+    tcase_add_loop_test(tc, early_ends_survive_deaths, 0, 60);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(races());
+}
