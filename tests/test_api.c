@@ -4,6 +4,7 @@
 #include <check.h>
 #include <leveldb/c.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@ static struct mortise *m;
 static char dir[PATH_MAX - 64]; /* of this test */
 static char deployment[PATH_MAX], store[PATH_MAX], run_id[MORTISE_RUN_MAX];
 static char log_text[1 << 16];
+static volatile sig_atomic_t sigpipes;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- around each test --------------------------------------------------- */
@@ -40,10 +42,10 @@ static void note(void *ud, int level, const char *msg)
 }
 
 static const char *const plugins[] = {
-    "ok_inline",      "ok_async",        "ok_blocking",    "counts",
-    "ok_guardrail",   "never_finishes",  "finishes_twice", "emits_garbage",
-    "emits_events",   "create_fails",    "asks_state",     "asks_async",
-    "ignores_cancel", "counts_reconcile"};
+    "ok_inline",      "ok_async",         "ok_blocking",    "counts",
+    "ok_guardrail",   "never_finishes",   "finishes_twice", "emits_garbage",
+    "emits_events",   "create_fails",     "asks_state",     "asks_async",
+    "ignores_cancel", "counts_reconcile", "breaks_pipes"};
 
 static void write_deployment(void)
 {
@@ -549,6 +551,30 @@ START_TEST(misbehaving_plugins)
           "  a: {type: tool, tool: create_fails/run, args: {}, next: END}\n");
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
     ck_assert_str_eq(shown("error.code"), "\"plugin\"");
+}
+END_TEST
+
+static void count_sigpipe(int sig)
+{
+    (void)sig;
+    sigpipes++;
+}
+
+/* A plugin that writes to a broken pipe, on the thread of the engine's host,
+ * raises nothing there. */
+START_TEST(plugins_break_pipes)
+{
+    signal(SIGPIPE, count_sigpipe);
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: breaks_pipes/run, args: {}, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    close_engine();
+    ck_assert_int_eq(sigpipes, 0);
+    raise(SIGPIPE);
+    ck_assert_int_eq(sigpipes, 1);
+    signal(SIGPIPE, SIG_DFL);
+    open_engine();
 }
 END_TEST
 
@@ -1644,6 +1670,7 @@ static Suite *suite(void)
     tcase_add_test(tc, never_finishing);
     tcase_add_test(tc, a_hanging_worker_is_replaced);
     tcase_add_test(tc, misbehaving_plugins);
+    tcase_add_test(tc, plugins_break_pipes);
     tcase_add_test(tc, plugins_ask_for_state);
     tcase_add_test(tc, unknown_runs_are_not_found);
     tcase_add_test(tc, goto_an_unknown_node);
