@@ -237,6 +237,21 @@ START_TEST(a_failed_branch_is_collected)
 }
 END_TEST
 
+/* With nothing taken there is nobody to collect: the run fails. */
+START_TEST(nobody_collects)
+{
+    run_plain(HEAD
+              "start: a\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: t/fail, next: j}\n"
+              "  j: {type: tool, tool: t/read, on_branch_error: collect}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
 /* best_effort: as if it had not been. */
 START_TEST(a_failed_branch_is_dropped)
 {
@@ -376,6 +391,7 @@ static Suite *races(void)
     tcase_add_test(tc, a_losing_loop_stops);
     tcase_add_test(tc, a_failed_branch_fails);
     tcase_add_test(tc, a_failed_branch_is_collected);
+    tcase_add_test(tc, nobody_collects);
     tcase_add_test(tc, a_failed_branch_is_dropped);
     tcase_add_test(tc, out_of_reach);
     suite_add_tcase(suite, tc);

@@ -433,11 +433,14 @@ static int frame_over(struct mortise_run *r, struct frame *f,
 
 enum verdict { WAIT, FIRE, SKIP, SKIP_FAILED };
 
-/* A join of all: every edge is decided. */
+/* A join of all: every edge is decided.  Where nothing was taken, nobody is
+ * there to collect. */
 static enum verdict judge_all(const struct mortise_join *j,
                               const struct item *it)
 {
-    if (it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL)
+    if (it->n_failed > 0 &&
+        (j->on_branch_error == MORTISE_BRANCH_FAIL ||
+         (j->on_branch_error == MORTISE_BRANCH_COLLECT && it->n_taken == 0)))
         return SKIP_FAILED;
     return it->n_taken > 0 ? FIRE : SKIP;
 }

@@ -93,12 +93,6 @@ struct race {
     size_t n, cap;
 };
 
-static bool leads_to(const struct mortise_fate *goal,
-                     const struct mortise_fate *from)
-{
-    return goal->first <= from->first && from->last <= goal->last;
-}
-
 static int walk_back(struct race *c, uint32_t node, struct mortise_err *err)
 {
     uint32_t *grown =
@@ -164,7 +158,7 @@ static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
 
     if (it->mark == c->r->stamp ||
         (it->phase != ITEM_WAITS && it->phase != ITEM_ACTIVE) ||
-        !leads_to(&c->goal, child == NULL ? &n->fate : &child->fate))
+        !mortise_fate_leads(child == NULL ? n->fate : child->fate, c->goal))
         return MORTISE_OK;
     it->mark = c->r->stamp;
     rv = mark_item(c, it, child, err);

@@ -856,8 +856,7 @@ static int gather_writes(struct mortise_run *r, struct exec *x,
     e->writes[0].text = path->text;
     e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
     /* Maps in elements of a map gather side by side: no conflict. */
-    if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT &&
-        x->frame->scope->n_at > 0)
+    if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT)
         e->writes[0].reduce = MORTISE_REDUCE_LAST;
     *code = "limit";
     if (rv == MORTISE_OK)
