@@ -143,7 +143,7 @@ prove() {
     prove_witness core/mortise.h mortise.h \
         's/\(MORTISE_RUN_PAUSED = \)4/\14 + 100/' "a run status has another number"
     prove_library mortise.h 's/^    const char \*tenant; .*/    int extra;\n&/' \
-        "a field is put into the middle of mortise_start"
+        "a field is put into the middle of a struct that callers fill"
     prove_library mortise.map '/mortise_inbox;/d' "a function is gone"
 }
 

@@ -57,7 +57,7 @@ int count_event(void *ud, const char *, size_t) noexcept
 
 std::string run(const Engine &m, const Graph &g, int *events)
 {
-    struct mortise_start_options start = {}; // `struct`: there is a function, too
+    mortise_start_options start = {};
     char id[MORTISE_RUN_MAX];
     mortise_err err;
     int status;
