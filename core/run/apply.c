@@ -98,7 +98,7 @@ const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
     path->text = copy;
     path->steps[0].key = "artifacts";
     path->steps[1].key = as;
-    n->reduce = mortise_graph_reduce(r->graph, path);
+    n->how = mortise_graph_reducer(r->graph, path);
     n->path = path;
     return path;
 }
@@ -483,13 +483,20 @@ static int write_of(struct mortise_run *r, struct exec *x,
         to->reduce = from->reduce;
         rv = mortise_path_parse(path, &r->arena, from->text, strlen(from->text),
                                 err);
+        if (rv == MORTISE_OK && to->reduce > MORTISE_REDUCE_LAST)
+            to->how = mortise_graph_reducer(x->frame->graph, path);
+        if (rv == MORTISE_OK && to->reduce == MORTISE_REDUCE_EXPR &&
+            (to->how == NULL || to->how->reduce != MORTISE_REDUCE_EXPR))
+            rv = mortise_fail(err, MORTISE_EINVAL, "no reducer at %s",
+                              path->text);
         return rv == MORTISE_EINVAL
                    ? mortise_doing(err, MORTISE_ECORRUPT, "a write")
                    : rv;
     }
     if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
         to->path = artifact_path(r, x->node);
-        to->reduce = r->artifacts[x->node].reduce;
+        to->how = r->artifacts[x->node].how;
+        to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
         return to->path != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
@@ -500,9 +507,11 @@ static int write_of(struct mortise_run *r, struct exec *x,
     else
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "a write names no path of its node");
-    to->reduce = from->ref == MORTISE_WRITE_TARGET
-                     ? MORTISE_REDUCE_LAST
-                     : mortise_graph_reduce(r->graph, to->path);
+    if (from->ref != MORTISE_WRITE_TARGET)
+        to->how = mortise_graph_reducer(x->frame->graph, to->path);
+    to->reduce = from->ref == MORTISE_WRITE_TARGET ? MORTISE_REDUCE_LAST
+                 : to->how != NULL                 ? to->how->reduce
+                                                   : MORTISE_REDUCE_DEFAULT;
     return MORTISE_OK;
 }
 

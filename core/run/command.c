@@ -530,12 +530,14 @@ static int update_try(struct mortise_run *r, struct update *u,
     for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
         struct mortise_path path;
         struct mortise_write w = {&path, u->writes[i].reduce,
-                                  u->writes[i].value};
+                                  u->writes[i].value, NULL};
 
         rv = mortise_path_parse(&path, &u->arena, u->writes[i].text,
                                 strlen(u->writes[i].text), err);
+        if (rv == MORTISE_OK && w.reduce > MORTISE_REDUCE_LAST)
+            w.how = mortise_graph_reducer(r->graph, &path);
         if (rv == MORTISE_OK)
-            rv = mortise_fold_write(&state, &w, err);
+            rv = mortise_fold_write(&state, &w, r->graph->expr_cost, err);
         if (rv == MORTISE_OK)
             rv = settle_check_write(r->graph, state, &path, err);
     }

@@ -3,6 +3,12 @@
  * A reducer is asked only when a value is there already; the first write to a
  * path just sets it.  Each is a function of (old, operand) alone, so that a
  * fold in a given order is a given value.
+ *
+ * `avg` alone knows more than the value: how many operands it is the mean of,
+ * and their sum.  A state keeps that beside scratch and artifacts, where nobody
+ * else looks, as means.PATH = {n, sum}.  Whatever else writes the path, or what
+ * it is part of (an update, say), makes that forgotten: the mean goes on from
+ * the value that is there, as of one.
  */
 #include "run/fold.h"
 
@@ -166,10 +172,164 @@ static int longest(json_t **out, json_t *old, const struct mortise_write *w,
     return MORTISE_OK;
 }
 
-/* What stands at the path after the write: a new reference. */
-static int reduced(json_t **out, json_t *old, const struct mortise_write *w,
+/* ---- means -------------------------------------------------------------- */
+
+/* Where a state keeps what is known of the mean at a path. */
+#define MEAN_OF(path)                                                          \
+    {                                                                          \
+        (struct mortise_path_step[]){{"means", 0}, {(path)->text, 0}}, 2,      \
+            (path)->text                                                       \
+    }
+
+static int avg(json_t **out, json_t **state, const json_t *old,
+               const struct mortise_write *w, struct mortise_err *err)
+{
+    const struct mortise_path at = MEAN_OF(w->path);
+    const json_t *mean = mortise_path_get(*state, &at);
+    json_t *n = json_object_get(mean, "n"), *sum_of;
+    double total = json_number_value(old);
+    json_int_t count = 1;
+
+    if (!json_is_number(old) || !json_is_number(w->value))
+        return type_error(err, w, "two numbers");
+    if (n != NULL) {
+        count = json_integer_value(n);
+        total = json_real_value(json_object_get(mean, "sum"));
+    }
+    total += json_number_value(w->value);
+    sum_of = json_real(total); /* jansson refuses infinity */
+    if (sum_of == NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "avg at %s overflows",
+                            w->path->text);
+    *out = json_real(total / (double)(count + 1));
+    if (*out == NULL) {
+        json_decref(sum_of);
+        return mortise_nomem(err);
+    }
+    return mortise_path_set(
+        state, &at, json_pack("{s:I, s:o}", "n", count + 1, "sum", sum_of),
+        err);
+}
+
+/* Is the path `text` the one of length n, or below it? */
+static bool is_at_or_below(const char *text, const char *path, size_t n)
+{
+    return strncmp(text, path, n) == 0 &&
+           (text[n] == '\0' || text[n] == '.' || text[n] == '[');
+}
+
+/* Something else was written at a path: means at or below it are none. */
+static int forget_means(json_t **state, const struct mortise_path *path,
+                        struct mortise_err *err)
+{
+    json_t *means = json_object_get(*state, "means"), *mean;
+    size_t n = strlen(path->text);
+    const char *text;
+    void *next;
+
+    json_object_foreach_safe(means, next, text, mean)
+    {
+        const struct mortise_path of = {NULL, 0, text};
+        const struct mortise_path at = MEAN_OF(&of);
+        int rv = MORTISE_OK;
+
+        if (!json_is_null(mean) && is_at_or_below(text, path->text, n))
+            rv = mortise_path_set(state, &at, json_null(), err);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return MORTISE_OK;
+}
+
+/* ---- bounds ------------------------------------------------------------- */
+
+/* What the state and the documents about it put around a value (a path of at
+ * most MORTISE_PATH_STEPS, a few members) fits twice into what is left of
+ * MORTISE_JSON_DEPTH_OURS. */
+enum { DEEPEST = MORTISE_JSON_DEPTH_OURS / 2 };
+
+static bool is_deeper(const json_t *value, int than)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    if (than == 0)
+        return json_is_object(value) || json_is_array(value);
+    json_object_foreach(mortise_json_unconst(value), key, member)
+    {
+        if (is_deeper(member, than - 1))
+            return true;
+    }
+    json_array_foreach(value, i, member)
+    {
+        if (is_deeper(member, than - 1))
+            return true;
+    }
+    return false;
+}
+
+int mortise_fold_check_depth(const json_t *value, struct mortise_err *err)
+{
+    return is_deeper(value, DEEPEST)
+               ? mortise_fail(err, MORTISE_ELIMIT,
+                              "a value is nested deeper than %d", DEEPEST)
+               : MORTISE_OK;
+}
+
+/* A list that came to be longer than its reducer's max_items. */
+static int bound(json_t **now, const struct mortise_write *w,
+                 struct mortise_err *err)
+{
+    const struct mortise_reducer *how = w->how;
+    size_t n = json_array_size(*now);
+    json_t *kept;
+
+    if (how == NULL || how->max_items == 0 || n <= how->max_items)
+        return MORTISE_OK;
+    if (!how->drop_oldest)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "%s has at most %llu items (max_items); there "
+                            "would be %zu",
+                            w->path->text, (unsigned long long)how->max_items,
+                            n);
+    kept = json_array();
+    for (size_t i = n - how->max_items; kept != NULL && i < n; i++) {
+        if (json_array_append(kept, json_array_get(*now, i)) != 0) {
+            json_decref(kept);
+            kept = NULL;
+        }
+    }
+    json_decref(*now);
+    *now = kept;
+    return kept != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* {expr}: over old and new. */
+static int compute(json_t **out, const json_t *old,
+                   const struct mortise_write *w, uint64_t expr_cost,
                    struct mortise_err *err)
 {
+    const json_t *values[MORTISE_REDUCE_NAMES] = {
+        [MORTISE_REDUCE_OLD] = old, [MORTISE_REDUCE_NEW] = w->value};
+    const struct mortise_cel_env env = {values, expr_cost};
+    int rv = mortise_expr_eval(&w->how->expr, &env, out, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_fold_check_depth(*out, err);
+    else
+        *out = NULL;
+    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
+}
+
+/* ---- a write ------------------------------------------------------------ */
+
+/* What stands at the path after the write: a new reference. */
+static int reduced(json_t **out, json_t **state, json_t *old,
+                   const struct mortise_write *w, uint64_t expr_cost,
+                   struct mortise_err *err)
+{
+    *out = NULL;
     switch (w->reduce) {
     case MORTISE_REDUCE_FIRST:
         *out = json_incref(old);
@@ -186,10 +346,12 @@ static int reduced(json_t **out, json_t *old, const struct mortise_write *w,
         return extreme(out, old, w, 1, err);
     case MORTISE_REDUCE_LONGEST:
         return longest(out, old, w, err);
+    case MORTISE_REDUCE_AVG:
+        return avg(out, state, old, w, err);
+    case MORTISE_REDUCE_EXPR:
+        return compute(out, old, w, expr_cost, err);
     case MORTISE_REDUCE_DEFAULT:
     case MORTISE_REDUCE_LAST:
-    case MORTISE_REDUCE_AVG: /* these two do not load as yet */
-    case MORTISE_REDUCE_EXPR:
         break;
     }
     *out = json_incref(w->value);
@@ -197,26 +359,37 @@ static int reduced(json_t **out, json_t *old, const struct mortise_write *w,
 }
 
 int mortise_fold_write(json_t **state, const struct mortise_write *w,
-                       struct mortise_err *err)
+                       uint64_t expr_cost, struct mortise_err *err)
 {
     json_t *old, *now;
     int rv = MORTISE_OK;
 
+    if (w->reduce != MORTISE_REDUCE_AVG && w->reduce != MORTISE_REDUCE_FIRST &&
+        json_object_get(*state, "means") != NULL)
+        rv = forget_means(state, w->path, err);
+    if (rv != MORTISE_OK)
+        return rv;
     if (w->reduce == MORTISE_REDUCE_DEFAULT || w->reduce == MORTISE_REDUCE_LAST)
         return mortise_path_set(state, w->path, json_incref(w->value), err);
     old = mortise_path_get(*state, w->path);
     if (old == NULL)
         now = json_incref(w->value);
     else
-        rv = reduced(&now, old, w, err);
-    return rv != MORTISE_OK ? rv : mortise_path_set(state, w->path, now, err);
+        rv = reduced(&now, state, old, w, expr_cost, err);
+    if (rv == MORTISE_OK)
+        rv = bound(&now, w, err);
+    if (rv != MORTISE_OK) {
+        json_decref(now);
+        return rv;
+    }
+    return mortise_path_set(state, w->path, now, err);
 }
 
 const char *mortise_reduce_name(enum mortise_reduce reduce)
 {
-    static const char *const names[] = {"last",   "last",  "first",
-                                        "concat", "merge", "sum",
-                                        "min",    "max",   "longest"};
+    static const char *const names[] = {"last",    "last", "first", "concat",
+                                        "merge",   "sum",  "min",   "max",
+                                        "longest", "avg",  "expr"};
 
     return names[reduce];
 }

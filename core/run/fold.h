@@ -8,14 +8,20 @@
 struct mortise_write {
     const struct mortise_path *path; /* root included; lent */
     enum mortise_reduce reduce;
-    json_t *value; /* owned by who holds the write */
+    json_t *value;                     /* owned by who holds the write */
+    const struct mortise_reducer *how; /* as declared for the path; NULL: by the
+                                          kind alone.  EXPR has one. */
 };
 
 /* Fold one write into *state.  What nobody else holds of *state is changed in
  * place (path.h).  MORTISE_EINVAL when the reducer cannot take the operand; the
  * state is then as it was. */
 int mortise_fold_write(json_t **state, const struct mortise_write *w,
-                       struct mortise_err *err);
+                       uint64_t expr_cost, struct mortise_err *err);
+
+/* MORTISE_ELIMIT when a value nests so deep that what holds it could not be
+ * written any more. */
+int mortise_fold_check_depth(const json_t *value, struct mortise_err *err);
 
 const char *mortise_reduce_name(enum mortise_reduce reduce);
 

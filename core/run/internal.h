@@ -202,7 +202,7 @@ struct due { /* an edge, in its home */
 struct artifact {
     /* artifacts.OUTPUT_AS of a node, once needed */
     struct mortise_path *path;
-    enum mortise_reduce reduce;
+    const struct mortise_reducer *how; /* NULL: none is declared */
 };
 
 struct held_command; /* command.c: waits for what is in flight to stop */
@@ -293,7 +293,8 @@ int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
 int past_of_frames(struct mortise_run *r, struct frame *const *frames,
                    size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
                    size_t *room, struct mortise_err *err);
-/* The fold over all commits: a new reference.  `strict`: conflicts count. */
+/* The fold over all commits: a new reference.  `strict`: conflicts, and what a
+ * reducer cannot take, count. */
 int past_total(struct mortise_run *r, bool strict, json_t **out,
                struct mortise_err *err);
 
@@ -498,9 +499,6 @@ int settle_check_write(const struct mortise_graph *g, const json_t *after,
 /* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
  * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
 int settle_verdict(int rv, struct mortise_err *err);
-/* MORTISE_ELIMIT when a value nests so deep that what holds it could not be
- * written any more. */
-int settle_check_depth(const json_t *value, struct mortise_err *why);
 /* The effect that was intended did not happen: as before the intent. */
 int settle_not_done(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err);

@@ -191,7 +191,7 @@ static int get_write(struct mortise_entry *e, struct mortise_entry_write *w,
     w->ref = mortise_read_u16(r);
     flags = mortise_read_u8(r);
     reduce = mortise_read_u8(r);
-    if (reduce > MORTISE_REDUCE_LONGEST)
+    if (reduce > MORTISE_REDUCE_EXPR)
         r->bad = true;
     w->reduce = (enum mortise_reduce)reduce;
     if (w->ref == MORTISE_WRITE_SPELLED)

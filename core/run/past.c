@@ -400,13 +400,15 @@ static int region_check(struct mortise_run *r, const struct region *g,
 
 /* ---- views -------------------------------------------------------------- */
 
-static int fold_writes(json_t **state, const struct exec *x,
+/* Not `strict`: a write that its reducer cannot take is passed over. */
+static int fold_writes(json_t **state, const struct exec *x, bool strict,
                        struct mortise_err *err)
 {
     for (size_t i = 0; i < x->n_writes; i++) {
-        int rv = mortise_fold_write(state, &x->writes[i], err);
+        int rv = mortise_fold_write(state, &x->writes[i],
+                                    x->frame->graph->expr_cost, err);
 
-        if (rv != MORTISE_OK)
+        if (rv == MORTISE_ENOMEM || (rv != MORTISE_OK && strict))
             return rv;
     }
     return MORTISE_OK;
@@ -427,7 +429,7 @@ static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
         rv = region_check(r, &g, err);
     for (size_t i = 0; rv == MORTISE_OK && i < g.n; i++) {
         if (counts(&g, g.list[i]))
-            rv = fold_writes(state, g.list[i], err);
+            rv = fold_writes(state, g.list[i], strict, err);
     }
     region_finish(&g);
     return rv;
@@ -479,7 +481,7 @@ static int after_from_view(struct exec *x, struct mortise_err *err)
     int rv;
 
     x->view = NULL;
-    rv = fold_writes(&state, x, err);
+    rv = fold_writes(&state, x, true, err);
     if (rv != MORTISE_OK) {
         json_decref(state);
         return rv;
@@ -509,7 +511,8 @@ static int need_after(struct mortise_run *r, struct exec *x,
             d->view = empty_state();
             rv = d->view != NULL ? MORTISE_OK : mortise_nomem(err);
         } else if (d->view == NULL) {
-            /* A person who writes the state settles what was in conflict. */
+            /* A person who writes the state settles what was in conflict, or
+             * what a reducer could not take. */
             rv = view_from_dominator(r, d, d->node != NODE_UPDATE, err);
         }
         if (rv == MORTISE_OK)

@@ -187,41 +187,7 @@ int settle_check_write(const struct mortise_graph *g, const json_t *after,
                : MORTISE_OK;
 }
 
-/* ---- depth -------------------------------------------------------------- */
-
-/* What the state and the documents about it put around a value (a path of at
- * most MORTISE_PATH_STEPS, a few members) fits twice into what is left of
- * MORTISE_JSON_DEPTH_OURS. */
-enum { DEEPEST = MORTISE_JSON_DEPTH_OURS / 2 };
-
-static bool is_deeper(const json_t *value, int than)
-{
-    const char *key;
-    json_t *member;
-    size_t i;
-
-    if (than == 0)
-        return json_is_object(value) || json_is_array(value);
-    json_object_foreach(mortise_json_unconst(value), key, member)
-    {
-        if (is_deeper(member, than - 1))
-            return true;
-    }
-    json_array_foreach(value, i, member)
-    {
-        if (is_deeper(member, than - 1))
-            return true;
-    }
-    return false;
-}
-
-int settle_check_depth(const json_t *value, struct mortise_err *why)
-{
-    return is_deeper(value, DEEPEST)
-               ? mortise_fail(why, MORTISE_ELIMIT,
-                              "a value is nested deeper than %d", DEEPEST)
-               : MORTISE_OK;
-}
+/* ---- trying ------------------------------------------------------------- */
 
 /* Take back what a result would have written. */
 static void unwrite(struct exec *x)
@@ -404,7 +370,8 @@ static int find_lists(struct mortise_run *r, struct exec *x,
                               "map.over of '%s' gives no list",
                               node_of(r, x)->id);
         }
-        if (rv == MORTISE_OK && settle_check_depth(list, why) != MORTISE_OK) {
+        if (rv == MORTISE_OK &&
+            mortise_fold_check_depth(list, why) != MORTISE_OK) {
             *code = "limit";
             rv = MORTISE_EINVAL;
         }
@@ -470,11 +437,11 @@ static int type_output(const struct mortise_node *n, json_t **output,
 /* Is any value of the entry too deep to be kept? */
 static int check_depths(const struct mortise_entry *e, struct mortise_err *why)
 {
-    int rv = settle_check_depth(e->value, why);
+    int rv = mortise_fold_check_depth(e->value, why);
 
     for (size_t i = 0; rv == MORTISE_OK && i < e->n_writes; i++) {
         if (e->writes[i].value != e->value)
-            rv = settle_check_depth(e->writes[i].value, why);
+            rv = mortise_fold_check_depth(e->writes[i].value, why);
     }
     return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
 }
@@ -577,7 +544,7 @@ static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
         (how != DONE_EXECUTED && how != DONE_RECONCILED &&
          how != DONE_RESOLVED))
         return MORTISE_OK;
-    e.value = settle_check_depth(output, NULL) == MORTISE_OK
+    e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
                   ? json_incref(output)
                   : json_null(); /* nobody could use it either */
     memcpy(e.digest, x->key, sizeof e.digest);

@@ -449,7 +449,8 @@ static int eval_args(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_tmpl_eval(args, &env.cel, &x->body, why);
     env_finish(&env);
-    if (rv == MORTISE_OK && settle_check_depth(x->body, why) != MORTISE_OK) {
+    if (rv == MORTISE_OK &&
+        mortise_fold_check_depth(x->body, why) != MORTISE_OK) {
         drop(&x->body);
         rv = MORTISE_EINVAL;
     }
