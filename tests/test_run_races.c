@@ -188,6 +188,30 @@ START_TEST(a_losing_loop_stops)
 }
 END_TEST
 
+/* A loop that has lost and finishes: each round sees the ones before it, and
+ * nobody else does. */
+START_TEST(a_losing_loop_finishes)
+{
+    begin(HEAD
+          "start: [a, x]\n"
+          "state: {reducers: {scratch.log: concat}}\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: t/read, next: join}\n"
+          "  x: {type: tool, tool: t/read, output_as: null,\n"
+          "      args: {saw: \"${has(scratch.log) ? scratch.log : []}\"},\n"
+          "      outputs: {scratch.log: \"[node.visit]\"}, routes:\n"
+          "      [{when: node.visit < 3, to: x}], default: join}\n"
+          "  join: {type: tool, tool: t/read, join: any, losers: finish}\n");
+    admit("{}");
+    finish("a");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("1.0/x#3", "output", "{\"saw\":[1,2]}");
+    assert_value("scratch", "log", "nothing");
+    end();
+}
+END_TEST
+
 /* ---- failed branches ----------------------------------------------------- */
 
 #define TRIO(join)                                                             \
@@ -389,6 +413,7 @@ static Suite *races(void)
     tcase_add_test(tc, a_losing_effect_does_not_count);
     tcase_add_test(tc, a_losing_question_is_withdrawn);
     tcase_add_test(tc, a_losing_loop_stops);
+    tcase_add_test(tc, a_losing_loop_finishes);
     tcase_add_test(tc, a_failed_branch_fails);
     tcase_add_test(tc, a_failed_branch_is_collected);
     tcase_add_test(tc, nobody_collects);

@@ -576,26 +576,27 @@ static size_t count_visit(const struct frame *f)
     return n;
 }
 
-/* Recursive as regions nest: as deep as MORTISE_MAX_REGIONS. */
-static void mark_visit(struct mortise_run *r, const struct frame *f)
+/* What has lost is part of it for who has lost (`all`).  Recursive as regions
+ * nest: as deep as MORTISE_MAX_REGIONS. */
+static void mark_visit(struct mortise_run *r, const struct frame *f, bool all)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        for (uint32_t k = 0; k < x->n_preds && !x->discard; k++)
+        for (uint32_t k = 0; k < x->n_preds && (all || !x->discard); k++)
             r->execs[x->preds[k]]->mark = r->stamp;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        mark_visit(r, kid);
+        mark_visit(r, kid, all);
 }
 
 static void take_last(const struct mortise_run *r, const struct frame *f,
-                      uint32_t *list, uint32_t *n)
+                      bool all, uint32_t *list, uint32_t *n)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->mark != r->stamp && !x->discard)
+        if (x->mark != r->stamp && (all || !x->discard))
             list[(*n)++] = x->index;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        take_last(r, kid, list, n);
+        take_last(r, kid, all, list, n);
 }
 
 int past_of_frames(struct mortise_run *r, struct frame *const *frames,
@@ -615,9 +616,9 @@ int past_of_frames(struct mortise_run *r, struct frame *const *frames,
         return mortise_nomem(err);
     ++r->stamp;
     for (size_t i = 0; i < n_frames; i++)
-        mark_visit(r, frames[i]);
+        mark_visit(r, frames[i], frames[i]->discard);
     for (size_t i = 0; i < n_frames; i++)
-        take_last(r, frames[i], *preds, n);
+        take_last(r, frames[i], frames[i]->discard, *preds, n);
     if (updated)
         (*preds)[(*n)++] = r->update;
     return MORTISE_OK;
