@@ -22,6 +22,7 @@ const struct mortise_cmd *const mortise_commands[] = {
     &mortise_cmd_events,
     &mortise_cmd_inbox,
     &mortise_cmd_check,
+    &mortise_cmd_graph_show,
     &mortise_cmd_plugin_list,
     &mortise_cmd_plugin_inspect,
     &mortise_cmd_plugin_check,

@@ -26,6 +26,9 @@ struct mortise_args {
     /* lists */
     const char *after, *limit;
     bool follow, existing;
+    /* graphs */
+    bool ascii, dot, mermaid;
+    const char *run, *width;
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
     bool unencrypted, in_process;

@@ -1,0 +1,368 @@
+/* graph.c -- `mortise graph show`: a graph to look at, and what of it ran.
+ *
+ * The file is loaded as `mortise check` and `mortise run` load it, so what is
+ * drawn is what would run.  What ran (--run) is laid over it by the ids of the
+ * nodes; when the run's graph is another one than the file's, that is said.
+ */
+#include <langinfo.h>
+#include <locale.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "engine/stock.h"
+#include "graph/picture.h"
+#include "json/value.h"
+#include "plugin/registry.h"
+
+enum { PIPE_COLUMNS = 100 };
+
+/* ---- the graph -------------------------------------------------------------
+ */
+
+static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
+                     const char *path, struct mortise_diags *diags,
+                     struct mortise_graph **out, struct mortise_err *err)
+{
+    struct mortise_plugins_config config = {
+        .mem = cli->mem,
+        .dirs = site->plugin_dirs,
+        .n_dirs = site->n_plugin_dirs,
+        .trust_dirs = site->trust_dirs,
+        .n_trust_dirs = site->n_trust_dirs,
+    };
+    struct mortise_plugins *plugins;
+    struct mortise_stock stock;
+    char *text;
+    size_t n;
+    int rv = mortise_plugins_open(&plugins, &config, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_stock_open(&stock, cli->mem, plugins);
+    rv = mortise_cli_read(cli, path, &text, &n, err);
+    if (rv == MORTISE_OK) {
+        rv = mortise_graph_load(out, cli->mem, path, text, n, &stock.strict,
+                                diags, err);
+        mortise_release(cli->mem, text, n + 1);
+    }
+    mortise_stock_close(&stock);
+    mortise_plugins_close(plugins);
+    return rv;
+}
+
+/* What is drawn is in the graph's own arena; the plugins may go. */
+static int load(struct mortise_cli *cli, const char *path,
+                struct mortise_graph **out, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    struct mortise_site site = {0};
+    int rv = mortise_cli_find(cli, path, err);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_site_open(&site, cli->mem, cli->deployment, cli->args.store,
+                           &diags, err);
+    if (rv == MORTISE_OK)
+        rv = load_with(cli, &site, path, &diags, out, err);
+    mortise_site_close(&site);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+/* ---- what ran --------------------------------------------------------------
+ */
+
+static enum mortise_ran ran_of(const char *status)
+{
+    static const struct {
+        const char *status;
+        enum mortise_ran ran;
+    } table[] = {
+        {"running", MORTISE_RAN_RUNNING},
+        {"awaiting_approval", MORTISE_RAN_WAITS},
+        {"done", MORTISE_RAN_DONE},
+        {"failed", MORTISE_RAN_FAILED},
+        {"skipped", MORTISE_RAN_SKIPPED},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].status, status) == 0)
+            return table[i].ran;
+    return MORTISE_RAN_NOT;
+}
+
+/* Executions are listed in the order in which they began: the last counts. */
+static void lay_over(struct mortise_overlay *o, const struct mortise_graph *g,
+                     const json_t *nodes)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(mortise_json_unconst(nodes), i, one)
+    {
+        const struct mortise_node *n =
+            mortise_graph_node(g, mortise_cli_text(one, "node"));
+        uint64_t visit = mortise_cli_integer(one, "visit");
+
+        if (n == NULL)
+            continue;
+        o[n->index].ran = ran_of(mortise_cli_text(one, "status"));
+        if (visit > o[n->index].visits)
+            o[n->index].visits = (uint32_t)visit;
+    }
+}
+
+/* A node whose request is pending waits, whatever else it does. */
+static void lay_pending(struct mortise_overlay *o,
+                        const struct mortise_graph *g, const json_t *pending)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        const struct mortise_node *n =
+            mortise_graph_node(g, mortise_cli_text(one, "node"));
+
+        if (n != NULL)
+            o[n->index].ran = MORTISE_RAN_WAITS;
+    }
+}
+
+static void warn_if_other(struct mortise_cli *cli, const json_t *show,
+                          const struct mortise_graph *g)
+{
+    char digest[MORTISE_DIGEST_HEX];
+
+    mortise_hex(digest, g->digest, MORTISE_DIGEST);
+    if (strcmp(mortise_cli_text(json_object_get(show, "graph"), "digest"),
+               digest) != 0)
+        mortise_out_puts(&cli->err,
+                         "mortise: warning: the run has another version of "
+                         "this graph; nodes are matched by their ids\n");
+}
+
+static int read_run(struct mortise_cli *cli, const struct mortise_graph *g,
+                    struct mortise_overlay *overlay, struct mortise_err *err)
+{
+    char run[MORTISE_RUN_MAX];
+    json_t *show = NULL;
+    int rv = mortise_cli_open(cli, cli->args.operands[0], err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, cli->args.run, run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                              NULL, &show, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    warn_if_other(cli, show, g);
+    lay_over(overlay, g, json_object_get(show, "nodes"));
+    lay_pending(overlay, g, json_object_get(show, "pending"));
+    json_decref(show);
+    return MORTISE_OK;
+}
+
+/* ---- showing it ------------------------------------------------------------
+ */
+
+static json_t *edge_json(const struct mortise_graph *g,
+                         const struct mortise_edge *e,
+                         const struct mortise_mem *mem)
+{
+    struct mortise_buf label;
+    json_t *v = NULL;
+
+    mortise_buf_init(&label, mem);
+    mortise_picture_label(&label, g, e);
+    if (mortise_buf_cstr(&label) != NULL)
+        v = json_pack("{s:s, s:s, s:s, s:b}", "from",
+                      mortise_picture_name(g, e->from), "to",
+                      mortise_picture_name(g, e->to), "label", label.p, "back",
+                      e->back);
+    mortise_buf_finish(&label);
+    return v;
+}
+
+static json_t *graph_json(const struct mortise_picture *p,
+                          const struct mortise_mem *mem);
+
+static json_t *node_json(const struct mortise_picture *p, uint32_t i,
+                         const struct mortise_mem *mem)
+{
+    const struct mortise_node *n = &p->graph->nodes[i];
+    const struct mortise_picture inner = {.graph = n->sub};
+    json_t *v = json_pack("{s:s, s:s}", "id", n->id, "type",
+                          mortise_node_type_name(n->type));
+
+    if (p->overlay != NULL) {
+        json_object_set_new(v, "ran",
+                            json_string(mortise_ran_name(p->overlay[i].ran)));
+        json_object_set_new(v, "visits", json_integer(p->overlay[i].visits));
+    }
+    if (n->sub != NULL)
+        json_object_set_new(v, "graph", graph_json(&inner, mem));
+    return v;
+}
+
+static json_t *graph_json(const struct mortise_picture *p,
+                          const struct mortise_mem *mem)
+{
+    const struct mortise_graph *g = p->graph;
+    json_t *nodes = json_array(), *edges = json_array();
+
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        json_array_append_new(nodes, node_json(p, i, mem));
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        json_array_append_new(edges, edge_json(g, &g->edges[i], mem));
+    return json_pack("{s:s, s:s, s:o, s:o}", "name", g->name, "version",
+                     g->version, "nodes", nodes, "edges", edges);
+}
+
+static int print_json(struct mortise_cli *cli, const struct mortise_picture *p,
+                      struct mortise_err *err)
+{
+    json_t *v = graph_json(p, cli->mem);
+
+    if (v == NULL)
+        return mortise_nomem(err);
+    mortise_out_json(&cli->out, v, true);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+/* Does the terminal take what is not ASCII? */
+static bool is_utf8(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    bool is = locale != (locale_t)0 &&
+              strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+
+    if (locale != (locale_t)0)
+        freelocale(locale);
+    return is;
+}
+
+static int find_width(struct mortise_cli *cli, size_t *columns,
+                      struct mortise_err *err)
+{
+    uint64_t given;
+    size_t rows;
+    int rv;
+
+    *columns = PIPE_COLUMNS;
+    if (cli->args.width != NULL) {
+        rv = mortise_cli_number("--width", cli->args.width, &given, err);
+        *columns = rv == MORTISE_OK ? (size_t)given : 0;
+        return rv;
+    }
+    if (cli->out.tty)
+        mortise_out_window(&cli->out, columns, &rows);
+    return MORTISE_OK;
+}
+
+static int print_picture(struct mortise_cli *cli, struct mortise_picture *p,
+                         struct mortise_err *err)
+{
+    struct mortise_buf b;
+    int rv = find_width(cli, &p->columns, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    p->ascii = cli->args.ascii || !is_utf8();
+    mortise_buf_init(&b, cli->mem);
+    if (cli->args.dot)
+        mortise_picture_dot(&b, p);
+    else if (cli->args.mermaid)
+        mortise_picture_mermaid(&b, p);
+    else
+        mortise_picture_text(&b, p);
+    if (mortise_buf_cstr(&b) == NULL)
+        rv = mortise_nomem(err);
+    else
+        mortise_out_text(&cli->out, b.p, 0);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+static int show(struct mortise_cli *cli, struct mortise_graph *g,
+                struct mortise_err *err)
+{
+    struct mortise_picture p = {.graph = g};
+    size_t size = (g->n_nodes + 1) * sizeof(struct mortise_overlay);
+    struct mortise_overlay *overlay = NULL;
+    int rv = MORTISE_OK;
+
+    if (cli->args.run != NULL) {
+        overlay = mortise_zalloc(cli->mem, size);
+        rv = overlay != NULL ? read_run(cli, g, overlay, err)
+                             : mortise_nomem(err);
+        p.overlay = overlay;
+    }
+    if (rv == MORTISE_OK)
+        rv = cli->args.json ? print_json(cli, &p, err)
+                            : print_picture(cli, &p, err);
+    if (overlay != NULL)
+        mortise_release(cli->mem, overlay, size);
+    return rv;
+}
+
+static int graph_show(struct mortise_cli *cli)
+{
+    const struct mortise_args *a = &cli->args;
+    struct mortise_graph *g;
+    struct mortise_err err;
+    int rv;
+
+    if (a->dot + a->mermaid + a->json > 1)
+        return mortise_cli_usage(cli, "say one of --dot, --mermaid and --json");
+    rv = load(cli, a->operands[0], &g, &err);
+    if (rv == MORTISE_OK)
+        rv = show(cli, g, &err);
+    mortise_graph_unref(g);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_FLAG("dot", dot, "For Graphviz: | dot -Tsvg"),
+    MORTISE_OPT_FLAG("mermaid", mermaid, "For Mermaid, as in Markdown"),
+    MORTISE_OPT_JSON("One JSON object: nodes and edges"),
+    MORTISE_OPT_FLAG("ascii", ascii,
+                     "Nothing but ASCII (the default where the locale\n"
+                     "is not UTF-8)"),
+    MORTISE_OPT_TEXT("width", "N", width,
+                     "Columns (default: the terminal's; 100 for a pipe)"),
+    MORTISE_OPT_TEXT("run", "RUN", run, "Show what of it ran in this run"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_graph_show = {
+    .name = "graph show",
+    .operands = "GRAPH",
+    .min = 1,
+    .max = 1,
+    .summary = "Draw a graph, and what of it ran",
+    .text = "Boxes and lines, and below them what the lines are about.  Where "
+            "lines\n"
+            "cross, the upright one is drawn through; a tee means that they "
+            "join.\n"
+            "In a box, an arrow to END ends the branch and a bent one leads "
+            "back.\n"
+            "What is too large or too wide for that is a list: each node, and\n"
+            "where it leads.\n"
+            "\n"
+            "With --run, a node is done, failed, skipped, running or "
+            "waiting,\n"
+            "and xN says how often it ran.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise graph show configs/triage/triage.graph.yaml",
+    .run = graph_show,
+};

@@ -1,0 +1,153 @@
+/* test_cli_graph.c -- `mortise graph show`: its formats, its options, and what
+ * of a graph ran.  tests/test_picture.c looks at the pictures themselves. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "lib/desk.h"
+#include "lib/trace.h"
+
+#define SHOW "LC_ALL=C.UTF-8 $MORTISE graph show "
+
+static struct trace trace;
+
+static void put_graph(void)
+{
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: ask}\n"
+                    "  ask:\n    type: human\n    prompt: Well?\n"
+                    "    routes: [{when: output.approved, to: yes_}]\n"
+                    "    default: no_\n"
+                    "  yes_: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: END}\n"
+                    "  no_: {type: tool, tool: tried/fail, args: {code: x.y}, "
+                    "next: END}\n");
+}
+
+/* What lies in configs/ is drawn whole, in every format. */
+START_TEST(configs)
+{
+    char graph[4096];
+    json_t *all, *edges, *e;
+    size_t i;
+
+    ck_assert_ptr_nonnull(realpath("configs/triage/triage.graph.yaml", graph));
+    desk_ok(SHOW "--json %s", graph);
+    all = json_loads(child.out, 0, NULL);
+    edges = json_object_get(all, "edges");
+    ck_assert_uint_gt(json_array_size(edges), 10);
+    desk_ok(SHOW "--width 500 %s", graph);
+    ck_assert(trace_picture(&trace, child.out));
+    json_array_foreach(edges, i, e)
+    {
+        const char *from = json_string_value(json_object_get(e, "from"));
+        const char *to = json_string_value(json_object_get(e, "to"));
+
+        ck_assert_msg(trace_has(&trace, from, to),
+                      "no line from %s to %s in\n%s", from, to, child.out);
+    }
+    desk_ok(SHOW "--dot %s", graph);
+    json_array_foreach(edges, i, e)
+    {
+        char line[256];
+
+        snprintf(line, sizeof line, "\"%s\" -> \"%s\"",
+                 json_string_value(json_object_get(e, "from")),
+                 json_string_value(json_object_get(e, "to")));
+        desk_out(line);
+    }
+    desk_ok(SHOW "--mermaid %s | grep -c -e ' -->'", graph);
+    ck_assert_uint_eq((size_t)atoi(child.out), json_array_size(edges));
+    json_decref(all);
+}
+END_TEST
+
+/* What ran: waiting, then done and skipped, then failed. */
+START_TEST(what_ran)
+{
+    put_graph();
+    child_run("$MORTISE run g.yaml --id r");
+    desk_ok(SHOW "g.yaml --run r");
+    desk_out("\u2713 a (tool)");
+    desk_out("? ask (human)");
+    desk_ok(SHOW "g.yaml --run r --mermaid");
+    desk_out("[\"ask (human) waiting\"]:::waiting");
+    child_run("$MORTISE reject r");
+    desk_ok(SHOW "g.yaml --run r --width 1");
+    desk_out("ask (human) done\n");
+    desk_out("yes_ (tool) skipped\n");
+    desk_out("no_ (tool) failed\n");
+    desk_ok(SHOW "g.yaml --run r --json");
+    desk_out("\"ran\": \"skipped\"");
+    ck_assert_str_eq(child.err, "");
+    desk_ok("sed -i 's/Well/What/' g.yaml");
+    desk_ok(SHOW "g.yaml --run r");
+    desk_err("the run has another version of this graph");
+    child_run(SHOW "g.yaml --run none");
+    desk_code(3);
+}
+END_TEST
+
+/* The locale and the width decide what a picture is made of. */
+START_TEST(terminals)
+{
+    put_graph();
+    desk_ok("LC_ALL=C $MORTISE graph show g.yaml");
+    desk_out("+---");
+    desk_not_out("\u2500");
+    desk_ok(SHOW "g.yaml --ascii");
+    desk_not_out("\u2500");
+    desk_ok(SHOW "g.yaml");
+    desk_out("\u2500");
+    desk_out("  ask \u2192 yes_  when output.approved\n");
+    desk_ok(SHOW "g.yaml --width 30");
+    desk_out("\u2500");
+    desk_not_out("(tool)"); /* there is no room for it */
+    desk_ok(SHOW "g.yaml --width 12");
+    desk_not_out("\u2500");
+    desk_out("a (tool)\n  \u2192 ask\n");
+}
+END_TEST
+
+/* What cannot be asked, and what cannot be drawn. */
+START_TEST(errors)
+{
+    put_graph();
+    child_run(SHOW "g.yaml --dot --mermaid");
+    desk_code(3);
+    child_run(SHOW "g.yaml --width ten");
+    desk_code(3);
+    child_run(SHOW "none.yaml");
+    desk_code(3);
+    desk_ok("sed -i 's/next: ask/next: aks/' g.yaml");
+    child_run(SHOW "g.yaml");
+    desk_code(2);
+    desk_err("error[E0301]");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("test ! -e state");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_graph");
+    TCase *tc = tcase_create("graph");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, configs);
+    tcase_add_test(tc, what_ran);
+    tcase_add_test(tc, terminals);
+    tcase_add_test(tc, errors);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
