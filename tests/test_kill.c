@@ -125,6 +125,13 @@ static void begin_report(void)
     judge_begin(job);
 }
 
+static void begin_triage(void)
+{
+    trials_begin();
+    job = &job_triage;
+    judge_begin(job);
+}
+
 static void begin_counted(void)
 {
     trials_begin();
@@ -185,6 +192,26 @@ START_TEST(report_on_a_slow_disk)
 }
 END_TEST
 
+/* The graph that everybody sees first, configs/triage/, at each fault point of
+ * its first and second process. */
+START_TEST(triage_at_every_point)
+{
+    process = (unsigned)_i;
+    try_all(at_point);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), 4);
+}
+END_TEST
+
+/* ... and at each system call while it writes its report, with the power cut.
+ */
+START_TEST(triage_at_every_call)
+{
+    process = 1;
+    try_all(at_call);
+    ck_assert_uint_ge(times_seen(SAW_RECONCILED), 2);
+}
+END_TEST
+
 /* An effect that can be neither repeated nor looked for is never done twice:
  * the run is in doubt until somebody says what became of it. */
 START_TEST(counted_at_every_point)
@@ -210,7 +237,8 @@ END_TEST
 static Suite *suite(void)
 {
     Suite *s = suite_create("kill");
-    TCase *report = tcase_create("report"), *counted = tcase_create("counted");
+    TCase *report = tcase_create("report"), *triage = tcase_create("triage"),
+          *counted = tcase_create("counted");
 
     tcase_add_unchecked_fixture(report, begin_report, end);
     tcase_set_timeout(report, 600);
@@ -220,6 +248,12 @@ static Suite *suite(void)
     tcase_add_test(report, report_at_random_moments);
     tcase_add_test(report, report_on_a_slow_disk);
     suite_add_tcase(s, report);
+
+    tcase_add_unchecked_fixture(triage, begin_triage, end);
+    tcase_set_timeout(triage, 600);
+    tcase_add_loop_test(triage, triage_at_every_point, 0, 2);
+    tcase_add_test(triage, triage_at_every_call);
+    suite_add_tcase(s, triage);
 
     tcase_add_unchecked_fixture(counted, begin_counted, end);
     tcase_set_timeout(counted, 600);

@@ -44,8 +44,17 @@ enum { WORKERS = 2, MOST_ARGS = 16, MOST_ENV = 512, PATIENCE_S = 60 };
 
 static const char *const report_files[] = {"report.md", "note.txt", NULL};
 static const char *const no_files[] = {NULL};
-const struct job job_report = {"report", report_files, false};
-const struct job job_counted = {"counted", no_files, true};
+static const char *const triage_files[] = {"triage-report.md", NULL};
+
+static const char small_log[] = "tests/kill/input.log";
+
+const struct job job_report = {"report", "tests/kill/report.graph.yaml",
+                               small_log, report_files, false};
+const struct job job_counted = {"counted", "tests/kill/counted.graph.yaml",
+                                small_log, no_files, true};
+const struct job job_triage = {"triage", "configs/triage/triage.graph.yaml",
+                               "configs/triage/sample.log", triage_files,
+                               false};
 
 /* ---- for all trials ---------------------------------------------------- */
 
@@ -67,19 +76,18 @@ static void sign(const char *manifest, const char *object)
 static void write_deployment(void)
 {
     char path[512], text[8192];
-    int n =
-        snprintf(text, sizeof text,
-                 "apiVersion: mortise/v1\n"
-                 "kind: Deployment\n"
-                 "metadata: {name: kill}\n"
-                 "plugins:\n"
-                 "  path: [%s/plugins]\n"
-                 "  config:\n"
-                 "    file: {roots: [disk/out], read_only: [%s/tests/kill]}\n"
-                 "    pattern: {builtin: [secret, email, ipv4]}\n"
-                 "    counts: {file: count.log}\n"
-                 "trust: {dir: %s/trust.d}\n",
-                 suite_dir, source, suite_dir);
+    int n = snprintf(text, sizeof text,
+                     "apiVersion: mortise/v1\n"
+                     "kind: Deployment\n"
+                     "metadata: {name: kill}\n"
+                     "plugins:\n"
+                     "  path: [%s/plugins]\n"
+                     "  config:\n"
+                     "    file: {roots: [disk/out]}\n"
+                     "    pattern: {builtin: [secret, email, ipv6, ipv4]}\n"
+                     "    counts: {file: count.log}\n"
+                     "trust: {dir: %s/trust.d}\n",
+                     suite_dir, suite_dir);
 
     snprintf(path, sizeof path, "%s/mortise.yaml", suite_dir);
     test_write(path, text, (size_t)n);
@@ -225,9 +233,15 @@ static void open_books(const struct trial *t)
 
 static void make_place(struct trial *t)
 {
+    char *log;
+    size_t n;
+
     snprintf(t->dir, sizeof t->dir, "%s", test_mkdir());
     ck_assert_int_eq(mkdir(trial_path(t, "disk"), 0700), 0);
     ck_assert_int_eq(mkdir(trial_path(t, "disk/out"), 0700), 0);
+    log = test_read(t->job->log, &n);
+    test_write(trial_path(t, "disk/out/" TRIAL_LOG), log, n);
+    free(log);
     open_books(t);
 }
 
@@ -461,9 +475,9 @@ static int do_step(struct trial *t, enum step step)
     switch (step) {
     case RUN:
         return run_process(t, b,
-                           "run\n--json\n%s/tests/kill/%s.graph.yaml\n--id\nr\n"
-                           "--input\n{\"log\": \"%s/tests/kill/input.log\"}",
-                           source, t->job->name, source);
+                           "run\n--json\n%s/%s\n--id\nr\n"
+                           "--input\n{\"log\": \"" TRIAL_LOG "\"}",
+                           source, t->job->graph);
     case RESUME:
         return run_process(t, b, "resume\n--json\nr");
     case APPROVE:

@@ -13,17 +13,21 @@
 
 #include "json/value.h"
 
+#define TRIAL_LOG "input.log" /* what the graph reads, beside what it writes   \
+                               */
+
 enum { MOST_BLOWS = 2, MOST_PROCESSES = 16 };
 
-/* A graph of tests/kill/, and what a person knows of it. */
+/* A graph, and what a person knows of it. */
 struct job {
-    const char *name; /* of NAME.graph.yaml */
+    const char *name;
+    const char *graph, *log; /* what it is, and is about: paths of the tree */
     const char *const
         *files;   /* what it writes, each by one rename; then NULL */
     bool counted; /* its effect is a line in `count.log`, which
                    * nobody can look for but a person */
 };
-extern const struct job job_report, job_counted;
+extern const struct job job_report, job_counted, job_triage;
 
 enum blow_kind { AT_POINT = 1, AT_CALL, AT_TIME };
 
