@@ -1,7 +1,10 @@
 /* test_http.c -- HTTP requests on a loop, against a server that says exactly
  * the bytes it was told to. */
 #include <check.h>
+#include <dlfcn.h>
 #include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -433,6 +436,42 @@ START_TEST(a_name_that_leads_home_is_refused)
     get(url);
     assert_outcome(home ? MORTISE_HTTP_DENIED : MORTISE_HTTP_UNREACHABLE, "");
     ck_assert_uint_eq(httpd_requests(d), 0);
+}
+END_TEST
+
+/* libcurl's, whichever library it is in: tells what thread asked. */
+static struct {
+    int others, taking_signals;
+} resolvers;
+
+__attribute__((visibility("default"))) int
+getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+            struct addrinfo **found)
+{
+    typedef int resolve_fn(const char *, const char *, const struct addrinfo *,
+                           struct addrinfo **);
+    void *p = dlsym(RTLD_NEXT, "getaddrinfo");
+    resolve_fn *real;
+    sigset_t mask;
+
+    memcpy(&real, &p, sizeof real);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    resolvers.others += gettid() != getpid();
+    resolvers.taking_signals +=
+        gettid() != getpid() && sigismember(&mask, SIGTERM) == 0;
+    return real(name, service, hints, found);
+}
+
+/* A thread that curl resolves names on takes no signal of the program's. */
+START_TEST(resolvers_take_no_signals)
+{
+    ck_assert_int_eq(
+        mortise_destination_make(&places[0], "nobody.invalid", 80, &err),
+        MORTISE_OK);
+    get("http://nobody.invalid/");
+    assert_outcome(MORTISE_HTTP_UNREACHABLE, "");
+    ck_assert_int_gt(resolvers.others, 0);
+    ck_assert_int_eq(resolvers.taking_signals, 0);
 }
 END_TEST
 
@@ -886,6 +925,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_is_not_granted_is_not_asked);
     tcase_add_test(tc, spellings_are_no_way_around);
     tcase_add_test(tc, a_name_that_leads_home_is_refused);
+    tcase_add_test(tc, resolvers_take_no_signals);
     tcase_add_test(tc, redirects_are_followed);
     tcase_add_test(tc, methods_change_by_the_book);
     tcase_add_test(tc, redirects_are_judged);

@@ -18,7 +18,9 @@
  *       it, nobody knows then.
  *   (5) Everything has a bound: headers, body (as it comes out of
  *       decompression), redirects, connecting, silence.
- *   (6) A SIGPIPE of TLS never reaches the program that we are part of.
+ *   (6) A SIGPIPE of TLS never reaches the program that we are part of, and
+ *       none of its signals a thread of curl's resolver, which has the mask
+ *       under which curl made it.
  */
 #include "engine/http.h"
 
@@ -107,7 +109,7 @@ struct sock { /* a socket of curl's */
     curl_socket_t fd;
 };
 
-/* ---- SIGPIPE ------------------------------------------------------------ */
+/* ---- signals ------------------------------------------------------------ */
 
 struct quiet {
     sigset_t before;
@@ -116,14 +118,13 @@ struct quiet {
 
 static void quiet_begin(struct quiet *q)
 {
-    sigset_t pipe, pending;
+    sigset_t all, pending;
 
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
     sigemptyset(&pending);
     sigpending(&pending);
     q->pending = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe, &q->before);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &q->before);
 }
 
 static void quiet_end(struct quiet *q)
