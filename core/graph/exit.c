@@ -142,9 +142,8 @@ void mortise_node_read_max_visits(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    if (!mortise_load_ahead(ctx, MORTISE_AHEAD_LOOPS, "E0202", slot->name->span,
-                            "'max_visits'"))
-        r->node->max_visits = (uint32_t)slot->value->u.i;
+    (void)ctx;
+    r->node->max_visits = (uint32_t)slot->value->u.i;
 }
 
 /* ---- routers --------------------------------------------------------- */

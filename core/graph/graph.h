@@ -96,8 +96,8 @@ enum mortise_region_kind {
 };
 
 /* An item's place in the tree of what always leads to what in its region, for
- * mortise_fate_leads().  Only set in regions with a join of kind ANY or QUORUM
- * directly in them. */
+ * mortise_fate_leads().  Only set in regions with an item whose join is of kind
+ * ANY or QUORUM: a node, or a loop whose entry's join is. */
 struct mortise_fate {
     uint32_t first, last;
 };
@@ -329,15 +329,8 @@ struct mortise_graph {
 /* What is read and not run as yet, and therefore refused (ahead.c): bits, which
  * tests of the loader clear. */
 enum {
-    MORTISE_AHEAD_LOOPS = 1 << 0,  /* back edges, max_visits */
-    MORTISE_AHEAD_LIMITS = 1 << 1, /* limits.steps, limits.visits */
-    MORTISE_AHEAD_JOINS = 1 << 2,  /* join, losers, on_branch_error */
-    MORTISE_AHEAD_FAIL_FAST = 1 << 3,
-    MORTISE_AHEAD_END_FIRST = 1 << 4,
-    MORTISE_AHEAD_MAPS = 1 << 5,
-    MORTISE_AHEAD_SUBGRAPHS = 1 << 6,
-    MORTISE_AHEAD_REDUCERS = 1 << 7, /* avg, {expr}, caps */
-    MORTISE_AHEAD_BOUNDS = 1 << 8    /* limits.state, limits.timeout */
+    MORTISE_AHEAD_SUBGRAPHS = 1 << 0,
+    MORTISE_AHEAD_BOUNDS = 1 << 1 /* limits.state, limits.timeout */
 };
 extern unsigned mortise_graph_ahead;
 

@@ -5,12 +5,10 @@
  */
 #include "graph/node.h"
 
-enum { ALL = 1, ANY, BEST_EFFORT };
-
 static const struct mortise_word joins[] = {
-    {"all", ALL, false},
-    {"any", ANY, false},
-    {"best_effort", BEST_EFFORT, false},
+    {"all", MORTISE_JOIN_ALL, false},
+    {"any", MORTISE_JOIN_ANY, false},
+    {"best_effort", 0, false},
     {NULL, 0, false},
 };
 
@@ -42,17 +40,12 @@ static void read_word(struct mortise_loader *ld, struct mortise_join *join,
     const struct mortise_word *w =
         mortise_word_find(joins, "join", v, ld->diags);
 
-    if (w == NULL) {
+    if (w == NULL)
         mortise_node_also_takes(ld, "{quorum: N}");
-        return;
-    }
-    if (w->value == ANY)
-        join->kind = MORTISE_JOIN_ANY;
-    if (w->value == BEST_EFFORT)
+    else if (w->value != 0)
+        join->kind = (enum mortise_join_kind)w->value;
+    else
         join->on_branch_error = MORTISE_BRANCH_DROP;
-    if (w->value != ALL)
-        mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0205", v->span,
-                           "this join");
 }
 
 void mortise_node_read_join(void *ctx, void *into,
@@ -63,8 +56,7 @@ void mortise_node_read_join(void *ctx, void *into,
 
     if (slot->value->kind != MORTISE_YAML_MAP)
         read_word(ld, &r->node->join, slot->value);
-    else if (!mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0205",
-                                 slot->value->span, "this join"))
+    else
         mortise_keys_read(&quorum_place, MORTISE_HERE, slot->value,
                           slot->name->span, ld, r, ld->diags);
 }
@@ -75,9 +67,6 @@ void mortise_node_read_losers(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0202", slot->name->span,
-                           "'losers'"))
-        return;
     r->node->join.finish = slot->word == 1;
     if (r->node->join.kind == MORTISE_JOIN_ALL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
@@ -92,9 +81,6 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
     struct mortise_reading *r = into;
     enum mortise_branch_error how = (enum mortise_branch_error)slot->word;
 
-    if (mortise_load_ahead(ld, MORTISE_AHEAD_JOINS, "E0202", slot->name->span,
-                           "'on_branch_error'"))
-        return;
     if (r->node->join.on_branch_error == MORTISE_BRANCH_DROP &&
         how != MORTISE_BRANCH_DROP)
         mortise_diag_add(ld->diags, "E0212", slot->value->span,

@@ -26,9 +26,7 @@ static void read_steps(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = into;
 
     (void)ctx;
-    if (!mortise_load_ahead(ld, MORTISE_AHEAD_LIMITS, "E0202", slot->name->span,
-                            "'steps'"))
-        ld->g->limits.steps = (uint64_t)slot->value->u.i;
+    ld->g->limits.steps = (uint64_t)slot->value->u.i;
 }
 
 static void read_visits(void *ctx, void *into, const struct mortise_slot *slot)
@@ -36,9 +34,7 @@ static void read_visits(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = into;
 
     (void)ctx;
-    if (!mortise_load_ahead(ld, MORTISE_AHEAD_LIMITS, "E0202", slot->name->span,
-                            "'visits'"))
-        ld->g->limits.visits = (uint32_t)slot->value->u.i;
+    ld->g->limits.visits = (uint32_t)slot->value->u.i;
 }
 
 static void read_max_nodes(void *ctx, void *into,

@@ -135,8 +135,7 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
     struct reading r = {.map = mortise_load_alloc(ld, sizeof *r.map)};
     struct mortise_draft *draft;
 
-    if (r.map == NULL || mortise_load_ahead(ld, MORTISE_AHEAD_MAPS, "E0202",
-                                            slot->name->span, "'map'"))
+    if (r.map == NULL)
         return;
     r.map->to = r.map->join = MORTISE_NOWHERE;
     r.map->as = "item";

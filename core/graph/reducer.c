@@ -120,9 +120,6 @@ static void check_caps(struct mortise_loader *ld,
 static void read_mapping(struct mortise_loader *ld, struct mortise_reducer *r,
                          const struct mortise_yaml *v)
 {
-    if (mortise_load_ahead(ld, MORTISE_AHEAD_REDUCERS, "E0205", v->span,
-                           "this reducer"))
-        return;
     mortise_keys_read(&place, MORTISE_HERE, v, v->span, ld, r, ld->diags);
     check_caps(ld, r, v);
     if (mortise_yaml_get(v, "reduce") == NULL &&
@@ -139,12 +136,8 @@ static void read_word(struct mortise_loader *ld, struct mortise_reducer *r,
     const struct mortise_word *w =
         mortise_word_find(words, "reducer", v, ld->diags);
 
-    if (w == NULL)
-        return;
-    r->reduce = (enum mortise_reduce)w->value;
-    if (r->reduce == MORTISE_REDUCE_AVG)
-        mortise_load_ahead(ld, MORTISE_AHEAD_REDUCERS, "E0205", v->span,
-                           "reducer 'avg'");
+    if (w != NULL)
+        r->reduce = (enum mortise_reduce)w->value;
 }
 
 static void read_reducer(struct mortise_loader *ld,

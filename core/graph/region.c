@@ -552,18 +552,6 @@ static void deal_lists(struct mortise_loader *ld)
         put_all(g);
 }
 
-/* What runs cannot do is refused here, where it is known to be a loop. */
-static void refuse_loops(struct mortise_loader *ld)
-{
-    const struct mortise_graph *g = ld->g;
-
-    for (uint32_t i = 0; i < g->n_regions; i++)
-        if (g->regions[i].kind == MORTISE_REGION_LOOP &&
-            !mortise_load_ahead(ld, MORTISE_AHEAD_LOOPS, "E0205",
-                                g->edges[g->regions[i].back[0]].span, "a loop"))
-            return;
-}
-
 /* Maps count for the depth, too, and that is known last. */
 static void check_depth(struct mortise_loader *ld)
 {
@@ -595,8 +583,6 @@ void mortise_load_regions(struct mortise_loader *ld)
     mortise_arena_finish(&f.arena);
     if (settled)
         deal_lists(ld);
-    if (settled && !ld->nomem) {
-        refuse_loops(ld);
+    if (settled && !ld->nomem)
         check_depth(ld);
-    }
 }

@@ -57,17 +57,11 @@ static json_t *failed_json(void)
 
 static struct mortise_schema *node_schema(struct mortise_loader *ld)
 {
-    json_t *members =
-        json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type", "string",
-                  "type", "type", "string", "visit", "type", "integer",
-                  "attempt", "type", "integer");
-
-    if (!(mortise_graph_ahead & MORTISE_AHEAD_JOINS) &&
-        json_object_set_new(members, "failed", failed_json()) != 0) {
-        json_decref(members);
-        members = NULL;
-    }
-    return mortise_load_our_schema(ld, closed(members));
+    return mortise_load_our_schema(
+        ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:o}", "id",
+                             "type", "string", "type", "type", "string",
+                             "visit", "type", "integer", "attempt", "type",
+                             "integer", "failed", failed_json())));
 }
 
 static struct mortise_schema *state_schema(struct mortise_loader *ld)

@@ -48,9 +48,6 @@ static void read_failure(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)into;
     ld->g->fail_fast = slot->word == 1;
-    if (ld->g->fail_fast)
-        mortise_load_ahead(ld, MORTISE_AHEAD_FAIL_FAST, "E0205",
-                           slot->value->span, "failure 'fail_fast'");
 }
 
 static void read_end(void *ctx, void *into, const struct mortise_slot *slot)
@@ -59,9 +56,6 @@ static void read_end(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)into;
     ld->g->end_first = slot->word == 1;
-    if (ld->g->end_first)
-        mortise_load_ahead(ld, MORTISE_AHEAD_END_FIRST, "E0205",
-                           slot->value->span, "end 'first'");
 }
 
 static void read_state(void *ctx, void *into, const struct mortise_slot *slot)

@@ -212,19 +212,24 @@ const struct mortise_code mortise_codes[] = {
      "is entered at `to` and left to `join` alone (edges to END end a branch "
      "anywhere).  An element's result is the output of the node that leads to "
      "the join.",
-     "# start: a\n"
-     "# nodes:\n"
-     "#   a: {type: human, prompt: x, map: {over: input.list, to: b, join: "
-     "c}}\n"
-     "#   b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
-     "#   c: {type: human, prompt: x}\n"},
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: human, prompt: x, map: {over: input.list, to: b, join: c}}\n"
+     "  b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
+     "  c: {type: human, prompt: x}\n"},
     {"E0313", "nested too deep",
-     "Maps may stand 8 deep in each other, loops and maps together 64.",
+     "Maps may stand 8 deep in each other, loops and maps together 64, graphs "
+     "limits.depth.",
      "# nine maps, each in the one before\n"},
     {"E0314", "a name that hides another",
      "An element's name (`as`) must differ from those that expressions have "
      "anyway and from that of a map around it.",
-     "# map: {over: input.list, as: output, to: b, join: c}\n"},
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: human, prompt: x, map: {over: input.list, as: output, to: b, "
+     "join: c}}\n"
+     "  b: {type: human, prompt: x, next: c}\n"
+     "  c: {type: human, prompt: x}\n"},
 
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
