@@ -26,8 +26,8 @@
  *            what the opener's thread takes).  Its descriptors are
  *            closed by exec; after a fork() the child must not use an engine
  *            of the parent's, not even close it, and should exec or _exit.
- *            It reads the environment (`${env:...}` of a deployment) only in
- *            mortise_open().
+ *            It reads the environment (a deployment's `${env:...}`, the
+ *            usual proxy variables) only in mortise_open().
  */
 #ifndef MORTISE_H
 #define MORTISE_H
