@@ -225,7 +225,7 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_STORE,
     MORTISE_OPT_JSON("As JSON"),
     {"unencrypted", NULL, offsetof(struct mortise_args, unencrypted), "Plain",
-     'W'},
+     'W', 0},
     MORTISE_OPT_END,
 };
 static const struct mortise_cmd cmd = {.name = "try",

@@ -156,6 +156,43 @@ START_TEST(interrupt)
 }
 END_TEST
 
+/* Paused by a limit: of steps, of visits. */
+START_TEST(limits)
+{
+    desk_graph("steps",
+               "limits: {steps: 2}\nstart: a\nnodes:\n"
+               "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: "
+               "b}\n"
+               "  b: {type: tool, tool: tried/echo, args: {value: 1}, next: "
+               "c}\n"
+               "  c: {type: tool, tool: tried/echo, args: {value: 1}, next: "
+               "END}\n");
+    desk_graph("visits",
+               "start: a\nnodes:\n"
+               "  a:\n    type: tool\n    tool: tried/echo\n"
+               "    args: {value: \"${node.visit}\"}\n    max_visits: 2\n"
+               "    routes: [{when: node.visit < 3, to: a}]\n"
+               "    default: END\n");
+    child_run("$MORTISE run %s.yaml --id r", _i == 0 ? "steps" : "visits");
+    desk_code(4);
+    desk_out(_i == 0 ? " --limit steps=4\n" : " --limit visits=4\n");
+    why("r");
+    desk_out("is paused by a limit of its graph since 2");
+    desk_out(_i == 0 ? "may take 2 steps, and node 'c'"
+                     : "may take 2 visits, and node 'a'");
+    ck_assert_uint_eq(n_commands, 1);
+    child_run("$MORTISE resume r --limit steps");
+    desk_code(3);
+    child_run("$MORTISE resume r --limit steps=9 --limit steps=9");
+    desk_code(3);
+    child_run("$MORTISE resume r --limit hops=9");
+    desk_code(3);
+    child_run("$MORTISE resume r --limit steps=1 --limit visits=1");
+    desk_code(3);
+    obey(0, "r", "completed");
+}
+END_TEST
+
 /* Paused by a person: who, and their words; a live run and a waiting one. */
 START_TEST(operator)
 {
@@ -331,6 +368,7 @@ static Suite *suite(void)
     tcase_add_test(tc, expired);
     tcase_add_test(tc, approval);
     tcase_add_test(tc, interrupt);
+    tcase_add_loop_test(tc, limits, 0, 2);
     tcase_add_test(tc, operator);
     tcase_add_test(tc, paused_question);
     tcase_add_loop_test(tc, in_doubt, 0, 3);

@@ -105,6 +105,9 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
 void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
                         const char *run, const json_t *request,
                         const char *more);
+/* The command that doubles the limit which holds a run (`limit` of show). */
+void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
+                       const char *run, const json_t *limit, const char *more);
 /* "asks a person" and so on: what its node does.  Static. */
 const char *mortise_cli_asks(const json_t *request);
 

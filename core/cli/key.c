@@ -94,7 +94,7 @@ static int key_new(struct mortise_cli *cli)
 
 static const struct mortise_opt new_opts[] = {
     {"unencrypted", NULL, offsetof(struct mortise_args, unencrypted),
-     "Write the secret key without a password, for\nautomation", 'W'},
+     "Write the secret key without a password, for\nautomation", 'W', 0},
     MORTISE_OPT_END,
 };
 

@@ -24,10 +24,15 @@
 enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
 
 static const struct mortise_opt help_opt = {
-    "help", NULL, offsetof(struct mortise_args, help), "Print this text", 'h'};
+    "help", NULL, offsetof(struct mortise_args, help), "Print this text",
+    'h',    0};
 static const struct mortise_opt verbose_opt = {
-    "verbose", NULL, offsetof(struct mortise_args, verbose),
-    "Print what the engine logs, too", 'v'};
+    "verbose",
+    NULL,
+    offsetof(struct mortise_args, verbose),
+    "Print what the engine logs, too",
+    'v',
+    0};
 
 const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
                                          size_t i)
@@ -100,14 +105,17 @@ static int set_text(struct mortise_args *args, const struct mortise_opt *o,
                     const char *value, struct mortise_err *err)
 {
     const char **at = (const char **)(void *)((char *)args + o->at);
+    const char **last = at + o->more;
 
     if (value == NULL || value[0] == '\0')
         return mortise_fail(err, MORTISE_EINVAL,
                             "option '--%s' needs a value: --%s %s", o->name,
                             o->name, o->arg);
+    while (*at != NULL && at < last)
+        at++;
     if (*at != NULL)
-        return mortise_fail(err, MORTISE_EINVAL, "option '--%s' is given twice",
-                            o->name);
+        return mortise_fail(err, MORTISE_EINVAL, "option '--%s' is given %s",
+                            o->name, o->more > 0 ? "too often" : "twice");
     *at = value;
     return MORTISE_OK;
 }

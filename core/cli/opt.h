@@ -23,6 +23,7 @@ struct mortise_args {
     bool no_continue, accept_plugins, merge, force, retry, fail;
     const char *update, *go_to, *reason, *args, *digest, *answer, *value;
     const char *done;
+    const char *raise[2];
     /* lists */
     const char *after, *limit;
     bool follow, existing;
@@ -43,19 +44,20 @@ struct mortise_opt {
     size_t at;        /* offset in struct mortise_args: const char * or bool */
     const char *help; /* a sentence without its full stop */
     char letter;      /* or 0 */
+    unsigned char more; /* so often again; `at` is an array then */
 };
 
 #define MORTISE_OPT_FLAG(name, field, help)                                    \
     {                                                                          \
-        name, NULL, offsetof(struct mortise_args, field), help, 0              \
+        name, NULL, offsetof(struct mortise_args, field), help, 0, 0           \
     }
 #define MORTISE_OPT_TEXT(name, arg, field, help)                               \
     {                                                                          \
-        name, arg, offsetof(struct mortise_args, field), help, 0               \
+        name, arg, offsetof(struct mortise_args, field), help, 0, 0            \
     }
 #define MORTISE_OPT_END                                                        \
     {                                                                          \
-        NULL, NULL, 0, NULL, 0                                                 \
+        NULL, NULL, 0, NULL, 0, 0                                              \
     }
 
 /* Those that most subcommands take. */

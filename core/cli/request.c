@@ -79,6 +79,17 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
     }
 }
 
+void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
+                       const char *run, const json_t *limit, const char *more)
+{
+    mortise_cli_suggest(cli, o, "resume", run);
+    mortise_out_puts(o, " --limit ");
+    mortise_out_word(o, mortise_cli_text(limit, "limit"));
+    mortise_out_printf(
+        o, "=%llu%s\n",
+        2 * (unsigned long long)mortise_cli_integer(limit, "value"), more);
+}
+
 /* ---- printing one -------------------------------------------------------- */
 
 static void field(struct mortise_out *o, const char *name, const json_t *v)

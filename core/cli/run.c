@@ -146,6 +146,48 @@ static int add_update(struct mortise_cli *cli, json_t *list,
                err);
 }
 
+/* "steps=N" into an object. */
+static int add_bound(json_t *bounds, const char *given, struct mortise_err *err)
+{
+    size_t n = strcspn(given, "=");
+    char name[16];
+    uint64_t bound;
+    int rv;
+
+    if (given[n] != '=' || n >= sizeof name)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "--limit: '%.100s' is not steps=N or visits=N",
+                            given);
+    memcpy(name, given, n);
+    name[n] = '\0';
+    rv = mortise_cli_number("--limit", given + n + 1, &bound, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (json_object_get(bounds, name) != NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "--limit: %s is given twice",
+                            name);
+    if (json_object_set_new(bounds, name, json_integer((json_int_t)bound)) != 0)
+        return mortise_nomem(err);
+    return MORTISE_OK;
+}
+
+static int add_limit(struct mortise_cli *cli, json_t *list,
+                     struct mortise_err *err)
+{
+    json_t *bounds = json_object();
+    int rv = bounds != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (size_t i = 0; i < 2 && rv == MORTISE_OK; i++)
+        if (cli->args.raise[i] != NULL)
+            rv = add_bound(bounds, cli->args.raise[i], err);
+    if (rv == MORTISE_OK)
+        return add(list,
+                   json_pack("{s:s, s:o}", "kind", "limit", "value", bounds),
+                   err);
+    json_decref(bounds);
+    return rv;
+}
+
 /* What the options of `resume` stand for. */
 static int resume_commands(struct mortise_cli *cli, json_t **out,
                            struct mortise_err *err)
@@ -161,6 +203,8 @@ static int resume_commands(struct mortise_cli *cli, json_t **out,
                  json_pack("{s:s, s:s, s:b}", "kind", "goto", "node", a->go_to,
                            "force", a->force),
                  err);
+    if (rv == MORTISE_OK && a->raise[0] != NULL)
+        rv = add_limit(cli, list, err);
     if (rv == MORTISE_OK && a->update == NULL && a->go_to == NULL)
         rv = add(list, json_pack("{s:s}", "kind", "resume"), err);
     if (rv == MORTISE_OK)
@@ -206,6 +250,10 @@ static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_TEXT("goto", "NODE", go_to,
                      "Go on at this node instead of where the run is"),
     MORTISE_OPT_FLAG("force", force, "Do not pause before that node"),
+    {"limit", "NAME=N", offsetof(struct mortise_args, raise),
+     "Raise a limit that holds the run: steps=N, visits=N\n"
+     "(both may be given)",
+     0, 1},
     MORTISE_OPT_FLAG("no-continue", no_continue,
                      "Record the commands and run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,

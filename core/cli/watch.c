@@ -71,6 +71,11 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
     }
     json_array_foreach(mortise_json_unconst(pending), i, one)
         mortise_cli_print_request(cli, &cli->out, run, one);
+    if (json_is_object(json_object_get(show, "limit"))) {
+        mortise_cli_raise(cli, &cli->out, run, json_object_get(show, "limit"),
+                          "");
+        return;
+    }
     if (status == MORTISE_RUN_COMPLETED)
         mortise_cli_suggest(cli, &cli->out, "show", run);
     else if (json_array_size(pending) == 0)

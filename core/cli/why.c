@@ -326,10 +326,34 @@ static void why_waiting(struct why *w)
     explain_pending(w);
 }
 
+static void why_limited(struct why *w)
+{
+    const json_t *limit = json_object_get(w->show, "limit");
+    char bound[64];
+
+    snprintf(bound, sizeof bound, "%llu %s",
+             (unsigned long long)mortise_cli_integer(limit, "value"),
+             mortise_cli_text(limit, "limit"));
+    say(w, " is paused by a limit of its graph");
+    say_since(w, " since ", since(w));
+    say(w, ": it may take ");
+    say_word(w, bound);
+    say(w, ", and node '");
+    say_word(w, mortise_cli_text(limit, "node"));
+    say(w, "' would pass that.  Whoever may use this store can raise it.");
+    explain_pending(w);
+    if (!w->stuck)
+        mortise_cli_raise(w->cli, &w->commands, w->run, limit, w->more);
+}
+
 static void why_paused(struct why *w)
 {
     const char *reason = mortise_cli_text(w->show, "reason");
 
+    if (json_is_object(json_object_get(w->show, "limit"))) {
+        why_limited(w);
+        return;
+    }
     if (strcmp(reason, "interrupt") == 0) {
         say(w, " is paused where its graph says so.");
         explain_pending(w);
