@@ -166,6 +166,39 @@ START_TEST(json_out_of_memory)
 }
 END_TEST
 
+/* An execution is called as people call it: no invocation, no first visit. */
+START_TEST(executions_have_names)
+{
+    static const char *const names[][2] = {
+        {"1.0/review#1", "review"},
+        {"1.0/review#2", "review#2"},
+        {"1.0/review#12", "review#12"},
+        {"2.1/read#1[3]", "read[3]"},
+        {"1.0/read#2[0][10]", "read#2[0][10]"},
+        {"1.0/outer#1/inner#3", "outer/inner#3"},
+        {"1.0/outer#1/inner#1", "outer/inner"},
+    };
+    char name[MORTISE_CLI_EXECUTION], path[1024];
+    json_t *entry = json_pack("{s:s, s:i}", "node", "a", "visit", 1);
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        ck_assert_str_eq(mortise_cli_short_path(names[i][0], name),
+                         names[i][1]);
+    ck_assert_str_eq(mortise_cli_execution(entry, name), "a");
+    json_object_set_new(entry, "visit", json_integer(4));
+    ck_assert_str_eq(mortise_cli_execution(entry, name), "a#4");
+    json_object_set_new(entry, "path", json_string("1.0/b#1"));
+    ck_assert_str_eq(mortise_cli_execution(entry, name), "b");
+    memset(path, 'x', sizeof path);
+    memcpy(path, "1.0/", 4);
+    path[sizeof path - 1] = '\0';
+    json_object_set_new(entry, "path", json_string(path));
+    ck_assert_uint_eq(strlen(mortise_cli_execution(entry, name)),
+                      MORTISE_CLI_EXECUTION - 1);
+    json_decref(entry);
+}
+END_TEST
+
 /* Cutting keeps to the columns and to the room, and shows that it cut. */
 START_TEST(cutting)
 {
@@ -551,7 +584,7 @@ START_TEST(live_events)
     ck_assert_ptr_nonnull(strstr(s.line[1], "done"));
     ck_assert_ptr_nonnull(strstr(s.line[1], "1.5 s"));
     ck_assert_ptr_nonnull(strstr(s.line[2], "working"));
-    ck_assert_ptr_nonnull(strstr(s.line[2], "b#1"));
+    ck_assert_ptr_nonnull(strstr(s.line[2], " b "));
     ck_assert_ptr_nonnull(strstr(s.line[2], "done=5"));
     ck_assert_str_eq(s.line[3], "");
 }
@@ -593,7 +626,7 @@ START_TEST(erasing)
     mortise_progress_draw(&progress);
     close_terminal(&s);
     ck_assert_str_eq(s.line[0], "a warning");
-    ck_assert_ptr_nonnull(strstr(s.line[1], "a#1"));
+    ck_assert_ptr_nonnull(strstr(s.line[1], " a "));
 }
 END_TEST
 
@@ -658,6 +691,7 @@ static Suite *suite(void)
     tcase_add_test(tc, json_is_safe);
     tcase_add_test(tc, json_out_of_memory);
     tcase_add_test(tc, cutting);
+    tcase_add_test(tc, executions_have_names);
     tcase_add_test(tc, failed_writes_are_known);
     tcase_add_test(tc, long_output);
     tcase_add_test(tc, no_colour_for_pipes);

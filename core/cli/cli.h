@@ -76,6 +76,14 @@ int mortise_cli_words(struct mortise_arena *a, const char *list,
 /* Members of replies; borrowed.  "" when it is not there or no string. */
 const char *mortise_cli_text(const json_t *object, const char *key);
 uint64_t mortise_cli_integer(const json_t *object, const char *key);
+/* What people call an execution, from its path (else its node and visit):
+ * "review", "review#2" for the second visit, "read[3]" in a map, "outer/inner".
+ * Cut to the room there is; gives `out`. */
+enum { MORTISE_CLI_EXECUTION = 256 };
+const char *mortise_cli_execution(const json_t *object,
+                                  char out[MORTISE_CLI_EXECUTION]);
+const char *mortise_cli_short_path(const char *path,
+                                   char out[MORTISE_CLI_EXECUTION]);
 
 /* Where plugins and trust come from, for what needs no engine.  Findings in the
  * Deployment file are printed.  Close it in any case. */

@@ -111,11 +111,13 @@ static void details(const struct mortise_mem *mem, const json_t *event,
 
 static void plain(struct mortise_out *o, const json_t *event)
 {
-    static const char *const head[] = {"at", "type", "node"};
-    char text[DETAIL], cut[DETAIL];
+    char text[DETAIL], cut[DETAIL], name[MORTISE_CLI_EXECUTION];
+    const char *head[] = {mortise_cli_text(event, "at"),
+                          mortise_cli_text(event, "type"),
+                          mortise_cli_execution(event, name)};
 
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
-        const char *s = mortise_cli_text(event, head[i]);
+        const char *s = head[i];
 
         if (s[0] == '\0')
             continue;
@@ -229,10 +231,10 @@ void mortise_progress_draw(struct mortise_progress *p)
         return;
     for (size_t i = 0; i < p->n_working && p->drawn + 2 < rows; i++) {
         const struct mortise_working *w = &p->working[i];
-        const char *slash = strrchr(w->path, '/');
+        char name[MORTISE_CLI_EXECUTION];
 
         margin_line(p->out, MORTISE_BOLD, "working",
-                    slash != NULL ? slash + 1 : w->path, w->text, columns);
+                    mortise_cli_short_path(w->path, name), w->text, columns);
         p->drawn++;
     }
 }
@@ -284,7 +286,7 @@ static void terminal(struct mortise_progress *p, const char *type,
                      const json_t *event)
 {
     const struct look *look = look_of(type);
-    char text[DETAIL];
+    char text[DETAIL], name[MORTISE_CLI_EXECUTION];
     size_t columns, rows;
 
     mortise_progress_erase(p);
@@ -297,7 +299,7 @@ static void terminal(struct mortise_progress *p, const char *type,
             gist(p->out->mem, type, event, text);
             margin_line(p->out, look != NULL ? look->style : MORTISE_PLAIN,
                         look != NULL ? look->word : type,
-                        mortise_cli_text(event, "node"), text, columns);
+                        mortise_cli_execution(event, name), text, columns);
         }
     }
     mortise_progress_draw(p);

@@ -125,8 +125,10 @@ const char *mortise_cli_asks(const json_t *request)
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
                                const char *run, const json_t *request)
 {
+    char name[MORTISE_CLI_EXECUTION];
+
     mortise_out_style(o, MORTISE_ASKS);
-    mortise_out_word(o, mortise_cli_text(request, "node"));
+    mortise_out_word(o, mortise_cli_execution(request, name));
     mortise_out_printf(o, " %s", mortise_cli_asks(request));
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n");

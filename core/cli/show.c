@@ -67,12 +67,13 @@ static void print_nodes(struct mortise_out *o, const json_t *nodes)
     {
         const char *status = mortise_cli_text(node, "status");
         const json_t *error = json_object_get(node, "error");
+        char name[MORTISE_CLI_EXECUTION];
 
         mortise_out_puts(o, "  ");
         mortise_out_style(o, style_of(status));
         mortise_out_cell(o, status, 18);
         mortise_out_style(o, MORTISE_PLAIN);
-        mortise_out_cell(o, mortise_cli_text(node, "node"), 20);
+        mortise_out_cell(o, mortise_cli_execution(node, name), 20);
         mortise_out_puts(o, " ");
         mortise_out_word(o, mortise_cli_text(node, "type"));
         if (error != NULL) {
@@ -178,7 +179,8 @@ const struct mortise_cmd mortise_cmd_show = {
 /* "done write (approved by uid:0)" for an entry of a checkpoint. */
 static void print_entry(struct mortise_out *o, const json_t *entry)
 {
-    const char *node = mortise_cli_text(entry, "node");
+    char name[MORTISE_CLI_EXECUTION];
+    const char *node = mortise_cli_execution(entry, name);
     const char *how = mortise_cli_text(entry, "how");
     const char *actor = mortise_cli_text(entry, "actor");
     const json_t *error = json_object_get(entry, "error");

@@ -139,6 +139,46 @@ const char *mortise_cli_text(const json_t *object, const char *key)
     return s != NULL ? s : "";
 }
 
+/* The first visit goes without saying.  (strchr() finds the end, too.) */
+static bool is_first_visit(const char *p)
+{
+    return strncmp(p, "#1", 2) == 0 && strchr("[/", p[2]) != NULL;
+}
+
+const char *mortise_cli_short_path(const char *path,
+                                   char out[MORTISE_CLI_EXECUTION])
+{
+    const char *p = strchr(path, '/');
+    size_t n = 0;
+
+    for (p = p != NULL ? p + 1 : path; *p != '\0'; p++) {
+        if (is_first_visit(p))
+            p += 2;
+        if (*p == '\0' || n + 1 == MORTISE_CLI_EXECUTION)
+            break;
+        out[n++] = *p;
+    }
+    out[n] = '\0';
+    return out;
+}
+
+const char *mortise_cli_execution(const json_t *object,
+                                  char out[MORTISE_CLI_EXECUTION])
+{
+    const char *path = mortise_cli_text(object, "path");
+    const char *node = mortise_cli_text(object, "node");
+    uint64_t visit = mortise_cli_integer(object, "visit");
+
+    if (path[0] != '\0')
+        return mortise_cli_short_path(path, out);
+    if (visit > 1)
+        snprintf(out, MORTISE_CLI_EXECUTION, "%s#%llu", node,
+                 (unsigned long long)visit);
+    else
+        snprintf(out, MORTISE_CLI_EXECUTION, "%s", node);
+    return out;
+}
+
 uint64_t mortise_cli_integer(const json_t *object, const char *key)
 {
     json_int_t v = json_integer_value(json_object_get(object, key));

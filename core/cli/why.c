@@ -213,9 +213,10 @@ static void say_request(struct why *w, const json_t *request)
 {
     const char *prompt = mortise_cli_text(request, "prompt");
     const char *tool = mortise_cli_text(request, "tool");
+    char name[MORTISE_CLI_EXECUTION];
 
     say(w, " Node '");
-    say_word(w, mortise_cli_text(request, "node"));
+    say_word(w, mortise_cli_execution(request, name));
     say(w, "' ");
     say(w, mortise_cli_asks(request));
     if (prompt[0] != '\0' || tool[0] != '\0')
@@ -268,12 +269,13 @@ static void say_at_work(struct why *w)
         const char *path = mortise_cli_text(node, "path");
         const json_t *retry = json_object_get(w->retries, path);
         bool runs = strcmp(mortise_cli_text(node, "status"), "running") == 0;
+        char name[MORTISE_CLI_EXECUTION];
 
         if (!runs && (retry == NULL ||
                       strcmp(mortise_cli_text(node, "status"), "pending") != 0))
             continue;
         say(w, " Node '");
-        say_word(w, mortise_cli_text(node, "node"));
+        say_word(w, mortise_cli_execution(node, name));
         if (runs) {
             say(w, "' is at work");
             say_since(w, " since ", mortise_cli_text(node, "started"));
