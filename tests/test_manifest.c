@@ -138,7 +138,7 @@ static const struct {
     {"size: 41872, ", "", "E0206", "size"},
     /* not in this build */
     {"runtime: rust", "runtime: go", "E0205", "go"},
-    {"[state.get/1]", "[http.request/1]", "E0205", "http.request/1"},
+    {"[state.get/1]", "[model.call/1]", "E0205", "model.call/1"},
     {"  guardrail:", "  model:", "E0202", "model"},
     {"  guardrail:", "  memory:", "E0202", "memory"},
     {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "cli/secret.h"
 #include "cli/shelf.h"
+#include "engine/egress.h"
 #include "plugin/sign.h"
 
 /* The exit code of a subcommand that is done. */
@@ -226,6 +227,34 @@ static int inspect_file(struct mortise_cli *cli, const char *path,
     return rv;
 }
 
+/* What `config:PATH` stands for in this deployment: where it may really go. */
+static int print_grant(struct mortise_cli *cli, const struct mortise_shelf *s,
+                       const struct mortise_manifest *m,
+                       struct mortise_err *err)
+{
+    json_t *config = mortise_deployment_config(s->site.deployment, m->name);
+    struct mortise_egress e = {NULL, 0};
+    struct mortise_arena a;
+    int rv = config != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    mortise_arena_init(&a, cli->mem);
+    if (rv == MORTISE_OK)
+        rv = mortise_egress_make(&e, &a, &m->net, config, err);
+    for (size_t i = 0; i < e.n; i++) {
+        bool v6 = strchr(e.list[i].host, ':') != NULL;
+        char place[MORTISE_HOST_MAX + 16];
+
+        snprintf(place, sizeof place, "%s%s%s:%u", v6 ? "[" : "",
+                 e.list[i].host, v6 ? "]" : "", (unsigned)e.list[i].port);
+        line(&cli->out, i == 0 ? "may reach" : "", place);
+    }
+    if (rv == MORTISE_OK && e.n == 0 && m->net.n > 0)
+        line(&cli->out, "may reach", "nothing (see its config)");
+    mortise_arena_finish(&a);
+    json_decref(config);
+    return rv;
+}
+
 static int inspect_named(struct mortise_cli *cli, const char *name,
                          struct mortise_err *err)
 {
@@ -237,6 +266,8 @@ static int inspect_named(struct mortise_cli *cli, const char *name,
         m = mortise_plugins_find(s.plugins, name, err);
     if (rv == MORTISE_OK)
         rv = m != NULL ? print_inspected(cli, m, err) : err->code;
+    if (rv == MORTISE_OK && !cli->args.json)
+        rv = print_grant(cli, &s, m, err);
     mortise_shelf_close(&s);
     return rv;
 }

@@ -58,6 +58,7 @@ struct mortise_ongoing { /* a call */
     char *message;
     char code[64];
     const char *error_class; /* static */
+    uint64_t retry_after_ms;
 };
 
 /* NULL when it has ended.  Elsewhere than on the loop only for who knows that

@@ -176,6 +176,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     assert(c != NULL); /* the instance knows open calls only */
     c->status = done->status;
     c->violation = done->violation;
+    c->retry_after_ms = done->retry_after_ms;
     if (done->status != MORTISE_S_OK || done->violation)
         set_words(c, done->error_code, class_of(done->error_class),
                   done->message);
@@ -194,6 +195,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .output = c->output,
                      .message = c->message != NULL ? c->message : "",
                      .error_code = c->code,
+                     .retry_after_ms = c->retry_after_ms,
                      .error_class =
                          c->error_class != NULL ? c->error_class : ""}};
 

@@ -20,6 +20,7 @@
 
 const struct mortise_door_method *const mortise_door_methods[] = {
     &mortise_door_state_get,
+    &mortise_door_http_request,
     NULL,
 };
 
@@ -109,6 +110,15 @@ void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
         snprintf(a->words, sizeof a->words, "%s", words);
     a->task.run = answered;
     mortise_ready(a->m, &a->task);
+}
+
+void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n)
+{
+    struct mortise_ongoing *c = a->call;
+
+    if (c != NULL)
+        mortise_instance_answer(c->lane->instance, c->id, a->id,
+                                MORTISE_S_PENDING, p, n);
 }
 
 /* Nobody waits for it any more. */

@@ -73,11 +73,17 @@ extern const struct mortise_door_method *const mortise_door_methods[];
 
 /* Each in the file that performs it. */
 extern const struct mortise_door_method mortise_door_state_get; /* state.c */
+extern const struct mortise_door_method
+    mortise_door_http_request; /* request.c */
 
 /* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
  * and value NULL. */
 void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
                          const char *words);
+
+/* Before the answer: a piece of it, for an asker that does not wait.  The ask
+ * may be cancelled from inside it. */
+void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n);
 
 /* ---- for calls.c -------------------------------------------------------- */
 

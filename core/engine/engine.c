@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/control.h"
+#include "engine/http.h"
 
 int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
 {
@@ -214,6 +215,7 @@ void mortise_close(struct mortise *m)
     mortise_pool_close(m->pool);
     mortise_plugins_close(m->plugins);
     m->plugins = NULL;
+    mortise_http_close(m->http);
     if (m->loop.data != NULL) /* late words of plugins, closed handles */
         mortise_turn(m, 0);
     mortise_loop_close(m);

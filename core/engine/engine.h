@@ -132,6 +132,7 @@ struct mortise {
     size_t due_skip; /* runs at the front of the index that would not go on */
 
     struct mortise_control *control;
+    struct mortise_http *http; /* request.c; NULL: nobody asked for it yet */
 };
 
 /* Every function without a tag is for the thread that opened the engine. */

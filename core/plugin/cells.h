@@ -22,6 +22,7 @@ struct mortise_words {
     char message[MORTISE_WORDS_MAX];
     const char *class; /* static; NULL: not said */
     char code[MORTISE_CODE_MAX];
+    uint64_t retry_after_ms; /* not before; 0: not said */
 };
 
 /* An ask that waits for its answer. */

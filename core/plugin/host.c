@@ -26,7 +26,11 @@
 #include "base/utf8.h"
 #include "json/value.h"
 
-enum { DETAIL_MAX = 16 * 1024, METHOD_MAX = 128 };
+enum {
+    DETAIL_MAX = 16 * 1024,
+    METHOD_MAX = 128,
+    RETRY_AFTER_MAX = 86400000 /* ms */
+};
 
 /* What is said once per instance. */
 enum {
@@ -123,6 +127,14 @@ static bool is_code(const char *word)
            strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n;
 }
 
+/* A server may say anything; nobody waits for longer than a day. */
+static uint64_t wait_of(const json_t *ms)
+{
+    json_int_t n = json_integer_value(ms);
+
+    return n <= 0 ? 0 : n < RETRY_AFTER_MAX ? (uint64_t)n : RETRY_AFTER_MAX;
+}
+
 /* Class and code from the detail of an error.  False when it has them wrong. */
 static bool read_detail(struct mortise_words *w, mortise_str detail)
 {
@@ -140,6 +152,7 @@ static bool read_detail(struct mortise_words *w, mortise_str detail)
     w->class = class_of(class);
     if (is_code(code))
         memcpy(w->code, code, strlen(code) + 1);
+    w->retry_after_ms = wait_of(json_object_get(v, "retry_after_ms"));
     ok = json_is_object(v) && (class == NULL || w->class != NULL) &&
          (code == NULL || w->code[0] != '\0');
     json_decref(v);
@@ -163,7 +176,7 @@ static void make_words(struct mortise_instance *i, struct mortise_words *w,
 
 static bool is_status(mortise_status status)
 {
-    return status <= 0 && status >= MORTISE_S_STALE;
+    return status <= 0 && status >= MORTISE_S_TIMEOUT;
 }
 
 void mortise_host_settle(struct mortise_cell *s, mortise_status status,
@@ -177,6 +190,8 @@ void mortise_host_settle(struct mortise_cell *s, mortise_status status,
         s->words.class = words->class;
     if (words != NULL && words->code[0] != '\0')
         memcpy(s->words.code, words->code, sizeof s->words.code);
+    if (words != NULL && words->retry_after_ms != 0)
+        s->words.retry_after_ms = words->retry_after_ms;
     if (s->status < 0 && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
                  "failed with status %d and without a word", (int)status);
@@ -215,12 +230,15 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
         .message = failed || s->violation ? s->words.message : "",
         .error_class = "",
         .error_code = failed ? s->words.code : "",
+        .retry_after_ms = failed ? s->words.retry_after_ms : 0,
     };
 
     done.output = done.has_output ? s->output.p : "";
     done.output_size = done.has_output ? s->output.n : 0;
     if (failed && class == NULL)
-        class = s->status == MORTISE_S_CANCELLED ? "cancelled" : "permanent";
+        class = s->status == MORTISE_S_CANCELLED ? "cancelled"
+                : s->status == MORTISE_S_TIMEOUT ? "timeout"
+                                                 : "permanent";
     if (failed)
         done.error_class = class;
     if (mortise_host_go_out(i)) {

@@ -399,6 +399,22 @@ static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* A piece of an answer that is still to come; who waits gets the whole alone.
+ * Takes the cell locked. */
+static void deliver_piece(struct mortise_cell *s,
+                          const struct mortise_wire *msg)
+{
+    struct mortise_ask *a = s->asks, copy = {.fn = NULL};
+
+    while (a != NULL && a->id != msg->ask)
+        a = a->next;
+    if (a != NULL && s->open && !s->finished && !s->cancelled)
+        copy = *a; /* it may be answered from inside the call */
+    pthread_mutex_unlock(&s->lock);
+    if (copy.fn != NULL)
+        copy.fn(copy.ud, MORTISE_S_PENDING, msg->body);
+}
+
 static void deliver_answer(struct mortise_instance *i, uint64_t call,
                            const struct mortise_wire *msg)
 {
@@ -408,6 +424,10 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
 
     if (s == NULL)
         return;
+    if (msg->status == MORTISE_S_PENDING) {
+        deliver_piece(s, msg);
+        return;
+    }
     if (s->waiting == msg->ask) {
         wake(s, msg);
         return;
@@ -435,6 +455,8 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
     struct mortise_wire_held held;
 
     if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
+        if (status == MORTISE_S_PENDING)
+            return;
         /* It must not wait for good. */
         msg.status = MORTISE_S_NOMEM;
         msg.body = zstr("memory ran out for the answer");

@@ -52,6 +52,7 @@ struct mortise_call_done {
     const char *message;     /* error, or the verdict's reason; "" if none */
     const char *error_class; /* transient, permanent, timeout, cancelled */
     const char *error_code;  /* the plugin's own word from detail.code, or "" */
+    uint64_t retry_after_ms; /* detail.retry_after_ms; 0: not said */
 };
 
 struct mortise_instance_ops {
@@ -86,7 +87,9 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call);
 /* End a call that does not let go; true if it was still open.  `done` is not
  * called for it any more.  [loop] */
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call);
-/* Answer an ask.  status as mortise_status.  [loop] */
+/* Answer an ask.  status as mortise_status; MORTISE_S_PENDING: a piece, and the
+ * answer is still to come.  A piece that runs out of memory is lost, and the
+ * asker finds it in the answer.  [loop] */
 void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
                              uint64_t ask, int32_t status, const char *answer,
                              size_t n);

@@ -56,9 +56,10 @@ struct mortise_manifest {
     const char *const *state_paths; /* permissions.state: for state.get/1 */
     size_t n_state_paths;
     const char *requires_host; /* a range of abi versions; NULL: any */
+    struct mortise_names net; /* where http.request/1 may go */
     /* Enforced by process isolation only, so by nothing in this build; shown
      * by `plugin inspect`. */
-    struct mortise_names net, fs_read, fs_write, exec, env;
+    struct mortise_names fs_read, fs_write, exec, env;
     bool in_process, process;             /* isolation it supports */
     struct mortise_schema *config_schema; /* NULL: no config */
     uint8_t digest[MORTISE_DIGEST]; /* of the manifest's bytes: what runs pin */

@@ -105,6 +105,7 @@ struct exec {
     enum mortise_run_call_kind call;
     enum stop_why stop;
     uint64_t called_ms; /* when the newest call began */
+    uint64_t retry_after_ms; /* of its error */
     bool timer;
     json_t *body; /* the arguments, once evaluated in this generation */
     uint8_t body_digest[MORTISE_DIGEST];

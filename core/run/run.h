@@ -62,6 +62,7 @@ struct mortise_result_in {
     const char *message;     /* error or reason; "" */
     const char *error_code;  /* what `retry_on` and people see; "" = "failed" */
     const char *error_class; /* transient | permanent | timeout | cancelled */
+    uint64_t retry_after_ms; /* an error: not again before; 0: not said */
 };
 
 struct mortise_input {

@@ -690,7 +690,11 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
     e.value = error_json(r, x, code, message);
     if (e.value == NULL)
         return mortise_nomem(err);
-    e.at_ms = r->time_ms + backoff_ms(r, x);
+    e.at_ms = backoff_ms(r, x);
+    if (e.at_ms < x->retry_after_ms)
+        e.at_ms = x->retry_after_ms;
+    e.at_ms += r->time_ms;
+    x->retry_after_ms = 0;
     rv = record(r, &e, err);
     json_decref(e.value);
     if (rv != MORTISE_OK)
@@ -977,6 +981,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     json_t *output;
     int rv;
 
+    x->retry_after_ms = in->retry_after_ms;
     if (in->status != 0)
         return settle_failed(
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",

@@ -5,7 +5,8 @@
  * pair of functions for each method of the one door, host->ask().  In this
  * build the door knows
  *
- *     state.get/1   read a path of the run's state
+ *     state.get/1      read a path of the run's state
+ *     http.request/1   make an HTTP request
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -199,6 +200,190 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
         return status;
     return api->ask_wait(host, call, mortise_strz(MORTISE_STATE_GET_1), body,
                          answer);
+}
+
+/* ---- http.request/1 ---------------------------------------------------- */
+
+#define MORTISE_HTTP_REQUEST_1 "http.request/1"
+
+/* A request: zero what you do not need (`= {0}`), url alone is enough.
+ *
+ * Where it may go is said by permissions.net of the manifest ("HOST:PORT", or
+ * "config:PATH" for what the deployment's config of the plugin has there: such
+ * a place, a URL, or a list of them); each redirect is judged like the first.
+ * What changes something there (any method but GET, HEAD and OPTIONS) is sent
+ * once. */
+typedef struct mortise_http_ask {
+    mortise_str method; /* empty: GET */
+    mortise_str url;
+    const mortise_str *headers; /* name, value, name, value ... */
+    uint64_t n_headers;         /* pairs */
+    /* At most one: UTF-8 text, or any JSON value as it is.  p NULL: none. */
+    mortise_str body, json;
+    uint64_t timeout_ms;      /* of it all; 0: the call's own alone */
+    uint64_t idle_timeout_ms; /* without a byte; 0: 60 s */
+    uint64_t max_body;        /* bytes, decompressed; 0: 16 MiB */
+    int32_t no_redirects;     /* give a redirect back */
+    int32_t stream;           /* tell pieces, too: see below */
+} mortise_http_ask;
+
+/* Its JSON into room; MORTISE_S_NOMEM when it does not fit. */
+MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
+                                                char *room, uint64_t cap,
+                                                mortise_str *body)
+{
+    mortise_jw w;
+    uint64_t i;
+
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "url");
+    mortise_jw_string(&w, h->url);
+    if (h->method.n > 0) {
+        mortise_jw_key(&w, "method");
+        mortise_jw_string(&w, h->method);
+    }
+    if (h->n_headers > 0) {
+        mortise_jw_key(&w, "headers");
+        mortise_jw_object(&w);
+        for (i = 0; i < h->n_headers; i++) {
+            mortise_jw_keyn(&w, h->headers[2 * i]);
+            mortise_jw_string(&w, h->headers[2 * i + 1]);
+        }
+        mortise_jw_end(&w);
+    }
+    if (h->body.p != NULL) {
+        mortise_jw_key(&w, "body");
+        mortise_jw_string(&w, h->body);
+    }
+    if (h->json.p != NULL) {
+        mortise_jv v;
+
+        v.p = h->json.p;
+        v.n = h->json.n;
+        mortise_jw_key(&w, "json");
+        mortise_jw_value(&w, v);
+    }
+    if (h->timeout_ms != 0) {
+        mortise_jw_key(&w, "timeout_ms");
+        mortise_jw_int(&w, (int64_t)h->timeout_ms);
+    }
+    if (h->idle_timeout_ms != 0) {
+        mortise_jw_key(&w, "idle_timeout_ms");
+        mortise_jw_int(&w, (int64_t)h->idle_timeout_ms);
+    }
+    if (h->max_body != 0) {
+        mortise_jw_key(&w, "max_body");
+        mortise_jw_int(&w, (int64_t)h->max_body);
+    }
+    if (h->no_redirects != 0) {
+        mortise_jw_key(&w, "redirects");
+        mortise_jw_int(&w, 0);
+    }
+    if (h->stream != 0) {
+        mortise_jw_key(&w, "stream");
+        mortise_jw_bool(&w, 1);
+    }
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body);
+}
+
+/* Make it.  The JSON is written into `room`, which is yours again when this
+ * returns.  The answer, whatever its status:
+ *
+ *     {"status": 200, "url": where it came from, "headers": {lower case:
+ * value}, "body": text | "body_base64": bytes that are no UTF-8, "class":
+ * "transient" | "permanent" (from 400 on), "retry_after_ms": N (when the server
+ * said so)}
+ *
+ * Without an answer, words, and MORTISE_S_IO (another try may help),
+ * MORTISE_S_TIMEOUT, MORTISE_S_DENIED (it may not go there), MORTISE_S_INVALID
+ * (that is no request) or MORTISE_S_FAILED (it would come out the same: TLS
+ * does not verify, the body is too large, what answers speaks no HTTP).
+ *
+ * With `stream`, on_answer is called before that with MORTISE_S_PENDING: first
+ * with the answer without its body, then with pieces of the body as they come,
+ * raw bytes, cut anywhere.  The answer is whole all the same; when the host
+ * answers from its record (after a crash), it comes alone. */
+MORTISE_INLINE mortise_status
+mortise_http_request(mortise_host *host, const mortise_host_api *api,
+                     mortise_call call, const mortise_http_ask *h, char *room,
+                     uint64_t cap, mortise_answer_fn *on_answer, void *ud)
+{
+    mortise_str body;
+    mortise_status status = mortise_http_body(h, room, cap, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask(host, call, mortise_strz(MORTISE_HTTP_REQUEST_1), body,
+                    on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_http_request_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    const mortise_http_ask *h, char *room, uint64_t cap, mortise_str *answer)
+{
+    mortise_str body;
+    mortise_status status = mortise_http_body(h, room, cap, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask_wait(host, call, mortise_strz(MORTISE_HTTP_REQUEST_1), body,
+                         answer);
+}
+
+/* What a request that failed, or was answered with a status from 400 on, means
+ * for the call that made it: the detail of an error, into room (256 bytes
+ * suffice).  Codes: "http.404" and so on; "http.unreachable", "http.timeout",
+ * "http.denied", "http.invalid", "http.cancelled", "http.failed". */
+MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
+                                               mortise_str answer, char *room,
+                                               uint64_t cap)
+{
+    const char *klass = "permanent", *code = "http.failed";
+    char number[32];
+    int64_t n = 0, wait = 0;
+    mortise_jv v;
+    mortise_str text;
+    mortise_jw w;
+
+    if (status == MORTISE_S_OK && mortise_jv_parse(answer, &v) == status) {
+        mortise_jv_int(mortise_jv_get(v, "status"), &n);
+        mortise_jv_int(mortise_jv_get(v, "retry_after_ms"), &wait);
+        if (mortise_jv_is(mortise_jv_get(v, "class"),
+                          mortise_strz("transient")))
+            klass = "transient";
+        snprintf(number, sizeof number, "http.%d", (int)n);
+        code = number;
+    } else if (status == MORTISE_S_IO) {
+        klass = "transient";
+        code = "http.unreachable";
+    } else if (status == MORTISE_S_TIMEOUT) {
+        klass = "timeout";
+        code = "http.timeout";
+    } else if (status == MORTISE_S_CANCELLED) {
+        klass = "cancelled";
+        code = "http.cancelled";
+    } else if (status == MORTISE_S_DENIED) {
+        code = "http.denied";
+    } else if (status == MORTISE_S_INVALID) {
+        code = "http.invalid";
+    } else if (status == MORTISE_S_NOMEM) {
+        klass = "transient";
+    }
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "class");
+    mortise_jw_cstr(&w, klass);
+    mortise_jw_key(&w, "code");
+    mortise_jw_cstr(&w, code);
+    if (wait > 0) {
+        mortise_jw_key(&w, "retry_after_ms");
+        mortise_jw_int(&w, wait);
+    }
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, &text) == MORTISE_S_OK ? text
+                                                        : mortise_str_empty();
 }
 
 #ifdef __cplusplus

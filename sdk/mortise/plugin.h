@@ -68,6 +68,7 @@ typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
 #define MORTISE_S_IO          -7
 #define MORTISE_S_UNSUPPORTED -8 /* no such method, operation or kind */
 #define MORTISE_S_STALE       -9 /* that call is not open (any more) */
+#define MORTISE_S_TIMEOUT     -10
 
 #define MORTISE_LEVEL_ERROR 1
 #define MORTISE_LEVEL_WARN  2
@@ -107,7 +108,8 @@ typedef struct mortise_host_api {
     /* Words for an error that the function is about to return.  `detail` is
      * empty or a JSON object: "class": "transient" | "permanent" (when absent)
      * | "timeout" | "cancelled" decides about retries; "code": a stable word of
-     * your own ([a-z0-9_.]+), what a graph's `retry_on` may name. */
+     * your own ([a-z0-9_.]+), what a graph's `retry_on` may name;
+     * "retry_after_ms": not again before (at most a day). */
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 
@@ -119,8 +121,9 @@ typedef struct mortise_host_api {
     /* The one door out: a method id and a JSON body.  Returns MORTISE_S_PENDING
      * and calls on_answer later, exactly once, also when the call is
      * cancelled (MORTISE_S_CANCELLED); any other status: refused, on_answer
-     * will not be called.  Only from calls of an `async` executor (elsewhere
-     * MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps each method. */
+     * will not be called.  Where the body asks for a stream, on_answer is called
+     * before that for each piece, with MORTISE_S_PENDING.  Only from calls of an
+     * `async` executor (elsewhere MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps each method. */
     mortise_status (*ask)(mortise_host *, mortise_call, mortise_str method,
                           mortise_str body, mortise_answer_fn *on_answer,
                           void *ud);

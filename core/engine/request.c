@@ -1,0 +1,486 @@
+/* request.c -- http.request/1: a request of a plugin, and its answer, as JSON.
+ *
+ * Asked  {url, method?, headers?: {name: value}, body? | json? | body_base64?,
+ *         timeout_ms?, connect_timeout_ms?, idle_timeout_ms?, max_body?,
+ *         redirects?, stream?}
+ * Answer {status, url, headers: {name: value}, body | body_base64, class?,
+ *         retry_after_ms?}
+ *
+ * Whatever status a server answers with is an answer; `class` says what it
+ * means for who wants to try again.  Without an answer the ask fails, with
+ * MORTISE_S_IO when another try may help, MORTISE_S_TIMEOUT when time was over,
+ * and others when it will not.
+ *
+ * Where a plugin may go is said by permissions.net of its manifest, where
+ * `config:PATH` is the deployment's word.  Streaming: the plugin gets the head
+ * as a first piece (the answer without a body), then the body's bytes as they
+ * come, and the whole answer at the end all the same: who is entered again
+ * after a crash gets that alone.
+ */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/utf8.h"
+#include "engine/door.h"
+#include "engine/http.h"
+
+enum { REDIRECTS_MAX = 20, HEADERS_N = 256 };
+
+/* ---- what is asked ------------------------------------------------------ */
+
+static const char *text_of(const json_t *body, const char *name,
+                           const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(body, name));
+
+    return text != NULL ? text : otherwise;
+}
+
+static uint64_t number_of(const json_t *body, const char *name)
+{
+    return (uint64_t)json_integer_value(json_object_get(body, name));
+}
+
+static bool is_safe(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 ||
+           strcmp(method, "OPTIONS") == 0;
+}
+
+static bool changes(const json_t *body)
+{
+    return !is_safe(text_of(body, "method", "GET"));
+}
+
+/* JSON strings may hold a NUL, C's may not. */
+static bool is_text(const json_t *value)
+{
+    return json_is_string(value) &&
+           strlen(json_string_value(value)) == json_string_length(value);
+}
+
+static bool are_headers(const json_t *value)
+{
+    const char *name;
+    json_t *one;
+
+    if (!json_is_object(value) || json_object_size(value) > HEADERS_N)
+        return false;
+    json_object_foreach(mortise_json_unconst(value), name, one)
+    {
+        if (!is_text(one))
+            return false;
+    }
+    return true;
+}
+
+static bool is_count(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) <= INT32_MAX;
+}
+
+static bool is_any_string(const json_t *value)
+{
+    return json_is_string(value);
+}
+
+static bool is_any(const json_t *value)
+{
+    return value != NULL;
+}
+
+static bool is_flag(const json_t *value)
+{
+    return json_is_boolean(value);
+}
+
+static const struct member {
+    const char *name, *what;
+    bool (*fits)(const json_t *value);
+} members[] = {
+    {"url", "a string", is_text},
+    {"method", "a string", is_text},
+    {"headers", "an object of at most 256 strings", are_headers},
+    {"body", "a string", is_any_string},
+    {"body_base64", "a string", is_text},
+    {"json", "a value", is_any},
+    {"timeout_ms", "a number of milliseconds", is_count},
+    {"connect_timeout_ms", "a number of milliseconds", is_count},
+    {"idle_timeout_ms", "a number of milliseconds", is_count},
+    {"max_body", "a number of bytes", is_count},
+    {"redirects", "a number", is_count},
+    {"stream", "true or false", is_flag},
+};
+
+static const struct member *member_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (strcmp(members[i].name, name) == 0)
+            return &members[i];
+    }
+    return NULL;
+}
+
+static int32_t check(const struct mortise_asked *a, char *words)
+{
+    static const char *const bodies[] = {"body", "body_base64", "json"};
+    const char *name;
+    json_t *value;
+    int n = 0;
+
+    json_object_foreach(mortise_json_unconst(a->body), name, value)
+    {
+        const struct member *m = member_of(name);
+
+        if (m != NULL && m->fits(value))
+            continue;
+        if (m == NULL)
+            snprintf(words, MORTISE_DOOR_WORDS,
+                     "a request of http.request/1 has no '%.64s'", name);
+        else
+            snprintf(words, MORTISE_DOOR_WORDS, "'%s' must be %s", name,
+                     m->what);
+        return MORTISE_S_INVALID;
+    }
+    for (size_t i = 0; i < 3; i++)
+        n += json_object_get(a->body, bodies[i]) != NULL;
+    if (json_object_get(a->body, "url") != NULL && n <= 1)
+        return MORTISE_S_OK;
+    snprintf(words, MORTISE_DOOR_WORDS,
+             "a request has a url, and at most one of body, body_base64 and "
+             "json");
+    return MORTISE_S_INVALID;
+}
+
+/* ---- the answer --------------------------------------------------------- */
+
+/* Text as it is, else in the one encoding that has a character for any byte. */
+static json_t *header_text(const char *value, struct mortise_arena *a)
+{
+    size_t n = strlen(value);
+    char *text, *at;
+
+    if (mortise_utf8_valid(value, n))
+        return json_stringn(value, n);
+    at = text = mortise_arena_alloc(a, 2 * n + 1);
+    if (text == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        at += mortise_utf8_encode(at, (unsigned char)value[i]);
+    return json_stringn(text, (size_t)(at - text));
+}
+
+/* A name that came twice has both values, ", " in between; but cookies, which
+ * have commas of their own, a line each. */
+static json_t *join(const json_t *old, json_t *value, const char *name)
+{
+    json_t *both;
+
+    if (old == NULL || value == NULL)
+        return value;
+    both = json_sprintf("%s%s%s", json_string_value(old),
+                        strcmp(name, "set-cookie") == 0 ? "\n" : ", ",
+                        json_string_value(value));
+    json_decref(value);
+    return both;
+}
+
+static json_t *headers_json(const struct mortise_http_answer *a,
+                            const struct mortise_mem *mem)
+{
+    json_t *out = json_object();
+    struct mortise_arena arena;
+
+    mortise_arena_init(&arena, mem);
+    for (size_t i = 0; out != NULL && i < a->n_headers; i++) {
+        const char *name = a->headers[i].name;
+        json_t *value = header_text(a->headers[i].value, &arena);
+
+        value = join(json_object_get(out, name), value, name);
+        /* a name that is no UTF-8 is none that anybody looks for */
+        if (!mortise_utf8_valid(name, strlen(name))) {
+            json_decref(value);
+        } else if (json_object_set_new(out, name, value) != 0) {
+            json_decref(out);
+            out = NULL;
+        }
+    }
+    mortise_arena_finish(&arena);
+    return out;
+}
+
+static json_t *base64(const char *p, size_t n, const struct mortise_mem *mem)
+{
+    size_t size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
+    char *text = mortise_alloc(mem, size);
+    json_t *out;
+
+    if (text == NULL)
+        return NULL;
+    sodium_bin2base64(text, size, (const unsigned char *)p, n,
+                      sodium_base64_VARIANT_ORIGINAL);
+    out = json_string(text);
+    mortise_release(mem, text, size);
+    return out;
+}
+
+static int set(json_t *out, const char *name, json_t *value)
+{
+    return json_object_set_new(out, name, value);
+}
+
+static const char *class_of(int status)
+{
+    if (status == 408 || status == 425 || status == 429 || status >= 500)
+        return "transient";
+    return status >= 400 ? "permanent" : NULL;
+}
+
+/* `whole`: with its body. */
+static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
+                           const struct mortise_mem *mem)
+{
+    json_t *out = json_pack("{s:i, s:s, s:o}", "status", a->status, "url",
+                            a->url, "headers", headers_json(a, mem));
+    const char *class = class_of(a->status);
+    bool text = mortise_utf8_valid(a->body, a->n_body);
+    int failed = out == NULL;
+
+    if (!failed && whole)
+        failed |= set(out, text ? "body" : "body_base64",
+                      text ? json_stringn_nocheck(a->body, a->n_body)
+                           : base64(a->body, a->n_body, mem));
+    if (!failed && class != NULL)
+        failed |= set(out, "class", json_string(class));
+    if (!failed && a->retry_after)
+        failed |= set(out, "retry_after_ms",
+                      json_integer((json_int_t)a->retry_after_ms));
+    if (!failed)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static int32_t status_of(enum mortise_http_outcome outcome)
+{
+    switch (outcome) {
+    case MORTISE_HTTP_ANSWERED:
+        return MORTISE_S_OK;
+    case MORTISE_HTTP_INVALID:
+        return MORTISE_S_INVALID;
+    case MORTISE_HTTP_DENIED:
+        return MORTISE_S_DENIED;
+    case MORTISE_HTTP_UNREACHABLE:
+    case MORTISE_HTTP_LOST:
+        return MORTISE_S_IO;
+    case MORTISE_HTTP_TIMEOUT:
+        return MORTISE_S_TIMEOUT;
+    case MORTISE_HTTP_NOMEM:
+        return MORTISE_S_NOMEM;
+    case MORTISE_HTTP_UNAVAILABLE:
+        return MORTISE_S_UNSUPPORTED;
+    case MORTISE_HTTP_INSECURE:
+    case MORTISE_HTTP_TOO_LARGE:
+    case MORTISE_HTTP_BROKEN:
+        break;
+    }
+    return MORTISE_S_FAILED;
+}
+
+static void on_done(void *ud, const struct mortise_http_answer *answer)
+{
+    struct mortise_asked *a = ud;
+    int32_t status = status_of(answer->outcome);
+    const char *words = answer->words;
+    json_t *value = NULL;
+
+    a->data = NULL;
+    if (status == MORTISE_S_OK) {
+        value = answer_json(answer, true, a->m->mem);
+        status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
+        words = value != NULL ? "" : "out of memory for the answer";
+    }
+    mortise_door_answer(a, status, value, words);
+}
+
+static void on_head(void *ud, const struct mortise_http_answer *answer)
+{
+    struct mortise_asked *a = ud;
+    json_t *head = answer_json(answer, false, a->m->mem);
+    char *text = head != NULL ? mortise_json_text(a->m->mem, head) : NULL;
+
+    json_decref(head);
+    if (text != NULL) /* else what comes last says that memory ran out */
+        mortise_door_piece(a, text, strlen(text));
+    mortise_release_str(a->m->mem, text);
+}
+
+static void on_piece(void *ud, const char *p, size_t n)
+{
+    mortise_door_piece(ud, p, n);
+}
+
+/* ---- start and cancel --------------------------------------------------- */
+
+struct wish { /* a request, with all that it is lent */
+    struct mortise_arena arena;
+    struct mortise_http_request http;
+    struct mortise_egress egress;
+    char *json; /* NULL: none */
+};
+
+static int take_headers(struct wish *w, const json_t *headers, bool typed)
+{
+    size_t n = json_object_size(headers);
+    struct mortise_http_header *list =
+        mortise_arena_alloc(&w->arena, (n + 1) * sizeof *list);
+    const char *name;
+    json_t *value;
+
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    n = 0;
+    json_object_foreach(mortise_json_unconst(headers), name, value)
+    {
+        typed |= strcasecmp(name, "content-type") == 0;
+        list[n++] =
+            (struct mortise_http_header){name, json_string_value(value)};
+    }
+    if (!typed)
+        list[n++] =
+            (struct mortise_http_header){"Content-Type", "application/json"};
+    w->http.headers = list;
+    w->http.n_headers = n;
+    return MORTISE_OK;
+}
+
+static int decode(struct wish *w, const json_t *text, struct mortise_err *err)
+{
+    size_t n = json_string_length(text);
+    unsigned char *p = mortise_arena_alloc(&w->arena, n + 1);
+    size_t size;
+
+    if (p == NULL)
+        return mortise_nomem(err);
+    if (sodium_base642bin(p, n + 1, json_string_value(text), n, NULL, &size,
+                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+        return mortise_fail(err, MORTISE_EINVAL, "body_base64 is no base64");
+    w->http.body = p;
+    w->http.n_body = size;
+    return MORTISE_OK;
+}
+
+static int take_body(struct wish *w, const struct mortise_asked *a,
+                     struct mortise_err *err)
+{
+    const json_t *text = json_object_get(a->body, "body");
+    const json_t *coded = json_object_get(a->body, "body_base64");
+    const json_t *json = json_object_get(a->body, "json");
+
+    if (text != NULL) {
+        w->http.body = json_string_value(text);
+        w->http.n_body = json_string_length(text);
+    } else if (coded != NULL) {
+        return decode(w, coded, err);
+    } else if (json != NULL) {
+        w->json = mortise_json_text(a->m->mem, json);
+        if (w->json == NULL)
+            return mortise_nomem(err);
+        w->http.body = w->json;
+        w->http.n_body = strlen(w->json);
+    }
+    return MORTISE_OK;
+}
+
+static int take_grants(struct wish *w, const struct mortise_asked *a,
+                       struct mortise_err *err)
+{
+    json_t *config =
+        mortise_deployment_config(a->m->site.deployment, a->manifest->name);
+    int rv = config != NULL
+                 ? mortise_egress_make(&w->egress, &w->arena, &a->manifest->net,
+                                       config, err)
+                 : mortise_nomem(err);
+
+    json_decref(config);
+    w->http.egress = &w->egress;
+    return rv;
+}
+
+static int fill(struct wish *w, struct mortise_asked *a,
+                struct mortise_err *err)
+{
+    struct mortise_http_request *r = &w->http;
+    const json_t *redirects = json_object_get(a->body, "redirects");
+    int rv = take_grants(w, a, err);
+
+    if (rv == MORTISE_OK)
+        rv = take_body(w, a, err);
+    if (rv == MORTISE_OK)
+        rv = take_headers(w, json_object_get(a->body, "headers"),
+                          w->json == NULL);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+    r->method = text_of(a->body, "method", "GET");
+    r->url = text_of(a->body, "url", "");
+    r->safe = is_safe(r->method);
+    r->timeout_ms = number_of(a->body, "timeout_ms");
+    r->connect_ms = number_of(a->body, "connect_timeout_ms");
+    r->idle_ms = number_of(a->body, "idle_timeout_ms");
+    r->body_max = (size_t)number_of(a->body, "max_body");
+    r->redirects = redirects == NULL ? MORTISE_HTTP_REDIRECTS
+                                     : (unsigned)json_integer_value(redirects);
+    if (r->redirects > REDIRECTS_MAX)
+        r->redirects = REDIRECTS_MAX;
+    if (json_is_true(json_object_get(a->body, "stream"))) {
+        r->head = on_head;
+        r->piece = on_piece;
+    }
+    r->done = on_done;
+    r->ud = a;
+    return MORTISE_OK;
+}
+
+static void start(struct mortise_asked *a)
+{
+    struct mortise *m = a->m;
+    struct mortise_err err = {.code = MORTISE_OK};
+    struct wish w = {.json = NULL};
+    int rv = MORTISE_OK;
+
+    mortise_arena_init(&w.arena, m->mem);
+    if (m->http == NULL)
+        rv = mortise_http_open(&m->http, m->mem, &m->loop, &m->timers, &err);
+    if (rv == MORTISE_OK)
+        rv = fill(&w, a, &err);
+    if (rv == MORTISE_OK) {
+        a->data = mortise_http_start(m->http, &w.http);
+        rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
+    }
+    if (rv != MORTISE_OK)
+        mortise_door_answer(a,
+                            rv == MORTISE_ENOMEM    ? MORTISE_S_NOMEM
+                            : rv == MORTISE_ECONFIG ? MORTISE_S_DENIED
+                                                    : MORTISE_S_INVALID,
+                            NULL, err.msg);
+    mortise_release_str(m->mem, w.json);
+    mortise_arena_finish(&w.arena);
+}
+
+static void cancel(struct mortise_asked *a)
+{
+    if (a->data != NULL)
+        mortise_http_cancel(a->data);
+}
+
+const struct mortise_door_method mortise_door_http_request = {
+    .name = "http.request/1",
+    .effect = MORTISE_DOOR_CALLER,
+    .changes = changes,
+    .check = check,
+    .start = start,
+    .cancel = cancel,
+};

@@ -1,0 +1,438 @@
+/* test_bundled_http.c -- http.request/1 and the bundled `http`, in an engine,
+ * against a server that says exactly the bytes it was told to. */
+#include <check.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "json/value.h"
+#include "lib/child.h"
+#include "lib/httpd.h"
+#include "lib/shelf.h"
+
+static struct shelf shelf;
+static struct mortise_err err;
+static struct mortise *m;
+static struct httpd *d;
+static char dir[PATH_MAX - 64], run_id[MORTISE_RUN_MAX];
+static int last_status;
+
+/* ---- around each test --------------------------------------------------- */
+
+static void sign_plugins(void)
+{
+    shelf_init(&shelf);
+    shelf_put(&shelf, "streams");
+    shelf_put(&shelf, "fetches");
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
+}
+
+/* `allow`: may the plugins go to our server? */
+static void open_engine(const char *trust, const char *plugins, bool allow)
+{
+    struct mortise_options o = {.size = sizeof o};
+    char text[4 * PATH_MAX], path[PATH_MAX], store[PATH_MAX];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\n"
+             "kind: Deployment\n"
+             "metadata: {name: test}\n"
+             "plugins:\n"
+             "  path: [\"%s\"]\n"
+             "  config:\n"
+             "    http: {%s%s%s}\n"
+             "    fetches: {base_url: \"%s\"}\n"
+             "    streams: {base_url: \"%s\"}\n"
+             "trust: {dir: \"%s\"}\n",
+             plugins, allow ? "allow: [\"" : "", allow ? httpd_url(d, "") : "",
+             allow ? "\"]" : "", httpd_url(d, "/v1"), httpd_url(d, ""), trust);
+    snprintf(path, sizeof path, "%s/mortise.yaml", dir);
+    snprintf(store, sizeof store, "%s/store", dir);
+    test_write(path, text, strlen(text));
+    o.deployment = path;
+    o.store = store;
+    o.mem = &test_mem;
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    m->quiesce_ms = 300;
+}
+
+static void open_bundled(bool allow)
+{
+    char trust[PATH_MAX];
+
+    snprintf(trust, sizeof trust, "%s", child_build("trust.d"));
+    open_engine(trust, child_build("plugins"), allow);
+}
+
+static void open_shelf(void)
+{
+    open_engine(shelf.trust, shelf.plugins, true);
+}
+
+static void setup(void)
+{
+    uv_loop_t warm;
+
+    ck_assert_int_eq(uv_loop_init(&warm), 0);
+    ck_assert_int_eq(uv_loop_close(&warm), 0);
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    d = httpd_start();
+}
+
+static void teardown(void)
+{
+    mortise_close(m);
+    m = NULL;
+    httpd_stop(d);
+    test_rmdir(dir);
+    ck_assert_uint_eq(test_mem_blocks(), 0);
+}
+
+/* ---- runs --------------------------------------------------------------- */
+
+/* A graph of one node `a`, YAML in flow style. */
+static void begin(const char *fmt, ...)
+{
+    struct mortise_start_options s = {.size = sizeof s};
+    struct mortise_graph *g;
+    char node[4096], text[8192], path[PATH_MAX], *report = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(node, sizeof node, fmt, ap);
+    va_end(ap);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n"
+             "start: a\nnodes:\n  a: {type: tool, %s}\n",
+             node);
+    snprintf(path, sizeof path, "%s/g.yaml", dir);
+    test_write(path, text, strlen(text));
+    if (mortise_load(m, path, &g, &report, &err) != MORTISE_OK)
+        ck_abort_msg("%s\n%s", err.msg, report);
+    mortise_free(m, report);
+    ck_assert_msg(mortise_start(m, g, &s, run_id, &err) == MORTISE_OK, "%s",
+                  err.msg);
+    mortise_graph_close(g);
+}
+
+static json_t *shown(const char *member)
+{
+    char *text;
+    json_t *show, *v;
+
+    ck_assert_msg(mortise_wait(m, NULL, run_id, &last_status, &err) ==
+                      MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &err),
+                     MORTISE_OK);
+    mortise_free(m, text);
+    v = json_incref(json_object_get(show, member));
+    json_decref(show);
+    return v;
+}
+
+/* The output of the node, a new reference. */
+static json_t *output(void)
+{
+    json_t *state = shown("state"), *error = shown("error");
+    json_t *out =
+        json_incref(json_object_get(json_object_get(state, "artifacts"), "a"));
+    const char *words = json_string_value(json_object_get(error, "message"));
+
+    ck_assert_msg(last_status == MORTISE_RUN_COMPLETED, "%s",
+                  words != NULL ? words : "");
+    json_decref(state);
+    json_decref(error);
+    return out;
+}
+
+static void assert_output(const char *member, const char *want)
+{
+    json_t *out = output();
+    char *have = json_dumps(json_object_get(out, member),
+                            JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+
+    ck_assert_ptr_nonnull(have);
+    ck_assert_str_eq(have, want);
+    free(have);
+    json_decref(out);
+}
+
+static void assert_failed(const char *code, const char *words)
+{
+    json_t *error = shown("error");
+    const char *msg = json_string_value(json_object_get(error, "message"));
+
+    ck_assert_int_eq(last_status, MORTISE_RUN_FAILED);
+    ck_assert_str_eq(json_string_value(json_object_get(error, "code")), code);
+    ck_assert_msg(strstr(msg, words) != NULL, "%s", msg);
+    json_decref(error);
+}
+
+static bool asked(size_t i, const char *text)
+{
+    return strstr(httpd_request(d, i), text) != NULL;
+}
+
+#define JSON_TYPE "Content-Type: application/json; charset=utf-8\r\n"
+
+/* ---- the bundled plugin ------------------------------------------------- */
+
+/* JSON where the server says so or the node does, else text, else base64. */
+START_TEST(bodies_have_their_form)
+{
+    open_bundled(true);
+    httpd_answer(d, "/j", "200 OK", JSON_TYPE, "{\"a\": [1, \"\xc3\xa4\"]}");
+    httpd_answer(d, "/t", "200 OK", "Content-Type: text/plain\r\n", "[1]");
+    httpd_answer(d, "/b", "200 OK", "", "\xff\xfe");
+    httpd_answer(d, "/bad", "200 OK", JSON_TYPE, "{not json");
+    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/j"));
+    assert_output("body", "{\"a\":[1,\"\xc3\xa4\"]}");
+    assert_output("status", "200");
+    begin("tool: http/get, args: {url: \"%s\", as: text}", httpd_url(d, "/j"));
+    assert_output("body", "\"{\\\"a\\\": [1, \\\"\xc3\xa4\\\"]}\"");
+    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/t"));
+    assert_output("body", "\"[1]\"");
+    begin("tool: http/get, args: {url: \"%s\", as: json}", httpd_url(d, "/t"));
+    assert_output("body", "[1]");
+    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/b"));
+    assert_output("body", "\"//4=\"");
+    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/bad"));
+    assert_output("body", "\"{not json\"");
+    begin("tool: http/get, args: {url: \"%s\", as: json}",
+          httpd_url(d, "/bad"));
+    assert_failed("bad_json", "not JSON");
+}
+END_TEST
+
+/* What is sent: method, headers, JSON or text; a key that stays the same, and
+ * is the node's alone. */
+START_TEST(requests_are_sent_as_said)
+{
+    const char *key;
+    char line[128];
+
+    open_bundled(true);
+    httpd_answer(d, "/r", "201 Made", "X-Y: z\r\n", "ok");
+    begin("tool: http/request, args: {url: \"%s\", headers: {X-A: b}, json: "
+          "{q: [1, 2]}}",
+          httpd_url(d, "/r"));
+    assert_output("headers", "{\"content-length\":\"2\",\"x-y\":\"z\"}");
+    ck_assert(asked(0, "POST /r HTTP/1.1"));
+    ck_assert(asked(0, "X-A: b\r\n"));
+    ck_assert(asked(0, "Content-Type: application/json\r\n"));
+    ck_assert(asked(0, "\r\n\r\n{\"q\":[1,2]}"));
+    ck_assert(!asked(0, "Idempotency-Key"));
+    begin("tool: http/submit, args: {url: \"%s\", method: PUT, body: plain, "
+          "headers: {idempotency-key: mine, Content-Type: text/x}}",
+          httpd_url(d, "/r"));
+    assert_output("body", "\"ok\"");
+    ck_assert(asked(1, "PUT /r HTTP/1.1"));
+    ck_assert(asked(1, "Content-Type: text/x\r\n"));
+    ck_assert(asked(1, "\r\n\r\nplain"));
+    ck_assert(!asked(1, "mine"));
+    key = strstr(httpd_request(d, 1), "Idempotency-Key: ");
+    ck_assert_ptr_nonnull(key);
+    snprintf(line, sizeof line, "%.40s", key + 17);
+    ck_assert_uint_ge(strspn(line, "0123456789abcdef"), 32);
+}
+END_TEST
+
+/* A status from 400 on fails the node, unless it is wanted. */
+START_TEST(statuses_are_errors)
+{
+    open_bundled(true);
+    httpd_answer(d, "/404", "404 No", "", "nothing");
+    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/404"));
+    assert_failed("http.404", "status 404");
+    begin("tool: http/get, args: {url: \"%s\", any_status: true}",
+          httpd_url(d, "/404"));
+    assert_output("body", "\"nothing\"");
+}
+END_TEST
+
+/* Retry-After is the least that a retry waits, and transient statuses are
+ * retried. */
+START_TEST(retry_after_is_honoured)
+{
+    uint64_t before = mortise_mono_ns();
+
+    open_bundled(true);
+    httpd_answer(d, "/busy", "503 Busy", "Retry-After: 1\r\n", "");
+    httpd_times(d, 1);
+    httpd_answer(d, "/busy", "200 OK", "", "now");
+    begin("tool: http/get, args: {url: \"%s\"}, retry_policy: {max_attempts: "
+          "2, delay: 1ms}",
+          httpd_url(d, "/busy"));
+    assert_output("body", "\"now\"");
+    ck_assert_uint_ge(mortise_mono_ns() - before, 1000000000u);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+}
+END_TEST
+
+/* Without the deployment's word nothing is reached, and who asks hears what is
+ * missing. */
+START_TEST(nothing_is_allowed_by_itself)
+{
+    open_bundled(false);
+    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/"));
+    assert_failed("http.denied", "permissions.net");
+    ck_assert_uint_eq(httpd_connections(d), 0);
+}
+END_TEST
+
+/* A node's timeout ends the request, and the connection with it. */
+START_TEST(timeouts_cancel)
+{
+    uint64_t before = mortise_mono_ns();
+
+    open_bundled(true);
+    httpd_on(d, "/mute");
+    httpd_wait(d, 20000);
+    begin("tool: http/get, args: {url: \"%s\"}, timeout: 200ms",
+          httpd_url(d, "/mute"));
+    assert_failed("timeout", "");
+    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+}
+END_TEST
+
+/* Many at once, without a thread each. */
+START_TEST(many_at_once)
+{
+    uint64_t before = mortise_mono_ns();
+    char ids[50][MORTISE_RUN_MAX];
+
+    open_bundled(true);
+    httpd_on(d, "/slow");
+    httpd_wait(d, 300);
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
+    for (size_t i = 0; i < 50; i++) {
+        begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/slow"));
+        strcpy(ids[i], run_id);
+    }
+    for (size_t i = 0; i < 50; i++) {
+        strcpy(run_id, ids[i]);
+        assert_output("body", "\"x\"");
+    }
+    ck_assert_uint_lt(mortise_mono_ns() - before, 6000000000u);
+}
+END_TEST
+
+/* ---- the door ----------------------------------------------------------- */
+
+/* A blocking plugin waits for its answer; the grant comes from a URL. */
+START_TEST(waiting_for_an_answer)
+{
+    open_shelf();
+    httpd_answer(d, "/v1/x", "200 OK",
+                 "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nX: 1\r\nX: \xe4\r\n",
+                 "hi");
+    begin("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/v1/x"));
+    assert_output("headers",
+                  "{\"content-length\":\"2\",\"set-cookie\":\"a=1\\nb=2\","
+                  "\"x\":\"1, \xc3\xa4\"}");
+    begin("tool: fetches/get, args: {url: \"%s\", body_base64: \"AAH/\", "
+          "method: PUT}",
+          httpd_url(d, "/v1/x"));
+    assert_output("status", "200");
+    ck_assert(asked(1, "Content-Length: 3\r\n"));
+}
+END_TEST
+
+static const struct {
+    const char *body, *code, *words;
+} wrong[] = {
+    {"{}", "http.invalid", "a url"},
+    {"{url: 1}", "http.invalid", "'url' must be a string"},
+    {"{url: x, body: a, json: b}", "http.invalid", "at most one"},
+    {"{url: x, headers: {A: 1}}", "http.invalid", "'headers'"},
+    {"{url: x, timeout_ms: -1}", "http.invalid", "'timeout_ms'"},
+    {"{url: x, verify: false}", "http.invalid", "no 'verify'"},
+    {"{url: \"http://127.0.0.1:1/\", body_base64: \"?\"}", "http.invalid",
+     "base64"},
+    {"{url: \"http://127.0.0.1:1/\"}", "http.denied", "127.0.0.1:1"},
+    {"{url: \"http://169.254.169.254/\"}", "http.denied", "169.254.169.254"},
+};
+
+/* What is no request says why. */
+START_TEST(nonsense_says_why)
+{
+    open_shelf();
+    begin("tool: fetches/get, args: %s", wrong[_i].body);
+    assert_failed(wrong[_i].code, wrong[_i].words);
+}
+END_TEST
+
+/* Pieces come as they are said, before the answer. */
+START_TEST(streaming)
+{
+    open_shelf();
+    httpd_on(d, "/s");
+    httpd_say(d, "HTTP/1.1 202 OK\r\nContent-Length: 6\r\n\r\n");
+    for (int i = 0; i < 3; i++) {
+        httpd_wait(d, 40);
+        httpd_say(d, "ab");
+    }
+    begin("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    assert_output("pieces", "3");
+    assert_output("bytes", "6");
+    assert_output("status", "202");
+}
+END_TEST
+
+/* An engine that closes lets go of what is under way. */
+START_TEST(closing_lets_go)
+{
+    uint64_t before = mortise_mono_ns();
+
+    open_shelf();
+    httpd_on(d, "/s");
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nab");
+    httpd_wait(d, 20000);
+    begin("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    begin("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    while (httpd_requests(d) < 2)
+        mortise_poll(m, 10, &err);
+    mortise_close(m);
+    m = NULL;
+    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("bundled_http");
+    TCase *tc = tcase_create("http");
+
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, bodies_have_their_form);
+    tcase_add_test(tc, requests_are_sent_as_said);
+    tcase_add_test(tc, statuses_are_errors);
+    tcase_add_test(tc, retry_after_is_honoured);
+    tcase_add_test(tc, nothing_is_allowed_by_itself);
+    tcase_add_test(tc, timeouts_cancel);
+    tcase_add_test(tc, many_at_once);
+    tcase_add_test(tc, waiting_for_an_answer);
+    tcase_add_loop_test(tc, nonsense_says_why, 0,
+                        sizeof wrong / sizeof wrong[0]);
+    tcase_add_test(tc, streaming);
+    tcase_add_test(tc, closing_lets_go);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
