@@ -243,9 +243,10 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := cli cli_completion cli_explain cli_graph cli_object cli_why docs embed kill store_crash
+ALONE := cli cli_completion cli_doctor cli_explain cli_graph cli_object cli_sick \
+         cli_why docs embed kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
-PRELOADS := kill
+PRELOADS := kill cli_sick
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
@@ -262,6 +263,11 @@ $(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+$(B)/tests/preload/%.so: tests/preload/%.c
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+$(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise

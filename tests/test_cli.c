@@ -210,7 +210,7 @@ static const char *const names[] = {
     "key new",       "key list",     "key trust",
     "key revoke",    "explain",      "why",
     "pause",         "plugin check", "completion",
-    "graph show",    "version"};
+    "doctor",        "graph show",   "version"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

@@ -1,0 +1,248 @@
+/* doctor.c -- `mortise doctor`: does this machine have what Mortise needs?
+ *
+ * (1) Everything is looked at, whatever was wrong before it; what cannot be
+ *     looked at because of something else is not guessed.
+ * (2) Every line that is not ok says what to do.
+ * (3) Nothing is changed: no store is made or opened, no plugin started.  What
+ *     is written to try the disk has no name and is gone at once.
+ *
+ * The host itself is in doctor_host.c, the store in doctor_store.c; here are
+ * the deployment, the keys and the plugins.
+ */
+#include "cli/doctor.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/shelf.h"
+#include "plugin/trust.h"
+
+static void print_json(struct mortise_out *o, const char *level,
+                       const char *what, const char *remedy, const char *words)
+{
+    json_t *v = json_pack("{s:s, s:s, s:s, s:s*}", "level", level, "what", what,
+                          "message", words, "remedy", remedy);
+
+    if (v != NULL)
+        mortise_out_json(o, v, false);
+    else
+        o->errnum = ENOMEM;
+    json_decref(v);
+}
+
+void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
+                        const char *what, const char *remedy, const char *fmt,
+                        ...)
+{
+    static const char *const levels[] = {"ok", "warn", "fail"};
+    static const enum mortise_style styles[] = {MORTISE_GOOD, MORTISE_ASKS,
+                                                MORTISE_BAD};
+    struct mortise_out *o = &d->cli->out;
+    char words[2048];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    d->n_ailing += health == MORTISE_AILING;
+    d->n_sick += health == MORTISE_SICK;
+    if (d->cli->args.json) {
+        print_json(o, levels[health], what, remedy, words);
+        return;
+    }
+    mortise_out_style(o, styles[health]);
+    mortise_out_cell(o, levels[health], 5);
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_cell(o, what, 12);
+    mortise_out_word(o, words);
+    mortise_out_puts(o, "\n");
+    if (remedy != NULL)
+        mortise_out_text(o, remedy, 17);
+    mortise_out_flush(o);
+}
+
+/* ---- keys ------------------------------------------------------------------
+ */
+
+/* May others write it?  Then they decide whom we trust. */
+static void check_writers(struct mortise_doctor *d, const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        mortise_doctor_say(d, MORTISE_SICK, "trust",
+                           "chmod go-w it: who can write it decides whose "
+                           "plugins run",
+                           "%s may be written by others (mode %04o)", path,
+                           (unsigned)(st.st_mode & 07777));
+}
+
+static void say_keys(struct mortise_doctor *d, const struct mortise_trust *t)
+{
+    size_t n = mortise_trust_count(t), good = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct mortise_trusted *key = mortise_trust_at(t, i);
+
+        good += !key->revoked;
+        if (i == 0 || strcmp(key->path, mortise_trust_at(t, i - 1)->path) != 0)
+            check_writers(d, key->path);
+    }
+    if (good == 0)
+        mortise_doctor_say(d, MORTISE_SICK, "trust",
+                           "mortise key trust KEY.pub --plugins NAMES",
+                           "no key is trusted, so no plugin can be loaded");
+    else
+        mortise_doctor_say(d, MORTISE_HEALTHY, "trust", NULL,
+                           "%zu of %zu keys may sign plugins", good, n);
+}
+
+static void check_trust(struct mortise_doctor *d,
+                        const struct mortise_site *site)
+{
+    struct mortise_trust *trust = NULL;
+    struct mortise_diags diags;
+    struct mortise_err err;
+    int rv;
+
+    for (size_t i = 0; i < site->n_trust_dirs; i++) {
+        if (access(site->trust_dirs[i], R_OK | X_OK) != 0)
+            mortise_doctor_say(d, MORTISE_SICK, "trust",
+                               "make it readable, or name another in the "
+                               "deployment's trust.dir",
+                               "%s: %s", site->trust_dirs[i], strerror(errno));
+        else
+            check_writers(d, site->trust_dirs[i]);
+    }
+    mortise_diags_init(&diags, d->cli->mem);
+    rv = mortise_trust_open(&trust, d->cli->mem, site->trust_dirs,
+                            site->n_trust_dirs, &diags, &err);
+    mortise_cli_findings(d->cli, &diags);
+    if (rv == MORTISE_OK)
+        say_keys(d, trust);
+    else
+        mortise_doctor_say(d, MORTISE_SICK, "trust",
+                           "mend the file: nothing is trusted until then", "%s",
+                           err.msg);
+    mortise_trust_close(trust);
+    mortise_diags_finish(&diags);
+}
+
+/* ---- plugins ---------------------------------------------------------------
+ */
+
+static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
+                         const struct mortise_found *f)
+{
+    struct mortise_err err;
+
+    if (f->problem != NULL)
+        mortise_doctor_say(d, MORTISE_SICK, "plugin",
+                           "take it away, or put one there that can be used",
+                           "%s: %s", f->path, f->problem);
+    else if (mortise_plugins_verify(s->plugins, f->name, &err) != MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_SICK, "plugin",
+                           "'mortise plugin verify' says the same until it is "
+                           "mended",
+                           "%s: %s", f->path, err.msg);
+    else
+        mortise_doctor_say(d, MORTISE_HEALTHY, "plugin", NULL,
+                           "%s %s: verified", f->name, f->version);
+}
+
+static void check_plugins(struct mortise_doctor *d)
+{
+    struct mortise_shelf s = {.plugins = NULL};
+    struct mortise_err err;
+    int rv = mortise_shelf_open(&s, d->cli, NULL, &err);
+    size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
+
+    for (size_t i = 0; i < n; i++)
+        check_plugin(d, &s, mortise_plugins_at(s.plugins, i));
+    if (rv == MORTISE_OK && n == 0)
+        mortise_doctor_say(d, MORTISE_AILING, "plugin",
+                           "name their directory in the deployment's "
+                           "plugins.path",
+                           "there is none");
+    mortise_shelf_close(&s);
+    /* Trust that cannot be read was said already. */
+}
+
+static void check_directories(struct mortise_doctor *d,
+                              const struct mortise_site *site)
+{
+    for (size_t i = 0; i < site->n_plugin_dirs; i++)
+        if (access(site->plugin_dirs[i], R_OK | X_OK) != 0)
+            mortise_doctor_say(d, MORTISE_AILING, "plugin",
+                               "make it, or take it out of the deployment's "
+                               "plugins.path",
+                               "%s: %s", site->plugin_dirs[i], strerror(errno));
+}
+
+/* ---- all of it -------------------------------------------------------------
+ */
+
+static void check_site(struct mortise_doctor *d)
+{
+    struct mortise_site site = {0};
+    struct mortise_err err;
+    int rv = mortise_cli_site(d->cli, &site, &err);
+
+    if (rv != MORTISE_OK) {
+        mortise_doctor_say(d, MORTISE_SICK, "deployment",
+                           "mend the file; store, keys and plugins cannot be "
+                           "looked at without it",
+                           "%s", err.msg);
+    } else {
+        mortise_doctor_say(d, MORTISE_HEALTHY, "deployment", NULL, "%s",
+                           d->cli->deployment != NULL ? d->cli->deployment
+                                                      : "none, so defaults");
+        mortise_doctor_store(d, site.store);
+        check_trust(d, &site);
+        check_directories(d, &site);
+        check_plugins(d);
+    }
+    mortise_site_close(&site);
+}
+
+static int doctor(struct mortise_cli *cli)
+{
+    struct mortise_doctor d = {.cli = cli};
+
+    mortise_doctor_host(&d);
+    check_site(&d);
+    if (!cli->args.json)
+        mortise_out_printf(&cli->out, "%s: %u to mend, %u to look at\n",
+                           d.n_sick > 0 ? "not fit" : "fit", d.n_sick,
+                           d.n_ailing);
+    return d.n_sick > 0 ? MORTISE_EXIT_FINDINGS : MORTISE_EXIT_OK;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_JSON("One JSON object a line"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_doctor = {
+    .name = "doctor",
+    .operands = "",
+    .summary = "Check that this machine has what Mortise needs",
+    .text = "A line each: ok, warn or fail, what was looked at, how it is; "
+            "then\n"
+            "what to do.  The host (kernel, descriptors, clock), the store's\n"
+            "directory and disk, keys, plugins, the deployment.  Nothing is\n"
+            "changed and no plugin's code runs.\n"
+            "\n"
+            "Exit code 2 when something failed; warnings alone give 0.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS,
+    .example = "mortise doctor --deployment /etc/mortise/mortise.yaml",
+    .run = doctor,
+};

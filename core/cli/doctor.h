@@ -1,0 +1,24 @@
+/* doctor.h -- what the files of `mortise doctor` share. */
+#ifndef MORTISE_CLI_DOCTOR_H
+#define MORTISE_CLI_DOCTOR_H
+
+#include "cli/cli.h"
+
+enum mortise_health { MORTISE_HEALTHY, MORTISE_AILING, MORTISE_SICK };
+
+struct mortise_doctor {
+    struct mortise_cli *cli;
+    unsigned n_ailing, n_sick;
+};
+
+/* One line: how the thing is, and (NULL: nothing) what to do about it. */
+void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
+                        const char *what, const char *remedy, const char *fmt,
+                        ...) MORTISE_PRINTF(5, 6);
+
+/* doctor_host.c */
+void mortise_doctor_host(struct mortise_doctor *d);
+/* doctor_store.c */
+void mortise_doctor_store(struct mortise_doctor *d, const char *path);
+
+#endif

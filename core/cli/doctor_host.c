@@ -1,0 +1,130 @@
+/* doctor_host.c -- `mortise doctor`: the host. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/doctor.h"
+
+#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#ifndef SYS_landlock_create_ruleset /* Linux 5.13; the same everywhere */
+#define SYS_landlock_create_ruleset 444
+#endif
+
+enum { PAGE = 4096, DESCRIPTORS = 1024 };
+
+/* 2026-01-01: no clock that is right says less. */
+#define BORN_MS 1767225600000ull
+
+static void check_kernel(struct mortise_doctor *d)
+{
+    struct utsname u;
+    long landlock = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1u);
+
+    uname(&u);
+    mortise_doctor_say(d, MORTISE_HEALTHY, "kernel", NULL, "%s %s on %s",
+                       u.sysname, u.release, u.machine);
+    if (landlock > 0)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL, "ABI %ld",
+                           landlock);
+    else
+        mortise_doctor_say(d, MORTISE_AILING, "landlock",
+                           "use Linux 5.13 or newer with landlock among the "
+                           "boot parameter lsm=...",
+                           "not there: isolated plugins can be kept from files "
+                           "less well");
+    if (prctl(PR_GET_SECCOMP) >= 0)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "seccomp", NULL, "there");
+    else
+        mortise_doctor_say(d, MORTISE_AILING, "seccomp",
+                           "use a kernel with CONFIG_SECCOMP_FILTER",
+                           "not there: isolated plugins can be kept from "
+                           "system calls less well");
+}
+
+/* Plugins are loaded from sealed memory: can it be had, and run? */
+static void check_memfd(struct mortise_doctor *d)
+{
+    int fd = memfd_create("doctor",
+                          MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    bool newer = fd >= 0;
+    void *p = MAP_FAILED;
+
+    if (!newer)
+        fd = memfd_create("doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd >= 0 && ftruncate(fd, PAGE) == 0)
+        p = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED)
+        mortise_doctor_say(d, MORTISE_SICK, "memfd",
+                           "allow memfd_create() and mapping it executable "
+                           "(seccomp, SELinux, vm.memfd_noexec)",
+                           "plugins cannot be loaded from sealed memory: %s",
+                           strerror(errno));
+    else
+        mortise_doctor_say(d, MORTISE_HEALTHY, "memfd", NULL, "%s",
+                           newer ? "sealed memory, noexec"
+                                 : "sealed memory (noexec: Linux 6.3)");
+    if (p != MAP_FAILED)
+        munmap(p, PAGE);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void check_proc(struct mortise_doctor *d)
+{
+    if (access("/proc/self/fd", R_OK | X_OK) == 0)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "proc", NULL, "/proc is there");
+    else
+        mortise_doctor_say(d, MORTISE_SICK, "proc", "mount -t proc proc /proc",
+                           "/proc/self/fd: %s; plugins and the control socket "
+                           "are reached through it",
+                           strerror(errno));
+}
+
+static void check_descriptors(struct mortise_doctor *d)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= DESCRIPTORS) {
+        mortise_doctor_say(d, MORTISE_HEALTHY, "descriptors", NULL, "%llu",
+                           (unsigned long long)r.rlim_cur);
+        return;
+    }
+    mortise_doctor_say(d, MORTISE_AILING, "descriptors",
+                       "ulimit -n 4096, or LimitNOFILE= of the service",
+                       "%llu: many runs, connections and plugins at once need "
+                       "more",
+                       (unsigned long long)r.rlim_cur);
+}
+
+static void check_clock(struct mortise_doctor *d)
+{
+    char now[MORTISE_TIME_TEXT];
+
+    mortise_time_text(now, mortise_now_ms());
+    if (mortise_now_ms() >= BORN_MS)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "clock", NULL, "%s", now);
+    else
+        mortise_doctor_say(d, MORTISE_SICK, "clock",
+                           "set it (timedatectl set-ntp true)",
+                           "%s: deadlines and signatures would be judged by a "
+                           "time that is wrong",
+                           now);
+}
+
+void mortise_doctor_host(struct mortise_doctor *d)
+{
+    check_kernel(d);
+    check_memfd(d);
+    check_proc(d);
+    check_descriptors(d);
+    check_clock(d);
+}

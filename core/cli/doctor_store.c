@@ -1,0 +1,308 @@
+/* doctor_store.c -- `mortise doctor`: the store's directory, the disk below it,
+ * and who has it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/doctor.h"
+#include "store/hold.h"
+#include "store/home.h"
+
+enum {
+    MIB = 1 << 20,
+    LEAST_MIB = 64,
+    GOOD_MIB = 1024,
+    SLOW_MS = 50,
+    SYNCS = 5
+};
+
+/* ---- the directory ---------------------------------------------------------
+ */
+
+/* What the directory's path says is above it, or "." */
+static void parent_of(const char *path, char out[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash != NULL ? (size_t)(slash - path) : 0;
+
+    snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)n, path);
+    if (out[0] == '\0')
+        strcpy(out, ".");
+}
+
+static void check_mode(struct mortise_doctor *d, const char *path, int dir)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) != 0)
+        return;
+    if (st.st_uid != geteuid())
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "run as its owner, or chown -R it",
+                           "%s belongs to uid %u, and this is uid %u", path,
+                           (unsigned)st.st_uid, (unsigned)geteuid());
+    else if ((st.st_mode & 077) != 0)
+        mortise_doctor_say(d, MORTISE_SICK, "store", "chmod 700 it",
+                           "%s has mode %04o: others may read what runs know",
+                           path, (unsigned)(st.st_mode & 07777));
+    else
+        mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL, "%s, mode %04o",
+                           path, (unsigned)(st.st_mode & 07777));
+}
+
+static void check_stamp(struct mortise_doctor *d, const char *path, int dir)
+{
+    struct mortise_err err;
+    bool stamped;
+
+    if (mortise_home_read_stamp(dir, &stamped, &err) != MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "use the version of Mortise that made it, or "
+                           "restore a backup",
+                           "%s: %s", path, err.msg);
+}
+
+/* Written in what is the future now?  Then the clock went back. */
+static void check_times(struct mortise_doctor *d, int dir)
+{
+    struct stat st;
+    uint64_t ms;
+    char then[MORTISE_TIME_TEXT];
+
+    if (fstatat(dir, "db/CURRENT", &st, 0) != 0)
+        return;
+    ms = (uint64_t)st.st_mtim.tv_sec * 1000;
+    if (ms <= mortise_now_ms() + 60000)
+        return;
+    mortise_time_text(then, ms);
+    mortise_doctor_say(d, MORTISE_AILING, "clock",
+                       "find out which of the two was wrong; deadlines follow "
+                       "the clock",
+                       "the store was written at %s, which is yet to come",
+                       then);
+}
+
+/* ---- the disk --------------------------------------------------------------
+ */
+
+/* What is wrong with a kind of file system; NULL: nothing. */
+static const char *complaint(uint64_t type)
+{
+    static const struct {
+        uint64_t type;
+        const char *words;
+    } table[] = {
+        {0x6969, "NFS: locks and syncs may not mean what they say"},
+        {0x517B, "SMB: locks and syncs may not mean what they say"},
+        {0xFF534D42, "CIFS: locks and syncs may not mean what they say"},
+        {0xFE534D42, "SMB2: locks and syncs may not mean what they say"},
+        {0x01021997, "9P: locks and syncs may not mean what they say"},
+        {0x00C36400, "Ceph: locks and syncs may not mean what they say"},
+        {0x65735546, "FUSE: whether syncs reach a disk is its author's word"},
+        {0x01021994, "tmpfs: all of it is gone when the machine stops"},
+        {0x858458F6, "ramfs: all of it is gone when the machine stops"},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (table[i].type == type)
+            return table[i].words;
+    return NULL;
+}
+
+static void check_disk(struct mortise_doctor *d, int dir)
+{
+    struct statfs fs;
+    const char *bad;
+    uint64_t mib;
+
+    if (fstatfs(dir, &fs) != 0)
+        return;
+    bad = complaint((uint64_t)fs.f_type & 0xFFFFFFFF);
+    if (bad != NULL)
+        mortise_doctor_say(d, MORTISE_AILING, "disk",
+                           "put the store on a disk of this machine", "%s",
+                           bad);
+    mib = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / MIB;
+    mortise_doctor_say(d,
+                       mib < LEAST_MIB  ? MORTISE_SICK
+                       : mib < GOOD_MIB ? MORTISE_AILING
+                                        : MORTISE_HEALTHY,
+                       "space",
+                       mib < GOOD_MIB ? "make room: a full disk stops all runs"
+                                      : NULL,
+                       "%" PRIu64 " MiB free", mib);
+}
+
+/* The time of the quickest of a few synced writes; 0: it failed. */
+static uint64_t time_sync(int fd)
+{
+    char block[4096] = "doctor";
+    uint64_t best = UINT64_MAX;
+
+    for (int i = 0; i < SYNCS; i++) {
+        uint64_t begin = mortise_mono_ns(), took;
+
+        if (write(fd, block, sizeof block) != (ssize_t)sizeof block ||
+            fdatasync(fd) != 0)
+            return 0;
+        took = mortise_mono_ns() - begin;
+        best = took < best ? took : best;
+    }
+    return best > 0 ? best : 1;
+}
+
+/* A file without a name; where there is no such thing, one that had a name for
+ * a moment. */
+static int nameless(int dir)
+{
+    static const char name[] = "doctor.tmp";
+    int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    if (fd >= 0)
+        return fd;
+    fd = openat(dir, name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        unlinkat(dir, name, 0);
+    return fd;
+}
+
+static void check_sync(struct mortise_doctor *d, int dir)
+{
+    int fd = nameless(dir);
+    uint64_t took = fd >= 0 ? time_sync(fd) : 0;
+
+    if (took == 0)
+        mortise_doctor_say(d, MORTISE_SICK, "sync",
+                           "see that the directory can be written, and look "
+                           "at the disk",
+                           "a synced write failed: %s", strerror(errno));
+    else
+        mortise_doctor_say(
+            d, took > SLOW_MS * 1000000ull ? MORTISE_AILING : MORTISE_HEALTHY,
+            "sync",
+            took > SLOW_MS * 1000000ull
+                ? "every step of a run waits so long; use another disk"
+                : NULL,
+            "a synced write takes %.2f ms", (double)took / 1e6);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* ---- who has it ------------------------------------------------------------
+ */
+
+/* 0 when somebody answers at the control socket, else the errno. */
+static int try_socket(int dir)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int errnum = 0;
+
+    if (fd < 0)
+        return errno;
+    /* However long the path of the store is, this one fits. */
+    snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/control.sock",
+             dir);
+    if (connect(fd, (const struct sockaddr *)&a, sizeof a) != 0)
+        errnum = errno;
+    close(fd);
+    return errnum;
+}
+
+/* Is LevelDB's lock taken?  Its words name the process. */
+static bool is_held(int dir, struct mortise_err *err)
+{
+    struct mortise_hold hold;
+    bool held;
+
+    if (mortise_hold_take(&hold, dir, err) != MORTISE_OK)
+        return false;
+    held = mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY;
+    mortise_hold_drop(&hold);
+    return held;
+}
+
+static void check_engine(struct mortise_doctor *d, int dir)
+{
+    struct mortise_err err = {0};
+    int errnum = try_socket(dir);
+    bool held = is_held(dir, &err);
+
+    if (held && errnum == 0)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
+                           "a process has the store and answers");
+    else if (held)
+        mortise_doctor_say(d, MORTISE_SICK, "engine",
+                           "wait if it is starting; else look why it hangs, "
+                           "and stop it",
+                           "%s, and nobody answers at its control socket: %s",
+                           err.msg, strerror(errnum));
+    else if (errnum == ECONNREFUSED)
+        mortise_doctor_say(d, MORTISE_AILING, "engine",
+                           "nothing: the next engine replaces it.  'mortise "
+                           "runs' shows which runs to resume",
+                           "control.sock was left behind by a process that "
+                           "was killed");
+    else
+        mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
+                           "none has the store");
+}
+
+/* ---- all of it -------------------------------------------------------------
+ */
+
+static void check_missing(struct mortise_doctor *d, const char *path)
+{
+    char parent[PATH_MAX];
+    int dir;
+
+    parent_of(path, parent);
+    dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "make it, or name another in the deployment's "
+                           "store.path",
+                           "%s is not there and cannot be made: %s: %s", path,
+                           parent, strerror(errno));
+    } else {
+        mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
+                           "%s: will be made by the first run", path);
+        check_disk(d, dir);
+        check_sync(d, dir);
+    }
+    if (dir >= 0)
+        close(dir);
+}
+
+void mortise_doctor_store(struct mortise_doctor *d, const char *path)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir < 0 && errno == ENOENT) {
+        check_missing(d, path);
+        return;
+    }
+    if (dir < 0) {
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "give it to this user, or name another in the "
+                           "deployment's store.path",
+                           "%s: %s", path, strerror(errno));
+        return;
+    }
+    check_mode(d, path, dir);
+    check_stamp(d, path, dir);
+    check_times(d, dir);
+    check_disk(d, dir);
+    check_sync(d, dir);
+    check_engine(d, dir);
+    close(dir);
+}

@@ -1,0 +1,156 @@
+/* test_cli_doctor.c -- `mortise doctor`: each thing is broken, and its line
+ * says so and what to do.  What no test can break on the host itself is broken
+ * in test_cli_sick.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/desk.h"
+
+static void put_graphs(void)
+{
+    desk_graph("ok", "start: a\nnodes:\n  a: {type: tool, tool: tried/echo, "
+                     "args: {value: 1}, next: END}\n");
+    desk_graph("nap", "start: a\nnodes:\n  a: {type: tool, tool: tried/nap, "
+                      "args: {ms: 20000}, next: END}\n");
+    desk_graph("strike", "start: a\nnodes:\n  a: {type: tool, tool: "
+                         "tried/strike, args: {marker: hit}, next: END}\n");
+}
+
+/* The deployment's plugins and trust, to be broken. */
+static void own_site(void)
+{
+    desk_ok("cp -r %s/plugins %s/trust.d . && sed -i 's|%s|.|' mortise.yaml",
+            desk_plugins, desk_plugins, desk_plugins);
+}
+
+/* A machine that is well: every line is ok, and nothing was made. */
+START_TEST(well)
+{
+    desk_ok("$MORTISE doctor");
+    desk_out("ok   store       ./state: will be made by the first run\n");
+    desk_out("ok   plugin      tried 1.0.0: verified\n");
+    desk_out("\nfit: 0 to mend, ");
+    desk_not_out("fail");
+    desk_ok("test ! -e state");
+    put_graphs();
+    desk_ok("$MORTISE run ok.yaml");
+    desk_ok("ls -lR --full-time state >before; $MORTISE doctor; "
+            "ls -lR --full-time state >after");
+    desk_out("ok   store       ./state, mode 0700\n");
+    desk_out("ok   engine      none has the store\n");
+    desk_ok("cmp before after");
+    desk_ok("$MORTISE doctor --json");
+    desk_out("{\"level\":\"ok\",\"what\":\"kernel\",\"message\":\"");
+}
+END_TEST
+
+static const struct {
+    const char *brk; /* a line that breaks it; the store is there */
+    int code;
+    const char *line, *remedy;
+} bad[] = {
+    {"chmod 755 state", 2, "fail store       ./state has mode 0755",
+     "chmod 700"},
+    {"rm -rf state && touch state", 2, "fail store       ./state: Not a dir",
+     "store.path"},
+    {"echo 'mortise-store 99 99' >state/format", 2,
+     "fail store       ./state:", "use the version"},
+    {"rm -rf state && sed -i 's|./state|./none/state|' mortise.yaml", 2,
+     "fail store       ./none/state is not there and cannot be made",
+     "make it"},
+    {"touch -d tomorrow state/db/CURRENT", 0,
+     "warn clock       the store was written at 2", "deadlines"},
+    {"$MORTISE run strike.yaml", 0,
+     "warn engine      control.sock was left behind", "replaces it"},
+    {"rm -rf trust.d", 2, "fail trust       ./trust.d: No such file",
+     "trust.dir"},
+    {"chmod go+w trust.d/*.yaml", 2, "fail trust       ./trust.d/k.yaml may be",
+     "chmod go-w"},
+    {"chmod go+w trust.d", 2, "fail trust       ./trust.d may be written",
+     "chmod go-w"},
+    {"echo 'keys: 12' >>trust.d/k.yaml", 2, "fail trust       ",
+     "mend the file"},
+    {"sed -i 's/description: Work/description: Pork/' "
+     "plugins/tried.plugin.yaml",
+     2, "fail plugin      ./plugins/tried.plugin.yaml: ", "take it away"},
+    {"printf x >>plugins/tried.so", 2,
+     "fail plugin      ./plugins/tried.plugin.yaml: ", "plugin verify"},
+    {"sed -i 's|^plugins: {path: [[]|&./gone, |' mortise.yaml", 0,
+     "warn plugin      ./gone: No such file", "plugins.path"},
+    {"echo 'stroe: {}' >>mortise.yaml", 2, "fail deployment  ",
+     "mend the file"},
+};
+enum { N_BAD = sizeof bad / sizeof bad[0] };
+
+/* Each thing, broken, has its line and its remedy. */
+START_TEST(broken)
+{
+    put_graphs();
+    own_site();
+    desk_ok("$MORTISE run ok.yaml --id r");
+    child_run("%s", bad[_i].brk);
+    child_run("$MORTISE doctor");
+    desk_code(bad[_i].code);
+    desk_out(bad[_i].line);
+    desk_out(bad[_i].remedy);
+    desk_out("ok   kernel"); /* nothing hides the rest */
+    desk_out(bad[_i].code == 0 ? "\nfit: 0 to mend, 1 to look at\n"
+                               : "\nnot fit: ");
+}
+END_TEST
+
+/* Limits and disks of the process's own. */
+START_TEST(limits)
+{
+    desk_ok("ulimit -n 100; $MORTISE doctor");
+    desk_out("warn descriptors 100: ");
+    desk_out("ulimit -n 4096");
+    desk_ok(
+        "d=$(mktemp -d -p /dev/shm) && $MORTISE doctor --store $d; rmdir $d");
+    desk_out("warn disk        tmpfs: all of it is gone");
+    child_run("{ trap '' XFSZ; ulimit -f 0; $MORTISE doctor; } | cat");
+    desk_out("fail sync        a synced write failed: File too large");
+}
+END_TEST
+
+/* Who has the store: an engine that answers, and one that does not. */
+START_TEST(engines)
+{
+    pid_t pid;
+
+    put_graphs();
+    pid = child_start("live", "$MORTISE run nap.yaml --id r");
+    child_await("live.out", "run r");
+    desk_ok("$MORTISE doctor");
+    desk_out("ok   engine      a process has the store and answers\n");
+    desk_ok("rm state/control.sock");
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("fail engine      ");
+    desk_out("nobody answers");
+    child_kill(pid);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_doctor");
+    TCase *tc = tcase_create("doctor");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, well);
+    tcase_add_loop_test(tc, broken, 0, N_BAD);
+    tcase_add_test(tc, limits);
+    tcase_add_test(tc, engines);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

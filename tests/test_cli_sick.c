@@ -1,0 +1,54 @@
+/* test_cli_sick.c -- `mortise doctor` on a host with something wrong that no
+ * test can bring about: system calls are answered by tests/preload/sickhost.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/desk.h"
+
+static const struct {
+    const char *sick;
+    int code;
+    const char *line, *remedy;
+} bad[] = {
+    {"landlock", 0, "warn landlock    not there", "lsm="},
+    {"seccomp", 0, "warn seccomp     not there", "CONFIG_SECCOMP_FILTER"},
+    {"memfd", 2, "fail memfd       plugins cannot be loaded", "allow memfd"},
+    {"proc", 2, "fail proc        /proc/self/fd: No such", "mount -t proc"},
+    {"clock", 2, "fail clock       1970-01-01T00:16:40", "timedatectl"},
+    {"nfs", 0, "warn disk        NFS: ", "a disk of this machine"},
+    {"full", 2, "fail space       0 MiB free", "make room"},
+    {"slow", 0, "warn sync        a synced write takes 6", "another disk"},
+    {"eio", 2, "fail sync        a synced write failed: Input/output", "disk"},
+};
+enum { N_BAD = sizeof bad / sizeof bad[0] };
+
+/* Each ill of the host has its line and its remedy. */
+START_TEST(sick)
+{
+    desk_ok("mkdir -m 700 state");
+    child_run("SICK=%s LD_PRELOAD=%s $MORTISE doctor", bad[_i].sick,
+              child_build("tests/preload/sickhost.so"));
+    desk_code(bad[_i].code);
+    desk_out(bad[_i].line);
+    desk_out(bad[_i].remedy);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_sick");
+    TCase *tc = tcase_create("sick");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_loop_test(tc, sick, 0, N_BAD);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
