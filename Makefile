@@ -161,7 +161,7 @@ $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a
+$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    $(filter %/libcli.a,$^) $(B)/tests/lib.a $(B)/libmortise.a \
