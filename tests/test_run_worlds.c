@@ -377,8 +377,10 @@ static void compare_races(unsigned families, uint32_t number)
 /* What kinds of graphs take turns. */
 static const unsigned kinds[] = {
     RAND_ROUTES | RAND_FAILS,
-    RAND_LOOPS,
-    RAND_LOOPS | RAND_ROUTES | RAND_FAILS,
+    RAND_ROUTES | RAND_FAILS | RAND_LOOPS,
+    RAND_ROUTES | RAND_FAILS | RAND_LOOPS | RAND_MAPS,
+    RAND_ROUTES | RAND_FAILS | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES,
+    RAND_ROUTES | RAND_FAILS | RAND_RACES,
 };
 
 static void compare(uint32_t number)
@@ -434,6 +436,46 @@ START_TEST(failure_holds_up_no_commit)
 }
 END_TEST
 
+static size_t call_of(const struct sim *s, const char *node)
+{
+    for (size_t i = 0; i < s->n_calls; i++) {
+        if (strcmp(s->calls[i].call.node->id, node) == 0)
+            return i;
+    }
+    ck_abort_msg("no call of %s is out", node);
+}
+
+/* What was stopped stays so, also when the process dies before it let go. */
+START_TEST(stopped_stays_stopped_after_a_crash)
+{
+    uint32_t seed = 1;
+    struct mortise_err err;
+    struct sim s;
+    char *outcome;
+
+    sim_init(&s, sim_graph("apiVersion: mortise/v1\nkind: Graph\n"
+                           "metadata: {name: g, version: 1.0.0}\n"
+                           "failure: fail_fast\n"
+                           "nodes:\n"
+                           "  a: {type: tool, tool: t/fail}\n"
+                           "  b: {type: tool, tool: t/read}\n"
+                           "start: [a, b]\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_sync_one(&s);
+    sim_end_call(&s, call_of(&s, "a"));
+    while (sim_sync_one(&s))
+        ;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run(&s, &seed);
+    outcome = outcome_of(&s);
+    ck_assert_ptr_nonnull(strstr(outcome, "~run failed"));
+    ck_assert_ptr_null(strstr(outcome, "b#1 done"));
+    free(outcome);
+    sim_finish(&s);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("run: worlds");
@@ -443,6 +485,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, timing_never_shows, 0, PARTS);
     tcase_add_test(tc, failure_holds_up_no_commit);
+    tcase_add_test(tc, stopped_stays_stopped_after_a_crash);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -71,7 +71,7 @@ static struct ref_cond some_cond(struct maker *m)
     struct ref_cond c = {.m = 2 + pick(m, 2)};
 
     c.r = pick(m, c.m);
-    c.ask = pick(m, 2) == 0 ? REF_TURN : REF_LOG;
+    c.ask = pick(m, 2) == 0 ? REF_TURN : REF_LOG_SIZE;
     return c;
 }
 

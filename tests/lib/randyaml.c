@@ -55,7 +55,7 @@ static const char *cond_of(const struct ref_graph *g, const struct ref_cond *c,
         snprintf(text, sizeof text, "%s %% %d %s %d", turn_of(g, node), c->m,
                  c->ask == REF_TURN ? "==" : "!=", c->r);
         break;
-    case REF_LOG:
+    case REF_LOG_SIZE:
         snprintf(text, sizeof text, "size(scratch.log) %% %d == %d", c->m,
                  c->r);
         break;

@@ -27,7 +27,8 @@ const char *ref_cell_reducer(int cell)
 
 bool ref_cell_conflicts(int cell)
 {
-    return cell >= REF_CELLS + 1 || cells[cell].reducer == NULL;
+    return cell == REF_ARTIFACT ||
+           (cell <= REF_CELLS && cells[cell].reducer == NULL);
 }
 
 json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int turn)
@@ -122,7 +123,7 @@ static json_t *reduced(int cell, json_t *old, json_t *add)
     case REF_MERGE:
         merge(old, add);
         return json_incref(old);
-    case REF_CELLS:
+    case REF_LOG:
         json_array_extend(old, add);
         return json_incref(old);
     default:

@@ -36,7 +36,7 @@ enum ref_ask {
     REF_NEVER,
     REF_TURN,     /* turn % m == r */
     REF_TURN_NOT, /* turn % m != r */
-    REF_LOG       /* size(scratch.log) % m == r */
+    REF_LOG_SIZE  /* size(scratch.log) % m == r */
 };
 
 struct ref_cond {
@@ -77,7 +77,11 @@ enum ref_cell {
     REF_TEXT, /* concat of strings */
     REF_MERGE,
     REF_PLAIN, /* no reducer: parallel writes conflict */
-    REF_CELLS
+    REF_CELLS,
+    /* Not among them, since nodes write these without being asked to: */
+    REF_LOG = REF_CELLS,
+    REF_ARTIFACT, /* no reducer */
+    REF_RESULTS   /* a map's: `last`, since maps around it have many */
 };
 
 enum ref_branch { REF_FAIL, REF_COLLECT, REF_DROP };
@@ -154,7 +158,7 @@ char *ref_lines(char **lines, size_t n);
 struct ref_write {
     const char *root; /* scratch, artifacts */
     char key[24];
-    int cell; /* REF_CELLS: log; REF_CELLS + 1: an artifact */
+    int cell;
     json_t *value;
 };
 

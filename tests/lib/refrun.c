@@ -10,9 +10,10 @@
  * none fits.  A visit or an element in which nothing is at work then is over,
  * the innermost first, since nothing outside can start anything in it.
  *
- * What races is decided by the order in which calls end: a join that does not
- * wait for all its edges starts when one end too many has been told, and its
- * losers are those that were not told of before.
+ * What races is decided by the order in which calls end, and of one end by the
+ * declared order of its edges: a join that does not wait for all its edges
+ * starts when enough have been told of, and its losers are those whose end was
+ * not told before.
  */
 #include "lib/refrun.h"
 
@@ -27,7 +28,7 @@ static void exec_end(struct ref_run *r, int at, enum ref_status status);
 static void start_item(struct ref_run *r, int frame, int item,
                        const struct ref_set *past, int n_failed);
 static void stop(struct ref_run *r);
-static void settle(struct ref_run *r);
+static void apply_rules(struct ref_run *r);
 
 /* ---- items -------------------------------------------------------------- */
 
@@ -96,19 +97,23 @@ static bool is_within(const struct ref_run *r, int in, int of)
     return in == of;
 }
 
-/* Is the execution one of this item of the frame's? */
-static bool is_in_item(const struct ref_run *r, const struct ref_exec *x,
-                       int frame, int item)
+/* Is `at` a frame of this item of `frame`, or inside one? */
+static bool is_frame_in_item(const struct ref_run *r, int at, int frame,
+                             int item)
 {
-    int at = x->frame;
-
-    if (item < 100)
-        return at == frame && x->node == item && !x->gather;
     if (!is_within(r, at, frame) || at == frame)
         return false;
     while (r->frames[at].parent != frame)
         at = r->frames[at].parent;
     return r->frames[at].region == item - 100;
+}
+
+static bool is_in_item(const struct ref_run *r, const struct ref_exec *x,
+                       int frame, int item)
+{
+    if (item < 100)
+        return x->frame == frame && x->node == item && !x->gather;
+    return is_frame_in_item(r, x->frame, frame, item);
 }
 
 /* The frame around (or at) `at` in which a region's edges are. */
@@ -308,10 +313,11 @@ static bool always_leads(const struct ref_graph *g, int region, int item,
     return n > 0;
 }
 
-/* ... and is there one over edges that are not decided? */
-static bool may_lead(const struct ref_run *r, int frame, int item, int join)
+/* ... and is there one over edges that are not decided?  An edge to what has
+ * started already does nothing. */
+static bool may_lead(struct ref_run *r, int frame, int item, int join)
 {
-    const struct ref_frame *f = &r->frames[frame];
+    struct ref_frame *f = &r->frames[frame];
 
     if (item == join)
         return true;
@@ -320,6 +326,7 @@ static bool may_lead(const struct ref_run *r, int frame, int item, int join)
 
         if (is_home(r->graph, f->region, e) && f->edges[e] == REF_OPEN &&
             source_item(r->graph, e) == item && to >= 0 &&
+            (to == join || *state_of(f, to) == REF_WAITING) &&
             may_lead(r, frame, to, join))
             return true;
     }
@@ -340,9 +347,8 @@ static void cancel_item(struct ref_run *r, int frame, int item)
             is_in_item(r, &r->execs[i], frame, item))
             cancel_exec(&r->execs[i]);
     }
-    for (int i = frame + 1; item >= 100 && i < r->n_frames; i++) {
-        if (is_within(r, i, frame) &&
-            r->frames[frame_of(r, i, item - 100)].parent == frame)
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        if (item >= 100 && is_frame_in_item(r, i, frame, item))
             r->frames[i].closed = true;
     }
     item_over(r, frame, item, false);
@@ -462,41 +468,82 @@ static void try_frame(struct ref_run *r, int frame)
 
 /* ---- failures ----------------------------------------------------------- */
 
-/* Did this failure find no edge of its frame to go by? */
-static bool has_no_way(const struct ref_run *r, const struct ref_exec *x)
+static bool has_started(const struct ref_run *r, int frame, int item)
 {
-    const struct ref_graph *g = r->graph;
-    int n = 0;
-
-    for (int e = 0; e < g->n_edges; e++) {
-        if (g->edges[e].from != x->node || g->edges[e].kind == REF_GATHER)
-            continue;
-        n++;
-        if (!is_home(g, r->frames[x->frame].region, e))
+    for (int i = 0; i < r->n_execs; i++) {
+        if (is_in_item(r, &r->execs[i], frame, item))
             return true;
     }
-    return n == 0;
+    return false;
+}
+
+/* Has an item an exit, not taken, that leaves the frame, too?  It is decided
+ * when what is around the frame is over. */
+static bool has_far_exit(const struct ref_run *r, int frame, int item)
+{
+    const struct ref_graph *g = r->graph;
+    uint32_t around = g->regions[r->frames[frame].region].set;
+    uint32_t set =
+        item < 100 ? (uint32_t)1 << item : g->regions[item - 100].set;
+
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_edge *edge = &g->edges[e];
+        int home;
+
+        if (edge->from < 0 || !(set >> edge->from & 1) || edge->to < 0 ||
+            around >> edge->to & 1 || edge->yields || edge->kind == REF_GATHER)
+            continue;
+        home = frame_of(r, frame, edge->home);
+        if (r->frames[home].edges[e] == REF_OPEN)
+            return true;
+    }
+    return false;
+}
+
+/* What becomes of a failure where an item has handed it on to its edges: those
+ * at home in the frame are asked one by one. */
+static enum ref_loss loss_of_item(const struct ref_run *r, int frame, int item)
+{
+    const struct ref_frame *f = &r->frames[frame];
+
+    if (has_far_exit(r, frame, item))
+        return REF_LOST_HERE;
+    for (int e = 0; e < r->graph->n_edges; e++) {
+        if (is_home(r->graph, f->region, e) && f->edges[e] == REF_LOST &&
+            source_item(r->graph, e) == item)
+            return REF_MENDED;
+    }
+    return REF_LOST_FOR_GOOD;
 }
 
 /* Is an edge that was lost made good by the join it leads to, or handed on? */
-static bool is_made_good(const struct ref_run *r, int frame, int edge)
+static enum ref_loss loss_of_edge(struct ref_run *r, int frame, int edge)
 {
     const struct ref_graph *g = r->graph;
-    struct ref_frame f = r->frames[frame];
+    struct ref_frame *f = &r->frames[frame];
     int to = target_item(g, edge);
+    const struct ref_join *join;
 
-    if (f.loser[source_item(g, edge)])
-        return true; /* for nothing */
+    if (f->loser[source_item(g, edge)])
+        return REF_MENDED; /* for nothing */
     if (to < 0)
-        return false;
-    if (join_of(g, to)->on_error != REF_FAIL)
-        return true;
-    for (int e = 0; *state_of(&f, to) == REF_OVER && e < g->n_edges; e++) {
-        if (is_home(g, f.region, e) && source_item(g, e) == to &&
-            f.edges[e] == REF_LOST)
-            return true; /* ask there */
-    }
-    return false;
+        return g->edges[edge].to == REF_END ? REF_LOST_FOR_GOOD : REF_LOST_HERE;
+    join = join_of(g, to);
+    if (join->on_error == REF_DROP ||
+        (join->on_error == REF_COLLECT &&
+         (join->need > 0 || has_started(r, frame, to))))
+        return REF_MENDED;
+    if (*state_of(f, to) != REF_OVER || has_started(r, frame, to))
+        return REF_LOST_FOR_GOOD;
+    return loss_of_item(r, frame, to);
+}
+
+static enum ref_loss loss_of_exec(const struct ref_run *r,
+                                  const struct ref_exec *x)
+{
+    if (x->status != REF_FAILED || x->gather || x->handled || x->discard != 0)
+        return REF_MENDED;
+    return loss_of_item(r, x->frame, x->node);
 }
 
 /* Does a failed element of this map make its join fail? */
@@ -507,41 +554,49 @@ static bool is_fatal(const struct ref_graph *g, int body)
     return g->nodes[join].join.on_error == REF_FAIL;
 }
 
+static enum ref_loss loss_of_frame(struct ref_run *r, int frame);
+
+static enum ref_loss loss_of_child(struct ref_run *r, int frame, int child)
+{
+    const struct ref_frame *in = &r->frames[child];
+    /* One that is not closed was stopped. */
+    enum ref_loss loss = in->closed ? in->loss : loss_of_frame(r, child);
+
+    if (r->frames[frame].loser[100 + in->region] || loss == REF_MENDED)
+        return REF_MENDED;
+    if (r->graph->regions[in->region].kind == REF_BODY)
+        return !in->closed && is_fatal(r->graph, in->region)
+                   ? REF_LOST_FOR_GOOD
+                   : REF_MENDED; /* the map's edge says it */
+    if (loss == REF_LOST_FOR_GOOD)
+        return loss;
+    return loss_of_item(r, frame, 100 + in->region);
+}
+
 /* Did a failure in this frame go unmended? */
-static bool is_lost(const struct ref_run *r, int frame)
+static enum ref_loss loss_of_frame(struct ref_run *r, int frame)
 {
     const struct ref_graph *g = r->graph;
     const struct ref_frame *f = &r->frames[frame];
+    enum ref_loss worst = REF_MENDED, loss;
 
     for (int i = 0; i < r->n_execs; i++) {
-        const struct ref_exec *x = &r->execs[i];
-
-        if (x->frame == frame && x->status == REF_FAILED && !x->handled &&
-            x->discard == 0 && has_no_way(r, x))
-            return true;
+        loss = r->execs[i].frame == frame ? loss_of_exec(r, &r->execs[i])
+                                          : REF_MENDED;
+        worst = loss > worst ? loss : worst;
     }
     for (int e = 0; e < g->n_edges; e++) {
-        if (is_home(g, f->region, e) && f->edges[e] == REF_LOST &&
-            !is_made_good(r, frame, e))
-            return true;
+        loss = is_home(g, f->region, e) && f->edges[e] == REF_LOST
+                   ? loss_of_edge(r, frame, e)
+                   : REF_MENDED;
+        worst = loss > worst ? loss : worst;
     }
     for (int i = frame + 1; i < r->n_frames; i++) {
-        const struct ref_frame *in = &r->frames[i];
-        bool told = false;
-
-        /* One that is not closed was stopped. */
-        if (in->parent != frame || (in->closed ? !in->lost : !is_lost(r, i)))
-            continue;
-        if (g->regions[in->region].kind == REF_BODY &&
-            (in->closed || !is_fatal(g, in->region)))
-            continue;
-        for (int e = 0; e < g->n_edges; e++)
-            told |= is_home(g, f->region, e) && f->edges[e] == REF_LOST &&
-                    source_item(g, e) == 100 + in->region;
-        if (!told)
-            return true;
+        loss = r->frames[i].parent == frame ? loss_of_child(r, frame, i)
+                                            : REF_MENDED;
+        worst = loss > worst ? loss : worst;
     }
-    return false;
+    return worst;
 }
 
 /* ---- the ends of visits, elements, maps --------------------------------- */
@@ -594,13 +649,13 @@ static struct ref_set all_within(const struct ref_run *r, int frame)
 static void close_visit(struct ref_run *r, int frame)
 {
     struct ref_frame *f = &r->frames[frame];
-    bool again = !f->lost && took_back(r, frame);
+    bool again = f->loss == REF_MENDED && took_back(r, frame);
     struct ref_set past;
     int next;
 
     if (!again || took_exit(r, frame)) {
         r->loop_error |= again;
-        item_over(r, f->parent, 100 + f->region, f->lost);
+        item_over(r, f->parent, 100 + f->region, f->loss != REF_MENDED);
         return;
     }
     past = all_within(r, frame);
@@ -626,8 +681,8 @@ static json_t *result_of(const struct ref_run *r, int frame)
         if (!yields || !is_within(r, x->frame, frame))
             continue;
         snprintf(name, sizeof name, "n%d", x->node);
-        json_object_set(by_node, name, x->output);
-        only = x->output;
+        only = x->output != NULL ? x->output : json_null(); /* on_error */
+        json_object_set(by_node, name, only);
     }
     if (json_object_size(by_node) > 1)
         return by_node;
@@ -650,11 +705,11 @@ static void gather(struct ref_run *r, int frame, int region,
 
         if (f->parent != frame || f->region != region || i == frame)
             continue;
-        if (!f->lost)
+        if (f->loss == REF_MENDED)
             json_array_append_new(results, result_of(r, i));
         else if (how == REF_COLLECT)
             json_array_append_new(results, json_null());
-        if (f->lost && how == REF_COLLECT)
+        if (f->loss != REF_MENDED && how == REF_COLLECT)
             json_array_append_new(failed,
                                   json_integer(f->index[f->n_index - 1]));
     }
@@ -662,11 +717,17 @@ static void gather(struct ref_run *r, int frame, int region,
     x->status = REF_DONE;
     x->writes[x->n_writes++] = (struct ref_write){
         .root = "artifacts",
-        .cell = REF_CELLS + 1,
+        .cell = REF_RESULTS,
         .value = json_pack("{s:o, s:o}", "results", results, "failed", failed)};
     snprintf(x->writes[0].key, sizeof x->writes[0].key, "n%d", x->node);
     if (r->frames[frame].loser[100 + region])
         x->discard = 1 + frame;
+    if (ref_conflicts(r, past)) { /* elements wrote one path */
+        x->conflict = true;
+        x->status = REF_FAILED;
+        item_over(r, frame, 100 + region, true);
+        return;
+    }
     for (int e = 0; e < g->n_edges; e++) {
         if (g->edges[e].kind == REF_GATHER && g->edges[e].map == region)
             take_edge(r, frame, e, r->n_execs - 1);
@@ -693,7 +754,7 @@ static void try_map(struct ref_run *r, int frame, int region)
             continue;
         if (!r->frames[i].closed)
             return;
-        lost |= r->frames[i].lost;
+        lost |= r->frames[i].loss != REF_MENDED;
         all = all_within(r, i);
         for (int k = 0; k < REF_EXECS / 64; k++)
             past.w[k] |= all.w[k];
@@ -719,7 +780,7 @@ static void close_frame(struct ref_run *r, int frame)
     struct ref_frame *f = &r->frames[frame];
 
     f->closed = true;
-    f->lost = is_lost(r, frame);
+    f->loss = loss_of_frame(r, frame);
     r->changed = true;
     if (r->graph->regions[f->region].kind == REF_LOOP)
         close_visit(r, frame);
@@ -727,9 +788,10 @@ static void close_frame(struct ref_run *r, int frame)
 
 /* ---- settling ----------------------------------------------------------- */
 
-static bool has_failed(const struct ref_run *r)
+static bool has_failed(struct ref_run *r)
 {
-    return is_lost(r, 0) || r->loop_error || ref_conflicts_at_end(r);
+    return loss_of_frame(r, 0) != REF_MENDED || r->loop_error ||
+           ref_conflicts_at_end(r);
 }
 
 static void try_children(struct ref_run *r)
@@ -758,13 +820,18 @@ static void try_everything(struct ref_run *r)
     try_children(r);
 }
 
+static void apply_rules(struct ref_run *r)
+{
+    do {
+        r->changed = false;
+        try_everything(r);
+    } while (r->changed);
+}
+
 static void settle(struct ref_run *r)
 {
     do {
-        do {
-            r->changed = false;
-            try_everything(r);
-        } while (r->changed);
+        apply_rules(r);
         /* Inner frames are younger. */
         for (int i = r->n_frames; --i > 0 && !r->changed && !r->stopped;) {
             if (!r->frames[i].closed && is_quiet(r, i))
@@ -848,8 +915,8 @@ static void commit(const struct ref_run *r, struct ref_exec *x,
     x->output = output_of(r, x, view);
     snprintf(key, sizeof key, "n%d", x->node);
     if (ref_body(g, n->region) == 0)
-        put(x, "artifacts", key, REF_CELLS + 1, json_incref(x->output));
-    put(x, "scratch", "log", REF_CELLS, log_of(r, x));
+        put(x, "artifacts", key, REF_ARTIFACT, json_incref(x->output));
+    put(x, "scratch", "log", REF_LOG, log_of(r, x));
     for (int c = 0; c < REF_CELLS; c++) {
         if (n->writes[c])
             put(x, "scratch", ref_cell_name(c), c,
@@ -895,16 +962,28 @@ static void choose(const struct ref_graph *g, struct ref_exec *x,
     }
 }
 
+/* Is it written at its node?  Those come before the edges that stand apart. */
+static bool is_nodes_own(const struct ref_edge *e)
+{
+    return e->kind == REF_ROUTE || e->kind == REF_DEFAULT ||
+           e->kind == REF_ERROR;
+}
+
 static void decide_edges(struct ref_run *r, int at)
 {
     const struct ref_graph *g = r->graph;
     const struct ref_exec *x = &r->execs[at];
+    bool lost = x->status == REF_FAILED && !x->handled;
 
-    for (int e = 0; e < g->n_edges; e++) {
-        if (x->took[e])
+    for (int own = 1; own >= 0; own--) {
+        for (int e = 0; e < g->n_edges && !r->stopped; e++) {
+            if (!x->took[e] || is_nodes_own(&g->edges[e]) != own)
+                continue;
             take_edge(r, frame_of(r, x->frame, g->edges[e].home), e, at);
+            apply_rules(r);
+        }
     }
-    item_over(r, x->frame, x->node, x->status == REF_FAILED && !x->handled);
+    item_over(r, x->frame, x->node, lost);
 }
 
 /* Does this end of an execution end everything? */
@@ -936,9 +1015,9 @@ static void exec_end(struct ref_run *r, int at, enum ref_status status)
     }
     choose(r->graph, x, state);
     json_decref(state);
-    decide_edges(r, at);
     if (ends_all(r, x))
         stop(r);
+    decide_edges(r, at);
 }
 
 /* ---- from outside ------------------------------------------------------- */
@@ -953,10 +1032,13 @@ static struct ref_run *run_new(const struct ref_graph *g, const char *prefix,
     snprintf(r->prefix, sizeof r->prefix, "%s", prefix);
     r->n_frames = 1;
     for (int e = 0; e < g->n_edges; e++) {
-        if (g->edges[e].from == REF_START)
-            r->frames[0].edges[e] =
-                ref_holds(&g->edges[e].when, 0, NULL) ? REF_TAKEN : REF_DEAD;
-        r->frames[0].source[e] = -1;
+        if (g->edges[e].from != REF_START)
+            continue;
+        if (ref_holds(&g->edges[e].when, 0, NULL))
+            take_edge(r, 0, e, -1);
+        else
+            r->frames[0].edges[e] = REF_DEAD;
+        apply_rules(r);
     }
     settle(r);
     return r;
@@ -1102,6 +1184,7 @@ char *ref_lines(char **lines, size_t n)
 
 static size_t exec_lines(const struct ref_run *r, char **lines)
 {
+    static const char *const words[] = {"running", "done", "failed"};
     size_t n = 0;
 
     for (int i = 0; i < r->n_execs; i++) {
@@ -1109,10 +1192,8 @@ static size_t exec_lines(const struct ref_run *r, char **lines)
 
         if (x->child != NULL)
             n += exec_lines(x->child, lines + n);
-        if (x->gather || x->status == REF_CANCELLED)
-            continue;
-        lines[n++] = ref_line(
-            x->path, x->status == REF_DONE ? "done" : "failed", x->output);
+        if (!x->gather && x->status != REF_CANCELLED)
+            lines[n++] = ref_line(x->path, words[x->status], x->output);
     }
     return n;
 }

@@ -13,6 +13,12 @@ enum {
 
 enum ref_status { REF_LIVE, REF_DONE, REF_FAILED, REF_CANCELLED };
 enum ref_decision { REF_OPEN, REF_TAKEN, REF_DEAD, REF_LOST };
+/* What became of the failures of a frame, the worst last. */
+enum ref_loss {
+    REF_MENDED,       /* there were none, or joins collect or drop them */
+    REF_LOST_HERE,    /* they lead out of the frame */
+    REF_LOST_FOR_GOOD /* they lead to an end */
+};
 enum ref_state { REF_WAITING, REF_STARTED, REF_OVER };
 
 struct ref_set {
@@ -43,7 +49,7 @@ struct ref_frame {
     int index[REF_NEST], n_index; /* of map elements */
     int item;                     /* the innermost element */
     bool closed;
-    bool lost;                /* a failure that nobody made good */
+    enum ref_loss loss;
     uint8_t edges[REF_EDGES]; /* enum ref_decision, of those at home here */
     int source[REF_EDGES];    /* the execution that took it; -1: START */
     uint8_t nodes[REF_NODES]; /* enum ref_state */

@@ -32,7 +32,7 @@ static int by_index(const struct ref_frame *a, const struct ref_frame *b)
         if (a->index[i] != b->index[i])
             return a->index[i] - b->index[i];
     }
-    return a->n_index - b->n_index;
+    return b->n_index - a->n_index; /* a map after its elements */
 }
 
 /* Does `a` come before `b` where neither must? */
@@ -41,8 +41,6 @@ static bool is_less(const struct ref_run *r, const struct ref_exec *a,
 {
     if (a->node != b->node)
         return a->node < b->node;
-    if (a->gather != b->gather)
-        return b->gather;
     if (a->visit != b->visit)
         return a->visit < b->visit;
     return by_index(&r->frames[a->frame], &r->frames[b->frame]) < 0;
@@ -165,7 +163,7 @@ bool ref_holds(const struct ref_cond *c, int turn, const json_t *state)
         return turn % c->m == c->r;
     case REF_TURN_NOT:
         return turn % c->m != c->r;
-    case REF_LOG:
+    case REF_LOG_SIZE:
         return (int)(n % (size_t)c->m) == c->r;
     }
     abort();
