@@ -1462,7 +1462,23 @@ static const char winding[] =
          "  k: {type: router, join: any, on_branch_error: collect,\n"
          "      routes: [{when: scratch.n < 6, to: s}], default: END}\n";
 
-static const char *const stingy[] = {folding, winding};
+static const char inside[] =
+    HEAD "start: [s, a]\n"
+         "nodes:\n"
+         "  a: {type: tool, tool: t/echo, next: j}\n"
+         "  s:\n"
+         "    type: subgraph\n"
+         "    input_mapping: {input.n: \"1\"}\n"
+         "    output_mapping: {scratch.n: output.p.n}\n"
+         "    next: [j, b]\n"
+         "    graph:\n"
+         "      start: p\n"
+         "      nodes:\n"
+         "        p: {type: tool, tool: t/echo, args: {n: \"${input.n}\"}}\n"
+         "  b: {type: tool, tool: t/echo, next: END}\n"
+         "  j: {type: tool, tool: t/echo, join: any}\n";
+
+static const char *const stingy[] = {folding, winding, inside};
 
 static bool run_stingy(const char *yaml, int n)
 {

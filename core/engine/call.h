@@ -48,7 +48,7 @@ struct mortise_ongoing { /* a call */
     /* What the plugin gets. */
     struct mortise_call call;
     char *operation, *body;
-    char path[128], key[MORTISE_DIGEST_HEX], run_id[MORTISE_NAME_MAX + 1];
+    char path[MORTISE_EXEC_PATH], key[MORTISE_DIGEST_HEX], run_id[MORTISE_NAME_MAX + 1];
     char node[MORTISE_NODE_MAX + 1];
 
     /* How it ended; written before `ended` is posted. */

@@ -233,9 +233,10 @@ int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
 /* ---- history ------------------------------------------------------------ */
 
 struct history {
-    const struct mortise_graph *graph;
+    struct mortise_run *run; /* replayed alongside: it knows what is where */
     json_t *list;
-    bool failed;
+    struct mortise_err *err;
+    int rv;
 };
 
 static const char *phase_name(enum mortise_phase phase)
@@ -246,7 +247,7 @@ static const char *phase_name(enum mortise_phase phase)
     return phase <= MORTISE_PHASE_END ? names[phase] : "";
 }
 
-static json_t *checkpoint_json(const struct mortise_graph *g,
+static json_t *checkpoint_json(const struct mortise_run *r,
                                const struct mortise_checkpoint *cp)
 {
     char id[MORTISE_UUID_TEXT], parent[MORTISE_UUID_TEXT];
@@ -260,7 +261,7 @@ static json_t *checkpoint_json(const struct mortise_graph *g,
                     "steps", (int)cp->step, "first_event",
                     (json_int_t)cp->first_event, "events", (int)cp->n_events,
                     "size", (json_int_t)cp->size, "entries",
-                    mortise_run_describe(g, cp->entries, cp->size));
+                    mortise_run_describe(r, cp->entries, cp->size));
     if (one != NULL && put_time(one, "time", cp->time_ms) != 0) {
         json_decref(one);
         return NULL;
@@ -272,36 +273,42 @@ static int add_checkpoint(void *ud, const struct mortise_checkpoint *cp)
 {
     struct history *h = ud;
 
-    if (json_array_append_new(h->list, checkpoint_json(h->graph, cp)) != 0)
-        h->failed = true;
-    return h->failed;
+    h->rv = mortise_run_apply(h->run, cp->seq, cp->time_ms, cp->id, cp->entries,
+                              cp->size, h->err);
+    if (h->rv == MORTISE_OK &&
+        json_array_append_new(h->list, checkpoint_json(h->run, cp)) != 0)
+        h->rv = mortise_nomem(h->err);
+    return h->rv != MORTISE_OK;
 }
 
 int mortise_query_history(struct mortise *m, const char *tenant,
                           const char *run, json_t **out,
                           struct mortise_err *err)
 {
-    struct history h = {NULL, NULL, false};
+    struct history h = {.list = json_array(), .err = err};
     struct mortise_head_copy head;
-    struct mortise_graph *g;
+    struct mortise_graph *g = NULL;
     int rv = mortise_head_read(m, tenant, run, &head, err);
 
     *out = NULL;
     if (rv == MORTISE_OK)
         rv = mortise_graphs_get(m, head.graph, true, &g, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    h.graph = g;
-    h.list = json_array();
-    rv = h.list != NULL ? mortise_store_checkpoints(m->store, tenant, run, 1,
-                                                    add_checkpoint, &h, err)
-                        : mortise_nomem(err);
-    mortise_graph_unref(g);
-    if (rv == MORTISE_OK && !h.failed)
+    if (rv == MORTISE_OK)
+        rv =
+            mortise_run_replay(&h.run, m->mem, g, tenant, run, NULL, NULL, err);
+    if (rv == MORTISE_OK)
+        rv = h.list != NULL
+                 ? mortise_store_checkpoints(m->store, tenant, run, 1,
+                                             add_checkpoint, &h, err)
+                 : mortise_nomem(err);
+    rv = rv == MORTISE_OK ? h.rv : rv;
+    if (rv == MORTISE_OK) {
         *out = json_pack("{s:s, s:s, s:O}", "run", run, "tenant", tenant,
                          "checkpoints", h.list);
+        rv = *out != NULL ? rv : mortise_nomem(err);
+    }
     json_decref(h.list);
-    if (rv == MORTISE_OK && *out == NULL)
-        return mortise_nomem(err);
+    mortise_run_free(h.run);
+    mortise_graph_unref(g);
     return rv;
 }

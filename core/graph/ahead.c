@@ -5,7 +5,7 @@
  * run obey one takes its bit away. */
 #include "graph/loader.h"
 
-unsigned mortise_graph_ahead = MORTISE_AHEAD_SUBGRAPHS | MORTISE_AHEAD_BOUNDS;
+unsigned mortise_graph_ahead = MORTISE_AHEAD_BOUNDS;
 
 bool mortise_load_ahead(struct mortise_loader *ld, unsigned what,
                         const char *code, struct mortise_span at,

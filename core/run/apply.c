@@ -41,21 +41,24 @@ static int corrupt(struct mortise_err *err, const struct mortise_entry *e)
 const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x)
 {
-    assert(x->node < r->graph->n_nodes); /* not START, not an update */
+    (void)r;
+    assert(x->node < x->frame->graph->n_nodes); /* not START, not an update */
     return &x->frame->graph->nodes[x->node];
 }
 
 /* `*at` letters are there already; what does not fit is a wrong program. */
-static void append(char out[128], size_t *at, const char *text)
+static void append(char out[MORTISE_EXEC_PATH], size_t *at, const char *text)
 {
     size_t n = strlen(text);
 
-    assert(*at + n < 128); /* graph/ bounds ids and how maps nest */
+    assert(*at + n <
+           MORTISE_EXEC_PATH); /* graph/ bounds ids and how maps nest */
     memcpy(out + *at, text, n + 1);
     *at += n;
 }
 
-void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
+void exec_path(const struct mortise_run *r, const struct exec *x,
+               char out[MORTISE_EXEC_PATH])
 {
     char digits[12] = "";
     size_t at = 0, k = sizeof digits - 1;
@@ -73,16 +76,16 @@ void exec_path(const struct mortise_run *r, const struct exec *x, char out[128])
     append(out, &at, x->fan != NULL ? "[*]" : "");
 }
 
-const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
+struct artifact *artifact_of(struct mortise_run *r, const struct exec *x)
 {
-    struct artifact *n = &r->artifacts[node];
-    const char *as = r->graph->nodes[node].output_as;
+    struct artifact *n = &x->frame->top->scope->artifacts[x->node];
+    const char *as = node_of(r, x)->output_as;
     struct mortise_path *path;
     struct mortise_buf text;
     char *copy;
 
     if (n->path != NULL)
-        return n->path;
+        return n;
     path = mortise_arena_alloc(&r->arena, sizeof *path);
     if (path == NULL)
         return NULL;
@@ -98,9 +101,9 @@ const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node)
     path->text = copy;
     path->steps[0].key = "artifacts";
     path->steps[1].key = as;
-    n->how = mortise_graph_reducer(r->graph, path);
+    n->how = mortise_graph_reducer(x->frame->graph, path);
     n->path = path;
-    return path;
+    return n;
 }
 
 /* ---- durable events ----------------------------------------------------- */
@@ -114,7 +117,7 @@ int announce(struct mortise_run *r, const struct exec *x, const char *type,
              json_t *extra, struct mortise_err *err)
 {
     uint64_t seq = ++r->n_events;
-    char at[MORTISE_TIME_TEXT], path[128];
+    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
     json_t *event;
 
     if (!seen(r)) {
@@ -158,7 +161,7 @@ int announce(struct mortise_run *r, const struct exec *x, const char *type,
 json_t *live_event(const struct mortise_run *r, const struct exec *x,
                    const char *type)
 {
-    char at[MORTISE_TIME_TEXT], path[128];
+    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
 
     mortise_time_text(at, r->time_ms);
     exec_path(r, x, path);
@@ -226,6 +229,7 @@ struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
     x->generation = 1;
     x->attempt = 1;
     x->frame = f;
+    x->idom = x->index; /* of START */
     if (n > 0 && past_link(r, x, preds, n, err) != MORTISE_OK)
         return NULL;
     x->sibling = f->execs;
@@ -235,7 +239,7 @@ struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
 }
 
 /* How much a state weighs in the run's counters. */
-static void count(struct mortise_run *r, const struct exec *x, uint32_t by)
+static void count(struct mortise_run *r, struct exec *x, uint32_t by)
 {
     switch (x->state) {
     case X_READY:
@@ -246,6 +250,7 @@ static void count(struct mortise_run *r, const struct exec *x, uint32_t by)
     case X_RUNNING:
     case X_STOPPING:
         r->n_running += by;
+        clock_count(r, x, by);
         break;
     case X_ASKED:
         r->n_asked += by;
@@ -255,6 +260,9 @@ static void count(struct mortise_run *r, const struct exec *x, uint32_t by)
         break;
     case X_HELD:
         r->n_asked += by;
+        break;
+    case X_INSIDE:
+        r->n_inside += by;
         break;
     case X_DONE:
         r->n_finished += by;
@@ -268,8 +276,14 @@ static void count(struct mortise_run *r, const struct exec *x, uint32_t by)
     }
 }
 
+static bool is_at_work(enum exec_state s)
+{
+    return s != 0 && s != X_DONE && s != X_FAILED && s != X_CANCELLED;
+}
+
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
 {
+    x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
     if (x->state != 0)
         count(r, x, (uint32_t)-1);
     r->n_fresh -= x->state == X_READY && !x->counted;
@@ -423,7 +437,7 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     if (r->n_execs != 0 || !json_is_object(e->value) ||
         !edges_fit(r->graph->start, r->graph->n_start, e))
         return corrupt(err, e);
-    hold(&r->input, e->value);
+    hold(&r->frames[0]->scope->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
     r->created_ms = r->time_ms;
     rv = apply_pins(r, e->note, err);
@@ -494,16 +508,26 @@ static int write_of(struct mortise_run *r, struct exec *x,
                    : rv;
     }
     if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
-        to->path = artifact_path(r, x->node);
-        to->how = r->artifacts[x->node].how;
+        const struct artifact *as = artifact_of(r, x);
+
+        if (as == NULL)
+            return mortise_nomem(err);
+        to->path = as->path;
+        to->how = as->how;
         to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
-        return to->path != NULL ? MORTISE_OK : mortise_nomem(err);
+        return MORTISE_OK;
     }
     if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
         to->path = &n->target_path;
     else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
              from->ref - MORTISE_WRITE_OUTPUT < (int)n->n_outputs)
         to->path = &n->outputs[from->ref - MORTISE_WRITE_OUTPUT].path;
+    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
+             from->ref - MORTISE_WRITE_OUTPUT <
+                 (int)(n->n_outputs + n->n_output_mapping))
+        to->path = &n->output_mapping[from->ref - MORTISE_WRITE_OUTPUT -
+                                      (int)n->n_outputs]
+                        .path;
     else
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "a write names no path of its node");
@@ -636,6 +660,7 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->started_ms = e->started_ms;
     x->ended_ms = e->at_ms;
     x->handled = e->n_edges > 0;
+    x->child_failed = x->child != NULL && sub_failed(x->child);
     x->effect_open = e->how != 0; /* it never answered */
     hold(&x->error, e->value);
     hold(&x->notes, e->note);
@@ -769,7 +794,8 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     drop(&x->view);
     rv = past_link(r, x, &u->index, 1, err);
     /* A failure waits for `resume`, a scheduled pause is still one. */
-    if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_ASKED)
+    if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_ASKED ||
+        x->state == X_INSIDE)
         return rv;
     return next_generation(r, x, err);
 }
@@ -780,12 +806,13 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
 {
     uint32_t *preds, n;
     struct exec *u;
-    size_t before = r->n_execs;
-    int rv = past_frontier(r, &preds, &n, err);
+    size_t before = r->n_execs, room;
+    int rv = past_frontier(r, r->frames[0], &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
     u = exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before, preds, n, err);
+    mortise_release(r->mem, preds, room);
     if (u == NULL)
         return MORTISE_ENOMEM;
     rv = apply_writes(r, u, e, err);
@@ -796,8 +823,10 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
     exec_become(r, u, X_DONE);
     r->n_finished--; /* no step either */
     frame_lead_from(r, u);
-    for (size_t i = 0; rv == MORTISE_OK && i < before; i++)
-        rv = follow_update(r, r->execs[i], u, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
+        if (r->execs[i]->frame->top == r->frames[0])
+            rv = follow_update(r, r->execs[i], u, err);
+    }
     return rv != MORTISE_OK
                ? rv
                : announce_command(r, "update", e->actor, NULL, NULL, err);
@@ -808,12 +837,13 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
 {
     uint32_t *preds, n;
     struct exec *x;
+    size_t room;
     int rv;
 
     if (e->node >= r->graph->n_nodes ||
         e->visit != frame_visits(r, e->node) + 1)
         return corrupt(err, e);
-    rv = past_frontier(r, &preds, &n, err);
+    rv = past_frontier(r, r->frames[0], &preds, &n, &room, err);
     if (rv != MORTISE_OK)
         return rv;
     for (size_t i = 0; i < r->n_execs; i++) {
@@ -823,15 +853,18 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
             old->handled = true; /* nobody tries it again */
             r->n_failed--;
         } else if (!is_over(old)) {
-            return corrupt(err, e); /* `stopped` entries came before */
+            rv = corrupt(err, e); /* `stopped` entries came before */
         }
     }
-    rv = frame_goto(r, e->node, e->visit, preds, n, &x, err);
+    if (rv == MORTISE_OK)
+        rv = frame_goto(r, e->node, e->visit, preds, n, &x, err);
+    mortise_release(r->mem, preds, room);
     if (rv != MORTISE_OK)
         return rv;
     x->before_passed = e->how != 0; /* force */
     drop(&r->error);
-    drop(&r->loop_error);
+    drop(&r->frames[0]->scope->loop_error);
+    r->frames[0]->scope->halt = LOSS_NONE;
     r->cancelling = false;
     rv = exec_ready(r, x, err);
     return rv != MORTISE_OK
@@ -854,11 +887,20 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        bool lives = !x->frame->behind && i > 0 && x->node != NODE_UPDATE &&
-                     item_of_exec(x)->phase == ITEM_ACTIVE;
+        bool lives = x->node < x->frame->graph->n_nodes &&
+                     item_of_exec(x)->phase == ITEM_ACTIVE &&
+                     frame_is_alive(x->frame);
 
-        if (lives && ((x->state == X_FAILED && !x->handled) ||
-                      (x->state == X_CANCELLED && x->loss > LOSS_RACE))) {
+        if (lives && x->state == X_FAILED && x->child_failed) {
+            drop(&x->error);
+            exec_become(r, x, X_INSIDE); /* what failed is inside */
+        } else if (lives && x->state == X_CANCELLED && x->child != NULL &&
+                   race_may_return(x)) {
+            x->loss = LOSS_NONE;
+            drop(&x->error);
+            exec_become(r, x, X_INSIDE);
+        } else if (lives && ((x->state == X_FAILED && !x->handled) ||
+                             (x->state == X_CANCELLED && race_may_return(x)))) {
             x->loss = LOSS_NONE;
             rv = next_generation(r, x, err);
         }
@@ -914,13 +956,51 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
     drop(&x->notes); /* of checks that came to no end */
     forget_live(x);
     exec_become(r, x, X_CANCELLED);
+    if (!lost && x->child != NULL)
+        frame_leave_behind(x->child);
     if (!lost)
         return MORTISE_OK;
+    if (race_quiet(r, x->frame->top, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     if (announce_skipped(r, node_of(r, x), race_words(x->loss), err) !=
         MORTISE_OK)
         return MORTISE_ENOMEM;
     return x->loss == LOSS_RACE ? frame_follow(r, x, EDGE_DEAD, err)
                                 : MORTISE_OK;
+}
+
+/* The child of a subgraph's execution begins. */
+static int apply_child(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = node_of(r, x)->sub;
+    struct exec *start;
+    int rv;
+
+    if (g == NULL || x->state == X_INSIDE || !json_is_object(e->value) ||
+        !edges_fit(g->start, g->n_start, e))
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    rv = sub_begin(r, x, e->value, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    start = exec_new(r, x->child, MORTISE_START, 1, NULL, 0, err);
+    rv = start != NULL ? keep_taken(r, start, e, err) : MORTISE_ENOMEM;
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, start, X_DONE);
+    r->n_finished--; /* START is no step */
+    return frame_follow_start(r, start, err);
+}
+
+static int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
+{
+    if (e->frame >= r->n_frames || r->frames[e->frame]->parent != NULL ||
+        e->how != LOSS_TIME)
+        return corrupt(err, e);
+    return race_halt(r, r->frames[e->frame], LOSS_TIME, err);
 }
 
 /* The list of a map edge, ahead of the `done` that takes it. */
@@ -985,6 +1065,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         memcpy(x->result_key, e->digest, sizeof x->result_key);
         x->effect_open = false;
         return MORTISE_OK;
+    case MORTISE_E_CHILD:
+        return apply_child(r, x, e, err);
     case MORTISE_E_FAN:
         return apply_fan(r, x, e, err);
     case MORTISE_E_GATHER:
@@ -1018,6 +1100,11 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
         return apply_pause(r, e, err);
     case MORTISE_E_END:
         return apply_end(r, e, err);
+    case MORTISE_E_HALT:
+        return apply_halt(r, e, err);
+    case MORTISE_E_CLOCK:
+        clock_set(r, e->at_ms);
+        return MORTISE_OK;
     case MORTISE_E_LIMIT:
         limit_raise(r, e->value);
         return announce_command(r, "limit", e->actor, NULL, e->value, err);
@@ -1039,12 +1126,18 @@ static enum mortise_phase phase_of(enum mortise_entry_type type)
         return MORTISE_PHASE_INTERRUPT;
     case MORTISE_E_FAILED:
     case MORTISE_E_RETRY:
+    case MORTISE_E_HALT:
         return MORTISE_PHASE_ERROR;
     case MORTISE_E_END:
         return MORTISE_PHASE_END;
     case MORTISE_E_DONE:
     case MORTISE_E_RESULT:
     case MORTISE_E_STOPPED:
+    case MORTISE_E_LOST:
+    case MORTISE_E_FAN:
+    case MORTISE_E_GATHER:
+    case MORTISE_E_CHILD:
+    case MORTISE_E_CLOCK:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

@@ -80,7 +80,7 @@ static int find_request(const struct mortise_run *r,
 /* A step in doubt, by request id, node id or path. */
 static struct exec *doubt_of(const struct mortise_run *r, const char *id)
 {
-    char path[128];
+    char path[MORTISE_EXEC_PATH];
 
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
@@ -525,7 +525,7 @@ static int update_try(struct mortise_run *r, struct update *u,
                       struct mortise_err *err)
 {
     json_t *state;
-    int rv = past_total(r, false, &state, err);
+    int rv = past_total(r, r->frames[0], false, &state, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
         struct mortise_path path;
@@ -891,7 +891,8 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
         struct exec *x = r->execs[i];
 
         if (x->state == X_READY || x->state == X_ASKED ||
-            x->state == X_INTENT || x->state == X_BACKOFF || x->state == X_HELD)
+            x->state == X_INTENT || x->state == X_BACKOFF ||
+            x->state == X_HELD || x->state == X_INSIDE)
             rv = command_stop_one(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;
@@ -928,6 +929,8 @@ static int do_update(struct mortise_run *r, const struct mortise_command *c,
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
+        if (x->frame->top != r->frames[0])
+            continue; /* it has another state */
         rv = disarm(r, x, err);
         if (rv == MORTISE_OK && x->state == X_ASKED &&
             x->ask != MORTISE_ASK_BEFORE)

@@ -125,7 +125,7 @@ struct frame *frame_new(struct mortise_run *r, struct frame *parent,
         return NULL;
     }
     f->index = (uint32_t)r->n_frames;
-    f->graph = parent != NULL ? parent->graph : r->graph;
+    f->graph = parent != NULL ? parent->graph : NULL; /* frame_begin() */
     f->region = region;
     f->parent = parent;
     f->top = parent != NULL ? parent->top : f;
@@ -140,16 +140,38 @@ struct frame *frame_new(struct mortise_run *r, struct frame *parent,
     return f;
 }
 
-int frame_begin(struct mortise_run *r, struct mortise_err *err)
+struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
+                          const char *prefix, const struct frame *before,
+                          struct mortise_err *err)
 {
     struct scope *scope = mortise_arena_alloc(&r->arena, sizeof *scope);
 
-    if (scope == NULL)
-        return mortise_nomem(err);
-    scope->prefix = "1.0/";
+    if (scope != NULL)
+        scope->artifacts = mortise_arena_alloc(
+            &r->arena, g->n_nodes * sizeof scope->artifacts[0]);
+    if (scope == NULL || scope->artifacts == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    scope->prefix = prefix;
     scope->suffix = "";
-    scope->root = frame_new(r, NULL, scope, &r->graph->regions[0], NULL, err);
-    return scope->root != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+    scope->next = r->graphs;
+    r->graphs = scope;
+    scope->root = frame_new(r, NULL, scope, &g->regions[0], before, err);
+    if (scope->root != NULL)
+        scope->root->graph = g;
+    return scope->root;
+}
+
+void frame_leave_behind(struct frame *f)
+{
+    f->behind = true;
+    for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        if (x->child != NULL)
+            frame_leave_behind(x->child);
+    }
+    for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        frame_leave_behind(kid);
 }
 
 /* ---- failures ----------------------------------------------------------- */
@@ -355,19 +377,20 @@ static int loop_and_exit(struct mortise_run *r, const struct frame *f,
                          struct mortise_err *err)
 {
     const struct exec *x = r->execs[item_of(f, f->region->entry)->exec];
-    char path[128];
+    struct scope *in = f->top->scope;
+    char path[MORTISE_EXEC_PATH];
     struct mortise_err words;
 
-    if (r->loop_error != NULL)
+    if (in->loop_error != NULL)
         return MORTISE_OK; /* one is enough to fail of */
     exec_path(r, x, path);
     mortise_fail(&words, MORTISE_EINVAL,
                  "the loop of '%s' took an edge back to it and one out of the "
                  "loop in the same visit, %u",
                  node_of(r, x)->id, x->visit);
-    r->loop_error = json_pack("{s:s, s:s, s:s}", "code", "loop", "message",
-                              words.msg, "path", path);
-    return r->loop_error != NULL ? MORTISE_OK : mortise_nomem(err);
+    in->loop_error = json_pack("{s:s, s:s, s:s}", "code", "loop", "message",
+                               words.msg, "path", path);
+    return in->loop_error != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 /* The exits of a loop that were not taken, where f is their home: dead, or
@@ -424,9 +447,9 @@ static int frame_over(struct mortise_run *r, struct frame *f,
     case MORTISE_REGION_MAP:
         return map_element_over(r, f, err);
     case MORTISE_REGION_GRAPH:
-        break; /* run.c sees that nothing is left to do */
+        break;
     }
-    return MORTISE_OK;
+    return sub_over(r, f, err);
 }
 
 /* ---- joins -------------------------------------------------------------- */
@@ -755,8 +778,9 @@ void frame_lead_from(struct mortise_run *r, const struct exec *u)
 {
     for (size_t i = 0; i < r->n_frames; i++) {
         struct frame *f = r->frames[i];
+        uint32_t n = f->top == r->frames[0] ? f->region->n_edges : 0;
 
-        for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        for (uint32_t k = 0; k < n; k++) {
             const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
             const struct mortise_region *child;
 
@@ -970,19 +994,30 @@ static void reopen_item(struct frame *f, size_t i)
     it->cause = 0;
 }
 
-/* A frame lives while its item in the frame around it is at work. */
-static bool is_alive(const struct frame *f)
+bool frame_is_alive(const struct frame *f)
 {
+    const struct exec *owner = f->scope->owner;
     const struct item *it;
 
-    if (f->behind || f->parent == NULL)
-        return !f->behind;
+    if (f->behind)
+        return false;
+    if (f->parent == NULL)
+        return owner == NULL ||
+               (owner->child == f && owner->loss != LOSS_RACE &&
+                item_of_exec(owner)->phase == ITEM_ACTIVE &&
+                frame_is_alive(owner->frame));
     it = item_of_region(f->parent, f->region->index);
     return it->phase == ITEM_ACTIVE &&
            (f->region->kind == MORTISE_REGION_LOOP
                 ? it->visit == f
                 : it->fan == f->scope->fan) &&
-           is_alive(f->parent);
+           frame_is_alive(f->parent);
+}
+
+/* Its graph reached its end, and that was enough: nothing returns. */
+static bool has_ended(const struct frame *f)
+{
+    return f->top->scope->halt == LOSS_END;
 }
 
 /* An element that failed is not over any more. */
@@ -1016,15 +1051,21 @@ int frame_reopen(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = 0; i < n; i++) {
-        if (!r->frames[i]->behind)
+        if (!r->frames[i]->behind && !has_ended(r->frames[i]))
             reopen_edges(r->frames[i]);
     }
     for (size_t i = 0; i < n; i++) { /* what is around a frame comes first */
         struct frame *f = r->frames[i];
 
-        if (!is_alive(f))
+        if (!frame_is_alive(f) || has_ended(f))
             continue;
         reopen_element(f);
+        if (f->parent == NULL) {
+            f->scope->over = false;
+            if (f->scope->halt == LOSS_TIME)
+                f->scope->active_ms = 0; /* it has as much time again */
+            f->scope->halt = LOSS_NONE;
+        }
         f->failed = false;
         f->cause = 0;
         for (size_t k = 0; k < n_items(f->region); k++)
@@ -1034,9 +1075,11 @@ int frame_reopen(struct mortise_run *r, struct mortise_err *err)
         struct frame *f = r->frames[i];
         bool halted = f->halted;
 
+        if (has_ended(f))
+            continue;
         f->lost &= !halted;
         f->halted = false;
-        if (halted && is_alive(f))
+        if (halted && frame_is_alive(f))
             rv = weigh_all(r, f, err);
     }
     return rv;

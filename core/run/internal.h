@@ -5,6 +5,8 @@
  *   past.c     who is in whose causal past; views by folding
  *   journal.c  entries <-> bytes
  *   frame.c    activation: frames, items, edges, joins, loops
+ *   clock.c    how long a graph was active
+ *   sub.c      subgraphs: an execution that is a run of another graph
  *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
  *   race.c     who has lost, once enough of a graph is done
@@ -28,6 +30,7 @@ enum exec_state {
     X_READY = 1, /* activated; waits for a free slot */
     X_ASKED,     /* its request is pending */
     X_INTENT,    /* its intent is recorded, its effect not yet allowed */
+    X_INSIDE,    /* a subgraph's: its child is at work */
     X_RUNNING,   /* a call is out */
     X_STOPPING,  /* ... and was asked to stop */
     X_BACKOFF,   /* an attempt failed; the next waits for its time */
@@ -44,7 +47,9 @@ enum loss {
     LOSS_NONE,
     LOSS_RACE, /* another branch was first at the join that it leads to */
     LOSS_END,  /* its graph reached END, and that is enough */
-    LOSS_FAIL  /* something failed, and that is enough, too */
+    LOSS_FAIL, /* something failed, and that is enough, too */
+    LOSS_TIME, /* its graph took too long */
+    LOSS_OUTER /* the execution that it is in was stopped */
 };
 
 /* The node of the execution that an `update` is. */
@@ -63,6 +68,9 @@ struct exec {
     bool shared;     /* several come after it, whatever edges it took */
     struct fan *fan; /* the map that it gathers; NULL: it is a node's */
     struct exec *next_yield; /* the one before it to yield in its element */
+    struct frame *child;     /* a subgraph's: of its newest attempt */
+    json_t *inner;           /* ... and the state that it ended with */
+    bool child_failed;       /* ... which failed, and so did this */
     bool surfaced;           /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 
@@ -172,6 +180,21 @@ struct scope {
     const struct scope *outer;           /* an element's; a graph's: NULL */
     struct fan *fan;                     /* likewise */
     uint32_t at[MORTISE_MAX_MAPS], n_at; /* indexes, outermost first */
+
+    /* A graph's. */
+    struct exec *owner; /* that it is the child of; NULL: the run */
+    json_t *input;
+    struct artifact *artifacts; /* by node */
+    json_t *loop_error;         /* a loop went on and was left: what of it */
+    uint32_t n_live;    /* executions at work in it, not those in children */
+    enum loss halt;     /* nothing more happens in it */
+    bool over;          /* its owner is to end */
+    uint32_t n_running; /* calls out in it, and in graphs in it */
+    uint64_t active_ms; /* while there were any; since then, if it ticks */
+    uint64_t since_ms;
+    bool ticks, changed;
+    struct scope *next_changed; /* of r->clocks */
+    struct scope *next;         /* of the run */
 };
 
 /* A map at work, or that was. */
@@ -214,7 +237,6 @@ struct mortise_run {
     struct mortise_arena arena;
     const char *tenant, *id;
     uint8_t seed[MORTISE_DIGEST];
-    json_t *input;
     json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
     struct mortise_pin *pins;
     size_t n_pins;
@@ -225,11 +247,13 @@ struct mortise_run {
     size_t n_frames, cap_frames;
     struct due *work; /* decided edges whose targets do not know: a stack */
     size_t n_work, cap_work;
-    struct artifact *artifacts; /* by node */
-    struct fan *fans;           /* all of them, to be freed */
-    uint32_t update;            /* the newest update; 0: none */
-    json_t *loop_error;         /* a loop went on and was left: what of it */
-    uint32_t stamp;             /* of the last walk */
+    struct scope *graphs; /* all of them, to be freed */
+    struct fan *fans;     /* all of them, to be freed */
+    uint32_t update;      /* the newest update; 0: none */
+    struct scope *clocks; /* that are to start or stop */
+    uint32_t *overs;      /* executions whose child is over */
+    size_t n_overs, cap_overs;
+    uint32_t stamp; /* of the last walk */
 
     uint32_t *ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head, n_ready, cap_ready;
@@ -243,6 +267,7 @@ struct mortise_run {
     uint32_t n_fresh;                  /* READY, and not counted as a step */
     uint64_t n_started;                /* steps that were */
     uint64_t max_steps, visits_raised; /* limits; 0: none was raised */
+    uint32_t n_inside;                 /* INSIDE */
     uint32_t n_failed;                 /* unhandled */
     uint32_t n_finished;               /* steps */
 
@@ -286,18 +311,20 @@ int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
 int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* The state after x's writes, which are set: x->after is there. */
 int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-/* The executions that a commit after everything has as its preds; in arena. */
-int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
+/* The executions that a commit after everything in f, a graph's, has as its
+ * preds: a new array. */
+int past_frontier(struct mortise_run *r, const struct frame *f,
+                  uint32_t **preds, uint32_t *n, size_t *room,
                   struct mortise_err *err);
 /* ... and that what comes after all of these frames has: a new array.  An
  * update made since there were `since` executions is among them. */
 int past_of_frames(struct mortise_run *r, struct frame *const *frames,
                    size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
                    size_t *room, struct mortise_err *err);
-/* The fold over all commits: a new reference.  `strict`: conflicts, and what a
- * reducer cannot take, count. */
-int past_total(struct mortise_run *r, bool strict, json_t **out,
-               struct mortise_err *err);
+/* The fold over all commits in f, a graph's: a new reference.  `strict`:
+ * conflicts, and what a reducer cannot take, count. */
+int past_total(struct mortise_run *r, const struct frame *f, bool strict,
+               json_t **out, struct mortise_err *err);
 
 /* ---- apply.c ---- */
 /* Apply one entry, live or replayed; takes nothing of it. */
@@ -319,10 +346,10 @@ int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x);
 struct item *item_of_exec(const struct exec *x);
-/* artifacts.OUTPUT_AS of a node, NULL when memory ran out. */
-const struct mortise_path *artifact_path(struct mortise_run *r, uint32_t node);
+/* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
+struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
 void exec_path(const struct mortise_run *r, const struct exec *x,
-               char out[128]);
+               char out[MORTISE_EXEC_PATH]);
 void drop(json_t **ref);                /* decref and forget */
 void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
 /* Will anybody see an event that is made now? */
@@ -338,8 +365,14 @@ int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
                   struct mortise_err *err);
 
 /* ---- frame.c ---- */
-/* The graph's frame, with nothing decided. */
-int frame_begin(struct mortise_run *r, struct mortise_err *err);
+/* A frame of a graph, with nothing decided; visits go on from `before`. */
+struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
+                          const char *prefix, const struct frame *before,
+                          struct mortise_err *err);
+/* All in f, a graph's, is over, whatever became of it. */
+void frame_leave_behind(struct frame *f);
+/* Does its item in the frame around it live, and so on outwards? */
+bool frame_is_alive(const struct frame *f);
 /* The item that an execution, or a node in a frame of its region, is of. */
 struct item *item_of(const struct frame *f, uint32_t node);
 /* The edges out of START: those in `taken` (in their order) are taken. */
@@ -395,10 +428,37 @@ int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
 /* Nothing more happens in f, which is a graph's. */
 int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
               struct mortise_err *err);
+/* If nobody is at work any more in f, a graph's that is halted, it is over. */
+int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int race_reap(struct mortise_run *r, struct mortise_err *err);
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Was it stopped by a failure, which a resume may mend? */
+bool race_may_return(const struct exec *x);
 const char *race_words(enum loss why);
+
+/* ---- clock.c ---- */
+/* Calls of x's graph, and of those around it, went out or came back. */
+void clock_count(struct mortise_run *r, struct exec *x, uint32_t by);
+/* At the end of a step: start and stop what changed; store the run's. */
+int clock_tell(struct mortise_run *r, struct mortise_err *err);
+int clock_store(struct mortise_run *r, struct mortise_err *err);
+/* The run was active for so long. */
+void clock_set(struct mortise_run *r, uint64_t active);
+/* The timer of x's child, or of the run (START), is due. */
+int clock_is_due(struct mortise_run *r, struct exec *x,
+                 struct mortise_err *err);
+
+/* ---- sub.c ---- */
+int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Its child begins. */
+int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
+              struct mortise_err *err);
+/* Nothing is left to do in f, a graph's: its owner will end. */
+int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err);
+/* Is what ended it a failure inside? */
+bool sub_failed(const struct frame *f);
+int sub_end_all(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- map.c ---- */
 /* The list for a map edge that x is about to take. */
@@ -462,6 +522,9 @@ struct env {
 int env_init(struct env *env, struct mortise_run *r, struct exec *x,
              const json_t *state, const json_t *output, const json_t *error,
              uint32_t uses, struct mortise_err *err);
+/* ... of output_mapping: the child's state, x->inner. */
+int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
+                   uint32_t uses, struct mortise_err *err);
 void env_finish(struct env *env);
 
 /* ---- settle.c ---- */
@@ -531,6 +594,17 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 struct mortise_action *action_new(struct mortise_run *r,
                                   enum mortise_action_kind kind,
                                   struct mortise_err *err);
+/* Edges out of START, into the entry; their conditions see the input alone. */
+int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
+                     json_t *input, struct mortise_entry *e,
+                     struct mortise_err *err);
+/* MORTISE_EINVAL, or the input as its schema types it. */
+int run_check_input(const struct mortise_graph *g, json_t *input, json_t **out,
+                    struct mortise_err *err);
+/* What f, a graph's, came to: a new error ({code, message, path}), or NULL and
+ * its state. */
+int run_outcome(struct mortise_run *r, struct frame *f, json_t **error,
+                json_t **state, struct mortise_err *err);
 /* Arm, ask again, settle doubts: a loaded run begins to go. */
 int go_live(struct mortise_run *r, struct mortise_err *err);
 

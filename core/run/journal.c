@@ -45,6 +45,9 @@ static const struct {
     [MORTISE_E_LIMIT] = {"limit", "sv"},
     [MORTISE_E_FAN] = {"fan", "nev"},
     [MORTISE_E_GATHER] = {"gather", "nuvw"},
+    [MORTISE_E_CHILD] = {"child", "ngatve"},
+    [MORTISE_E_HALT] = {"halt", "h"},
+    [MORTISE_E_CLOCK] = {"clock", "u"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */

@@ -29,6 +29,9 @@ enum mortise_entry_type {
     MORTISE_E_LIMIT,      /* a person raised limits */
     MORTISE_E_FAN,        /* the elements of a map; a `done` follows */
     MORTISE_E_GATHER,     /* ... which are all over */
+    MORTISE_E_CHILD,      /* a subgraph's execution began: its input */
+    MORTISE_E_HALT,       /* a graph took too long; of the frame */
+    MORTISE_E_CLOCK,      /* how long the run was active */
     MORTISE_E_N
 };
 

@@ -69,7 +69,7 @@ json_t *limit_json(const struct mortise_run *r, const struct exec *x)
     uint64_t value = steps ? r->max_steps : most_visits(r, x);
     const char *name = steps ? "steps" : "visits";
     struct mortise_buf words;
-    char path[128];
+    char path[MORTISE_EXEC_PATH];
     json_t *out;
 
     exec_path(r, x, path);

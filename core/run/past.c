@@ -329,7 +329,7 @@ static int check_pair(struct mortise_run *r, const struct claim *a,
                       const struct claim *b, struct mortise_err *err)
 {
     bool ordered = true;
-    char one[128], two[128];
+    char one[MORTISE_EXEC_PATH], two[MORTISE_EXEC_PATH];
     int rv;
 
     if (a->by == b->by || (a->write->reduce != MORTISE_REDUCE_DEFAULT &&
@@ -501,13 +501,13 @@ static int need_after(struct mortise_run *r, struct exec *x,
     for (struct exec *d = x; rv == MORTISE_OK && d->after == NULL;
          d = r->execs[d->idom]) {
         rv = region_add(&way, d, err);
-        if (d->index == 0 || d->view != NULL)
+        if (d->n_preds == 0 || d->view != NULL)
             break;
     }
     while (rv == MORTISE_OK && way.n > 0) {
         struct exec *d = way.list[--way.n];
 
-        if (d->index == 0 && d->view == NULL) {
+        if (d->n_preds == 0 && d->view == NULL) {
             d->view = empty_state();
             rv = d->view != NULL ? MORTISE_OK : mortise_nomem(err);
         } else if (d->view == NULL) {
@@ -535,34 +535,6 @@ int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     return need_after(r, x, err);
-}
-
-int past_frontier(struct mortise_run *r, uint32_t **preds, uint32_t *n,
-                  struct mortise_err *err)
-{
-    uint32_t stamp = ++r->stamp, count = 0;
-    uint32_t *list = mortise_arena_alloc(&r->arena, r->n_execs * sizeof *list);
-
-    if (list == NULL)
-        return mortise_nomem(err);
-    /* Newest first, so that what somebody came after is marked before its own
-     * turn; executions are made after their preds. */
-    for (size_t i = r->n_execs; i-- > 0;) {
-        struct exec *x = r->execs[i];
-        bool followed = x->mark == stamp;
-
-        bool counts_here = has_committed(x) && !x->discard;
-
-        if (counts_here && !followed)
-            list[count++] = x->index;
-        if (!counts_here && !followed)
-            continue; /* its preds stand for themselves */
-        for (uint32_t k = 0; k < x->n_preds; k++)
-            r->execs[x->preds[k]]->mark = stamp;
-    }
-    *preds = list;
-    *n = count;
-    return MORTISE_OK;
 }
 
 static size_t count_visit(const struct frame *f)
@@ -624,24 +596,69 @@ int past_of_frames(struct mortise_run *r, struct frame *const *frames,
     return MORTISE_OK;
 }
 
-int past_total(struct mortise_run *r, bool strict, json_t **out,
-               struct mortise_err *err)
+static void gather_execs(struct exec **list, size_t *n, const struct frame *f)
+{
+    for (struct exec *x = f->execs; x != NULL; x = x->sibling)
+        list[(*n)++] = x;
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        gather_execs(list, n, kid);
+}
+
+int past_frontier(struct mortise_run *r, const struct frame *f,
+                  uint32_t **preds, uint32_t *n, size_t *room,
+                  struct mortise_err *err)
+{
+    size_t n_all = count_visit(f), k = 0;
+    struct exec **all = mortise_alloc(r->mem, n_all * sizeof *all);
+    uint32_t stamp = ++r->stamp, *list;
+
+    *room = n_all * sizeof *list;
+    *n = 0;
+    *preds = list = all != NULL ? mortise_alloc(r->mem, *room) : NULL;
+    if (list == NULL) {
+        mortise_release(r->mem, all, n_all * sizeof *all);
+        return mortise_nomem(err);
+    }
+    gather_execs(all, &k, f);
+    qsort(all, n_all, sizeof *all, by_index);
+    /* Newest first, so that what somebody came after is marked before its own
+     * turn; executions are made after their preds. */
+    for (size_t i = n_all; i-- > 0;) {
+        const struct exec *x = all[i];
+        bool followed = x->mark == stamp;
+        bool counts_here = has_committed(x) && !x->discard;
+
+        if (counts_here && !followed)
+            list[(*n)++] = x->index;
+        if (!counts_here && !followed)
+            continue; /* its preds stand for themselves */
+        for (uint32_t m = 0; m < x->n_preds; m++)
+            r->execs[x->preds[m]]->mark = stamp;
+    }
+    mortise_release(r->mem, all, n_all * sizeof *all);
+    return MORTISE_OK;
+}
+
+int past_total(struct mortise_run *r, const struct frame *f, bool strict,
+               json_t **out, struct mortise_err *err)
 {
     uint32_t *preds, n, dom;
-    json_t *state;
-    int rv = past_frontier(r, &preds, &n, err);
+    json_t *state = NULL;
+    size_t room;
+    int rv = past_frontier(r, f, &preds, &n, &room, err);
 
+    *out = NULL;
     if (rv != MORTISE_OK)
         return rv;
     dom = preds[0];
     for (uint32_t i = 1; i < n; i++)
         dom = meet(r, dom, preds[i]);
     rv = need_after(r, r->execs[dom], err);
-    if (rv != MORTISE_OK)
-        return rv;
-    state = json_incref(r->execs[dom]->after);
-    if (n > 1 || preds[0] != dom)
+    if (rv == MORTISE_OK)
+        state = json_incref(r->execs[dom]->after);
+    if (rv == MORTISE_OK && (n > 1 || preds[0] != dom))
         rv = fold_region(r, preds, n, dom, strict, false, &state, err);
+    mortise_release(r->mem, preds, room);
     if (rv != MORTISE_OK)
         drop(&state);
     *out = state;

@@ -23,10 +23,17 @@
 const char *race_words(enum loss why)
 {
     static const char *const words[] = {
-        "the run was stopped", "another branch was first",
-        "the graph had reached its end", "something else failed"};
+        "the run was stopped",           "another branch was first",
+        "the graph had reached its end", "something else failed",
+        "the graph took too long",       "what it is part of was stopped"};
 
     return words[why];
+}
+
+bool race_may_return(const struct exec *x)
+{
+    return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
+           x->loss == LOSS_OUTER;
 }
 
 /* ---- marking ------------------------------------------------------------ */
@@ -36,6 +43,9 @@ static bool is_at_work(const struct exec *x)
     return x->state != X_DONE && x->state != X_FAILED &&
            x->state != X_CANCELLED;
 }
+
+static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
+                      struct mortise_err *err);
 
 static int lose(struct mortise_run *r, struct exec *x, enum loss why,
                 struct mortise_err *err)
@@ -51,7 +61,10 @@ static int lose(struct mortise_run *r, struct exec *x, enum loss why,
     r->losers = grown;
     r->losers[r->n_losers++] = x->index;
     x->loss = why;
-    return MORTISE_OK;
+    if (x->state != X_INSIDE)
+        return MORTISE_OK;
+    x->child->scope->halt = LOSS_OUTER;
+    return lose_frame(r, x->child, LOSS_OUTER, err);
 }
 
 /* All that is at work in f and the frames in it.  Recursive as regions nest. */
@@ -196,8 +209,20 @@ int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
 int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
               struct mortise_err *err)
 {
+    int rv;
+
     assert(f->region->kind == MORTISE_REGION_GRAPH);
-    return f->halted ? MORTISE_OK : lose_frame(r, f, why, err);
+    if (f->halted)
+        return MORTISE_OK;
+    f->scope->halt = why;
+    rv = lose_frame(r, f, why, err);
+    return rv == MORTISE_OK ? race_quiet(r, f, err) : rv;
+}
+
+int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err)
+{
+    return f->halted && f->scope->n_live == 0 ? sub_over(r, f, err)
+                                              : MORTISE_OK;
 }
 
 /* ---- stopping ----------------------------------------------------------- */
@@ -207,19 +232,46 @@ int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return command_stop_one(r, x, MORTISE_E_LOST, err);
 }
 
-int race_reap(struct mortise_run *r, struct mortise_err *err)
+/* Is anything left that has to stop before x?  It is awaited then. */
+static bool has_to_wait(const struct exec *x)
 {
+    return x->state == X_STOPPING ||
+           (x->state == X_INSIDE && x->child->scope->n_live > 0);
+}
+
+/* One round over the losers; *ended tells whether it was worth another. */
+static int reap_some(struct mortise_run *r, bool *ended,
+                     struct mortise_err *err)
+{
+    size_t kept = 0;
     int rv = MORTISE_OK;
 
+    *ended = false;
     /* Who ends may let others lose: the list grows as we go. */
     for (size_t i = 0; rv == MORTISE_OK && i < r->n_losers; i++) {
         struct exec *x = r->execs[r->losers[i]];
 
         if (x->state == X_RUNNING)
             rv = cancel_call(r, x, STOP_RACE, err);
-        else if (x->state != X_STOPPING && is_at_work(x))
-            rv = race_lost(r, x, err);
+        if (!is_at_work(x))
+            continue;
+        if (has_to_wait(x)) {
+            r->losers[kept++] = x->index;
+            continue;
+        }
+        *ended = true;
+        rv = race_lost(r, x, err);
     }
-    r->n_losers = 0;
+    r->n_losers = kept;
+    return rv;
+}
+
+int race_reap(struct mortise_run *r, struct mortise_err *err)
+{
+    bool ended = true;
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && ended && r->n_losers > 0)
+        rv = reap_some(r, &ended, err);
     return rv;
 }

@@ -100,13 +100,13 @@ static int make_room(struct mortise_run *r, struct mortise_err *err)
 {
     const struct mortise_graph *g = r->graph;
 
-    r->artifacts =
-        mortise_arena_alloc(&r->arena, g->n_nodes * sizeof r->artifacts[0]);
     r->self = json_pack("{s:s, s:s, s:s, s:s}", "id", r->id, "tenant",
                         r->tenant, "graph", g->name, "version",
                         g->version != NULL ? g->version : "");
-    return r->artifacts != NULL && r->self != NULL ? frame_begin(r, err)
-                                                   : mortise_nomem(err);
+    if (r->self == NULL)
+        return mortise_nomem(err);
+    return frame_begin(r, g, "1.0/", NULL, err) != NULL ? MORTISE_OK
+                                                        : MORTISE_ENOMEM;
 }
 
 static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
@@ -152,6 +152,7 @@ static void exec_finish(struct exec *x)
     json_decref(x->body);
     json_decref(x->subject);
     json_decref(x->caught);
+    json_decref(x->inner);
 }
 
 /* What the step under way gathered besides its record. */
@@ -179,15 +180,18 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->execs, r->cap_execs * sizeof r->execs[0]);
     mortise_release(r->mem, r->frames, r->cap_frames * sizeof r->frames[0]);
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
+    mortise_release(r->mem, r->overs, r->cap_overs * sizeof r->overs[0]);
     mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
     mortise_buf_finish(&r->record);
-    json_decref(r->input);
     json_decref(r->self);
     json_decref(r->error);
-    json_decref(r->loop_error);
     map_finish(r);
+    for (struct scope *in = r->graphs; in != NULL; in = in->next) {
+        json_decref(in->input);
+        json_decref(in->loop_error);
+    }
     mortise_arena_finish(&r->arena);
     mortise_graph_unref(r->graph);
     mortise_release(r->mem, r, sizeof *r);
@@ -195,16 +199,17 @@ void mortise_run_free(struct mortise_run *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* Of what did it fail?  The first, in the order of activation, of those whose
- * failure nothing took in its stride. */
-static json_t *first_error(const struct mortise_run *r)
+/* Of what did f, a graph's, fail?  The first, in the order of activation, of
+ * those whose failure nothing took in its stride. */
+static json_t *first_error(const struct mortise_run *r, const struct frame *f)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
+        char path[MORTISE_EXEC_PATH];
         json_t *error;
-        char path[128];
 
-        if (x->state != X_FAILED || x->handled || !x->surfaced)
+        if (x->frame->top != f || x->state != X_FAILED || x->handled ||
+            !x->surfaced)
             continue;
         error = json_copy(x->error);
         exec_path(r, x, path);
@@ -216,61 +221,76 @@ static json_t *first_error(const struct mortise_run *r)
     return NULL;
 }
 
-/* The whole state, when the run ends: no conflict, and the schemas hold. */
-static int check_total(struct mortise_run *r, const char **code,
+static int check_root(const struct mortise_schema *s, const json_t *state,
+                      const char *root, struct mortise_err *why)
+{
+    int rv = s != NULL
+                 ? mortise_schema_check(s, json_object_get(state, root), why)
+                 : MORTISE_OK;
+
+    return rv != MORTISE_OK
+               ? mortise_doing(why, rv, "%s when the run ended", root)
+               : rv;
+}
+
+/* The whole state, at the end: no conflict, and the schemas hold. */
+static int check_total(struct mortise_run *r, const struct frame *f,
+                       json_t **state, const char **code,
                        struct mortise_err *why)
 {
-    json_t *state;
-    int rv = past_total(r, true, &state, why);
+    int rv = past_total(r, f, true, state, why);
 
     *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
     if (rv != MORTISE_OK)
         return rv;
     *code = "schema";
-    if (r->graph->scratch != NULL) {
-        rv = mortise_schema_check(r->graph->scratch,
-                                  json_object_get(state, "scratch"), why);
-        if (rv != MORTISE_OK)
-            mortise_doing(why, rv, "scratch when the run ended");
-    }
-    if (rv == MORTISE_OK && r->graph->artifacts != NULL) {
-        rv = mortise_schema_check(r->graph->artifacts,
-                                  json_object_get(state, "artifacts"), why);
-        if (rv != MORTISE_OK)
-            mortise_doing(why, rv, "artifacts when the run ended");
-    }
-    json_decref(state);
+    rv = check_root(f->graph->scratch, *state, "scratch", why);
+    if (rv == MORTISE_OK)
+        rv = check_root(f->graph->artifacts, *state, "artifacts", why);
+    if (rv != MORTISE_OK)
+        drop(state);
     return rv;
 }
 
-static int record_end(struct mortise_run *r, struct mortise_err *err)
+int run_outcome(struct mortise_run *r, struct frame *f, json_t **error,
+                json_t **state, struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_END};
     struct mortise_err why;
     const char *code;
     int rv;
 
-    if (r->cancelling) {
-        e.how = MORTISE_RUN_CANCELLED;
-    } else if (r->frames[0]->failed) {
-        e.how = MORTISE_RUN_FAILED;
-        e.value = first_error(r);
-    } else if (r->loop_error != NULL) {
-        e.how = MORTISE_RUN_FAILED;
-        e.value = json_incref(r->loop_error);
+    *error = *state = NULL;
+    if (f->scope->halt == LOSS_TIME) {
+        *error = json_pack("{s:s, s:s}", "code", "timeout", "message",
+                           "the run was active for longer than its "
+                           "limits.timeout");
+    } else if (f->failed) {
+        *error = first_error(r, f);
+    } else if (f->scope->loop_error != NULL) {
+        *error = json_incref(f->scope->loop_error);
     } else {
-        e.how = MORTISE_RUN_COMPLETED;
-        rv = check_total(r, &code, &why);
-        if (rv == MORTISE_ENOMEM)
-            return mortise_nomem(err);
-        if (rv != MORTISE_OK) {
-            e.how = MORTISE_RUN_FAILED;
-            e.value = json_pack("{s:s, s:s}", "code", code, "message", why.msg);
-        }
+        rv = check_total(r, f, state, &code, &why);
+        if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+            return rv == MORTISE_OK ? rv : mortise_nomem(err);
+        *error = json_pack("{s:s, s:s}", "code", code, "message", why.msg);
     }
-    if (e.how == MORTISE_RUN_FAILED && e.value == NULL)
-        return mortise_nomem(err);
-    rv = record(r, &e, err);
+    return *error != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int record_end(struct mortise_run *r, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_END,
+                              .how = MORTISE_RUN_CANCELLED};
+    json_t *state = NULL;
+    int rv = MORTISE_OK;
+
+    if (!r->cancelling) {
+        rv = run_outcome(r, r->frames[0], &e.value, &state, err);
+        json_decref(state);
+        e.how = e.value != NULL ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED;
+    }
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
     json_decref(e.value);
     return rv;
 }
@@ -357,6 +377,25 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
+/* Stop who has lost, end whose children are over, start what may start: each
+ * may make something of another kind happen. */
+static int advance_all(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t losers;
+    int rv;
+
+    do {
+        rv = race_reap(r, err);
+        losers = r->n_losers;
+        if (rv == MORTISE_OK)
+            rv = sub_end_all(r, err);
+        if (rv == MORTISE_OK)
+            rv =
+                r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
+    } while (rv == MORTISE_OK && (r->n_overs > 0 || r->n_losers > losers));
+    return rv;
+}
+
 /* Everything that may happen now, until nothing more may. */
 static int advance(struct mortise_run *r, struct mortise_err *err)
 {
@@ -366,10 +405,9 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
         return rv;
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
-    rv = race_reap(r, err);
-    if (rv == MORTISE_OK)
-        rv = r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
-    if (rv != MORTISE_OK || r->n_running + r->n_waiting + r->n_asked > 0)
+    rv = advance_all(r, err);
+    if (rv != MORTISE_OK ||
+        r->n_running + r->n_waiting + r->n_asked + r->n_inside > 0)
         return rv;
     return record_end(r, err);
 }
@@ -580,6 +618,10 @@ static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
     int rv = advance(r, err);
 
     if (rv == MORTISE_OK)
+        rv = clock_tell(r, err);
+    if (rv == MORTISE_OK)
+        rv = clock_store(r, err);
+    if (rv == MORTISE_OK)
         rv = finish_step(r, slot, err);
     r->actions = NULL;
     return rv;
@@ -615,11 +657,10 @@ static json_t *pins_json(const struct mortise_admission *adm)
     return pins;
 }
 
-/* Edges out of START; their conditions see the input and nothing else. */
-static int choose_start(struct mortise_run *r, json_t *input,
-                        struct mortise_entry *e, struct mortise_err *err)
+int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
+                     json_t *input, struct mortise_entry *e,
+                     struct mortise_err *err)
 {
-    const struct mortise_graph *g = r->graph;
     json_t *empty = json_object();
     json_t *state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
                               empty, "artifacts", empty);
@@ -645,8 +686,8 @@ static int choose_start(struct mortise_run *r, json_t *input,
     return rv;
 }
 
-static int check_input(const struct mortise_graph *g, json_t *input,
-                       json_t **out, struct mortise_err *err)
+int run_check_input(const struct mortise_graph *g, json_t *input, json_t **out,
+                    struct mortise_err *err)
 {
     int rv;
 
@@ -668,7 +709,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
                  struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ADMIT, .actor = adm->actor};
-    int rv = check_input(r->graph, adm->input, &e.value, err);
+    int rv = run_check_input(r->graph, adm->input, &e.value, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -677,8 +718,9 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     e.note = pins_json(adm);
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
-    rv = e.note != NULL && e.edges != NULL ? choose_start(r, e.value, &e, err)
-                                           : mortise_nomem(err);
+    rv = e.note != NULL && e.edges != NULL
+             ? run_choose_start(r, r->graph, e.value, &e, err)
+             : mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = record(r, &e, err);
     mortise_entry_finish(&e);
@@ -818,9 +860,9 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
 
     if (x == NULL || x->serial != (uint32_t)call || x->view == NULL)
         return NULL;
-    return json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
-                     json_object_get(x->view, "scratch"), "artifacts",
-                     json_object_get(x->view, "artifacts"));
+    return json_pack("{s:O, s:O, s:O}", "input", x->frame->top->scope->input,
+                     "scratch", json_object_get(x->view, "scratch"),
+                     "artifacts", json_object_get(x->view, "artifacts"));
 }
 
 int mortise_run_status(const struct mortise_run *r)

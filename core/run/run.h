@@ -132,6 +132,8 @@ enum mortise_run_call_kind {
     MORTISE_RUN_CHECK
 };
 
+enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */
+
 struct mortise_run_call {
     uint64_t id; /* unique in this struct's life; not durable */
     enum mortise_run_call_kind kind;
@@ -139,7 +141,7 @@ struct mortise_run_call {
     const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
     json_t *body;                   /* owned by the action */
     uint32_t attempt, visit;
-    char path[128];               /* "1.0/node#1" */
+    char path[MORTISE_EXEC_PATH]; /* "1.0/node#1" */
     char key[MORTISE_DIGEST_HEX]; /* idempotency key of a `write` or `external`
                                      execution; else "" */
     uint64_t timeout_ms;          /* 0: none; the run arms it itself */
@@ -237,8 +239,9 @@ const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
 /* docs/json.md: {run, tenant, graph, status, reason, state, nodes, pending,
  * error ...}; a new reference, NULL when memory ran out. */
 json_t *mortise_run_show(const struct mortise_run *r);
-/* What one checkpoint's entries say, for `history`: an array of objects. */
-json_t *mortise_run_describe(const struct mortise_graph *g, const void *entries,
+/* What one checkpoint's entries say, for `history`: an array of objects.  The
+ * run has applied them, and maybe later ones, too. */
+json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
                              size_t size);
 
 #endif

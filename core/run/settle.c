@@ -66,12 +66,12 @@ static const struct mortise_schema *schema_at(const struct mortise_graph *g,
 }
 
 /* Append one write to an entry, its value typed as declared. */
-static int add_write(struct mortise_run *r, struct mortise_entry *e,
+static int add_write(const struct mortise_graph *g, struct mortise_entry *e,
                      uint16_t ref, const struct mortise_path *path,
                      json_t *value, struct mortise_err *err)
 {
     struct mortise_entry_write *w = &e->writes[e->n_writes];
-    const struct mortise_schema *s = schema_at(r->graph, path);
+    const struct mortise_schema *s = schema_at(g, path);
 
     w->ref = ref;
     w->value = s != NULL ? mortise_schema_normal(s, value) : json_incref(value);
@@ -104,8 +104,42 @@ static int add_outputs(struct mortise_run *r, struct exec *x,
         rv = settle_verdict(
             mortise_expr_eval(&n->outputs[i].expr, &env.cel, &value, why), err);
         if (rv == MORTISE_OK)
-            rv = add_write(r, e, (uint16_t)(MORTISE_WRITE_OUTPUT + i),
+            rv = add_write(x->frame->graph, e,
+                           (uint16_t)(MORTISE_WRITE_OUTPUT + i),
                            &n->outputs[i].path, value, err);
+        json_decref(value);
+    }
+    env_finish(&env);
+    return rv;
+}
+
+/* `output_mapping`: each expression, over what the child ended with. */
+static int add_mapping(struct mortise_run *r, struct exec *x,
+                       struct mortise_entry *e, struct mortise_err *why,
+                       struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    uint32_t uses = 0;
+    struct env env;
+    int rv;
+
+    if (n->n_output_mapping == 0 || x->inner == NULL)
+        return MORTISE_OK;
+    for (size_t i = 0; i < n->n_output_mapping; i++)
+        uses |= mortise_cel_uses(n->output_mapping[i].expr.cel);
+    rv = env_init_child(&env, r, x, uses, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    for (size_t i = 0; rv == MORTISE_OK && i < n->n_output_mapping; i++) {
+        const struct mortise_output *o = &n->output_mapping[i];
+        json_t *value = NULL;
+
+        rv = settle_verdict(mortise_expr_eval(&o->expr, &env.cel, &value, why),
+                            err);
+        if (rv == MORTISE_OK)
+            rv = add_write(x->frame->graph, e,
+                           (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs + i),
+                           &o->path, value, err);
         json_decref(value);
     }
     env_finish(&env);
@@ -123,18 +157,20 @@ static int make_writes(struct mortise_run *r, struct exec *x,
     if (e->value == NULL)
         return MORTISE_OK;
     if (n->output_as != NULL) {
-        const struct mortise_path *path = artifact_path(r, x->node);
+        const struct artifact *as = artifact_of(r, x);
 
-        rv = path != NULL
-                 ? add_write(r, e, MORTISE_WRITE_AS, path, e->value, err)
-                 : mortise_nomem(err);
+        rv = as != NULL ? add_write(x->frame->graph, e, MORTISE_WRITE_AS,
+                                    as->path, e->value, err)
+                        : mortise_nomem(err);
     }
     if (rv == MORTISE_OK && n->type == MORTISE_NODE_GUARDRAIL &&
         n->target_is_path && n->on_violation == MORTISE_VIOLATION_SANITIZE &&
         mortise_path_get(x->view, &n->target_path) != e->value)
-        rv = add_write(r, e, MORTISE_WRITE_TARGET, &n->target_path, e->value,
-                       err);
-    return rv != MORTISE_OK ? rv : add_outputs(r, x, e, e->value, why, err);
+        rv = add_write(x->frame->graph, e, MORTISE_WRITE_TARGET,
+                       &n->target_path, e->value, err);
+    if (rv == MORTISE_OK)
+        rv = add_outputs(r, x, e, e->value, why, err);
+    return rv == MORTISE_OK ? add_mapping(r, x, e, why, err) : rv;
 }
 
 static int check_field(const struct mortise_schema *s, const char *root,
@@ -211,7 +247,8 @@ static int try_writes(struct mortise_run *r, struct exec *x,
     *code = "reducer";
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         *code = "schema";
-        rv = settle_check_write(r->graph, x->after, x->writes[i].path, why);
+        rv = settle_check_write(x->frame->graph, x->after, x->writes[i].path,
+                                why);
     }
     return settle_verdict(rv, err);
 }
@@ -224,7 +261,7 @@ static int find_target(struct mortise_run *r, struct exec *x,
                        struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
-    const struct mortise_graph *g = r->graph;
+    const struct mortise_graph *g = x->frame->graph;
     json_t *id = NULL;
     int rv = mortise_expr_eval(&n->condition, &env->cel, &id, why);
 
@@ -322,7 +359,7 @@ static int choose_edges(struct mortise_run *r, struct exec *x,
     uint32_t uses;
     int rv = MORTISE_OK;
 
-    if (has_conditions(r->graph, n, &uses))
+    if (has_conditions(x->frame->graph, n, &uses))
         rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -332,7 +369,7 @@ static int choose_edges(struct mortise_run *r, struct exec *x,
         bool take;
 
         rv = settle_verdict(
-            takes_edge(r->graph, n->out[i], &env, &c, &take, why), err);
+            takes_edge(x->frame->graph, n->out[i], &env, &c, &take, why), err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
@@ -389,7 +426,7 @@ static void choose_kind(struct mortise_run *r, const struct exec *x,
     const struct mortise_node *n = node_of(r, x);
 
     for (uint32_t i = 0; i < n->n_out; i++) {
-        if (r->graph->edges[n->out[i]].kind == kind) {
+        if (x->frame->graph->edges[n->out[i]].kind == kind) {
             e->edges[e->n_edges++] = n->out[i];
             return;
         }
@@ -451,8 +488,8 @@ static int entry_room(const struct mortise_node *n, struct mortise_arena *a,
                       struct mortise_entry *e, struct mortise_err *err)
 {
     e->edges = mortise_arena_alloc(a, n->n_out * sizeof e->edges[0]);
-    e->writes =
-        mortise_arena_alloc(a, (n->n_outputs + 2) * sizeof e->writes[0]);
+    e->writes = mortise_arena_alloc(
+        a, (n->n_outputs + n->n_output_mapping + 2) * sizeof e->writes[0]);
     return e->edges != NULL && e->writes != NULL ? MORTISE_OK
                                                  : mortise_nomem(err);
 }
@@ -823,7 +860,8 @@ static int gather_writes(struct mortise_run *r, struct exec *x,
     mortise_buf_finish(&text);
     if (rv != MORTISE_OK)
         return rv;
-    rv = add_write(r, e, MORTISE_WRITE_SPELLED, path, e->value, err);
+    rv = add_write(x->frame->graph, e, MORTISE_WRITE_SPELLED, path, e->value,
+                   err);
     e->writes[0].text = path->text;
     e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
     /* Maps in elements of a map gather side by side: no conflict. */
@@ -1126,6 +1164,8 @@ int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
     if (x == NULL || !x->timer)
         return MORTISE_OK; /* it was disarmed, or fired already */
     x->timer = false;
+    if (x->index == 0 || x->state == X_INSIDE)
+        return clock_is_due(r, x, err);
     if (x->state == X_RUNNING)
         return cancel_call(
             r, x, command_gives_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT, err);

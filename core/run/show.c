@@ -8,9 +8,8 @@
 static const char *state_name(const struct exec *x)
 {
     static const char *const names[] = {
-        "",        "pending", "awaiting_approval",
-        "pending", "running", "running",
-        "pending", "done",    "done",
+        "",        "pending", "awaiting_approval", "pending", "running",
+        "running", "running", "pending",           "done",    "done",
         "failed",  "skipped"};
 
     return names[x->state];
@@ -31,7 +30,7 @@ static int put_time(json_t *to, const char *name, uint64_t ms)
 static json_t *after_json(const struct mortise_run *r, const struct exec *x)
 {
     json_t *list = json_array();
-    char path[128];
+    char path[MORTISE_EXEC_PATH];
 
     for (uint32_t i = 0; list != NULL && i < x->n_preds; i++) {
         exec_path(r, r->execs[x->preds[i]], path);
@@ -44,7 +43,7 @@ static json_t *after_json(const struct mortise_run *r, const struct exec *x)
 /* One execution's record (graph.md 4). */
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
-    char path[128];
+    char path[MORTISE_EXEC_PATH];
     json_t *out;
 
     exec_path(r, x, path);
@@ -98,7 +97,8 @@ static json_t *nodes_json(const struct mortise_run *r)
 
         if (!is_of_node(x))
             continue;
-        ran[x->node] = true;
+        if (x->frame->top == r->frames[0])
+            ran[x->node] = true;
         if (json_array_append_new(list, exec_json(r, x)) != 0)
             drop(&list);
     }
@@ -133,10 +133,10 @@ static json_t *state_json(struct mortise_run *r)
 {
     json_t *state, *out;
 
-    if (past_total(r, false, &state, NULL) != MORTISE_OK)
-        return json_pack("{s:O}", "input", r->input);
-    out = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
-                    json_object_get(state, "scratch"), "artifacts",
+    if (past_total(r, r->frames[0], false, &state, NULL) != MORTISE_OK)
+        return json_pack("{s:O}", "input", r->frames[0]->scope->input);
+    out = json_pack("{s:O, s:O, s:O}", "input", r->frames[0]->scope->input,
+                    "scratch", json_object_get(state, "scratch"), "artifacts",
                     json_object_get(state, "artifacts"));
     json_decref(state);
     return out;
@@ -233,10 +233,23 @@ static bool is_about_a_node(enum mortise_entry_type type)
 {
     return type != MORTISE_E_ADMIT && type != MORTISE_E_UPDATE &&
            type != MORTISE_E_RESUME && type != MORTISE_E_CANCEL &&
-           type != MORTISE_E_PAUSE && type != MORTISE_E_END;
+           type != MORTISE_E_PAUSE && type != MORTISE_E_END &&
+           type != MORTISE_E_LIMIT && type != MORTISE_E_HALT;
 }
 
-static json_t *entry_json(const struct mortise_graph *g,
+/* A node's name, with what is around it: review#2/inner, work[3]. */
+static json_t *place_json(const struct mortise_run *r,
+                          const struct mortise_entry *e)
+{
+    const struct frame *f = r->frames[e->frame < r->n_frames ? e->frame : 0];
+    const char *id =
+        e->node < f->graph->n_nodes ? f->graph->nodes[e->node].id : "?";
+    const char *outer = strchr(f->scope->prefix, '/') + 1;
+
+    return json_sprintf("%s%s%s", outer, id, f->scope->suffix);
+}
+
+static json_t *entry_json(const struct mortise_run *r,
                           const struct mortise_entry *e)
 {
     json_t *out = json_pack("{s:s}", "entry", mortise_entry_type_name(e->type));
@@ -245,9 +258,7 @@ static json_t *entry_json(const struct mortise_graph *g,
     if (out == NULL)
         return NULL;
     if (is_about_a_node(e->type)) {
-        json_object_set_new(
-            out, "node",
-            json_string(e->node < g->n_nodes ? g->nodes[e->node].id : "?"));
+        json_object_set_new(out, "node", place_json(r, e));
         json_object_set_new(out, "visit", json_integer(e->visit));
     }
     if (e->attempt > 0)
@@ -269,10 +280,11 @@ static json_t *entry_json(const struct mortise_graph *g,
     return out;
 }
 
-json_t *mortise_run_describe(const struct mortise_graph *g, const void *entries,
+json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
                              size_t size)
 {
     json_t *list = json_array();
+    uint32_t frame = 0;
     struct mortise_reader reader;
     struct mortise_arena a;
     struct mortise_entry e;
@@ -281,8 +293,11 @@ json_t *mortise_run_describe(const struct mortise_graph *g, const void *entries,
     mortise_reader_init(&reader, entries, size);
     while (list != NULL &&
            mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
-        if (e.type != MORTISE_E_FRAME &&
-            json_array_append_new(list, entry_json(g, &e)) != 0)
+        if (e.type == MORTISE_E_FRAME)
+            frame = e.frame;
+        e.frame = frame;
+        if (e.type != MORTISE_E_FRAME && e.type != MORTISE_E_CLOCK &&
+            json_array_append_new(list, entry_json(r, &e)) != 0)
             drop(&list);
         mortise_entry_finish(&e);
     }

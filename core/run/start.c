@@ -27,7 +27,7 @@
 static void identity(struct mortise_hasher *h, const struct mortise_run *r,
                      const struct exec *x)
 {
-    char path[128];
+    char path[MORTISE_EXEC_PATH];
 
     exec_path(r, x, path);
     mortise_hasher_init(h);
@@ -110,8 +110,9 @@ int exec_approval_digest(struct mortise_run *r, struct exec *x,
 
 /* `state`, `node` and `index` are made for whoever asks: few do. */
 static int env_make(struct env *env, const struct mortise_run *r,
-                    const struct exec *x, const json_t *scratch,
-                    const json_t *artifacts, uint32_t uses)
+                    const struct exec *x, const json_t *input,
+                    const json_t *scratch, const json_t *artifacts,
+                    uint32_t uses)
 {
     const struct mortise_node *n = node_of(r, x);
     const struct scope *at = x->frame->scope;
@@ -120,7 +121,7 @@ static int env_make(struct env *env, const struct mortise_run *r,
     bool index = uses & 1u << MORTISE_IN_INDEX && at->n_at > 0;
 
     if (state)
-        env->state = json_pack("{s:O, s:O, s:O}", "input", r->input, "scratch",
+        env->state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
                                scratch, "artifacts", artifacts);
     if (node)
         env->node = json_pack(
@@ -136,24 +137,37 @@ static int env_make(struct env *env, const struct mortise_run *r,
                : MORTISE_OK;
 }
 
-int env_init(struct env *env, struct mortise_run *r, struct exec *x,
-             const json_t *state, const json_t *output, const json_t *error,
-             uint32_t uses, struct mortise_err *err)
+/* In the scope of `at`'s graph. */
+static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
+                  const struct frame *at, const json_t *state, uint32_t uses,
+                  struct mortise_err *err)
 {
+    const json_t *input = at->top->scope->input;
     const json_t *scratch = json_object_get(state, "scratch");
     const json_t *artifacts = json_object_get(state, "artifacts");
 
     memset(env, 0, sizeof *env);
-    if (env_make(env, r, x, scratch, artifacts, uses) != MORTISE_OK) {
+    if (env_make(env, r, x, input, scratch, artifacts, uses) != MORTISE_OK) {
         env_finish(env);
         return mortise_nomem(err);
     }
-    env->values[MORTISE_IN_INPUT] = r->input;
+    env->values[MORTISE_IN_INPUT] = input;
     env->values[MORTISE_IN_SCRATCH] = scratch;
     env->values[MORTISE_IN_ARTIFACTS] = artifacts;
     env->values[MORTISE_IN_STATE] = env->state;
     env->values[MORTISE_IN_RUN] = r->self;
     env->values[MORTISE_IN_NODE] = env->node;
+    env->cel.values = env->values;
+    env->cel.cost_limit = at->graph->expr_cost;
+    return MORTISE_OK;
+}
+
+int env_init(struct env *env, struct mortise_run *r, struct exec *x,
+             const json_t *state, const json_t *output, const json_t *error,
+             uint32_t uses, struct mortise_err *err)
+{
+    int rv = env_of(env, r, x, x->frame, state, uses, err);
+
     env->values[MORTISE_IN_INDEX] = env->index;
     for (const struct scope *at = x->frame->scope; at->fan != NULL;
          at = at->outer)
@@ -161,9 +175,16 @@ int env_init(struct env *env, struct mortise_run *r, struct exec *x,
             json_array_get(at->fan->list, at->at[at->n_at - 1]);
     env->values[MORTISE_IN_OUTPUT] = output;
     env->values[MORTISE_IN_ERROR] = error;
-    env->cel.values = env->values;
-    env->cel.cost_limit = r->graph->expr_cost;
-    return MORTISE_OK;
+    return rv;
+}
+
+int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
+                   uint32_t uses, struct mortise_err *err)
+{
+    int rv = env_of(env, r, x, x->child, x->inner, uses, err);
+
+    env->values[MORTISE_IN_OUTPUT] = env->values[MORTISE_IN_ARTIFACTS];
+    return rv;
 }
 
 void env_finish(struct env *env)
@@ -289,7 +310,7 @@ int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
                               .how = (uint8_t)kind,
                               .at_ms = deadline_ms,
                               .value = payload};
-    char id[REQUEST_ID], path[128];
+    char id[REQUEST_ID], path[MORTISE_EXEC_PATH];
     int rv;
 
     if (payload == NULL)
@@ -425,10 +446,9 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
 }
 
 /* Approvals and effects are bound to the arguments; nothing else is. */
-static bool needs_digest(const struct mortise_run *r,
-                         const struct mortise_node *n)
+static bool needs_digest(const struct exec *x, const struct mortise_node *n)
 {
-    return n->effect >= MORTISE_WRITE || r->graph->approve_tools;
+    return n->effect >= MORTISE_WRITE || x->frame->graph->approve_tools;
 }
 
 /* The arguments are those of the generation's first attempt: the same after a
@@ -470,7 +490,7 @@ static int find_body(struct mortise_run *r, struct exec *x,
     } else if (x->body == NULL) {
         rv = eval_args(r, x, why, err);
     }
-    if (rv == MORTISE_OK && needs_digest(r, n) &&
+    if (rv == MORTISE_OK && needs_digest(x, n) &&
         mortise_json_digest(x->body_digest, x->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
     return rv;
@@ -530,7 +550,7 @@ static int start_tool(struct mortise_run *r, struct exec *x,
         return rv;
     if (exec_check_body(n, x->body, &why) != MORTISE_OK)
         return settle_failed_err(r, x, "schema", &why, err);
-    if (r->graph->approve_tools) {
+    if (x->frame->graph->approve_tools) {
         uint8_t digest[MORTISE_DIGEST];
 
         approval_digest(r, x, x->body_digest, digest);
@@ -571,9 +591,10 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return start_human(r, x, err);
     case MORTISE_NODE_GUARDRAIL:
         return start_guardrail(r, x, err);
+    case MORTISE_NODE_SUBGRAPH:
+        return sub_start(r, x, err);
     case MORTISE_NODE_TOOL:
     case MORTISE_NODE_EXTENSION:
-    case MORTISE_NODE_SUBGRAPH: /* does not load as yet */
         break;
     }
     return start_tool(r, x, err);

@@ -1,0 +1,221 @@
+/* sub.c -- subgraphs: an execution that is a run of another graph.
+ *
+ * Starting one records a `child` entry: the child's input, and its edges out of
+ * START.  The child has a frame of its own, with a state, names and a START of
+ * its own (1.0/review#2/inner#1); its executions are the run's like any other.
+ *
+ *   (1) When nothing of the child is left to do, its whole-object schemas hold
+ *       or it failed; its artifacts are the node's output.  The first failure
+ *       of a child is the node's, of class permanent.
+ *   (2) Each attempt is a new child, in which visits go on from the one before.
+ *       A resume goes inside: what failed there is tried again.
+ *   (3) Who stops a subgraph's execution stops all that is in it first.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+/* ---- starting ----------------------------------------------------------- */
+
+/* {} with each line of input_mapping, evaluated in the parent's view. */
+static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
+                      struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *whole = json_pack("{s:{}}", "input");
+    uint32_t uses = 0;
+    struct env env;
+    int rv;
+
+    *out = NULL;
+    for (size_t i = 0; i < n->n_input_mapping; i++)
+        uses |= mortise_cel_uses(n->input_mapping[i].expr.cel);
+    rv = whole != NULL ? env_init(&env, r, x, x->view, NULL, NULL, uses, err)
+                       : mortise_nomem(err);
+    if (rv != MORTISE_OK) {
+        json_decref(whole);
+        return rv;
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < n->n_input_mapping; i++) {
+        json_t *value = NULL;
+
+        rv =
+            mortise_expr_eval(&n->input_mapping[i].expr, &env.cel, &value, why);
+        if (rv == MORTISE_OK)
+            rv =
+                mortise_path_set(&whole, &n->input_mapping[i].path, value, why);
+    }
+    env_finish(&env);
+    if (rv == MORTISE_OK)
+        rv = mortise_fold_check_depth(whole, why);
+    if (rv == MORTISE_OK)
+        *out = json_incref(json_object_get(whole, "input"));
+    json_decref(whole);
+    return settle_verdict(rv, err);
+}
+
+static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
+                        struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_graph *g = node_of(r, x)->sub;
+    struct mortise_entry e = {.type = MORTISE_E_CHILD,
+                              .frame = x->frame->index,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .attempt = x->attempt,
+                              .started_ms = r->time_ms,
+                              .value = input};
+    size_t room = (g->n_start + 1) * sizeof e.edges[0];
+    int rv;
+
+    e.edges = mortise_alloc(r->mem, room);
+    if (e.edges == NULL)
+        return mortise_nomem(err);
+    rv = settle_verdict(run_choose_start(r, g, input, &e, why), err);
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    mortise_release(r->mem, e.edges, room);
+    return rv;
+}
+
+int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_err why;
+    json_t *raw, *input = NULL;
+    const char *code = "expression";
+    int rv = make_input(r, x, &raw, &why, err);
+
+    if (rv == MORTISE_OK) {
+        code = "schema";
+        rv = settle_verdict(
+            run_check_input(node_of(r, x)->sub, raw, &input, &why), err);
+    }
+    json_decref(raw);
+    if (rv == MORTISE_OK) {
+        code = "expression";
+        rv = record_child(r, x, input, &why, err);
+    }
+    json_decref(input);
+    return rv == MORTISE_EINVAL ? settle_failed_err(r, x, code, &why, err) : rv;
+}
+
+/* The names of what is in x begin with its path; a long one is told by its
+ * hash. */
+static const char *prefix_of(struct mortise_run *r, const struct exec *x)
+{
+    char path[MORTISE_EXEC_PATH + 1];
+
+    exec_path(r, x, path);
+    if (strlen(path) > MORTISE_EXEC_PATH / 2) {
+        uint8_t digest[MORTISE_DIGEST];
+        struct mortise_hasher h;
+
+        mortise_hasher_init(&h);
+        mortise_hasher_str(&h, path);
+        mortise_hasher_final(&h, digest);
+        memcpy(path, "1.0/~", 5);
+        mortise_hex(path + 5, digest, 16);
+    }
+    strcat(path, "/");
+    return mortise_arena_strdup(&r->arena, path);
+}
+
+int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
+              struct mortise_err *err)
+{
+    struct frame *before = x->child;
+    const char *prefix = prefix_of(r, x);
+    struct frame *f =
+        prefix != NULL ? frame_begin(r, node_of(r, x)->sub, prefix, before, err)
+                       : NULL;
+
+    if (f == NULL)
+        return prefix != NULL ? MORTISE_ENOMEM : mortise_nomem(err);
+    if (before != NULL)
+        frame_leave_behind(before);
+    f->scope->owner = x;
+    hold(&f->scope->input, input);
+    f->discard = x->discard;
+    x->child = f;
+    exec_become(r, x, X_INSIDE);
+    return MORTISE_OK;
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err)
+{
+    uint32_t *grown;
+
+    if (f->scope->owner == NULL || f->scope->over)
+        return MORTISE_OK; /* run.c sees that nothing is left to do */
+    grown = mortise_grow(r->mem, r->overs, r->n_overs, &r->cap_overs,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->overs = grown;
+    r->overs[r->n_overs++] = f->scope->owner->index;
+    f->scope->over = true;
+    return MORTISE_OK;
+}
+
+bool sub_failed(const struct frame *f)
+{
+    const struct scope *in = f->scope;
+
+    return in->over &&
+           (f->failed || in->loop_error != NULL || in->halt == LOSS_TIME);
+}
+
+/* The child failed: its error is the node's. */
+static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
+                      struct mortise_err *err)
+{
+    const char *code = json_string_value(json_object_get(error, "code"));
+    const char *path = json_string_value(json_object_get(error, "path"));
+    struct mortise_err words;
+    const char *message = json_string_value(json_object_get(error, "message"));
+
+    mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
+                 path != NULL ? ": " : "", message != NULL ? message : "");
+    return settle_failed(r, x, code != NULL ? code : "failed", "permanent",
+                         words.msg, err);
+}
+
+static int end_one(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
+{
+    json_t *error = NULL;
+    int rv;
+
+    if (x->child->scope->halt == LOSS_TIME)
+        return settle_failed(r, x, "timeout", "timeout",
+                             "the attempt took longer than its timeout", err);
+    rv = run_outcome(r, x->child, &error, &x->inner, err);
+    if (rv == MORTISE_OK && error != NULL)
+        rv = end_failed(r, x, error, err);
+    else if (rv == MORTISE_OK)
+        rv = settle_done(r, x, json_object_get(x->inner, "artifacts"),
+                         DONE_EXECUTED, err);
+    json_decref(error);
+    drop(&x->inner);
+    return rv;
+}
+
+int sub_end_all(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A child that ends may be the last of the one around it. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_overs; i++) {
+        struct exec *x = r->execs[r->overs[i]];
+
+        if (x->state == X_INSIDE && x->loss == LOSS_NONE &&
+            x->child->scope->over)
+            rv = end_one(r, x, err);
+    }
+    r->n_overs = 0;
+    return rv;
+}

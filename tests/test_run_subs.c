@@ -1,0 +1,449 @@
+/* test_run_subs.c -- a graph inside a node. */
+#include "lib/drive.h"
+
+#define INNER                                                                  \
+    "    graph:\n"                                                             \
+    "      state: {reducers: {scratch.log: concat}}\n"                         \
+    "      start: p\n"                                                         \
+    "      nodes:\n"                                                           \
+    "        p: {type: tool, tool: t/read, next: q, output_as: null,\n"        \
+    "            args: {n: \"${input.n}\"},\n"                                 \
+    "            outputs: {scratch.log: \"[output.n]\"}}\n"                    \
+    "        q: {type: tool, tool: t/fail, next: END,\n"                       \
+    "            args: {n: \"${scratch.log[0] + 1}\", code: broken,\n"         \
+    "                   times: \"${input.times}\"}}\n"
+
+static const char nested[] =
+    HEAD "start: a\n"
+         "state: {reducers: {scratch.log: concat}}\n"
+         "nodes:\n"
+         "  a: {type: tool, tool: t/read, output_as: null, next: review,\n"
+         "      outputs: {scratch.log: \"['outer']\"}}\n"
+         "  review:\n"
+         "    type: subgraph\n"
+         "    input_mapping: {input.n: \"size(scratch.log)\", input.times: "
+         "input.times}\n"
+         "    output_mapping: {scratch.got: \"artifacts.q.n + \n"
+         "                     size(scratch.log)\"}\n"
+         "    next: z\n" INNER "  z: {type: tool, tool: t/echo, next: END,\n"
+         "      args: {got: \"${scratch.got}\", log: \"${scratch.log}\"}}\n";
+
+/* Input in, artifacts out; the child's state is its own. */
+START_TEST(in_and_out)
+{
+    run_plain(nested, "{\"times\": 0}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("review", "output",
+                  "{\"q\":{\"code\":\"broken\",\"n\":2,\"times\":0}}");
+    assert_value("artifacts", "z", "{\"got\":3,\"log\":[\"outer\"]}");
+    assert_record("1.0/review#1/q#1", "status", "done");
+    assert_record("1.0/review#1/q#1", "after", "[\"1.0/review#1/p#1\"]");
+    end();
+}
+END_TEST
+
+/* It survives dying anywhere. */
+START_TEST(children_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(nested);
+    admit("{\"times\": 0}");
+    run_dying(&seed, 4);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("p", 1);
+    assert_value("artifacts", "z", "{\"got\":3,\"log\":[\"outer\"]}");
+    end();
+}
+END_TEST
+
+/* A child's failure is the node's; a resume goes inside and tries again what
+ * failed there, and nothing else. */
+START_TEST(a_failed_child)
+{
+    run_plain(nested, "{\"times\": 9}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("broken");
+    assert_node("review", "failed");
+    assert_node("z", "skipped");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_runs("p", 1);
+    assert_record("q", "generation", "2");
+    assert_record("review", "generation", "1");
+    end();
+}
+END_TEST
+
+static const char tried[] =
+    HEAD "start: review\n"
+         "nodes:\n"
+         "  review:\n"
+         "    type: subgraph\n"
+         "    input_mapping: {input.n: \"1\", input.times: \"9\"}\n"
+         "    retry_policy: {max_attempts: 2, delay: 1s, retry_on: [broken]}\n"
+         "    on_error: {value: \"'instead'\"}\n"
+         "    next: END\n" INNER;
+
+/* Permanent failures are not retried; on_error is obeyed. */
+START_TEST(a_failed_child_is_led_on)
+{
+    run_plain(tried, "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "review", "\"instead\"");
+    assert_runs("q", 1);
+    end();
+}
+END_TEST
+
+/* What the child is given must suit it. */
+START_TEST(the_input_is_checked)
+{
+    run_plain(HEAD "start: s\n"
+                   "nodes:\n"
+                   "  s:\n"
+                   "    type: subgraph\n"
+                   "    input_mapping: {input.n: input.n}\n"
+                   "    graph:\n"
+                   "      state: {input: {type: object, properties:\n"
+                   "              {n: {type: integer}}}}\n"
+                   "      start: p\n"
+                   "      nodes: {p: {type: tool, tool: t/read}}\n",
+              "{\"n\": \"no\"}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("s", "schema");
+    assert_runs("p", 0);
+    end();
+}
+END_TEST
+
+/* ... and what it ends with must suit its schemas. */
+START_TEST(the_end_is_checked)
+{
+    run_plain(HEAD "start: s\n"
+                   "nodes:\n"
+                   "  s:\n"
+                   "    type: subgraph\n"
+                   "    graph:\n"
+                   "      state: {artifacts: {type: object,\n"
+                   "              required: [other]}}\n"
+                   "      start: p\n"
+                   "      nodes: {p: {type: tool, tool: t/read}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("s", "schema");
+    assert_node("p", "done");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
+/* A person inside is asked like any other; the run waits. */
+START_TEST(a_question_inside)
+{
+    uint32_t seed = 3;
+    const char *id;
+
+    run_plain(HEAD "start: s\n"
+                   "nodes:\n"
+                   "  s:\n"
+                   "    type: subgraph\n"
+                   "    graph:\n"
+                   "      start: h\n"
+                   "      nodes: {h: {type: human, prompt: well?}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_WAITING);
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    id = sim_request(&s, "h");
+    ck_assert_ptr_nonnull(id);
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                            .id = id,
+                                            .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+static const char racing[] =
+    HEAD "start: [a, s]\n"
+         "nodes:\n"
+         "  a: {type: tool, tool: t/read, next: j}\n"
+         "  s:\n"
+         "    type: subgraph\n"
+         "    next: j\n"
+         "    graph:\n"
+         "      start: [p, h]\n"
+         "      nodes:\n"
+         "        p: {type: tool, tool: t/read, next: p2}\n"
+         "        p2: {type: tool, tool: t/read}\n"
+         "        h: {type: human, prompt: well?}\n"
+         "  j: {type: tool, tool: t/read, join: any, next: END}\n";
+
+/* Who stops the node stops all that is in it, and waits for it. */
+START_TEST(a_losing_child)
+{
+    begin(racing);
+    admit("{}");
+    finish("a");
+    ck_assert(s.calls[call_of("p")].cancelled);
+    assert_node("s", "running");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("s", "skipped");
+    assert_node("p", "skipped");
+    assert_node("h", "skipped");
+    assert_runs("p2", 0);
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    end();
+}
+END_TEST
+
+START_TEST(losing_children_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(racing);
+    admit("{}");
+    run_dying(&seed, 3);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("s", "skipped");
+    end();
+}
+END_TEST
+
+/* Cancel goes through. */
+START_TEST(cancelling)
+{
+    begin(racing);
+    admit("{}");
+    sync_all();
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_CANCEL}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_CANCELLED);
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    end();
+}
+END_TEST
+
+/* end: first inside ends the child and nothing else. */
+START_TEST(the_first_end_inside)
+{
+    begin(HEAD "start: [o, s]\n"
+               "nodes:\n"
+               "  o: {type: tool, tool: t/read, next: END}\n"
+               "  s:\n"
+               "    type: subgraph\n"
+               "    next: z\n"
+               "    graph:\n"
+               "      end: first\n"
+               "      start: [p, q]\n"
+               "      nodes:\n"
+               "        p: {type: tool, tool: t/read, next: END}\n"
+               "        q: {type: human, prompt: well?}\n"
+               "  z: {type: tool, tool: t/read, next: END}\n");
+    admit("{}");
+    sync_all();
+    sim_end_call(&s, call_of("p"));
+    sync_all();
+    ck_assert(is_out("o") && is_out("z"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("q", "skipped");
+    end();
+}
+END_TEST
+
+/* fail_fast inside, too; a resume brings back what it stopped. */
+START_TEST(fail_fast_inside)
+{
+    begin(HEAD "start: s\n"
+               "nodes:\n"
+               "  s:\n"
+               "    type: subgraph\n"
+               "    next: z\n"
+               "    graph:\n"
+               "      failure: fail_fast\n"
+               "      start: [p, q]\n"
+               "      nodes:\n"
+               "        p: {type: tool, tool: t/fail, next: END}\n"
+               "        q: {type: human, prompt: well?}\n"
+               "  z: {type: tool, tool: t/read, next: END}\n");
+    admit("{}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("q", "skipped");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("q", "generation", "2");
+    end();
+}
+END_TEST
+
+static const char slow[] =
+    HEAD "start: s\n"
+         "nodes:\n"
+         "  s:\n"
+         "    type: subgraph\n"
+         "    timeout: 10s\n"
+         "    next: z\n"
+         "    retry_policy: {max_attempts: 2, delay: 1s}\n"
+         "    graph:\n"
+         "      start: p\n"
+         "      nodes:\n"
+         "        p: {type: tool, tool: t/read, next: h}\n"
+         "        h: {type: human, prompt: well?, next: q}\n"
+         "        q: {type: tool, tool: t/read}\n"
+         "  z: {type: tool, tool: t/read, next: END}\n";
+
+/* A child that takes too long is stopped and awaited before it is tried again;
+ * waiting for a person does not count. */
+START_TEST(a_slow_child)
+{
+    const char *id;
+
+    begin(slow);
+    admit("{}");
+    sync_all();
+    s.now_ms += 4000;
+    finish("p");
+    s.now_ms += 3600000;
+    id = sim_request(&s, "h");
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                         .id = id,
+                                         .json = "{\"approved\": true}"},
+                0),
+        MORTISE_OK);
+    sync_all();
+    ck_assert_uint_eq(s.n_timers, 1);
+    ck_assert_uint_eq(s.timers[0].at_ms, s.now_ms + 6000);
+    sim_fire_timer(&s, 0);
+    ck_assert(s.calls[call_of("q")].cancelled);
+    assert_node("s", "running");
+    finish("q");
+    ck_assert(!is_out("p"));
+    sim_fire_timer(&s, 0);
+    ck_assert(is_out("p"));
+    ck_assert_str_eq(s.calls[call_of("p")].call.path, "1.0/s#1/p#2");
+    finish("p");
+    id = sim_request(&s, "h");
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                            .id = id,
+                                            .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("z", "done");
+    end();
+}
+END_TEST
+
+/* An update of the outer state leaves what is inside alone. */
+START_TEST(an_update_outside)
+{
+    begin(nested);
+    admit("{\"times\": 0}");
+    finish("a");
+    finish("p");
+    ck_assert_int_eq(update("{\"scratch\": {\"log\": [\"ann\"]}}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("p", 1);
+    assert_value("artifacts", "z", "{\"got\":3,\"log\":[\"ann\"]}");
+    end();
+}
+END_TEST
+
+/* goto the node itself starts a new child. */
+START_TEST(jumping_to_the_node)
+{
+    run_plain(nested, "{\"times\": 0}");
+    ck_assert_int_eq(jump("p"), MORTISE_EUNKNOWN_NODE);
+    ck_assert_int_eq(jump("review"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("1.0/review#2/q#1", "status", "done");
+    end();
+}
+END_TEST
+
+static const char deep[] =
+    HEAD "start: s\n"
+         "nodes:\n"
+         "  s: {type: tool, tool: t/read, map: {over: \"[1, 2]\", to: w,\n"
+         "      join: j}}\n"
+         "  w:\n"
+         "    type: subgraph\n"
+         "    input_mapping: {input.n: item}\n"
+         "    next: j\n"
+         "    graph:\n"
+         "      start: x\n"
+         "      state: {reducers: {scratch.n: sum}}\n"
+         "      nodes:\n"
+         "        x: {type: tool, tool: t/read, next: y,\n"
+         "            outputs: {scratch.n: input.n}}\n"
+         "        y:\n"
+         "          type: subgraph\n"
+         "          input_mapping: {input.n: scratch.n}\n"
+         "          routes: [{when: scratch.n < 4, to: x}]\n"
+         "          default: END\n"
+         "          graph:\n"
+         "            start: v\n"
+         "            nodes: {v: {type: tool, tool: t/read,\n"
+         "                    args: {n: \"${input.n}\"}}}\n"
+         "  j: {type: tool, tool: t/echo, next: END,\n"
+         "      args: {n: \"${artifacts.w.results.map(r, r.y.v.n)}\"}}\n";
+
+/* Children in loops in children in elements of a map. */
+START_TEST(all_of_it_nested)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(deep);
+    admit("{}");
+    if (_i % 2 == 0)
+        run_dying(&seed, 3);
+    else
+        sim_run(&s, &seed);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j", "{\"n\":[4,4]}");
+    assert_runs("v", 6);
+    assert_record("1.0/w#1[1]/y#2/v#1", "status", "done");
+    end();
+}
+END_TEST
+
+static Suite *subs(void)
+{
+    Suite *suite = suite_create("subgraphs");
+    TCase *tc = tcase_create("subgraphs");
+
+    tcase_add_test(tc, in_and_out);
+    tcase_add_loop_test(tc, children_survive_deaths, 0, 40);
+    tcase_add_test(tc, a_failed_child);
+    tcase_add_test(tc, a_failed_child_is_led_on);
+    tcase_add_test(tc, the_input_is_checked);
+    tcase_add_test(tc, the_end_is_checked);
+    tcase_add_test(tc, a_question_inside);
+    tcase_add_test(tc, a_losing_child);
+    tcase_add_loop_test(tc, losing_children_survive_deaths, 0, 40);
+    tcase_add_test(tc, cancelling);
+    tcase_add_test(tc, the_first_end_inside);
+    tcase_add_test(tc, fail_fast_inside);
+    tcase_add_test(tc, a_slow_child);
+    tcase_add_test(tc, an_update_outside);
+    tcase_add_test(tc, jumping_to_the_node);
+    tcase_add_loop_test(tc, all_of_it_nested, 0, 40);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(subs());
+}
