@@ -299,6 +299,31 @@ START_TEST(a_shutdown_is_no_operator)
 }
 END_TEST
 
+/* The next engine goes on with it, also after a crash, and that is recorded. */
+START_TEST(an_engine_ends_a_shutdown)
+{
+    uint32_t seed = 1;
+
+    begin_chain("read");
+    ck_assert_int_eq(
+        give((struct mortise_command){.kind = MORTISE_CMD_PAUSE,
+                                      .flags = MORTISE_CMD_SHUTDOWN},
+             0),
+        MORTISE_OK);
+    sim_run_plain(&s);
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    assert_stands(MORTISE_RUN_RUNNING, "");
+    sync_all();
+    sim_crash(&s, &seed);
+    assert_stands(MORTISE_RUN_PAUSED, "operator"); /* it is not going */
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_stands(MORTISE_RUN_COMPLETED, "");
+    end();
+}
+END_TEST
+
 /* Twice is once; with a resume it is nonsense; a finished run stays finished;
  * a paused one can be cancelled. */
 START_TEST(beside_other_commands)
@@ -390,6 +415,7 @@ static Suite *suite(void)
     tcase_add_test(tc, an_answer_is_recorded_and_waits);
     tcase_add_test(tc, moving_it_ends_the_pause);
     tcase_add_test(tc, a_shutdown_is_no_operator);
+    tcase_add_test(tc, an_engine_ends_a_shutdown);
     tcase_add_test(tc, beside_other_commands);
     tcase_add_loop_test(tc, whenever_it_comes, 0, 500);
     suite_add_tcase(suite, tc);

@@ -103,11 +103,17 @@ static void log_line(void *ud, int level, const char *msg)
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err)
 {
-    struct mortise_options options = {.size = sizeof options};
     int rv = mortise_cli_find(cli, graph, err);
 
-    if (rv != MORTISE_OK)
-        return rv;
+    return rv != MORTISE_OK ? rv : mortise_cli_reopen(cli, err);
+}
+
+int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise_options options = {.size = sizeof options};
+
+    mortise_link_close(cli->link);
+    cli->link = NULL;
     options.deployment = cli->deployment;
     options.store = cli->args.store;
     options.mem = cli->mem;

@@ -37,6 +37,8 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
 /* That, and a link to the engine of its store. */
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err);
+/* Another link to the same place. */
+int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err);
 
 /* Print an error; returns the exit code that stands for it. */
 int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err);
@@ -149,6 +151,7 @@ extern const struct mortise_cmd mortise_cmd_reject;
 extern const struct mortise_cmd mortise_cmd_answer;
 extern const struct mortise_cmd mortise_cmd_resolve;
 extern const struct mortise_cmd mortise_cmd_cancel;
+extern const struct mortise_cmd mortise_cmd_engine;
 extern const struct mortise_cmd mortise_cmd_runs;
 extern const struct mortise_cmd mortise_cmd_pause;
 extern const struct mortise_cmd mortise_cmd_why;

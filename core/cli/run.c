@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
+#include "cli/stop.h"
 #include "json/value.h"
 
 /* ---- run ------------------------------------------------------------------
@@ -67,6 +68,8 @@ static int run(struct mortise_cli *cli)
     int rv = start_body(cli, graph, &body, &err), code;
 
     if (rv == MORTISE_OK)
+        rv = mortise_stop_begin(&err);
+    if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, graph, &err);
     if (rv != MORTISE_OK) {
         json_decref(body);
@@ -110,6 +113,10 @@ const struct mortise_cmd mortise_cmd_run = {
         "it says what it waits for and which commands let it go on.  Every\n"
         "step is on disk before it is announced: after a crash or a power cut\n"
         "'mortise resume' goes on where it was.\n"
+        "\n"
+        "Ctrl-C (SIGINT, SIGTERM) pauses the run, durably; a second one "
+        "kills,\n"
+        "and nothing is lost by that either.\n"
         "\n"
         "Without --deployment, MORTISE_DEPLOYMENT counts, then mortise.yaml\n"
         "beside GRAPH, then ./mortise.yaml; else the bundled plugins and the\n"

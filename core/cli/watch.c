@@ -4,12 +4,16 @@
  * the prompt comes back, the last lines say what the run is waiting for and
  * which command, word for word, lets it go on.  The promise to a script: the
  * exit code says the same (exit.c), and with --json the last line does.
+ *
+ * SIGINT and SIGTERM pause the run, wherever it runs, and are waited for like
+ * anything else that happens to it; a run that only waits is left as it is.
  */
 #include <string.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/stop.h"
 #include "json/value.h"
 
 static int note_seq(void *ud, json_t *event)
@@ -78,7 +82,8 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
     }
     if (status == MORTISE_RUN_COMPLETED)
         mortise_cli_suggest(cli, &cli->out, "show", run);
-    else if (json_array_size(pending) == 0)
+    else if (json_array_size(pending) == 0 ||
+             strcmp(mortise_cli_text(show, "reason"), "operator") == 0)
         mortise_cli_suggest(cli, &cli->out, "resume", run);
     else
         return;
@@ -114,26 +119,72 @@ static int conclude(struct mortise_cli *cli, const char *run,
                : (int)mortise_exit_of_status(status);
 }
 
+struct watching {
+    struct mortise_progress progress;
+    uint64_t seq; /* the newest that was shown */
+};
+
 static int event(void *ud, json_t *item)
 {
-    mortise_progress_event(ud, item); /* the run goes on, read or not */
+    struct watching *w = ud;
+
+    note_seq(&w->seq, item);
+    mortise_progress_event(&w->progress, item); /* read or not, it goes on */
     return 0;
+}
+
+/* *reply NULL with MORTISE_OK: a signal came. */
+static int follow(struct mortise_cli *cli, const char *run, const char *until,
+                  struct watching *w, json_t **reply, struct mortise_err *err)
+{
+    return mortise_cli_call(cli, "follow",
+                            json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                      (json_int_t)w->seq, "until", until),
+                            event, w, reply, err);
+}
+
+/* Pause it, if it is at work. */
+static int pause_run(struct mortise_cli *cli, const char *run,
+                     struct mortise_err *err)
+{
+    json_t *show = NULL;
+    bool works;
+    int rv = mortise_link_engine(cli->link) != NULL
+                 ? mortise_link_until(cli->link, -1, err)
+                 : mortise_cli_reopen(cli, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                              NULL, &show, err);
+    works = strcmp(mortise_cli_text(show, "status"), "running") == 0;
+    json_decref(show);
+    if (rv != MORTISE_OK || !works)
+        return rv;
+    return mortise_cli_call(cli, "command",
+                            json_pack("{s:s, s:b, s:[{s:s}]}", "run", run,
+                                      "no_continue", 1, "commands", "kind",
+                                      "pause"),
+                            NULL, NULL, NULL, err);
 }
 
 int mortise_cli_watch(struct mortise_cli *cli, const char *run, uint64_t after,
                       const char *until)
 {
-    struct mortise_progress progress;
+    struct watching w = {.seq = after};
     struct mortise_err err;
     json_t *reply = NULL;
     int rv, code;
 
-    mortise_progress_init(&progress, &cli->out, cli->args.json);
-    rv = mortise_cli_call(cli, "follow",
-                          json_pack("{s:s, s:I, s:s}", "run", run, "after",
-                                    (json_int_t)after, "until", until),
-                          event, &progress, &reply, &err);
-    mortise_progress_erase(&progress);
+    mortise_progress_init(&w.progress, &cli->out, cli->args.json);
+    rv = mortise_link_until(cli->link, mortise_stop_fd(), &err);
+    if (rv == MORTISE_OK)
+        rv = follow(cli, run, until, &w, &reply, &err);
+    if (rv == MORTISE_OK && reply == NULL) {
+        rv = pause_run(cli, run, &err);
+        if (rv == MORTISE_OK)
+            rv = follow(cli, run, "idle", &w, &reply, &err);
+    }
+    mortise_progress_erase(&w.progress);
     code = rv == MORTISE_OK ? conclude(cli, run, reply)
                             : mortise_cli_fail(cli, &err);
     json_decref(reply);
@@ -183,6 +234,8 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     uint64_t last = 0;
     int rv = mortise_cli_last_event(cli, run, &last, &err), code;
 
+    if (rv == MORTISE_OK && !cli->args.no_continue)
+        rv = mortise_stop_begin(&err);
     if (rv != MORTISE_OK) {
         json_decref(commands);
         return mortise_cli_fail(cli, &err);

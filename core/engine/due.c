@@ -62,6 +62,17 @@ static void arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
                       mortise_mono_ns() + in_ms * NS_PER_MS);
 }
 
+/* A paused run has no deadlines until it goes on. */
+static bool stands_still(struct mortise *m, const char *tenant, const char *run)
+{
+    struct mortise_head_copy head;
+
+    return mortise_head_read(m, tenant, run, &head, NULL) == MORTISE_OK &&
+           head.status == MORTISE_RUN_PAUSED &&
+           (strcmp(head.reason, "operator") == 0 ||
+            strcmp(head.reason, "shutdown") == 0);
+}
+
 /* True when the run took notice. */
 static bool fire_one(struct mortise *m, const char *tenant, const char *run)
 {
@@ -69,6 +80,8 @@ static bool fire_one(struct mortise *m, const char *tenant, const char *run)
     struct mortise_err err;
 
     if (live != NULL) /* its own timer tells it, or it was just told */
+        return false;
+    if (stands_still(m, tenant, run))
         return false;
     if (mortise_live_recover(m, tenant, run, &err) == MORTISE_OK)
         return true;

@@ -10,6 +10,7 @@
  *   door.c      what plugins ask for, a method each: state.c ...
  *   live.c      a run in memory: started, loaded, stepped, dropped, lost
  *   due.c       deadlines of runs that are not in memory
+ *   recover.c   an engine that stays: what it goes on with, how it leaves
  *   loop.c      one turn
  *   query.c     what is asked about runs, as JSON
  *   serve.c     requests (link.h) to the engine, wherever they come from

@@ -8,6 +8,7 @@
 #include "engine/link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -24,6 +25,9 @@ struct mortise_link {
     int fd;
     struct mortise_buf in; /* bytes of the engine's next lines */
     size_t scanned;        /* of in: without a line end */
+    int until;             /* calls end when it is readable; -1: none */
+    uv_poll_t poll;        /* of it, in our engine's loop */
+    bool polls;
 };
 
 /* ---- opening ------------------------------------------------------------ */
@@ -89,7 +93,7 @@ int mortise_link_open(struct mortise_link **out,
     if (l == NULL)
         return mortise_nomem(err);
     l->mem = mem;
-    l->fd = -1;
+    l->fd = l->until = -1;
     mortise_buf_init(&l->in, mem);
     rv = try_once(l, options, err);
     for (int i = 1; rv == MORTISE_EBUSY && i < TRIES; i++) {
@@ -106,10 +110,54 @@ int mortise_link_open(struct mortise_link **out,
     return MORTISE_OK;
 }
 
+/* ---- until -------------------------------------------------------------- */
+
+/* Seen once is enough: mortise_link_is_over() looks for itself. */
+static void on_until(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    uv_poll_stop(poll);
+}
+
+/* The loop must turn once more before the link goes: closing does that. */
+static void poll_no_more(struct mortise_link *l)
+{
+    if (!l->polls)
+        return;
+    l->polls = false;
+    uv_close((uv_handle_t *)&l->poll, NULL);
+    mortise_turn(l->engine, 0);
+}
+
+bool mortise_link_is_over(const struct mortise_link *l)
+{
+    struct pollfd p = {.fd = l->until, .events = POLLIN};
+
+    return l->until >= 0 && poll(&p, 1, 0) > 0;
+}
+
+int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err)
+{
+    int rv = 0;
+
+    poll_no_more(l);
+    l->until = fd;
+    if (l->engine == NULL || fd < 0)
+        return MORTISE_OK;
+    rv = uv_poll_init(&l->engine->loop, &l->poll, fd);
+    if (rv != 0)
+        return mortise_syserr(err, -rv, "wait for a signal");
+    l->polls = true;
+    uv_poll_start(&l->poll, UV_READABLE, on_until);
+    return MORTISE_OK;
+}
+
 void mortise_link_close(struct mortise_link *l)
 {
     if (l == NULL)
         return;
+    poll_no_more(l);
     mortise_close(l->engine);
     if (l->fd >= 0)
         close(l->fd);
@@ -170,7 +218,7 @@ static int call_here(struct mortise_link *l, json_t *request,
 
     mortise_enter(l->engine);
     mortise_serve(l->engine, request, l->engine->actor, &x.asker);
-    while (!x.over)
+    while (!x.over && !mortise_link_is_over(l))
         mortise_turn(l->engine, -1);
     mortise_serve_detach(&x.asker);
     mortise_leave(l->engine);
@@ -216,12 +264,21 @@ static int send_line(struct mortise_link *l, json_t *request,
     return rv;
 }
 
-/* One more piece from the engine. */
-static int receive(struct mortise_link *l, struct mortise_err *err)
+/* One more piece from the engine, unless it is over. */
+static int receive(struct mortise_link *l, bool *over, struct mortise_err *err)
 {
+    struct pollfd p[] = {{.fd = l->fd, .events = POLLIN},
+                         {.fd = l->until, .events = POLLIN}};
     char chunk[CHUNK];
     ssize_t n;
 
+    do
+        n = poll(p, 2, -1);
+    while (n < 0 && errno == EINTR);
+    if (p[1].revents != 0) {
+        *over = true;
+        return MORTISE_OK;
+    }
     do
         n = recv(l->fd, chunk, sizeof chunk, 0);
     while (n < 0 && errno == EINTR);
@@ -239,8 +296,8 @@ static int receive(struct mortise_link *l, struct mortise_err *err)
                               MORTISE_LINE_MAX >> 20);
 }
 
-/* The next line as JSON, taken off the buffer. */
-static int next_line(struct mortise_link *l, json_t **out,
+/* The next line as JSON, taken off the buffer; NULL when it is over. */
+static int next_line(struct mortise_link *l, json_t **out, bool *over,
                      struct mortise_err *err)
 {
     const char *end = NULL;
@@ -254,8 +311,8 @@ static int next_line(struct mortise_link *l, json_t **out,
         if (end != NULL)
             break;
         l->scanned = l->in.n;
-        rv = receive(l, err);
-        if (rv != MORTISE_OK)
+        rv = receive(l, over, err);
+        if (rv != MORTISE_OK || *over)
             return rv;
     }
     n = (size_t)(end - l->in.p);
@@ -284,8 +341,8 @@ static int call_there(struct mortise_link *l, json_t *request,
     int rv = send_line(l, request, err);
 
     while (rv == MORTISE_OK && !over) {
-        rv = next_line(l, &line, err);
-        if (rv != MORTISE_OK)
+        rv = next_line(l, &line, &over, err);
+        if (rv != MORTISE_OK || over)
             break;
         if ((v = json_object_get(line, "item")) != NULL) {
             /* A detached connection is of no more use: the rest of the items

@@ -37,6 +37,8 @@
 #ifndef MORTISE_ENGINE_LINK_H
 #define MORTISE_ENGINE_LINK_H
 
+#include <stdbool.h>
+
 #include "json/value.h"
 #include "mortise.h"
 
@@ -61,5 +63,12 @@ typedef int mortise_item_fn(void *ud, json_t *item);
 int mortise_link_call(struct mortise_link *l, json_t *request,
                       mortise_item_fn *fn, void *ud, json_t **reply,
                       struct mortise_err *err);
+
+/* From now on calls end early, with MORTISE_OK and without a reply, when there
+ * is something to read at this descriptor (lent); -1: no more of that.  A link
+ * to another process is of no use after a call that ended so. */
+int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err);
+/* Is there? */
+bool mortise_link_is_over(const struct mortise_link *l);
 
 #endif

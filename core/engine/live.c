@@ -231,6 +231,15 @@ static bool is_at_rest(const struct mortise_live *live)
            (live->orders == NULL && mortise_run_is_idle(live->run));
 }
 
+static void say_rest(const struct mortise_live *live)
+{
+    const char *reason = mortise_run_reason(live->run);
+
+    mortise_log(live->m, MORTISE_LOG_INFO, "run %s: %s%s%s", live->id,
+                mortise_run_status_name(mortise_run_status(live->run)),
+                reason[0] != '\0' ? ", " : "", reason);
+}
+
 void mortise_live_settle(struct mortise *m)
 {
     struct mortise_live *live;
@@ -240,8 +249,10 @@ void mortise_live_settle(struct mortise *m)
         live->touched = false;
         if (!is_at_rest(live))
             continue;
-        if (!live->lost)
+        if (!live->lost) {
+            say_rest(live);
             mortise_watch_idle(live);
+        }
         live_free(live);
     }
 }
@@ -522,6 +533,8 @@ int mortise_live_start(struct mortise *m, struct mortise_graph *g,
         return rv;
     }
     mortise_watch_attach(*out);
+    mortise_log(m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s", run,
+                g->name, actor);
     perform(*out);
     return MORTISE_OK;
 }
@@ -658,6 +671,10 @@ static int load(struct mortise *m, const char *tenant, const char *run,
     (*out)->run = r;
     (*out)->created_ms = head->created_ms;
     (*out)->synced = mortise_run_seq(r);
+    if (works)
+        mortise_log(m, MORTISE_LOG_INFO,
+                    "run %s: goes on, from checkpoint %llu", run,
+                    (unsigned long long)head->seq);
     mortise_watch_attach(*out);
     mortise_live_touch(*out);
     return MORTISE_OK;

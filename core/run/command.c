@@ -997,6 +997,17 @@ static int record_pause(struct mortise_run *r, enum mortise_pause how,
     return rv;
 }
 
+int command_recover(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (r->live || r->paused == MORTISE_PAUSE_OPERATOR)
+        return MORTISE_OK;
+    if (r->paused == MORTISE_PAUSE_SHUTDOWN)
+        rv = record_pause(r, MORTISE_PAUSE_OVER, NULL, "", err);
+    return rv != MORTISE_OK ? rv : go_live(r, err);
+}
+
 /* Stand still.  That an engine stops does not undo what a person said. */
 static int do_pause(struct mortise_run *r, const struct mortise_command *c,
                     const char *actor, struct mortise_err *err)

@@ -579,6 +579,8 @@ int settle_expired(struct mortise_run *r, struct exec *x,
 /* ---- command.c ---- */
 int command_step(struct mortise_run *r, const struct mortise_input *in,
                  struct mortise_err *err);
+/* Go on from the head, unless a person paused the run. */
+int command_recover(struct mortise_run *r, struct mortise_err *err);
 /* A call's timer is due: is it because a pause waits for it no longer? */
 bool command_gives_up(const struct mortise_run *r, const struct exec *x);
 /* Apply the command that waits, if what was in flight has stopped. */

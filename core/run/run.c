@@ -815,8 +815,7 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
 {
     switch (in->kind) {
     case MORTISE_IN_RECOVER:
-        return r->live || r->paused != MORTISE_PAUSE_OVER ? MORTISE_OK
-                                                          : go_live(r, err);
+        return command_recover(r, err);
     case MORTISE_IN_RESULT:
         return settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:

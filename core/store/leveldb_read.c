@@ -228,23 +228,29 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
     return rv != MORTISE_OK ? mortise_doing(err, rv, "run %s", run) : rv;
 }
 
+/* tenant NULL: the key says whose it is. */
 static int one_run(struct walk *w, struct mortise_reader *key,
                    const char *tenant, mortise_head_fn *fn, void *ud,
                    bool *stop, struct mortise_err *err)
 {
+    const char *run;
     struct mortise_head head;
     size_t n;
     const char *p = leveldb_iter_value(w->it, &n);
     int rv;
 
+    if (tenant == NULL)
+        mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
+    run = tenant == NULL ? next_name(w->names.p) : w->names.p;
+    tenant = tenant == NULL ? w->names.p : tenant;
     rv = mortise_record_read_head(&head, p, n);
     if (rv != MORTISE_OK)
         return mortise_ldb_bad(err, rv, "the head of a run");
-    *stop = fn(ud, tenant, w->names.p, &head) != 0;
+    *stop = fn(ud, tenant, run, &head) != 0;
     return MORTISE_OK;
 }
 
@@ -267,6 +273,27 @@ int mortise_store_runs(struct mortise_store *s, const char *tenant,
     rv = walk_seek(&w, after != NULL);
     while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
         rv = one_run(&w, &key, tenant, fn, ud, &stop, err);
+        leveldb_iter_next(w.it);
+    }
+    return walk_end(&w, rv, err);
+}
+
+int mortise_store_heads(struct mortise_store *s, mortise_head_fn *fn, void *ud,
+                        struct mortise_err *err)
+{
+    struct mortise_reader key;
+    struct walk w;
+    bool stop = false;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    walk_begin(&w, s);
+    mortise_key_of_tag(&w.prefix, MORTISE_KEY_HEAD);
+    mortise_key_of_tag(&w.key, MORTISE_KEY_HEAD);
+    rv = walk_seek(&w, false);
+    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
+        rv = one_run(&w, &key, NULL, fn, ud, &stop, err);
         leveldb_iter_next(w.it);
     }
     return walk_end(&w, rv, err);

@@ -119,6 +119,9 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
 int mortise_store_runs(struct mortise_store *s, const char *tenant,
                        const char *after, mortise_head_fn *fn, void *ud,
                        struct mortise_err *err);
+/* Runs of all tenants. */
+int mortise_store_heads(struct mortise_store *s, mortise_head_fn *fn, void *ud,
+                        struct mortise_err *err);
 /* Pending requests of a tenant, by (run, id), shorter run ids first, beyond the
  * cursor (after_run, after_id) when that is not NULL. */
 int mortise_store_inbox(struct mortise_store *s, const char *tenant,

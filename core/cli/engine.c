@@ -1,0 +1,113 @@
+/* engine.c -- `mortise engine`: hold a store, and work on what is in it.
+ *
+ * It stays in the foreground and says on stderr, a line each, what is worth
+ * knowing: a service manager wants nothing else.  It holds the store, so every
+ * other command reaches it there; it goes on with what a crash interrupted and
+ * with what an engine before it put aside as it stopped; and it is there when a
+ * deadline passes.  SIGTERM pauses what is at work, durably, and ends it. */
+#include "base/err.h"
+#include "cli/cli.h"
+#include "cli/stop.h"
+#include "engine/recover.h"
+
+static bool stop(void *ud)
+{
+    (void)ud;
+    return mortise_stop_came();
+}
+
+/* Nobody else holds it. */
+static int hold(struct mortise_cli *cli, struct mortise_err *err)
+{
+    json_t *other = NULL;
+    int rv = mortise_cli_open(cli, NULL, err);
+
+    if (rv != MORTISE_OK || mortise_link_engine(cli->link) != NULL)
+        return rv;
+    rv =
+        mortise_cli_call(cli, "engine", json_object(), NULL, NULL, &other, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_fail(err, MORTISE_EBUSY,
+                          "process %llu works on the store %s already",
+                          (unsigned long long)mortise_cli_integer(other, "pid"),
+                          mortise_cli_text(other, "store"));
+    json_decref(other);
+    return rv;
+}
+
+/* Until a signal comes.  A write that failed was told to whoever waited; the
+ * store is open again, or nothing more can be done here. */
+static int stay(struct mortise_cli *cli, struct mortise *m,
+                struct mortise_err *err)
+{
+    while (!mortise_link_is_over(cli->link)) {
+        int rv = mortise_poll(m, -1, err);
+
+        if (rv >= 0)
+            continue;
+        if (mortise_engine_ready(m, NULL) != MORTISE_OK)
+            return rv;
+        mortise_log(m, MORTISE_LOG_ERROR, "%s", err->msg);
+        rv = mortise_recover_all(m, stop, NULL, err);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return MORTISE_OK;
+}
+
+static int work(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise *m = mortise_link_engine(cli->link);
+    int rv = mortise_link_until(cli->link, mortise_stop_fd(), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_log(m, MORTISE_LOG_INFO, "holding the store %s", m->site.store);
+    rv = mortise_recover_all(m, stop, NULL, err);
+    if (rv == MORTISE_OK)
+        rv = stay(cli, m, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_log(m, MORTISE_LOG_INFO, "stopping");
+    mortise_pause_all(m);
+    return MORTISE_OK;
+}
+
+static int engine(struct mortise_cli *cli)
+{
+    struct mortise_err err;
+    int rv = mortise_stop_begin(&err);
+
+    cli->args.verbose = true;
+    if (rv == MORTISE_OK)
+        rv = hold(cli, &err);
+    if (rv == MORTISE_OK)
+        rv = work(cli, &err);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt engine_opts[] = {
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_engine = {
+    .name = "engine",
+    .operands = "",
+    .summary = "Hold a store and work on it until stopped",
+    .text =
+        "Goes on with every run that a crash interrupted or that was paused\n"
+        "as an engine stopped, works on what other commands start and decide\n"
+        "(they reach it through the store's socket), and fires deadlines.\n"
+        "Runs that a person paused stay so.\n"
+        "\n"
+        "It stays in the foreground and says on stderr what happens.  SIGINT\n"
+        "or SIGTERM: what reads is let go, what has an effect is awaited (10\n"
+        "seconds at most), everything else is paused, durably, and the exit\n"
+        "code is 0.  A second one kills; nothing is lost by that either.\n",
+    .opts = engine_opts,
+    .exits = MORTISE_EXITS_STORE,
+    .example = "mortise engine --deployment /etc/mortise/mortise.yaml",
+    .run = engine,
+};

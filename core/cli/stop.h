@@ -1,0 +1,18 @@
+/* stop.h -- SIGINT and SIGTERM: pause first, kill at the second. */
+#ifndef MORTISE_CLI_STOP_H
+#define MORTISE_CLI_STOP_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* From now on the first of the two signals makes the descriptor readable, for
+ * good, and the second kills the process as if we were not here.  Once a
+ * is enough. */
+int mortise_stop_begin(struct mortise_err *err);
+/* The descriptor; -1 before begin(). */
+int mortise_stop_fd(void);
+/* Did a signal come? */
+bool mortise_stop_came(void);
+
+#endif
