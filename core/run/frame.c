@@ -456,14 +456,18 @@ static int frame_over(struct mortise_run *r, struct frame *f,
 
 enum verdict { WAIT, FIRE, SKIP, SKIP_FAILED };
 
-/* A join of all: every edge is decided.  Where nothing was taken, nobody is
- * there to collect. */
+/* A join of all: every edge is decided, but one that failed may be enough.
+ * Where nothing was taken, nobody is there to collect. */
 static enum verdict judge_all(const struct mortise_join *j,
-                              const struct item *it)
+                              const struct item *it, uint32_t n_in)
 {
-    if (it->n_failed > 0 &&
-        (j->on_branch_error == MORTISE_BRANCH_FAIL ||
-         (j->on_branch_error == MORTISE_BRANCH_COLLECT && it->n_taken == 0)))
+    bool collects = j->on_branch_error == MORTISE_BRANCH_COLLECT;
+
+    if (it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL)
+        return SKIP_FAILED;
+    if (it->n_decided < n_in)
+        return WAIT;
+    if (it->n_failed > 0 && it->n_taken == 0 && collects)
         return SKIP_FAILED;
     return it->n_taken > 0 ? FIRE : SKIP;
 }
@@ -489,7 +493,7 @@ static enum verdict judge(const struct frame *f, const struct mortise_node *n,
     enum verdict v;
 
     if (n->join.kind == MORTISE_JOIN_ALL)
-        v = it->n_decided < n->n_in ? WAIT : judge_all(&n->join, it);
+        v = judge_all(&n->join, it, n->n_in);
     else
         v = judge_race(&n->join, it, n->n_in,
                        n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum);
@@ -663,7 +667,8 @@ static int come_late(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, uint32_t src,
                      struct mortise_err *err)
 {
-    return n->join.on_branch_error == MORTISE_BRANCH_FAIL &&
+    return n->join.kind != MORTISE_JOIN_ALL &&
+                   n->join.on_branch_error == MORTISE_BRANCH_FAIL &&
                    !r->execs[src]->discard
                ? fail_all(r, f, src, err)
                : MORTISE_OK;
