@@ -969,17 +969,26 @@ static bool is_nodes_own(const struct ref_edge *e)
            e->kind == REF_ERROR;
 }
 
+/* One after another, and each with all that follows from it.  Exits of loops
+ * that are not taken stay open. */
 static void decide_edges(struct ref_run *r, int at)
 {
     const struct ref_graph *g = r->graph;
     const struct ref_exec *x = &r->execs[at];
     bool lost = x->status == REF_FAILED && !x->handled;
 
+    *state_of(&r->frames[x->frame], x->node) = REF_OVER;
     for (int own = 1; own >= 0; own--) {
         for (int e = 0; e < g->n_edges && !r->stopped; e++) {
-            if (!x->took[e] || is_nodes_own(&g->edges[e]) != own)
+            const struct ref_edge *edge = &g->edges[e];
+
+            if (edge->from != x->node || edge->kind == REF_GATHER ||
+                is_nodes_own(edge) != own)
                 continue;
-            take_edge(r, frame_of(r, x->frame, g->edges[e].home), e, at);
+            if (x->took[e])
+                take_edge(r, frame_of(r, x->frame, edge->home), e, at);
+            else if (r->frames[x->frame].region == edge->home)
+                r->frames[x->frame].edges[e] = lost ? REF_LOST : REF_DEAD;
             apply_rules(r);
         }
     }
