@@ -1189,8 +1189,6 @@ static const struct {
      "start: a\nnodes:\n  a: {type: subgraph, graph: {start: b, nodes: {b: {" DO
      "}}}}\n"},
     {MORTISE_AHEAD_BOUNDS,
-     "limits: {state: 1MiB}\nstart: a\nnodes:\n  a: {" DO "}\n"},
-    {MORTISE_AHEAD_BOUNDS,
      "limits: {timeout: 1h}\nstart: a\nnodes:\n  a: {" DO "}\n"},
 };
 

@@ -330,7 +330,7 @@ struct mortise_graph {
  * tests of the loader clear. */
 enum {
     MORTISE_AHEAD_SUBGRAPHS = 1 << 0,
-    MORTISE_AHEAD_BOUNDS = 1 << 1 /* limits.state, limits.timeout */
+    MORTISE_AHEAD_BOUNDS = 1 << 1 /* limits.timeout */
 };
 extern unsigned mortise_graph_ahead;
 

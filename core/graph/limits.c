@@ -51,9 +51,7 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = into;
 
     (void)ctx;
-    if (!mortise_load_ahead(ld, MORTISE_AHEAD_BOUNDS, "E0202", slot->name->span,
-                            "'state'"))
-        ld->g->limits.state = slot->bytes;
+    ld->g->limits.state = slot->bytes;
 }
 
 static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)

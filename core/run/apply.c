@@ -557,6 +557,7 @@ int apply_writes(struct mortise_run *r, struct exec *x,
             return rv;
         x->writes[i].value = json_incref(e->writes[i].value);
         x->n_writes++;
+        size_add(r, x, &x->writes[i]);
     }
     return MORTISE_OK;
 }

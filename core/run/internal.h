@@ -9,6 +9,7 @@
  *   sub.c      subgraphs: an execution that is a run of another graph
  *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
+ *   size.c     limits.state
  *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; durable events
  *   start.c    an activated execution: up to its call, its question, its end
@@ -82,6 +83,10 @@ struct exec {
     json_t *after;        /* ... and after its own writes */
     struct mortise_write *writes;
     size_t n_writes;
+    uint64_t size_before; /* its view is no larger (size.c) */
+    uint64_t size_own;    /* ... and its writes add no more ... */
+    uint64_t size_saved;  /* ... and this is too much, as was measured */
+    uint64_t size_then;   /* size_written when it was made */
 
     /* How it went. */
     json_t *output, *error; /* error: {code, message} */
@@ -236,6 +241,7 @@ struct mortise_run {
     struct mortise_graph *graph; /* a reference */
     struct mortise_arena arena;
     const char *tenant, *id;
+    uint64_t size_written; /* by all commits (size.c) */
     uint8_t seed[MORTISE_DIGEST];
     json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
     struct mortise_pin *pins;
@@ -303,6 +309,15 @@ struct mortise_run {
     bool applied;         /* a command was applied by this step */
     uint64_t applied_seq; /* answer it when this is synced; 0: none */
 };
+
+/* ---- size.c ---- */
+/* An execution has its preds; it has one more write; it has none after all. */
+void size_link(struct mortise_run *r, struct exec *x);
+void size_add(struct mortise_run *r, struct exec *x,
+              const struct mortise_write *w);
+void size_forget(struct mortise_run *r, struct exec *x);
+/* x->after is there: MORTISE_EINVAL when it is larger than it may be. */
+int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why);
 
 /* ---- past.c ---- */
 int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,

@@ -60,6 +60,7 @@ int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
     for (uint32_t i = 1; i < n; i++)
         x->idom = meet(r, x->idom, preds[i]);
     x->depth = r->execs[x->idom]->depth + 1;
+    size_link(r, x);
     return MORTISE_OK;
 }
 

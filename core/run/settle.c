@@ -226,8 +226,9 @@ int settle_check_write(const struct mortise_graph *g, const json_t *after,
 /* ---- trying ------------------------------------------------------------- */
 
 /* Take back what a result would have written. */
-static void unwrite(struct exec *x)
+static void unwrite(struct mortise_run *r, struct exec *x)
 {
+    size_forget(r, x);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     x->n_writes = 0;
@@ -249,6 +250,10 @@ static int try_writes(struct mortise_run *r, struct exec *x,
         *code = "schema";
         rv = settle_check_write(x->frame->graph, x->after, x->writes[i].path,
                                 why);
+    }
+    if (rv == MORTISE_OK) {
+        *code = "limit";
+        rv = size_check(r, x, why);
     }
     return settle_verdict(rv, err);
 }
@@ -613,7 +618,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
         if (rv == MORTISE_OK && x->state == X_HELD)
             rv = ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
-        unwrite(x);
+        unwrite(r, x);
         rv = keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK && how == DONE_ON_ERROR)
             rv = settle_lost(r, x, code, why.msg, false, err);
@@ -908,7 +913,7 @@ int settle_gathered(struct mortise_run *r, struct exec *x, json_t *value,
     if (rv == MORTISE_OK)
         rv = record(r, &e, err);
     else if (rv == MORTISE_EINVAL) {
-        unwrite(x);
+        unwrite(r, x);
         rv = gather_failed(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
