@@ -167,7 +167,7 @@ static void put_node(struct page *p, const struct ref_graph *g, int i)
     p->indent += 2;
     if (n->sub != NULL) {
         put(p, "type: subgraph");
-        put(p, "input_mapping: {v: \"%s\"}", turn_of(g, i));
+        put(p, "input_mapping: {input.v: \"%s\"}", turn_of(g, i));
         put(p, "output_mapping: {scratch.log: "
                "\"has(scratch.log) ? scratch.log : []\"}");
         put(p, "graph:");
