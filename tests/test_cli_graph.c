@@ -91,6 +91,25 @@ START_TEST(what_ran)
 }
 END_TEST
 
+/* What ran inside a nested graph is not taken for the nodes around it. */
+START_TEST(nested)
+{
+    desk_graph("n", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: s}\n"
+                    "  s:\n    type: subgraph\n    next: END\n    graph:\n"
+                    "      start: a\n      nodes:\n"
+                    "        a: {type: human, prompt: Inner?, next: END}\n");
+    child_run("$MORTISE run n.yaml --id r");
+    desk_code(4);
+    desk_ok(SHOW "n.yaml --run r");
+    desk_out("\u2713 a (tool)");
+    desk_out("? s (subgraph)");
+    desk_out("\ns: graph n\n");
+    desk_out("\u2502 a (human) \u2502");
+}
+END_TEST
+
 /* The locale and the width decide what a picture is made of. */
 START_TEST(terminals)
 {
@@ -141,6 +160,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, configs);
     tcase_add_test(tc, what_ran);
+    tcase_add_test(tc, nested);
     tcase_add_test(tc, terminals);
     tcase_add_test(tc, errors);
     suite_add_tcase(s, tc);

@@ -95,6 +95,22 @@ static enum mortise_ran ran_of(const char *status)
     return MORTISE_RAN_NOT;
 }
 
+/* The node of this graph that an execution ("1.0/review#2/inner#1") or a
+ * node that never began belongs to, or NULL; *inside: to one inside that. */
+static const struct mortise_node *outermost(const struct mortise_graph *g,
+                                            const json_t *one, bool *inside)
+{
+    const char *slash = strchr(mortise_cli_text(one, "path"), '/');
+    char id[128] = "";
+
+    *inside = slash != NULL && strchr(slash + 1, '/') != NULL;
+    if (slash == NULL)
+        return mortise_graph_node(g, mortise_cli_text(one, "node"));
+    strncat(id, slash + 1,
+            strcspn(slash + 1, "#") < sizeof id ? strcspn(slash + 1, "#") : 0);
+    return mortise_graph_node(g, id);
+}
+
 /* Executions are listed in the order in which they began: the last counts. */
 static void lay_over(struct mortise_overlay *o, const struct mortise_graph *g,
                      const json_t *nodes)
@@ -104,11 +120,11 @@ static void lay_over(struct mortise_overlay *o, const struct mortise_graph *g,
 
     json_array_foreach(mortise_json_unconst(nodes), i, one)
     {
-        const struct mortise_node *n =
-            mortise_graph_node(g, mortise_cli_text(one, "node"));
+        bool inside;
+        const struct mortise_node *n = outermost(g, one, &inside);
         uint64_t visit = mortise_cli_integer(one, "visit");
 
-        if (n == NULL)
+        if (n == NULL || inside)
             continue;
         o[n->index].ran = ran_of(mortise_cli_text(one, "status"));
         if (visit > o[n->index].visits)
@@ -116,7 +132,7 @@ static void lay_over(struct mortise_overlay *o, const struct mortise_graph *g,
     }
 }
 
-/* A node whose request is pending waits, whatever else it does. */
+/* A node with a pending request in it waits, whatever else it does. */
 static void lay_pending(struct mortise_overlay *o,
                         const struct mortise_graph *g, const json_t *pending)
 {
@@ -125,8 +141,8 @@ static void lay_pending(struct mortise_overlay *o,
 
     json_array_foreach(mortise_json_unconst(pending), i, one)
     {
-        const struct mortise_node *n =
-            mortise_graph_node(g, mortise_cli_text(one, "node"));
+        bool inside;
+        const struct mortise_node *n = outermost(g, one, &inside);
 
         if (n != NULL)
             o[n->index].ran = MORTISE_RAN_WAITS;
