@@ -1188,8 +1188,6 @@ static const struct {
     {MORTISE_AHEAD_SUBGRAPHS,
      "start: a\nnodes:\n  a: {type: subgraph, graph: {start: b, nodes: {b: {" DO
      "}}}}\n"},
-    {MORTISE_AHEAD_BOUNDS,
-     "limits: {timeout: 1h}\nstart: a\nnodes:\n  a: {" DO "}\n"},
 };
 
 /* What a run does not obey as yet is refused, and the rest of it loads. */

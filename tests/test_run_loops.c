@@ -371,6 +371,77 @@ START_TEST(limits_of_what_is_over)
 }
 END_TEST
 
+static const char timed[] = HEAD "start: a\n"
+                                 "limits: {timeout: 10s}\n"
+                                 "nodes:\n"
+                                 "  a: {type: tool, tool: t/read, next: h}\n"
+                                 "  h: {type: human, prompt: well?, next: b}\n"
+                                 "  b: {type: tool, tool: t/read, next: c}\n"
+                                 "  c: {type: tool, tool: t/read, next: END}\n";
+
+static void say_yes(void)
+{
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                         .id = sim_request(&s, "h"),
+                                         .json = "{\"approved\": true}"},
+                0),
+        MORTISE_OK);
+    sync_all();
+}
+
+/* Active time counts, waiting for a person does not; a run that is out of it
+ * stops what is in flight, and fails.  A resume gives it as much again. */
+START_TEST(active_time_is_bounded)
+{
+    begin(timed);
+    admit("{}");
+    sync_all();
+    s.now_ms += 4000;
+    finish("a");
+    ck_assert_uint_eq(s.n_timers, 0);
+    s.now_ms += 86400000;
+    say_yes();
+    ck_assert_uint_eq(s.n_timers, 1);
+    ck_assert_uint_eq(s.timers[0].at_ms, s.now_ms + 6000);
+    sim_fire_timer(&s, 0);
+    ck_assert(s.calls[call_of("b")].cancelled);
+    finish("b");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("timeout");
+    assert_node("b", "skipped");
+    assert_node("c", "skipped");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("b", "generation", "2");
+    end();
+}
+END_TEST
+
+/* What was used of it is on disk. */
+START_TEST(active_time_survives_a_death)
+{
+    uint32_t seed = 1;
+
+    begin(timed);
+    admit("{}");
+    sync_all();
+    s.now_ms += 4000;
+    finish("a");
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    say_yes();
+    ck_assert_uint_eq(s.timers[0].at_ms, s.now_ms + 6000);
+    sim_fire_timer(&s, 0);
+    finish("b");
+    assert_status(MORTISE_RUN_FAILED);
+    sim_crash(&s, &seed);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("timeout");
+    end();
+}
+END_TEST
+
 static Suite *loops(void)
 {
     Suite *suite = suite_create("loops");
@@ -394,6 +465,8 @@ static Suite *loops(void)
     tcase_add_loop_test(tc, limits_are_checked, 0,
                         sizeof wrong_limits / sizeof wrong_limits[0]);
     tcase_add_test(tc, limits_of_what_is_over);
+    tcase_add_test(tc, active_time_is_bounded);
+    tcase_add_test(tc, active_time_survives_a_death);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -59,9 +59,7 @@ static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = into;
 
     (void)ctx;
-    if (!mortise_load_ahead(ld, MORTISE_AHEAD_BOUNDS, "E0202", slot->name->span,
-                            "'timeout'"))
-        ld->g->limits.timeout_ms = slot->ms;
+    ld->g->limits.timeout_ms = slot->ms;
 }
 
 static void read_depth(void *ctx, void *into, const struct mortise_slot *slot)
