@@ -286,14 +286,23 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
 
 /* ---- loops -------------------------------------------------------------- */
 
-static int frame_over(struct mortise_run *r, struct frame *f,
-                      struct mortise_err *err);
-
+/* Its frame is over with the last of them, but not before everything that was
+ * decided is told: a failure may still come to it. */
 static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
                       enum item_phase phase, struct mortise_err *err)
 {
+    struct frame **grown;
+
     it->phase = phase;
-    return --f->n_open == 0 && !f->halted ? frame_over(r, f, err) : MORTISE_OK;
+    if (--f->n_open > 0 || f->halted)
+        return MORTISE_OK;
+    grown = mortise_grow(r->mem, r->ended, r->n_ended, &r->cap_ended,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->ended = grown;
+    r->ended[r->n_ended++] = f;
+    return MORTISE_OK;
 }
 
 static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
@@ -698,15 +707,22 @@ static int tell(struct mortise_run *r, struct frame *f,
                   : MORTISE_OK;
 }
 
-/* The edges on the stack are decided: tell their targets. */
+/* The edges on the stack are decided: tell their targets.  Then frames may be
+ * over. */
 static int spread(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && r->n_work > 0) {
-        struct due d = r->work[--r->n_work];
+    while (rv == MORTISE_OK && r->n_work + r->n_ended > 0) {
+        if (r->n_work > 0) {
+            struct due d = r->work[--r->n_work];
 
-        rv = tell(r, d.home, edge_at(d.home, d.edge), err);
+            rv = tell(r, d.home, edge_at(d.home, d.edge), err);
+        } else {
+            struct frame *f = r->ended[--r->n_ended];
+
+            rv = f->halted ? MORTISE_OK : frame_over(r, f, err);
+        }
     }
     return rv;
 }

@@ -117,7 +117,7 @@ struct exec {
     uint32_t serial; /* of the newest call or timer */
     enum mortise_run_call_kind call;
     enum stop_why stop;
-    uint64_t called_ms; /* when the newest call began */
+    uint64_t called_ms;      /* when the newest call began */
     uint64_t retry_after_ms; /* of its error */
     bool timer;
     json_t *body; /* the arguments, once evaluated in this generation */
@@ -253,6 +253,8 @@ struct mortise_run {
     size_t n_frames, cap_frames;
     struct due *work; /* decided edges whose targets do not know: a stack */
     size_t n_work, cap_work;
+    struct frame **ended; /* with nothing left to do in them: a stack */
+    size_t n_ended, cap_ended;
     struct scope *graphs; /* all of them, to be freed */
     struct fan *fans;     /* all of them, to be freed */
     uint32_t update;      /* the newest update; 0: none */

@@ -180,6 +180,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->execs, r->cap_execs * sizeof r->execs[0]);
     mortise_release(r->mem, r->frames, r->cap_frames * sizeof r->frames[0]);
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
+    mortise_release(r->mem, r->ended, r->cap_ended * sizeof r->ended[0]);
     mortise_release(r->mem, r->overs, r->cap_overs * sizeof r->overs[0]);
     mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);

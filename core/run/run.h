@@ -45,7 +45,8 @@ enum mortise_input_kind {
     /* A run that was replayed does nothing by itself until this, or a command
      * without MORTISE_NO_CONTINUE: go on from the head, arm what is pending.
      * Not recorded, unless it ends a pause that an engine made as it stopped; a
-     * person's pause it leaves alone.  (An admitted run is going from the start.) */
+     * person's pause it leaves alone.  (An admitted run is going from the
+     * start.) */
     MORTISE_IN_RECOVER = 1,
     MORTISE_IN_RESULT,       /* a call ended */
     MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go: it never will
