@@ -383,6 +383,7 @@ static const unsigned kinds[] = {
         RAND_SUBS,
     RAND_ROUTES | RAND_FAILS | RAND_RACES | RAND_LOOPS,
     RAND_ROUTES | RAND_FAILS | RAND_RACES | RAND_BRANCHES,
+    RAND_ROUTES | RAND_FAILS | RAND_STOPS | RAND_LOOPS,
 };
 
 static void compare(uint32_t number)

@@ -415,10 +415,10 @@ static void try_all(struct ref_run *r, int frame, int item,
 {
     int lost = t->n[REF_LOST];
 
-    if (t->n[REF_OPEN] > 0)
-        return;
     if (lost > 0 && join->on_error == REF_FAIL)
-        item_over(r, frame, item, true);
+        item_over(r, frame, item, true); /* nothing can mend that */
+    else if (t->n[REF_OPEN] > 0)
+        return;
     else if (t->n[REF_TAKEN] == 0)
         item_over(r, frame, item, lost > 0 && join->on_error == REF_COLLECT);
     else
