@@ -20,14 +20,11 @@
 static struct mortise_diags diags;
 static struct mortise_buf out;
 static struct mortise_graph *graph;
-static unsigned ahead; /* what no run obeys as yet */
 
 static void begin(void)
 {
     test_begin();
     test_count_json();
-    ahead = mortise_graph_ahead;
-    mortise_graph_ahead = 0; /* the loader is looked at, not what runs */
     mortise_diags_init(&diags, &test_mem);
     mortise_buf_init(&out, &test_mem);
     graph = NULL;
@@ -35,7 +32,6 @@ static void begin(void)
 
 static void end(void)
 {
-    mortise_graph_ahead = ahead;
     mortise_graph_unref(graph);
     test_catalog_finish();
     mortise_diags_finish(&diags);
@@ -1179,32 +1175,6 @@ START_TEST(long_fates_are_found)
 }
 END_TEST
 
-/* ---- what is ahead of the runs --------------------------------------- */
-
-static const struct {
-    unsigned what;
-    const char *graph;
-} parts[] = {
-    {MORTISE_AHEAD_SUBGRAPHS,
-     "start: a\nnodes:\n  a: {type: subgraph, graph: {start: b, nodes: {b: {" DO
-     "}}}}\n"},
-};
-
-/* What a run does not obey as yet is refused, and the rest of it loads. */
-START_TEST(what_is_ahead_is_refused)
-{
-    char text[1024];
-
-    snprintf(text, sizeof text, HEAD "%s", parts[_i].graph);
-    mortise_graph_ahead = parts[_i].what;
-    ck_assert_int_eq(load_n("t", text, strlen(text)), MORTISE_ECHECK);
-    ck_assert_ptr_nonnull(strstr(found(), "is not available in this build"));
-    mortise_diags_finish(&diags);
-    mortise_graph_ahead = ~parts[_i].what;
-    good(text);
-}
-END_TEST
-
 /* ---- writes that collide --------------------------------------------- */
 
 #define WRITER "{type: tool, tool: pay/refund, outputs: {scratch.x: output}"
@@ -1709,8 +1679,6 @@ static Suite *suite(void)
     tcase_add_test(tc, loops_race_outside);
     tcase_add_test(tc, maps_lead_to_their_joins);
     tcase_add_test(tc, long_fates_are_found);
-    tcase_add_loop_test(tc, what_is_ahead_is_refused, 0,
-                        sizeof parts / sizeof parts[0]);
     tcase_add_loop_test(tc, races_are_seen, 0, sizeof races / sizeof races[0]);
     tcase_add_test(tc, digests_follow_the_meaning);
     tcase_add_loop_test(tc, templates_are_filled, 0,

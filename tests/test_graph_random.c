@@ -108,7 +108,6 @@ START_TEST(loader_takes_what_is_structured)
 {
     int n_structured = 0;
 
-    mortise_graph_ahead = 0;
     for (uint32_t i = 0; i < GRAPHS; i++) {
         uint32_t number = (uint32_t)_i * GRAPHS + i, seed = number * 7919;
         struct ref_graph g;

@@ -326,14 +326,6 @@ struct mortise_graph {
     const struct mortise_yaml *nodes_map;
 };
 
-/* What is read and not run as yet, and therefore refused (ahead.c): bits, which
- * tests of the loader clear. */
-enum {
-    MORTISE_AHEAD_SUBGRAPHS = 1 << 0,
-    MORTISE_AHEAD_BOUNDS = 1 << 1 /* limits.timeout */
-};
-extern unsigned mortise_graph_ahead;
-
 /* Load and check.  Findings to `diags`; *out has one reference, or is NULL when
  * any of them is an error (MORTISE_ECHECK).  `path` for messages. */
 int mortise_graph_load(struct mortise_graph **out,

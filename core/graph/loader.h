@@ -96,13 +96,6 @@ struct mortise_loader {
 
 #define MORTISE_NOWHERE 0xFFFFFFFDu /* a target that was reported */
 
-/* ---- ahead.c --------------------------------------------------------- */
-
-/* Is this refused for now?  Then there is a finding: "WORDS is not ...". */
-bool mortise_load_ahead(struct mortise_loader *ld, unsigned what,
-                        const char *code, struct mortise_span at,
-                        const char *words);
-
 /* ---- load.c ---------------------------------------------------------- */
 
 /* After the keys were read: edges, expressions, and the graph as a whole. */

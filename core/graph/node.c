@@ -336,10 +336,6 @@ static int read_type(struct mortise_loader *ld, const struct mortise_yaml *key,
         return 0;
     }
     w = mortise_word_find(type_words, "node type", v, ld->diags);
-    if (w != NULL && w->value == MORTISE_NODE_SUBGRAPH &&
-        mortise_load_ahead(ld, MORTISE_AHEAD_SUBGRAPHS, "E0205", v->span,
-                           "node type 'subgraph'"))
-        return 0;
     return w != NULL ? w->value : 0;
 }
 

@@ -220,7 +220,11 @@ const struct mortise_code mortise_codes[] = {
     {"E0313", "nested too deep",
      "Maps may stand 8 deep in each other, loops and maps together 64, graphs "
      "limits.depth.",
-     "# nine maps, each in the one before\n"},
+     "limits: {depth: 0}\n"
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: subgraph, graph: {start: b, nodes: {b: {type: human, prompt: "
+     "x}}}}\n"},
     {"E0314", "a name that hides another",
      "An element's name (`as`) must differ from those that expressions have "
      "anyway and from that of a map around it.",

@@ -60,7 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mortise_diags diags;
     int rv;
 
-    mortise_graph_ahead = 0;
     mortise_diags_init(&diags, &mortise_heap);
     rv = mortise_graph_load(&g, &mortise_heap, "fuzz", (const char *)data, size,
                             &catalog, &diags, NULL);
