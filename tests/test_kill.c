@@ -17,13 +17,18 @@
 #include "kill/judge.h"
 #include "lib/test.h"
 
-enum { RANDOM_MOMENTS = 200, SLOW_MS = 10, STEP_US = 3000 };
+enum {
+    RANDOM_REPORT = 120, /* moments; 200 with those of the triage */
+    RANDOM_TRIAGE = 80,
+    SLOW_MS = 10,
+    STEP_US = 3000
+};
 
 /* ---- plans ------------------------------------------------------------- */
 
 /* What the loop index of a test selects. */
 static const struct job *job;
-static unsigned process;
+static unsigned process, moments;
 
 /* Did the (first) blow land?  In every third trial somebody looks at the
  * store after each death; not always, for to look is to recover it. */
@@ -110,7 +115,7 @@ static bool at_time(unsigned long n)
                    chance(n, 5) % 2 ? 0 : NO_CUT}},
         .n_blows = n % 4 == 3 ? 2 : 1};
 
-    if (n >= RANDOM_MOMENTS)
+    if (n >= moments)
         return false;
     carry_out(&t, n);
     return true;
@@ -175,11 +180,12 @@ START_TEST(report_twice)
 }
 END_TEST
 
-/* ... at 200 random moments. */
+/* ... at random moments. */
 START_TEST(report_at_random_moments)
 {
+    moments = RANDOM_REPORT;
     try_all(at_time);
-    ck_assert_uint_ge(times_seen(SAW_DEATH), RANDOM_MOMENTS / 4);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), RANDOM_REPORT / 4);
 }
 END_TEST
 
@@ -209,6 +215,15 @@ START_TEST(triage_at_every_call)
     process = 1;
     try_all(at_call);
     ck_assert_uint_ge(times_seen(SAW_RECONCILED), 2);
+}
+END_TEST
+
+/* ... and at random moments. */
+START_TEST(triage_at_random_moments)
+{
+    moments = RANDOM_TRIAGE;
+    try_all(at_time);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), RANDOM_TRIAGE / 4);
 }
 END_TEST
 
@@ -253,6 +268,7 @@ static Suite *suite(void)
     tcase_set_timeout(triage, 600);
     tcase_add_loop_test(triage, triage_at_every_point, 0, 2);
     tcase_add_test(triage, triage_at_every_call);
+    tcase_add_test(triage, triage_at_random_moments);
     suite_add_tcase(s, triage);
 
     tcase_add_unchecked_fixture(counted, begin_counted, end);
