@@ -475,7 +475,7 @@ START_TEST(a_timeout_cancels)
           "  a: {type: tool, tool: ok_async/sleep, args: {ms: 60000},"
           " timeout: 50ms, next: END}\n");
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
-    ck_assert_str_eq(shown("error.code"), "\"timeout\"");
+    ck_assert_str_eq(shown("error.code"), "\"timeout.call\"");
     ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
 }
 END_TEST

@@ -19,6 +19,7 @@ struct mortise_lane {
     uint32_t limit, running;              /* limit 0: none */
     struct mortise_ongoing *first, *last; /* waiting */
     bool given_up;                        /* a call did not let go */
+    uint64_t idle_ns;                     /* 0: no such clock */
 };
 
 enum mortise_ongoing_state {
@@ -37,7 +38,8 @@ struct mortise_ongoing { /* a call */
     enum mortise_ongoing_state state;
     bool cancelled;
     uint64_t give_up_ns;
-    struct mortise_timer quiesce;
+    struct mortise_timer quiesce, idle;
+    bool idle_over; /* it was silent for too long */
     struct mortise_task ended, starved;
     bool is_starved; /* under calls_lock */
     struct mortise_job job;

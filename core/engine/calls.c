@@ -10,6 +10,14 @@
  * that does not is given up: the call is closed, a worker that hangs in it is
  * replaced, and the plugin is not used again.
  *
+ * Four clocks, each with a code of its own: `timeout.start`, the plugin's
+ * create(); `timeout.call`, the node's timeout, which is the run's; and
+ * `timeout.idle`, a call that neither emits, asks nor looks whether it was
+ * cancelled for as long as its manifest's `idle` says (while it waits for an
+ * answer of ours it is not idle); each of these cancels, and behind them is
+ * `timeout.unresponsive`.  create() runs on the loop, which cannot be taken
+ * from it: one that is slow is told so when it is done.
+ *
  * `done` may come on any thread while the loop knows the call; `calls`, the
  * table by id, is changed by the loop alone, under a lock.  A worker holds a
  * reference of its own, as the plugin may finish a call (and the loop forget
@@ -79,6 +87,7 @@ static void delist(struct mortise_ongoing *c)
     pthread_mutex_unlock(&m->calls_lock);
     mortise_table_remove(&m->run_calls, &c->by_run);
     mortise_timer_disarm(&m->timers, &c->quiesce);
+    mortise_timer_disarm(&m->timers, &c->idle);
     m->n_calls--;
     mortise_live_touch(live);
 }
@@ -276,19 +285,27 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     l->manifest = man;
     l->threading = p->threading;
     l->limit = p->concurrency;
+    l->idle_ns = p->threading != MORTISE_THREAD_INLINE
+                     ? p->idle_ms * (uint64_t)NS_PER_MS
+                     : 0;
     mortise_table_add(&m->lanes, &l->entry,
                       mortise_hash_strs(man->name, guardrail ? "g" : "e"));
     *out = l;
     return MORTISE_OK;
 }
 
-/* Start the plugin if it is not started, and find its lane. */
+/* Start the plugin if it is not started, and find its lane.  *took_ms: it had
+ * to be started. */
 static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
-                    struct mortise_lane **out, struct mortise_err *err)
+                    struct mortise_lane **out, uint64_t *took_ms,
+                    struct mortise_err *err)
 {
+    uint64_t before = mortise_mono_ns();
     struct mortise_instance *i;
     json_t *config;
     int rv;
+
+    *took_ms = 0;
 
     *out = lane_find(m, plugin, guardrail);
     if (*out != NULL && !(*out)->given_up)
@@ -298,6 +315,7 @@ static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
         return mortise_nomem(err);
     rv = mortise_plugins_start(m->plugins, plugin, config, &i, err);
     json_decref(config);
+    *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || *out != NULL)
         return rv;
     return lane_new(m, i, guardrail, out, err);
@@ -319,11 +337,24 @@ static void forget(struct mortise_ongoing *c)
     c->state = MORTISE_CALL_ENDED;
 }
 
+/* It let go because we asked: why we did is why it failed. */
+static void set_idle(struct mortise_ongoing *c)
+{
+    char words[128];
+
+    snprintf(words, sizeof words, "the plugin gave no sign of life for %llu ms",
+             (unsigned long long)(c->lane->idle_ns / NS_PER_MS));
+    mortise_release_str(c->mem, c->message);
+    set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
+}
+
 static void ended(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
 
     forget(c);
+    if (c->idle_over && c->status != MORTISE_S_OK)
+        set_idle(c);
     feed_result(c);
     unref(c);
 }
@@ -338,6 +369,15 @@ static void end_early(struct mortise_ongoing *c, int32_t status,
 }
 
 /* ---- calling ------------------------------------------------------------ */
+
+static void wind_idle(struct mortise_ongoing *c)
+{
+    uint64_t ns = c->lane->idle_ns;
+
+    if (ns != 0 && !c->lane->given_up)
+        mortise_timer_arm(&c->live->m->timers, &c->idle,
+                          mortise_mono_ns() + ns);
+}
 
 /* [worker] */
 static void on_worker(struct mortise_job *j)
@@ -361,6 +401,7 @@ static void dispatch(struct mortise_ongoing *c)
 
     c->state = MORTISE_CALL_CALLED;
     l->running++;
+    wind_idle(c);
     if (l->given_up) {
         mortise_fail(&err, MORTISE_ESTATE,
                      "plugin '%s' is not used any more: it did not let go of "
@@ -427,6 +468,7 @@ static int fill_call(struct mortise_ongoing *c,
 }
 
 static void quiesce_over(struct mortise_timer *t);
+static void idle_over(struct mortise_timer *t);
 static void starved(struct mortise_task *t);
 
 static struct mortise_ongoing *call_new(struct mortise_live *live,
@@ -443,6 +485,7 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     c->live = live;
     c->state = MORTISE_CALL_WAITING;
     c->quiesce.fire = quiesce_over;
+    c->idle.fire = idle_over;
     c->ended.run = ended;
     c->starved.run = starved;
     c->job.run = on_worker;
@@ -460,14 +503,24 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     struct mortise *m = live->m;
     struct mortise_ongoing *c = call_new(live, rc);
     struct mortise_err why;
+    uint64_t took_ms;
 
     if (c == NULL)
         return mortise_nomem(err);
     enlist(c);
     if (lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,
-                 &why) != MORTISE_OK) {
+                 &took_ms, &why) != MORTISE_OK) {
         c->lane = NULL;
         end_early(c, MORTISE_S_FAILED, "plugin", "permanent", why.msg);
+        return MORTISE_OK;
+    }
+    if (took_ms > m->start_ms) {
+        c->lane = NULL;
+        mortise_fail(&why, MORTISE_ELIMIT,
+                     "plugin '%s' took %llu ms to start, of %llu", rc->plugin,
+                     (unsigned long long)took_ms,
+                     (unsigned long long)m->start_ms);
+        end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
         return MORTISE_OK;
     }
     lane_put(c->lane, c);
@@ -531,6 +584,7 @@ static void cancel(struct mortise_ongoing *c)
     if (c->cancelled || l == NULL)
         return;
     c->cancelled = true;
+    mortise_timer_disarm(&l->m->timers, &c->idle);
     if (c->state == MORTISE_CALL_WAITING) {
         lane_remove(l, c);
     } else if (l->threading == MORTISE_THREAD_BLOCKING &&
@@ -544,6 +598,18 @@ static void cancel(struct mortise_ongoing *c)
     }
     end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
               "cancelled before it began");
+}
+
+static void idle_over(struct mortise_timer *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
+
+    if (!mortise_instance_is_idle(c->lane->instance, c->id)) {
+        wind_idle(c);
+        return;
+    }
+    c->idle_over = true;
+    cancel(c);
 }
 
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)

@@ -166,6 +166,7 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
     m->log = options->log;
     m->log_ud = options->log_ud;
     m->state = MORTISE_ENGINE_UP;
+    m->start_ms = MORTISE_START_MS;
     m->quiesce_ms = MORTISE_QUIESCE_MS;
     mortise_table_init(&m->lives, mem);
     mortise_table_init(&m->run_timers, mem);

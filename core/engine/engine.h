@@ -53,6 +53,7 @@
 #include "store/writer.h"
 
 enum {
+    MORTISE_START_MS = 10000,   /* a plugin's create() */
     MORTISE_QUIESCE_MS = 10000, /* a cancelled call has so long to let go */
     MORTISE_NAME_MAX = 128      /* of run ids and tenants */
 };
@@ -77,7 +78,8 @@ struct mortise {
     void *log_ud;
     char *actor; /* the name of our uid */
     enum mortise_engine_state state;
-    uint64_t quiesce_ms; /* MORTISE_QUIESCE_MS, unless a test is in a hurry */
+    /* MORTISE_START_MS, MORTISE_QUIESCE_MS, unless a test is in a hurry. */
+    uint64_t start_ms, quiesce_ms;
     struct mortise_err trouble; /* FAILING, BROKEN: of what */
     bool trouble_untold;        /* mortise_poll() has yet to say it */
 

@@ -222,8 +222,11 @@ bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle)
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
     struct mortise_cell *s = handle != 0 ? cell_at(c, handle & mask) : NULL;
 
-    return s == NULL ||
-           atomic_load_explicit(&s->live, memory_order_relaxed) != handle;
+    if (s == NULL ||
+        atomic_load_explicit(&s->live, memory_order_relaxed) != handle)
+        return true;
+    atomic_store_explicit(&s->stirred, true, memory_order_relaxed);
+    return false;
 }
 
 void mortise_cells_each(struct mortise_cells *c,

@@ -39,6 +39,8 @@ struct mortise_ask {
 struct mortise_cell {
     /* The handle while its call is open and not cancelled, else 0. */
     _Atomic uint64_t live;
+    /* It said or asked something since somebody looked. */
+    atomic_bool stirred;
 
     /* The table's, under its lock. */
     struct mortise_cell *next; /* in the free list or in a bucket */
@@ -106,7 +108,8 @@ struct mortise_cell *mortise_cells_by_handle(struct mortise_cells *c,
                                              uint64_t handle);
 struct mortise_cell *mortise_cells_by_id(struct mortise_cells *c, uint64_t id);
 
-/* Should the call stop?  Also when it has ended.  No lock.  [any] */
+/* Should the call stop?  Also when it has ended.  Who asks is alive.  No lock.
+ * [any] */
 bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle);
 
 /* Call fn for every cell, unlocked. */

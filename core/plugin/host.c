@@ -335,6 +335,7 @@ static mortise_status take_emit(struct mortise_instance *i,
         return MORTISE_S_STALE;
     }
     id = s->id;
+    atomic_store(&s->stirred, true);
     if (is_word(msg->name, "output")) {
         status = add_output(s, msg->body);
         pthread_mutex_unlock(&s->lock);

@@ -178,6 +178,7 @@ static struct mortise_cell *begin(struct mortise_instance *i,
     s->thread = pthread_self();
     s->pins = 1;
     s->open = s->inside = true;
+    atomic_store(&s->stirred, false);
     s->finished = s->cancelled = s->overflow = s->lost = s->violation = false;
     s->has_output = false;
     s->words.message[0] = s->words.code[0] = '\0';
@@ -358,6 +359,19 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     return true;
 }
 
+bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call)
+{
+    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
+    bool idle;
+
+    if (s == NULL)
+        return false;
+    idle = !atomic_exchange(&s->stirred, false) && s->open && !s->finished &&
+           s->asks == NULL && s->waiting == 0;
+    pthread_mutex_unlock(&s->lock);
+    return idle;
+}
+
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call)
 {
     struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
@@ -424,6 +438,7 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
 
     if (s == NULL)
         return;
+    atomic_store(&s->stirred, true); /* it has something to think about */
     if (msg->status == MORTISE_S_PENDING) {
         deliver_piece(s, msg);
         return;

@@ -84,6 +84,10 @@ int mortise_instance_call(struct mortise_instance *i,
  * False: no such call is open; a worker may be just about to make it, then ask
  * again.  [any]; [loop] for an async plugin */
 bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call);
+/* Has an open call, which has asked for nothing that it waits for, neither said
+ * nor asked anything (cancelled() included) since this was last called?  [any]
+ */
+bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call);
 /* End a call that does not let go; true if it was still open.  `done` is not
  * called for it any more.  [loop] */
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call);

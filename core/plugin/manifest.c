@@ -549,12 +549,21 @@ static void read_concurrency(void *ctx, void *into,
     p->concurrency = (uint32_t)slot->value->u.i;
 }
 
+static void read_idle(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->idle_ms = slot->ms;
+}
+
 #define THREADS                                                                \
-    {.name = "threading",                                                      \
-     .value = MORTISE_V_WORD,                                                  \
-     MUST,                                                                     \
-     .words = threadings,                                                      \
-     .read = read_threading},                                                  \
+    {.name = "idle", .value = MORTISE_V_DURATION, MAY, .read = read_idle},     \
+        {.name = "threading",                                                  \
+         .value = MORTISE_V_WORD,                                              \
+         MUST,                                                                 \
+         .words = threadings,                                                  \
+         .read = read_threading},                                              \
     {                                                                          \
         .name = "concurrency", .value = MORTISE_V_INT, MAY, .max = 1000000,    \
         .read = read_concurrency                                               \
@@ -572,12 +581,16 @@ PLACE(executor, "provides.executor");
 static const struct mortise_key guardrail_keys[] = {THREADS};
 PLACE(guardrail, "provides.guardrail");
 
-/* One call at a time unless the author said otherwise. */
+enum { IDLE_MS = 30000 };
+
+/* One call at a time, and a sign of life every half minute, unless the author
+ * said otherwise. */
 static void read_interface(struct reading *r, const struct mortise_place *place,
                            const struct mortise_slot *slot,
                            struct mortise_provides *out)
 {
-    *out = (struct mortise_provides){.present = true, .concurrency = 1};
+    *out = (struct mortise_provides){
+        .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
     read_place(r, place, slot, out);
 }
 

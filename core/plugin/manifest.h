@@ -32,6 +32,7 @@ struct mortise_provides { /* one interface */
     bool present;
     enum mortise_threading threading;
     uint32_t concurrency; /* 0: unbounded */
+    uint64_t idle_ms;     /* a call may be silent for so long; 0: for ever */
 };
 
 struct mortise_names { /* a list of strings */
@@ -56,7 +57,7 @@ struct mortise_manifest {
     const char *const *state_paths; /* permissions.state: for state.get/1 */
     size_t n_state_paths;
     const char *requires_host; /* a range of abi versions; NULL: any */
-    struct mortise_names net; /* where http.request/1 may go */
+    struct mortise_names net;  /* where http.request/1 may go */
     /* Enforced by process isolation only, so by nothing in this build; shown
      * by `plugin inspect`. */
     struct mortise_names fs_read, fs_write, exec, env;

@@ -8,8 +8,8 @@
  * of the result.
  *
  * Codes that the core gives: expression, schema, reducer, conflict, route,
- * limit, guardrail, rejected, timeout, timeout.unresponsive, in_doubt, and
- * `failed` for a plugin that gave none.
+ * limit, guardrail, rejected, timeout, timeout.call, timeout.unresponsive,
+ * in_doubt, and `failed` for a plugin that gave none.
  *
  * A `write` or `external` call whose result fails that judgement did happen.
  * A `result` entry keeps what it gave, so that nobody who tries the node again
@@ -1074,7 +1074,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         return settle_check(r, x, in, "it did not answer in time", err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return ask_doubt(r, x, err);
-    return settle_failed(r, x, "timeout", "timeout",
+    return settle_failed(r, x, "timeout.call", "timeout",
                          "the attempt took longer than its timeout", err);
 }
 
@@ -1109,9 +1109,13 @@ int settle_unresponsive(struct mortise_run *r, uint64_t call,
 {
     struct exec *x = exec_at(r, call);
     bool open;
+    int rv;
 
-    if (x == NULL || x->state != X_STOPPING)
+    if (x == NULL || !call_is_out(x))
         return MORTISE_OK;
+    rv = disarm(r, x, err);
+    if (rv != MORTISE_OK)
+        return rv;
     open =
         x->call != MORTISE_RUN_CHECK && node_of(r, x)->effect >= MORTISE_WRITE;
     x->serial++;

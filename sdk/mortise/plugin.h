@@ -113,7 +113,9 @@ typedef struct mortise_host_api {
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 
-    /* 1 when the call should stop.  No system call: ask often. */
+    /* 1 when the call should stop.  No system call: ask often, which is a sign
+     * of life, too (a call that gives none for the manifest's `idle` is
+     * cancelled; emit() and ask() are others). */
     int32_t (*cancelled)(mortise_host *, mortise_call);
 
     uint64_t (*now_ns)(mortise_host *); /* CLOCK_MONOTONIC */

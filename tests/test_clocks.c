@@ -1,0 +1,197 @@
+/* test_clocks.c -- the four clocks of a call: start, call, idle, quiesce; each
+ * with a plugin that lets it run out, and the ones that do not. */
+#include <check.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "json/value.h"
+#include "lib/httpd.h"
+#include "lib/shelf.h"
+
+static struct shelf shelf;
+static struct mortise_err err;
+static struct mortise *m;
+static struct httpd *d;
+static char dir[PATH_MAX - 64], run_id[MORTISE_RUN_MAX];
+static uint64_t before;
+
+/* ---- around each test --------------------------------------------------- */
+
+static void sign_plugins(void)
+{
+    static const char *const plugins[] = {"keeps_silent", "creates_slowly",
+                                          "ignores_cancel", "fetches"};
+
+    shelf_init(&shelf);
+    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
+        shelf_put(&shelf, plugins[i]);
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
+}
+
+static void setup(void)
+{
+    struct mortise_options o = {.size = sizeof o};
+    char text[4 * PATH_MAX], path[PATH_MAX], store[PATH_MAX];
+
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    d = httpd_start();
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins:\n  path: [\"%s\"]\n"
+             "  config: {fetches: {base_url: \"%s\"}}\n"
+             "trust: {dir: \"%s\"}\n",
+             shelf.plugins, httpd_url(d, ""), shelf.trust);
+    snprintf(path, sizeof path, "%s/mortise.yaml", dir);
+    snprintf(store, sizeof store, "%s/store", dir);
+    test_write(path, text, strlen(text));
+    o.deployment = path;
+    o.store = store;
+    o.mem = &test_mem;
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    m->quiesce_ms = 300;
+    before = mortise_mono_ns();
+}
+
+static void teardown(void)
+{
+    mortise_close(m);
+    httpd_stop(d);
+    test_rmdir(dir);
+}
+
+/* One node, YAML in flow style; its run's end. */
+static int run(const char *node)
+{
+    struct mortise_start_options s = {.size = sizeof s};
+    struct mortise_graph *g;
+    char text[2048], path[PATH_MAX], *report = NULL;
+    int status = 0;
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n"
+             "start: a\nnodes:\n  a: {type: tool, %s}\n",
+             node);
+    snprintf(path, sizeof path, "%s/g.yaml", dir);
+    test_write(path, text, strlen(text));
+    if (mortise_load(m, path, &g, &report, &err) != MORTISE_OK)
+        ck_abort_msg("%s\n%s", err.msg, report);
+    mortise_free(m, report);
+    ck_assert_int_eq(mortise_start(m, g, &s, run_id, &err), MORTISE_OK);
+    mortise_graph_close(g);
+    ck_assert_int_eq(mortise_wait(m, NULL, run_id, &status, &err), MORTISE_OK);
+    return status;
+}
+
+static void fails(const char *node, const char *code)
+{
+    char *text;
+    json_t *show;
+
+    ck_assert_int_eq(run(node), MORTISE_RUN_FAILED);
+    ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &err),
+                     MORTISE_OK);
+    mortise_free(m, text);
+    ck_assert_str_eq(json_string_value(json_object_get(
+                         json_object_get(show, "error"), "code")),
+                     code);
+    json_decref(show);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+}
+
+/* ---- the clocks --------------------------------------------------------- */
+
+/* create() that takes too long fails the call, which may be tried again. */
+START_TEST(start_clock)
+{
+    m->start_ms = 20;
+    fails("tool: creates_slowly/run", "timeout.start");
+    ck_assert_int_eq(run("tool: creates_slowly/run"), MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
+START_TEST(a_start_is_retried)
+{
+    m->start_ms = 20;
+    ck_assert_int_eq(run("tool: creates_slowly/run, retry_policy: "
+                         "{max_attempts: 2, delay: 1ms}"),
+                     MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
+/* The node's timeout, whatever the plugin shows of itself. */
+START_TEST(call_clock)
+{
+    fails("tool: keeps_silent/looks, args: {ms: 20000}, timeout: 300ms",
+          "timeout.call");
+}
+END_TEST
+
+/* No sign of life: cancelled, and said to be idle; its class is timeout. */
+START_TEST(idle_clock)
+{
+    fails("tool: keeps_silent/silent", "timeout.idle");
+    fails("tool: keeps_silent/silent, retry_policy: {max_attempts: 2, delay: "
+          "1ms, retry_on: [timeout]}",
+          "timeout.idle");
+}
+END_TEST
+
+/* Signs of life: looking, emitting, waiting for an answer of ours. */
+START_TEST(the_living_are_not_idle)
+{
+    char node[256];
+
+    ck_assert_int_eq(run("tool: keeps_silent/looks, args: {ms: 700}"),
+                     MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(run("tool: keeps_silent/emits, args: {ms: 700}"),
+                     MORTISE_RUN_COMPLETED);
+    httpd_on(d, "/slow");
+    httpd_wait(d, 700);
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    snprintf(node, sizeof node, "tool: fetches/get, args: {url: \"%s\"}",
+             httpd_url(d, "/slow"));
+    ck_assert_int_eq(run(node), MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
+/* One that does not let go, neither of its own accord nor when it is told: both
+ * clocks in front of it lead there. */
+START_TEST(quiesce_clock)
+{
+    fails("tool: ignores_cancel/run, args: {ms: 1500}, timeout: 100ms",
+          "timeout.unresponsive");
+    fails("tool: keeps_silent/stubborn, args: {ms: 1500}",
+          "timeout.unresponsive");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("clocks");
+    TCase *tc = tcase_create("clocks");
+
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 30);
+    tcase_add_test(tc, start_clock);
+    tcase_add_test(tc, a_start_is_retried);
+    tcase_add_test(tc, call_clock);
+    tcase_add_test(tc, idle_clock);
+    tcase_add_test(tc, the_living_are_not_idle);
+    tcase_add_test(tc, quiesce_clock);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
