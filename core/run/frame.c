@@ -196,12 +196,13 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
                     struct mortise_err *err)
 {
     struct frame *root = f->scope->root, *to = f;
+    bool apart = r->execs[cause]->discard && !root->discard;
 
     /* A loser that was left to finish fails its own branch alone. */
-    while (r->execs[cause]->discard && to != root->parent && to->discard)
+    while (apart && to != root->parent && to->discard)
         to = to->parent;
-    fail_visits(f, r->execs[cause]->discard ? to : root->parent, cause);
-    if (root != f->top || r->execs[cause]->discard)
+    fail_visits(f, apart ? to : root->parent, cause);
+    if (root != f->top || apart)
         return MORTISE_OK; /* what of it, the map's join says */
     r->execs[cause]->surfaced = true;
     return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)

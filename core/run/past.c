@@ -627,7 +627,8 @@ int past_frontier(struct mortise_run *r, const struct frame *f,
     for (size_t i = n_all; i-- > 0;) {
         const struct exec *x = all[i];
         bool followed = x->mark == stamp;
-        bool counts_here = has_committed(x) && !x->discard;
+        /* A loser that runs on has a state of its own, to end with. */
+        bool counts_here = has_committed(x) && (f->discard || !x->discard);
 
         if (counts_here && !followed)
             list[(*n)++] = x->index;
@@ -658,7 +659,7 @@ int past_total(struct mortise_run *r, const struct frame *f, bool strict,
     if (rv == MORTISE_OK)
         state = json_incref(r->execs[dom]->after);
     if (rv == MORTISE_OK && (n > 1 || preds[0] != dom))
-        rv = fold_region(r, preds, n, dom, strict, false, &state, err);
+        rv = fold_region(r, preds, n, dom, strict, f->discard, &state, err);
     mortise_release(r->mem, preds, room);
     if (rv != MORTISE_OK)
         drop(&state);
