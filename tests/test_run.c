@@ -1278,6 +1278,12 @@ START_TEST(on_in_doubt_is_obeyed)
     ck_assert_int_eq(resume(), MORTISE_OK);
     assert_status(MORTISE_RUN_FAILED);
     assert_node_error("w", "in_doubt");
+    ck_assert_int_eq(resume(), MORTISE_OK); /* nothing is done again unasked */
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    ck_assert_int_eq(resolve("w", "done", "1"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
     end();
     snprintf(text, sizeof text, yaml, "ask");
     crash_in_effect(text, true);
@@ -1289,6 +1295,27 @@ START_TEST(on_in_doubt_is_obeyed)
     ck_assert_int_eq(resume(), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    end();
+}
+END_TEST
+
+/* Two guardrails that sanitise one place side by side collide, like any two
+ * writes. */
+START_TEST(sanitising_side_by_side_conflicts)
+{
+    run_plain(HEAD
+              "start: s\n"
+              "nodes:\n"
+              "  s: {type: tool, tool: t/echo, args: {bad: 1},\n"
+              "      outputs: {scratch.x: output}, next: [a, b]}\n"
+              "  a: {type: guardrail, guardrails: [bad], target: scratch.x,\n"
+              "      on_violation: sanitize, next: j, output_as: null}\n"
+              "  b: {type: guardrail, guardrails: [bad], target: scratch.x,\n"
+              "      on_violation: sanitize, next: j, output_as: null}\n"
+              "  j: {type: tool, tool: t/echo}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("j", "conflict");
     end();
 }
 END_TEST
@@ -1610,6 +1637,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_lost_write_is_in_doubt);
     tcase_add_test(tc, settled_without_a_person);
     tcase_add_test(tc, on_in_doubt_is_obeyed);
+    tcase_add_test(tc, sanitising_side_by_side_conflicts);
     tcase_add_test(tc, goto_waits_for_doubt);
     tcase_add_test(tc, killed_anywhere_it_ends_the_same);
     tcase_add_test(tc, never_silently_twice);

@@ -531,11 +531,12 @@ static int write_of(struct mortise_run *r, struct exec *x,
     else
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "a write names no path of its node");
-    if (from->ref != MORTISE_WRITE_TARGET)
-        to->how = mortise_graph_reducer(x->frame->graph, to->path);
-    to->reduce = from->ref == MORTISE_WRITE_TARGET ? MORTISE_REDUCE_LAST
-                 : to->how != NULL                 ? to->how->reduce
-                                                   : MORTISE_REDUCE_DEFAULT;
+    to->how = mortise_graph_reducer(x->frame->graph, to->path);
+    to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
+    if (to->how != NULL && from->ref == MORTISE_WRITE_TARGET) {
+        to->reduce = MORTISE_REDUCE_LAST; /* in place means in place */
+        to->how = NULL;
+    }
     return MORTISE_OK;
 }
 
@@ -663,6 +664,7 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->handled = e->n_edges > 0;
     x->child_failed = x->child != NULL && sub_failed(x->child);
     x->effect_open = e->how != 0; /* it never answered */
+    x->doubted = x->effect_open;
     hold(&x->error, e->value);
     hold(&x->notes, e->note);
     forget_live(x);

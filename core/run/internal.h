@@ -98,6 +98,7 @@ struct exec {
 
     /* An effect between intent and answer (runtime.md 6). */
     bool effect_open;
+    bool doubted; /* it failed with its effect open */
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */

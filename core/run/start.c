@@ -616,6 +616,21 @@ int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
                0, err);
 }
 
+/* on_in_doubt: fail.  The doubt stays with the failure: who has it tried again
+ * is asked what happened, and nothing is done twice silently. */
+static int fail_doubt(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    static const char words[] = "the process died while the effect was under "
+                                "way; it may have happened";
+
+    if (x->doubted)
+        return ask_doubt(r, x, err);
+    return node_of(r, x)->on_error_value
+               ? settle_failed(r, x, "in_doubt", "permanent", words, err)
+               : settle_lost(r, x, "in_doubt", words, true, err);
+}
+
 /* The intent is on disk, the answer is not: the effect may have happened. */
 int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
@@ -627,10 +642,7 @@ int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     case MORTISE_DOUBT_ASK:
         return ask_doubt(r, x, err);
     case MORTISE_DOUBT_FAIL:
-        return settle_failed(r, x, "in_doubt", "permanent",
-                             "the process died while the effect was under "
-                             "way; it may have happened",
-                             err);
+        return fail_doubt(r, x, err);
     case MORTISE_DOUBT_DEFAULT:
     case MORTISE_DOUBT_RECONCILE:
         break;
