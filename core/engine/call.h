@@ -37,6 +37,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_lane *lane;           /* NULL: it never got to one */
     enum mortise_ongoing_state state;
     bool cancelled;
+    bool told_to_wait; /* an ask of its was answered `suspended` */
     uint64_t give_up_ns;
     struct mortise_timer quiesce, idle;
     bool idle_over; /* it was silent for too long */

@@ -328,7 +328,7 @@ static void forget(struct mortise_ongoing *c)
 {
     struct mortise_lane *l = c->lane;
 
-    mortise_door_forget(c);
+    mortise_door_end(c);
     delist(c);
     if (l != NULL && c->state == MORTISE_CALL_CALLED) {
         l->running--;
@@ -559,7 +559,7 @@ static void ask_to_stop(struct mortise_ongoing *c)
     uint64_t again = mortise_mono_ns() + ASK_AGAIN_MS * (uint64_t)NS_PER_MS;
     bool heard;
 
-    mortise_door_forget(c);
+    mortise_door_cancel(c);
     heard = mortise_instance_cancel(c->lane->instance, c->id);
 
     mortise_timer_arm(&m->timers, &c->quiesce,
@@ -686,6 +686,13 @@ static void tell(struct mortise_ongoing *c, json_t *data)
     json_decref(event);
 }
 
+/* What it tells now it told before. */
+static bool is_repeating(const struct mortise_ongoing *c)
+{
+    return !c->live->lost &&
+           mortise_run_is_replaying(c->live->run, c->run_call);
+}
+
 static void event_task(struct mortise_task *t)
 {
     struct message *msg = MORTISE_OF(t, struct message, task);
@@ -693,7 +700,8 @@ static void event_task(struct mortise_task *t)
     struct mortise_err err;
     json_t *data = NULL;
 
-    if (c != NULL && msg->text != NULL && c->live->topic != NULL) {
+    if (c != NULL && msg->text != NULL && c->live->topic != NULL &&
+        !is_repeating(c)) {
         if (mortise_json_parse(&data, msg->text, msg->n, &err) != MORTISE_OK ||
             !json_is_object(data))
             mortise_log(msg->m, MORTISE_LOG_WARN,
@@ -766,6 +774,7 @@ int mortise_calls_open(struct mortise *m)
     mortise_table_init(&m->lanes, m->mem);
     mortise_table_init(&m->calls, m->mem);
     mortise_table_init(&m->run_calls, m->mem);
+    mortise_table_init(&m->asks, m->mem);
     return pthread_mutex_init(&m->calls_lock, NULL) == 0 ? MORTISE_OK
                                                          : MORTISE_ENOMEM;
 }
@@ -783,5 +792,6 @@ void mortise_calls_close(struct mortise *m)
     mortise_table_finish(&m->lanes);
     mortise_table_finish(&m->calls);
     mortise_table_finish(&m->run_calls);
+    mortise_table_finish(&m->asks);
     pthread_mutex_destroy(&m->calls_lock);
 }

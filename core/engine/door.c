@@ -1,15 +1,20 @@
 /* door.c -- the one door out: asks of plugins, from their `ask` to the answer.
  *
  * An ask comes on any thread, as text; it is parsed there, and becomes a task
- * of the loop.  There it is checked, started, and answered, each by the method
- * that it names (door.h).
+ * of the loop.  There its method (door.h) says whether it is one at all, and
+ * the run what becomes of it: it is performed, or answered without.  What was
+ * performed goes to the run, which keeps it and answers.
  *
  *   (1) Each ask is answered exactly once, also when its call has ended, or
  *       ended before the ask came here.
- *   (2) An answer never comes from inside the ask, nor from inside start():
- *       it is a task behind everything that was asked before it.
- *   (3) What is being performed for a call is let go of when the call ends or
- *       is to end.
+ *   (2) An answer never comes from inside the ask, nor from inside start(): it
+ *       is a task behind everything that was asked before.
+ *   (3) What is being performed for a call is let go of when the call is to
+ *       stop.  What had been performed by then the run still hears of, before
+ *       it hears that the call ended.
+ *   (4) Once a call was told to wait for somebody (MORTISE_S_SUSPENDED), all
+ *       that it asks is told the same, and none of it is recorded: nobody could
+ *       say afterwards that it would ask it again.
  */
 #include "engine/door.h"
 
@@ -18,9 +23,13 @@
 
 #include "engine/call.h"
 
+enum { STEP_NAME_MAX = 128 }; /* of a step */
+
 const struct mortise_door_method *const mortise_door_methods[] = {
     &mortise_door_state_get,
     &mortise_door_http_request,
+    &mortise_door_interrupt,
+    &mortise_door_timer,
     NULL,
 };
 
@@ -33,26 +42,39 @@ static const struct mortise_door_method *method_of(const char *name)
     return NULL;
 }
 
+bool mortise_door_is_caller(const char *method)
+{
+    const struct mortise_door_method *m = method_of(method);
+
+    return m != NULL && m->effect == MORTISE_DOOR_CALLER;
+}
+
 /* ---- records ------------------------------------------------------------ */
 
 static void asked_free(struct mortise_asked *a)
 {
     json_decref(mortise_json_unconst(a->body));
     json_decref(a->value);
+    json_decref(a->name);
     mortise_release(a->m->mem, a, sizeof *a);
 }
 
 static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
 {
+    struct mortise *m = a->m;
+
     a->call = c;
     a->next = c->asked;
     if (a->next != NULL)
         a->next->prev = a;
     c->asked = a;
+    a->handle = ++m->last_ask;
+    mortise_table_add(&m->asks, &a->entry, mortise_hash_u64s(a->handle, 0));
 }
 
 static void unlink_asked(struct mortise_asked *a)
 {
+    mortise_table_remove(&a->m->asks, &a->entry);
     if (a->prev != NULL)
         a->prev->next = a->next;
     else
@@ -60,6 +82,21 @@ static void unlink_asked(struct mortise_asked *a)
     if (a->next != NULL)
         a->next->prev = a->prev;
     a->call = NULL;
+}
+
+/* NULL when nobody waits for it any more. */
+static struct mortise_asked *find(const struct mortise *m, uint64_t handle)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&m->asks, mortise_hash_u64s(handle, 0));
+         e != NULL; e = mortise_table_more(e)) {
+        struct mortise_asked *a = MORTISE_OF(e, struct mortise_asked, entry);
+
+        if (a->handle == handle)
+            return a;
+    }
+    return NULL;
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -73,43 +110,90 @@ static void tell(struct mortise_instance *i, uint64_t call, uint64_t ask,
 static void tell_answer(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
+    const char *words = a->words;
     char *text = NULL;
 
     if (a->status == MORTISE_S_OK) {
-        text = mortise_json_text(c->mem, a->value);
+        words = text = mortise_json_text(c->mem, a->value);
         if (text == NULL) {
             a->status = MORTISE_S_NOMEM;
-            snprintf(a->words, sizeof a->words, "out of memory");
+            words = "out of memory";
         }
+    } else if (json_is_string(a->value)) {
+        words = json_string_value(a->value);
     }
-    tell(c->lane->instance, c->id, a->id, a->status,
-         text != NULL ? text : a->words);
+    c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
+    tell(c->lane->instance, c->id, a->id, a->status, words);
     mortise_release_str(c->mem, text);
 }
 
-static void answered(struct mortise_task *t)
+/* The run hears of what was performed; `a` may be gone afterwards. */
+static void feed_answer(struct mortise_asked *a)
+{
+    bool (*completed)(const json_t *) = a->method->completed;
+    struct mortise_input in = {
+        .kind = MORTISE_IN_ANSWER,
+        .u.answer = {.call = a->call->run_call,
+                     .ask = a->handle,
+                     .step = a->step,
+                     .status = a->status,
+                     .value = a->value,
+                     .words = a->words,
+                     .completed = a->status == MORTISE_S_OK &&
+                                  (completed == NULL || completed(a->value))}};
+
+    a->state = MORTISE_ASKED_WAITS;
+    mortise_live_feed(a->call->live, &in);
+}
+
+/* Behind everything that was asked before (2). */
+static void go_on(struct mortise_task *t)
 {
     struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
 
-    if (a->call != NULL) {
+    a->queued = false;
+    if (a->call == NULL) {
+        asked_free(a);
+    } else if (a->state == MORTISE_ASKED_DONE) {
+        feed_answer(a);
+    } else if (a->state == MORTISE_ASKED_REPLIED) {
         tell_answer(a);
         unlink_asked(a);
+        asked_free(a);
     }
-    asked_free(a);
+}
+
+static void become(struct mortise_asked *a, enum mortise_asked_state state,
+                   int32_t status, json_t *value)
+{
+    a->state = state;
+    a->status = status;
+    json_decref(a->value);
+    a->value = value;
+    if (a->queued)
+        return;
+    a->queued = true;
+    a->task.run = go_on;
+    mortise_ready(a->m, &a->task);
 }
 
 void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
                          const char *words)
 {
-    assert(!a->answered);
+    assert(a->state == MORTISE_ASKED_BEGUN);
     assert((status == MORTISE_S_OK) == (value != NULL));
-    a->answered = true;
-    a->status = status;
-    a->value = value;
     if (words != a->words)
         snprintf(a->words, sizeof a->words, "%s", words);
-    a->task.run = answered;
-    mortise_ready(a->m, &a->task);
+    become(a, MORTISE_ASKED_DONE, status, value);
+}
+
+void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
+                        json_t *value)
+{
+    struct mortise_asked *a = find(m, ask);
+
+    if (a != NULL)
+        become(a, MORTISE_ASKED_REPLIED, status, json_incref(value));
 }
 
 void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n)
@@ -126,17 +210,40 @@ static void forget(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
 
+    if (a->state == MORTISE_ASKED_BEGUN && a->method->cancel != NULL)
+        a->method->cancel(a);
     unlink_asked(a);
     tell(c->lane->instance, c->id, a->id, MORTISE_S_CANCELLED, "cancelled");
-    if (a->answered)
-        return; /* its task frees it */
-    if (a->method->cancel != NULL)
-        a->method->cancel(a);
-    asked_free(a);
+    if (!a->queued)
+        asked_free(a);
 }
 
-void mortise_door_forget(struct mortise_ongoing *c)
+void mortise_door_cancel(struct mortise_ongoing *c)
 {
+    struct mortise_asked *a, *next;
+
+    for (a = c->asked; a != NULL; a = next) {
+        next = a->next;
+        if (a->state == MORTISE_ASKED_WAITS || a->state == MORTISE_ASKED_BEGUN)
+            forget(a);
+    }
+}
+
+static struct mortise_asked *first_done(const struct mortise_ongoing *c)
+{
+    struct mortise_asked *a = c->asked;
+
+    while (a != NULL && a->state != MORTISE_ASKED_DONE)
+        a = a->next;
+    return a;
+}
+
+void mortise_door_end(struct mortise_ongoing *c)
+{
+    struct mortise_asked *a;
+
+    while ((a = first_done(c)) != NULL)
+        feed_answer(a);
     while (c->asked != NULL)
         forget(c->asked);
 }
@@ -158,20 +265,96 @@ static void answer_late(const struct mortise_asked *a)
 
 /* ---- asking ------------------------------------------------------------- */
 
-/* Is it to be performed?  Else its answer. */
-static int32_t judge(const struct mortise_asked *a, char *words)
+void mortise_door_perform(struct mortise_live *live, uint64_t ask,
+                          uint32_t step, const char *key)
 {
-    if (a->status != MORTISE_S_OK) { /* found when it came */
-        snprintf(words, MORTISE_DOOR_WORDS,
-                 a->status == MORTISE_S_NOMEM ? "out of memory"
-                                              : "the body is no JSON object");
-        return a->status;
+    struct mortise_asked *a = find(live->m, ask);
+
+    if (a == NULL)
+        return;
+    a->step = step;
+    memcpy(a->key, key, sizeof a->key);
+    a->state = MORTISE_ASKED_BEGUN;
+    a->live = live;
+    a->method->start(a);
+    a->live = NULL; /* an answer is a task: it is still there */
+}
+
+static int32_t refuse(char *words, int32_t status, const char *why)
+{
+    snprintf(words, MORTISE_DOOR_WORDS, "%s", why);
+    return status;
+}
+
+/* `step`, in the body of any method: the name of this ask, for who asks in no
+ * order.  The rest is the method's. */
+static int32_t take_name(struct mortise_asked *a, char *words)
+{
+    json_t *body = mortise_json_unconst(a->body);
+
+    a->name = json_incref(json_object_get(body, "step"));
+    if (a->name == NULL)
+        return MORTISE_S_OK;
+    json_object_del(body, "step");
+    if (!json_is_string(a->name) || json_string_length(a->name) == 0 ||
+        json_string_length(a->name) > STEP_NAME_MAX ||
+        strlen(json_string_value(a->name)) != json_string_length(a->name))
+        return refuse(words, MORTISE_S_INVALID,
+                      "step takes 1 to 128 bytes of text");
+    return MORTISE_S_OK;
+}
+
+/* Is it to be asked of the run?  Else its answer. */
+static int32_t judge(struct mortise_asked *a, char *words)
+{
+    const struct mortise_ongoing *c = a->call;
+    int32_t status;
+
+    if (a->status == MORTISE_S_NOMEM) /* found when it came */
+        return refuse(words, a->status, "out of memory");
+    if (a->status != MORTISE_S_OK)
+        return refuse(words, a->status, "the body is no JSON object");
+    if (c->live->lost || c->cancelled)
+        return refuse(words, MORTISE_S_CANCELLED, "the call is over");
+    if (c->told_to_wait)
+        return refuse(words, MORTISE_S_SUSPENDED, "the call is to let go");
+    status = take_name(a, words);
+    return status == MORTISE_S_OK ? a->method->check(a, words) : status;
+}
+
+static enum mortise_step_kind kind_of(const struct mortise_asked *a)
+{
+    switch (a->method->effect) {
+    case MORTISE_DOOR_CALLER:
+        return a->method->changes == NULL || a->method->changes(a->body)
+                   ? MORTISE_STEP_EFFECT
+                   : MORTISE_STEP_READ;
+    case MORTISE_DOOR_LOOK:
+        return MORTISE_STEP_LOOK;
+    case MORTISE_DOOR_QUESTION:
+        return MORTISE_STEP_QUESTION;
+    case MORTISE_DOOR_TIMER:
+        return MORTISE_STEP_TIMER;
+    case MORTISE_DOOR_READ:
+        break;
     }
-    if (a->live->lost) {
-        snprintf(words, MORTISE_DOOR_WORDS, "the call is over");
-        return MORTISE_S_CANCELLED;
-    }
-    return a->method->check(a, words);
+    return MORTISE_STEP_READ;
+}
+
+/* `a` may be gone afterwards. */
+static void ask_run(struct mortise_asked *a)
+{
+    struct mortise_input in = {
+        .kind = MORTISE_IN_ASK,
+        .u.ask = {.call = a->run_call,
+                  .ask = a->handle,
+                  .kind = kind_of(a),
+                  .method = a->method->name,
+                  .key = a->name != NULL ? json_string_value(a->name) : "",
+                  .body = mortise_json_unconst(a->body)}};
+
+    a->state = MORTISE_ASKED_WAITS;
+    mortise_live_feed(a->call->live, &in);
 }
 
 static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
@@ -182,17 +365,14 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->manifest = c->lane->manifest;
     a->deadline_ns = c->call.deadline_ns;
     a->node_path = c->path;
-    a->key = "";
     a->live = c->live;
     a->run_call = c->run_call;
     status = judge(a, a->words);
-    if (status == MORTISE_S_OK) {
-        a->started = true;
-        a->method->start(a);
-    } else {
-        mortise_door_answer(a, status, NULL, a->words);
-    }
     a->live = NULL;
+    if (status == MORTISE_S_OK)
+        ask_run(a);
+    else
+        become(a, MORTISE_ASKED_REPLIED, status, NULL);
 }
 
 static void ask_task(struct mortise_task *t)

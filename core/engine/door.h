@@ -1,8 +1,8 @@
 /* door.h -- the one door out: what a plugin may `ask`, as a table of methods.
  *
  * A method is an entry of a table; what it does in the world is its own file
- * (kv.c, http.c ...), which knows nothing of runs, journals or calls.  Whether,
- * when and how often a method is started is not its business either:
+ * (state.c, http.c ...), which knows nothing of journals and calls.  Whether,
+ * when and how often a method is started is the run's business (run/step.c):
  *
  *   (1) check() says whether the ask is one at all, before anything is
  *       recorded.  It may look at the manifest, the body and the run's view.
@@ -21,11 +21,24 @@
 enum { MORTISE_DOOR_WORDS = 512 };
 
 enum mortise_door_effect {
-    /* Changes nothing: performed at once, and again after a crash. */
+    /* Changes nothing: performed at once, and again after a crash unless its
+     * answer is on disk. */
     MORTISE_DOOR_READ = 1,
+    /* The same, and so cheap that the answer need not go to disk by itself. */
+    MORTISE_DOOR_LOOK,
     /* Settled by whose operation asks: inside a `write` or `external` one it
      * is performed once its intent is on disk, inside others it is a read. */
-    MORTISE_DOOR_CALLER
+    MORTISE_DOOR_CALLER,
+    /* The run's own: checked here, never started. */
+    MORTISE_DOOR_QUESTION,
+    MORTISE_DOOR_TIMER
+};
+
+enum mortise_asked_state {
+    MORTISE_ASKED_WAITS = 1, /* with the run */
+    MORTISE_ASKED_BEGUN,     /* with its method */
+    MORTISE_ASKED_DONE,      /* the run is to hear of it */
+    MORTISE_ASKED_REPLIED    /* who asked is to hear of it */
 };
 
 struct mortise_door_method;
@@ -38,8 +51,8 @@ struct mortise_asked {
     const json_t *body;                      /* JSON, an object */
     uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
     const char *node_path;
-    const char *key; /* of an effect: its idempotency key; else "" */
-    void *data;      /* the method's, from start() to its answer or cancel() */
+    char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
+    void *data; /* the method's, from start() to its answer or cancel() */
 
     /* The run that asks; only while check() and start() run. */
     struct mortise_live *live;
@@ -48,9 +61,13 @@ struct mortise_asked {
     /* door.c's alone. */
     struct mortise_ongoing *call;      /* NULL: it is over */
     struct mortise_asked *next, *prev; /* of the call's */
+    struct mortise_hashed entry;
     struct mortise_task task;
-    uint64_t id;
-    bool started, answered;
+    bool queued;         /* the task is */
+    uint64_t id, handle; /* the instance's name for it, and the run's */
+    uint32_t step;
+    enum mortise_asked_state state;
+    json_t *name; /* of the step; NULL: none */
     int32_t status;
     json_t *value;
     char words[MORTISE_DOOR_WORDS];
@@ -61,6 +78,9 @@ struct mortise_door_method {
     enum mortise_door_effect effect;
     /* CALLER: does this body change anything at all?  NULL: always. */
     bool (*changes)(const json_t *body);
+    /* CALLER: does that answer say that it was done, so that it need not be
+     * done again by a new attempt?  NULL: every success does. */
+    bool (*completed)(const json_t *value);
     /* MORTISE_S_OK, or a status and words (room for MORTISE_DOOR_WORDS). */
     int32_t (*check)(const struct mortise_asked *a, char *words);
     void (*start)(struct mortise_asked *a);
@@ -75,6 +95,11 @@ extern const struct mortise_door_method *const mortise_door_methods[];
 extern const struct mortise_door_method mortise_door_state_get; /* state.c */
 extern const struct mortise_door_method
     mortise_door_http_request; /* request.c */
+extern const struct mortise_door_method mortise_door_interrupt; /* await.c */
+extern const struct mortise_door_method mortise_door_timer;     /* await.c */
+
+/* Does a plugin that requires this do its effects by asking? */
+bool mortise_door_is_caller(const char *method);
 
 /* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
  * and value NULL. */
@@ -85,12 +110,19 @@ void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
  * may be cancelled from inside it. */
 void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n);
 
-/* ---- for calls.c -------------------------------------------------------- */
+/* ---- for calls.c and live.c --------------------------------------------- */
 
 /* The instance's `ask`.  [any] */
 void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
                       const char *body, size_t n);
-/* Let go of all that a call has asked; it ended, or is to. */
-void mortise_door_forget(struct mortise_ongoing *c);
+/* A call is to stop: let go of what is being performed for it. */
+void mortise_door_cancel(struct mortise_ongoing *c);
+/* A call ended: the run hears of what was done, the rest is forgotten. */
+void mortise_door_end(struct mortise_ongoing *c);
+/* What a run wants of an ask, which may be gone by now. */
+void mortise_door_perform(struct mortise_live *live, uint64_t ask,
+                          uint32_t step, const char *key);
+void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
+                        json_t *value);
 
 #endif

@@ -129,6 +129,10 @@ struct mortise {
     uint64_t last_call;
     size_t n_calls; /* begun and not ended */
 
+    /* door.c */
+    struct mortise_table asks; /* by our name for them */
+    uint64_t last_ask;
+
     /* due.c */
     struct mortise_timer due;
     uint64_t due_ms; /* what `due` is armed for; 0: not armed */

@@ -11,7 +11,7 @@
  * husk stays until its commits and calls that are under way have come back, so
  * that nobody loads the run while they may still land.
  */
-#include "engine/engine.h"
+#include "engine/door.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -332,6 +332,14 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
         break;
     case MORTISE_ACT_PUBLISH:
         mortise_watch_publish(live, a->u.publish);
+        break;
+    case MORTISE_ACT_PERFORM:
+        mortise_door_perform(live, a->u.perform.ask, a->u.perform.step,
+                             a->u.perform.key);
+        break;
+    case MORTISE_ACT_REPLY:
+        mortise_door_reply(live->m, a->u.reply.ask, a->u.reply.status,
+                           a->u.reply.value);
         break;
     case MORTISE_ACT_APPLIED:
         applied(live, &a->u.applied.err, a->u.applied.result);

@@ -476,10 +476,17 @@ static void cancel(struct mortise_asked *a)
         mortise_http_cancel(a->data);
 }
 
+/* One that was refused was not done: another attempt may make it. */
+static bool completed(const json_t *answer)
+{
+    return json_integer_value(json_object_get(answer, "status")) < 400;
+}
+
 const struct mortise_door_method mortise_door_http_request = {
     .name = "http.request/1",
     .effect = MORTISE_DOOR_CALLER,
     .changes = changes,
+    .completed = completed,
     .check = check,
     .start = start,
     .cancel = cancel,

@@ -86,7 +86,7 @@ static void start(struct mortise_asked *a)
 
 const struct mortise_door_method mortise_door_state_get = {
     .name = "state.get/1",
-    .effect = MORTISE_DOOR_READ,
+    .effect = MORTISE_DOOR_LOOK,
     .check = check,
     .start = start,
 };

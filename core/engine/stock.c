@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "engine/door.h"
 
 struct offer {
     struct mortise_hashed entry;
@@ -59,22 +60,33 @@ static struct offer *offer_new(struct mortise_stock *s, const char *plugin,
     return o;
 }
 
+/* A plugin that may ask for effects has them that way alone. */
+static bool asks_for_effects(const struct mortise_manifest *m)
+{
+    for (size_t i = 0; i < m->n_methods; i++) {
+        if (mortise_door_is_caller(m->methods[i]))
+            return true;
+    }
+    return false;
+}
+
 static const struct mortise_operation *
-keep(struct mortise_stock *s, const char *plugin,
+keep(struct mortise_stock *s, const struct mortise_manifest *m,
      const struct mortise_manifest_op *from, struct mortise_err *why)
 {
-    struct offer *o = offer_new(s, plugin, from->name, why);
+    struct offer *o = offer_new(s, m->name, from->name, why);
 
     if (o == NULL)
         return NULL;
     o->op.effect = effect_of(from->effect);
     o->op.idempotent = from->idempotent;
     o->op.reconcile = from->reconcile;
+    o->op.by_asking = asks_for_effects(m);
     o->op.timeout_ms = from->timeout_ms;
     o->op.input = from->input;
     o->op.output = from->output;
     mortise_table_add(&s->ops, &o->entry,
-                      mortise_hash_strs(plugin, from->name));
+                      mortise_hash_strs(m->name, from->name));
     return &o->op;
 }
 
@@ -122,7 +134,7 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
         no_operation(m, op, why);
         return NULL;
     }
-    return keep(s, plugin, from, why);
+    return keep(s, m, from, why);
 }
 
 static int guardrail(void *ud, const char *id, struct mortise_err *why)

@@ -18,6 +18,9 @@ struct mortise_operation { /* lives as long as the catalogue */
     bool idempotent, reconcile;
     uint64_t timeout_ms; /* 0: none given */
     const struct mortise_schema *input, *output; /* NULL: anything */
+    /* What it does to the world it does by asking the host, and nothing
+     * besides: its effects are those of its steps. */
+    bool by_asking;
 };
 
 struct mortise_catalog {

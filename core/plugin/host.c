@@ -179,11 +179,21 @@ static bool is_status(mortise_status status)
     return status <= 0 && status >= MORTISE_S_TIMEOUT;
 }
 
+/* A call that waits for an answer ends, and is made again. */
+static bool may_suspend(const struct mortise_cell *s)
+{
+    return s->kind == MORTISE_CALL_EXECUTE &&
+           s->threading != MORTISE_THREAD_INLINE;
+}
+
 void mortise_host_settle(struct mortise_cell *s, mortise_status status,
                          const struct mortise_words *words)
 {
     s->finished = true;
-    s->status = is_status(status) ? status : MORTISE_S_FAILED;
+    s->status =
+        is_status(status) || (status == MORTISE_S_SUSPENDED && may_suspend(s))
+            ? status
+            : MORTISE_S_FAILED;
     if (words != NULL && words->message[0] != '\0')
         memcpy(s->words.message, words->message, sizeof s->words.message);
     if (words != NULL && words->class != NULL)
@@ -226,7 +236,7 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
         .id = s->id,
         .status = s->status,
         .violation = s->violation && !failed,
-        .has_output = s->has_output && !failed,
+        .has_output = s->has_output && s->status == MORTISE_S_OK,
         .message = failed || s->violation ? s->words.message : "",
         .error_class = "",
         .error_code = failed ? s->words.code : "",
@@ -381,7 +391,9 @@ static mortise_status take_finish(struct mortise_instance *i,
     s = mortise_cells_by_handle(&i->calls, msg->call);
     if (s == NULL || !s->open || s->finished)
         return stale_finish(i, s);
-    if (!may_pend(s) || msg->status > 0) {
+    if (!may_pend(s) ||
+        (msg->status > 0 &&
+         (msg->status != MORTISE_S_SUSPENDED || !may_suspend(s)))) {
         pthread_mutex_unlock(&s->lock);
         scold(i, SAID_EARLY_FINISH,
               "finish() of an inline call or a check, or with a status that "

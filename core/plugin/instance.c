@@ -253,7 +253,12 @@ static void settle_return(struct mortise_cell *s,
                                "decide before it returns"
                              : "execute() returned pending, but the manifest "
                                "says threading: inline");
-    else if (ret->status > 0)
+    else if (ret->status == MORTISE_S_SUSPENDED &&
+             (s->kind != MORTISE_CALL_EXECUTE ||
+              s->threading == MORTISE_THREAD_INLINE))
+        settle_oddity(s, "returned suspended; only an executor that may ask "
+                         "can wait for an answer");
+    else if (ret->status > MORTISE_S_SUSPENDED)
         settle_oddity(s, "returned a status that does not exist");
     else
         mortise_host_settle(s, ret->status, NULL);

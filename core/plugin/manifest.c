@@ -636,8 +636,10 @@ static void read_provides(void *ctx, void *into,
  */
 
 static const struct mortise_word methods[] = {
+    {.word = "interrupt.request/1"},
     {.word = "state.get/1"},
     {.word = "http.request/1"},
+    {.word = "timer.wait/1"},
     {.word = "model.call/1", .later = true},
     {.word = "model.embed/1", .later = true},
     {.word = "tool.list/1", .later = true},

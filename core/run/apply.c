@@ -31,7 +31,7 @@ void hold(json_t **ref, json_t *value)
     *ref = value;
 }
 
-static int corrupt(struct mortise_err *err, const struct mortise_entry *e)
+int corrupt(struct mortise_err *err, const struct mortise_entry *e)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "a '%s' entry does not fit the run",
@@ -264,6 +264,9 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
     case X_INSIDE:
         r->n_inside += by;
         break;
+    case X_SUSPENDED:
+        r->n_suspended += by;
+        break;
     case X_DONE:
         r->n_finished += by;
         break;
@@ -281,12 +284,20 @@ static bool is_at_work(enum exec_state s)
     return s != 0 && s != X_DONE && s != X_FAILED && s != X_CANCELLED;
 }
 
+void exec_near(struct mortise_run *r, struct exec *x, bool near)
+{
+    r->n_near += (uint32_t)near - (uint32_t)x->near;
+    x->near = near;
+}
+
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
 {
     x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
     if (x->state != 0)
         count(r, x, (uint32_t)-1);
     r->n_fresh -= x->state == X_READY && !x->counted;
+    if (s != X_SUSPENDED)
+        exec_near(r, x, false);
     x->state = s;
     r->n_fresh += s == X_READY && !x->counted;
     count(r, x, 1);
@@ -332,7 +343,8 @@ static int next_generation(struct mortise_run *r, struct exec *x,
     drop(&x->error);
     drop(&x->notes);
     x->guard = 0;
-    return exec_ready(r, x, err);
+    return step_clear(r, x, err) == MORTISE_OK ? exec_ready(r, x, err)
+                                               : MORTISE_ENOMEM;
 }
 
 /* ---- entries ------------------------------------------------------------ */
@@ -579,11 +591,15 @@ static int announce_notes(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
-static void forget_live(struct exec *x)
+/* Nothing that it asked matters any more. */
+static int forget_live(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
     drop(&x->body);
+    drop(&x->broke);
     drop(&x->subject);
     x->stop = STOP_NONE;
+    return step_clear(r, x, err);
 }
 
 static int apply_done(struct mortise_run *r, struct exec *x,
@@ -601,8 +617,9 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     hold(&x->output, e->value);
     hold(&x->notes, e->note);
     drop(&x->error); /* of an earlier attempt */
-    forget_live(x);
-    rv = apply_writes(r, x, e, err);
+    rv = forget_live(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = apply_writes(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
@@ -628,6 +645,16 @@ static json_t *error_extra(const struct mortise_run *r,
     return json_pack("{s:O}", "error", e->value);
 }
 
+/* A new attempt does everything anew; unless an effect is not settled that
+ * cannot just be done again, for then it has to go on from there. */
+static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    return step_in_doubt(r, x) != NULL && !n->op->idempotent &&
+           n->on_in_doubt != MORTISE_DOUBT_RETRY;
+}
+
 static int apply_retry(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -640,6 +667,8 @@ static int apply_retry(struct mortise_run *r, struct exec *x,
         json_object_set_new(extra, "next_at", json_string(next));
     }
     rv = announce(r, x, "retry_scheduled", extra, err);
+    if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
+        rv = step_clear(r, x, err);
     hold(&x->error, e->value);
     x->attempt = e->attempt + 1;
     x->started_ms = e->started_ms;
@@ -667,8 +696,9 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->doubted = x->effect_open;
     hold(&x->error, e->value);
     hold(&x->notes, e->note);
-    forget_live(x);
-    rv = keep_taken(r, x, e, err);
+    rv = forget_live(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = announce_notes(r, x, err);
     if (rv == MORTISE_OK)
@@ -679,10 +709,10 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     return frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
 }
 
-/* Remember that the store's list of pending requests changes. */
-static int pending_change(struct mortise_run *r, struct exec *x, bool opens,
-                          struct mortise_err *err)
+int pending_change(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                   json_t *payload, struct mortise_err *err)
 {
+    bool opens = payload != NULL;
     struct mortise_run_open **list = opens ? &r->opens : &r->closes, *grown;
     size_t *n = opens ? &r->n_opens : &r->n_closes;
     size_t *cap = opens ? &r->cap_opens : &r->cap_closes;
@@ -693,10 +723,9 @@ static int pending_change(struct mortise_run *r, struct exec *x, bool opens,
     if (grown == NULL)
         return mortise_nomem(err);
     *list = grown;
-    grown[*n] = (struct mortise_run_open){
-        .deadline_ms = x->deadline_ms,
-        .payload = opens ? json_incref(x->payload) : NULL};
-    memcpy(grown[(*n)++].id, x->request, sizeof x->request);
+    grown[*n] = (struct mortise_run_open){.deadline_ms = deadline_ms,
+                                          .payload = json_incref(payload)};
+    memcpy(grown[(*n)++].id, id, REQUEST_ID);
     return MORTISE_OK;
 }
 
@@ -739,7 +768,7 @@ static int apply_ask(struct mortise_run *r, struct exec *x,
     x->ask = (enum mortise_ask)e->how;
     if (e->how != MORTISE_ASK_AFTER)
         exec_become(r, x, X_ASKED);
-    return pending_change(r, x, true, err);
+    return pending_change(r, x->request, x->deadline_ms, x->payload, err);
 }
 
 /* What a settled request lets its execution do.  Where the execution ends by
@@ -750,8 +779,9 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     json_t *extra = NULL;
     int rv;
 
-    if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0' ||
-        e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
+    if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0')
+        return apply_settle_step(r, x, e, err);
+    if (e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
         return corrupt(err, e);
     if (seen(r))
         extra = json_pack("{s:s, s:s, s:s, s:O*}", "id", e->id, "decision",
@@ -759,7 +789,9 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
                           "actor", e->actor, "value", e->value);
     rv = announce(r, x, "decision", extra, err);
     if (rv == MORTISE_OK)
-        rv = pending_change(r, x, false, err);
+        rv = pending_change(r, x->request, x->deadline_ms, NULL, err);
+    if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
+        rv = step_resolved(r, x, json_object_get(x->payload, "step"), e, err);
     if (rv != MORTISE_OK)
         return rv;
     x->request[0] = '\0';
@@ -957,7 +989,8 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
     drop(&x->notes); /* of checks that came to no end */
-    forget_live(x);
+    if (forget_live(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     exec_become(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
         frame_leave_behind(x->child);
@@ -1063,6 +1096,12 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return apply_ask(r, x, e, err);
     case MORTISE_E_SETTLE:
         return apply_settle(r, x, e, err);
+    case MORTISE_E_STEP:
+        return apply_step(r, x, e, err);
+    case MORTISE_E_ANSWER:
+        return apply_answer(r, x, e, err);
+    case MORTISE_E_LET_GO:
+        return apply_let_go(r, x, e, err);
     case MORTISE_E_RESULT:
         hold(&x->result, e->value);
         memcpy(x->result_key, e->digest, sizeof x->result_key);
@@ -1118,13 +1157,16 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
 
 /* ---- recording ---------------------------------------------------------- */
 
-static enum mortise_phase phase_of(enum mortise_entry_type type)
+static enum mortise_phase phase_of(const struct mortise_entry *e)
 {
-    switch (type) {
+    switch (e->type) {
     case MORTISE_E_ADMIT:
         return MORTISE_PHASE_ADMIT;
     case MORTISE_E_INTENT:
         return MORTISE_PHASE_BEFORE;
+    case MORTISE_E_STEP:
+        return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
+                                             : MORTISE_PHASE_INTERRUPT;
     case MORTISE_E_ASK:
         return MORTISE_PHASE_INTERRUPT;
     case MORTISE_E_FAILED:
@@ -1135,6 +1177,8 @@ static enum mortise_phase phase_of(enum mortise_entry_type type)
         return MORTISE_PHASE_END;
     case MORTISE_E_DONE:
     case MORTISE_E_RESULT:
+    case MORTISE_E_ANSWER:
+    case MORTISE_E_LET_GO:
     case MORTISE_E_STOPPED:
     case MORTISE_E_LOST:
     case MORTISE_E_FAN:
@@ -1161,9 +1205,11 @@ int record(struct mortise_run *r, struct mortise_entry *e,
         mortise_entry_write(&r->record, &frame);
         r->record_frame = e->frame;
     }
+    if (e->key == NULL)
+        e->key = e->method = "";
     mortise_entry_write(&r->record, e);
     if (r->record.failed)
         return mortise_nomem(err);
-    r->phases |= 1u << phase_of(e->type);
+    r->phases |= 1u << phase_of(e);
     return apply_entry(r, e, err);
 }

@@ -47,13 +47,20 @@ static bool has(const struct held_command *h, uint32_t kind)
 
 /* ---- finding what a decision is about ----------------------------------- */
 
-static struct exec *request_of(const struct mortise_run *r, const char *id)
+/* The execution whose request that is; *s: which of its steps asks, NULL:
+ * itself. */
+static struct exec *request_of(const struct mortise_run *r, const char *id,
+                               struct step **s)
 {
+    *s = NULL;
     for (size_t i = 0; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if ((x->state == X_ASKED || x->state == X_HELD) &&
             x->loss == LOSS_NONE && strcmp(x->request, id) == 0)
+            return x;
+        *s = step_requested(x, id);
+        if (*s != NULL)
             return x;
     }
     return NULL;
@@ -61,17 +68,20 @@ static struct exec *request_of(const struct mortise_run *r, const char *id)
 
 static int find_request(const struct mortise_run *r,
                         const struct mortise_command *c, struct exec **out,
-                        struct mortise_err *err)
+                        struct step **s, struct mortise_err *err)
 {
+    uint64_t deadline_ms;
+
     if (c->id == NULL || c->id[0] == '\0')
         return mortise_fail(err, MORTISE_EINVAL, "a decision needs an id");
-    *out = request_of(r, c->id);
+    *out = request_of(r, c->id, s);
     if (*out == NULL)
         return mortise_fail(err, MORTISE_EMISMATCH,
                             "no pending request '%s' in run %s (unknown, or "
                             "settled already)",
                             c->id, r->id);
-    if ((*out)->deadline_ms != 0 && r->time_ms >= (*out)->deadline_ms)
+    deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
+    if (deadline_ms != 0 && r->time_ms >= deadline_ms)
         return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
                             c->id);
     return MORTISE_OK;
@@ -142,20 +152,22 @@ static int check_approve(struct mortise_run *r, const struct mortise_command *c,
                          struct mortise_err *err)
 {
     struct exec *x;
+    struct step *s;
     const char *digest;
     int rv;
 
     rv = check_decision(c, err);
     if (rv != MORTISE_OK || is_over(r))
         return rv;
-    rv = find_request(r, c, &x, err);
+    rv = find_request(r, c, &x, &s, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (x->ask != MORTISE_ASK_APPROVAL)
-        return mortise_fail(err, MORTISE_EMISMATCH,
-                            "request '%s' asks for no tool approval (it is "
-                            "'%s'); answer it instead",
-                            c->id, mortise_ask_name(x->ask));
+    if (s != NULL || x->ask != MORTISE_ASK_APPROVAL)
+        return mortise_fail(
+            err, MORTISE_EMISMATCH,
+            "request '%s' asks for no tool approval (it is "
+            "'%s'); answer it instead",
+            c->id, s != NULL ? step_kind_name(s) : mortise_ask_name(x->ask));
     digest = json_string_value(json_object_get(x->payload, "digest"));
     if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
         return mortise_fail(err, MORTISE_EMISMATCH,
@@ -209,17 +221,58 @@ static int check_decision_value(const struct mortise_node *n,
     return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
 }
 
+/* Who may answer a question that an executor asks. */
+static bool may_answer_step(const struct step *s, const char *actor)
+{
+    const json_t *list = json_object_get(s->payload, "assignees"), *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (json_is_string(one) && strcmp(json_string_value(one), actor) == 0)
+            return true;
+    }
+    return json_array_size(list) == 0;
+}
+
+/* The bare value, as the question's schema has it. */
+static int check_answer_step(struct mortise_run *r, const struct step *s,
+                             const struct mortise_command *c, const char *actor,
+                             struct mortise_err *err)
+{
+    json_t *value;
+    int rv;
+
+    if (s->kind == MORTISE_STEP_TIMER)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "request '%s' is a timer; time answers it", c->id);
+    if (!may_answer_step(s, actor))
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "'%s' is not among those who may answer '%s'",
+                            actor, c->id);
+    rv = parse_json(&value, c, "answer", err);
+    if (rv == MORTISE_OK && value == NULL)
+        rv = mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
+    if (rv == MORTISE_OK)
+        rv = step_check_answer(r, s, value, err);
+    json_decref(value);
+    return rv;
+}
+
 static int check_answer(struct mortise_run *r, const struct mortise_command *c,
                         const char *actor, struct mortise_err *err)
 {
     struct exec *x;
+    struct step *s;
     json_t *value;
-    int rv = find_request(r, c, &x, err);
+    int rv = find_request(r, c, &x, &s, err);
 
     if (rv == MORTISE_OK && c->decision != NULL)
         rv = check_decision(c, err);
     if (rv != MORTISE_OK)
         return rv;
+    if (s != NULL)
+        return check_answer_step(r, s, c, actor, err);
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_DOUBT)
         return mortise_fail(
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
@@ -266,7 +319,9 @@ static int check_resolve(struct mortise_run *r, const struct mortise_command *c,
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "done needs the result that the effect had");
     if (rv == MORTISE_OK)
-        rv = settle_check_output(node_of(r, x), result, err);
+        rv = json_object_get(x->payload, "step") != NULL
+                 ? mortise_fold_check_depth(result, err)
+                 : settle_check_output(node_of(r, x), result, err);
     json_decref(result);
     return rv;
 }
@@ -281,8 +336,8 @@ static int check_settled(const struct mortise_run *r, struct mortise_err *err)
             r->live && (x->state == X_RUNNING || x->state == X_STOPPING ||
                         x->state == X_INTENT);
 
-        if (x->effect_open && !live_call && !x->handled && x->state != X_DONE &&
-            x->state != X_CANCELLED)
+        if ((x->effect_open || step_in_doubt(r, x) != NULL) && !live_call &&
+            !x->handled && x->state != X_DONE && x->state != X_CANCELLED)
             return mortise_fail(err, MORTISE_EINDOUBT,
                                 "the effect of node '%s' is not settled; "
                                 "resume the run or resolve that step first",
@@ -653,13 +708,19 @@ static bool is_decision(uint32_t kind)
 }
 
 /* What a decision is about, under whatever name; NULL: nothing. */
-static const struct exec *decided_by(const struct mortise_run *r,
-                                     const struct mortise_command *c)
+static const void *decided_by(const struct mortise_run *r,
+                              const struct mortise_command *c)
 {
+    struct step *s;
+
     if (c->id == NULL)
         return NULL;
-    return c->kind == MORTISE_CMD_RESOLVE ? doubt_of(r, c->id)
-                                          : request_of(r, c->id);
+    if (c->kind == MORTISE_CMD_RESOLVE)
+        return doubt_of(r, c->id);
+    /* Several steps of one may ask at once. */
+    return request_of(r, c->id, &s) != NULL && s != NULL
+               ? (const void *)s
+               : request_of(r, c->id, &s);
 }
 
 /* One answer a request, and at most one of each other kind. */
@@ -742,7 +803,8 @@ static int do_reject(struct mortise_run *r, struct exec *x,
 static int do_approve(struct mortise_run *r, const struct mortise_command *c,
                       const char *actor, struct mortise_err *err)
 {
-    struct exec *x = request_of(r, c->id);
+    struct step *s;
+    struct exec *x = request_of(r, c->id, &s);
     uint8_t digest[MORTISE_DIGEST];
     json_t *args, *value;
     int rv;
@@ -795,13 +857,19 @@ static json_t *decision_of(const struct mortise_node *n, const json_t *answer,
 static int do_answer(struct mortise_run *r, const struct mortise_command *c,
                      const char *actor, struct mortise_err *err)
 {
-    struct exec *x = request_of(r, c->id);
+    struct step *s;
+    struct exec *x = request_of(r, c->id, &s);
     bool human = x->ask == MORTISE_ASK_HUMAN;
     json_t *value, *decided;
     int rv = parse_json(&value, c, "answer", err);
 
     if (rv != MORTISE_OK)
         return rv;
+    if (s != NULL) {
+        rv = step_answered(r, x, s, value, actor, err);
+        json_decref(value);
+        return rv;
+    }
     rv = record_settle(r, x,
                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
                        human ? value : NULL, NULL, actor, err);
@@ -819,6 +887,7 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
                       const char *actor, struct mortise_err *err)
 {
     struct exec *x = doubt_of(r, c->id);
+    bool of_step = json_object_get(x->payload, "step") != NULL;
     json_t *result;
     int rv;
 
@@ -838,7 +907,7 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
     if (rv == MORTISE_OK)
         rv = record_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
                            err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && !of_step) /* else it goes on with that answer */
         rv = settle_done(r, x, result, DONE_RESOLVED, err);
     json_decref(result);
     return rv;
@@ -892,7 +961,8 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 
         if (x->state == X_READY || x->state == X_ASKED ||
             x->state == X_INTENT || x->state == X_BACKOFF ||
-            x->state == X_HELD || x->state == X_INSIDE)
+            x->state == X_SUSPENDED || x->state == X_HELD ||
+            x->state == X_INSIDE)
             rv = command_stop_one(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;

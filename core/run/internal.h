@@ -13,6 +13,7 @@
  *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; durable events
  *   start.c    an activated execution: up to its call, its question, its end
+ *   step.c     the journal inside an execution: its asks, and the answers
  *   settle.c   a result, a failure, a timeout: which entries they become
  *   command.c  people's commands, validated, then recorded
  *   run.c      admission, replay, the step itself, status, the commit
@@ -34,6 +35,7 @@ enum exec_state {
     X_INSIDE,    /* a subgraph's: its child is at work */
     X_RUNNING,   /* a call is out */
     X_STOPPING,  /* ... and was asked to stop */
+    X_SUSPENDED, /* it let go, until a step of its is answered */
     X_BACKOFF,   /* an attempt failed; the next waits for its time */
     X_HELD,      /* done; interrupt_after holds its edges back */
     X_DONE,
@@ -41,7 +43,14 @@ enum exec_state {
     X_CANCELLED
 };
 
-enum stop_why { STOP_NONE, STOP_TIMEOUT, STOP_COMMAND, STOP_RACE, STOP_RUN };
+enum stop_why {
+    STOP_NONE,
+    STOP_TIMEOUT,
+    STOP_BROKE, /* it asked for something else than before */
+    STOP_COMMAND,
+    STOP_RACE,
+    STOP_RUN
+};
 
 /* Why an execution is not to come to its end (race.c). */
 enum loss {
@@ -55,6 +64,68 @@ enum loss {
 
 /* The node of the execution that an `update` is. */
 #define NODE_UPDATE 0xFFFFFFFDu
+
+/* ---- the journal inside an execution (step.c) ---- */
+
+enum step_state {
+    STEP_OUT = 1, /* being performed; nothing of it is recorded */
+    STEP_OPEN,    /* its intent is recorded, its answer is not */
+    STEP_PENDING, /* somebody is asked */
+    STEP_ANSWERED
+};
+
+struct step { /* one ask; `key` and `method` lie behind it */
+    size_t size;
+    uint32_t index, ordinal;
+    const char *key, *method;
+    uint8_t digest[MORTISE_DIGEST]; /* of its arguments */
+    enum mortise_step_kind kind;    /* 0: of no further consequence */
+    enum step_state state;
+    json_t *payload; /* OPEN: its arguments; PENDING: the request */
+
+    uint8_t effect[MORTISE_DIGEST]; /* EFFECT: its idempotency key */
+    bool cleared; /* OPEN, and a person said that it is to be done again */
+
+    char request[REQUEST_ID];
+    uint64_t deadline_ms;
+
+    int32_t status;
+    json_t *answer; /* or words */
+    uint32_t after; /* so many asks came before the answer */
+    bool completed; /* an effect that was done */
+
+    /* Live only. */
+    uint64_t ask;      /* what waits for the answer; 0: nothing */
+    uint32_t entrance; /* in which it was asked last */
+    uint32_t settled;  /* ... and answered */
+    uint64_t seq;      /* the commit that its answer waits for */
+};
+
+struct journal {
+    struct step **steps; /* in the order in which they were first asked */
+    size_t n, cap;
+    uint32_t *slots; /* by identity: index + 1, 0 free; a power of two */
+    size_t n_slots;
+    uint32_t *answers; /* indexes, in the order of the answers */
+    size_t n_answers, cap_answers;
+    uint32_t recorded; /* steps of which anything is */
+
+    /* Of the entrance under way. */
+    uint32_t entrance;
+    uint32_t issued, next; /* asks so far; the next ordinal */
+    size_t told;           /* answers handed back */
+};
+
+struct effect { /* completed in an earlier attempt or generation */
+    struct effect *next;
+    uint8_t key[MORTISE_DIGEST];
+    json_t *answer;
+};
+
+struct step_wait { /* a step whose commit is not on disk yet */
+    uint64_t seq;
+    uint32_t exec, step;
+};
 
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
  * are given up by mortise_run_free(). */
@@ -114,7 +185,13 @@ struct exec {
     bool approved;
     uint8_t approved_digest[MORTISE_DIGEST];
 
+    /* What it asked (step.c). */
+    struct journal *journal; /* NULL: nothing */
+    struct effect *effects;
+
     /* Live only. */
+    json_t *broke;   /* it asked for something else than before: the words */
+    bool near;       /* SUSPENDED, on a timer that is due soon */
     uint32_t serial; /* of the newest call or timer */
     enum mortise_run_call_kind call;
     enum stop_why stop;
@@ -273,6 +350,8 @@ struct mortise_run {
     uint32_t n_running; /* calls out: RUNNING and STOPPING */
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
     uint32_t n_asked, n_doubt, n_human, n_approval;
+    uint32_t n_suspended, n_near;
+    uint32_t n_questions, n_timers; /* pending steps */
     uint32_t n_fresh;                  /* READY, and not counted as a step */
     uint64_t n_started;                /* steps that were */
     uint64_t max_steps, visits_raised; /* limits; 0: none was raised */
@@ -302,11 +381,17 @@ struct mortise_run {
     uint32_t record_frame;     /* that the last of them is in */
     uint64_t first_event;
     unsigned phases; /* bits 1 << enum mortise_phase */
+    size_t lazy;     /* the first bytes of it can wait for the next commit */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
+    struct mortise_run_put *puts;
+    size_t n_puts, cap_puts;
     struct mortise_actions *actions;
     struct unsent *unsent;
     size_t n_unsent, cap_unsent, unsent_head;
+
+    struct step_wait *step_waits;
+    size_t n_step_waits, cap_step_waits;
 
     struct held_command *held;
     bool applied;         /* a command was applied by this step */
@@ -504,8 +589,73 @@ json_t *limit_json(const struct mortise_run *r, const struct exec *x);
 int limit_check(const struct mortise_run *r, const json_t *body,
                 struct mortise_err *err);
 void limit_raise(struct mortise_run *r, const json_t *body);
+/* Count an event; make and keep it when somebody will see it.  `extra` is taken
+ * (NULL: none). */
+int announce(struct mortise_run *r, const struct exec *x, const char *type,
+             json_t *extra, struct mortise_err *err);
+/* Will anybody see an event that is made now? */
+bool seen(const struct mortise_run *r);
+/* MORTISE_ECORRUPT, for an entry that does not fit the run. */
+int corrupt(struct mortise_err *err, const struct mortise_entry *e);
+/* The store's list of pending requests changes; payload NULL: a close. */
+int pending_change(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                   json_t *payload, struct mortise_err *err);
+void exec_near(struct mortise_run *r, struct exec *x, bool near);
+/* From the handle of a call or timer; NULL when that is over. */
+struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
+
+/* ---- step.c ---- */
+int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
+             struct mortise_err *err);
+int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
+                struct mortise_err *err);
+/* Commits are on disk: what waited for them goes on. */
+int step_synced(struct mortise_run *r, struct mortise_err *err);
+/* A call of x begins: what it asks is compared with the journal from now. */
+void step_enter(struct exec *x);
+/* Did it, this time, ask less than what is recorded? */
+bool step_left_unasked(const struct exec *x);
+/* The call ended as suspended. */
+int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* x is SUSPENDED: wait for the first of its deadlines. */
+int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* ... which has come. */
+int step_expired(struct mortise_run *r, struct exec *x,
+                 struct mortise_err *err);
+/* The first effect between intent and answer, NULL: none. */
+const struct step *step_in_doubt(const struct mortise_run *r,
+                                 const struct exec *x);
+json_t *step_name(const struct step *s);
+/* The pending request of that id, NULL: none of x. */
+struct step *step_requested(const struct exec *x, const char *id);
+const char *step_kind_name(const struct step *s);
+/* MORTISE_EINVAL: not what the question's schema wants. */
+int step_check_answer(struct mortise_run *r, const struct step *s,
+                      const json_t *value, struct mortise_err *err);
+/* Somebody answered (checked). */
+int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
+                  json_t *value, const char *actor, struct mortise_err *err);
+int step_pending_json(const struct exec *x, json_t *list);
+/* A generation ends: its requests are withdrawn, its journal forgotten. */
+int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+void step_finish(struct mortise_run *r, struct exec *x);
+int apply_step(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err);
+int apply_answer(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+int apply_let_go(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+/* A `settle` of one of its requests ... */
+int apply_settle_step(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err);
+/* ... or of the doubt about the step of that name. */
+int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
+                  const struct mortise_entry *e, struct mortise_err *err);
 
 /* ---- start.c ---- */
+/* Hashes what names an execution, for identities within it. */
+void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                 const struct exec *x);
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* Its intent is on disk: call. */
 int start_call(struct mortise_run *r, struct exec *x,
@@ -546,6 +696,9 @@ int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
 void env_finish(struct env *env);
 
 /* ---- settle.c ---- */
+/* An entry about x, now. */
+struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
+                              enum mortise_entry_type type);
 enum done_how { /* how an output came about; journaled */
                 DONE_EXECUTED = 0,
                 DONE_RECONCILED = 1,

@@ -10,6 +10,8 @@
  *   a  attempt u32                    d  digest, 32 bytes
  *   t  started u64, ms                e  edges: count u32, then u32 each
  *   u  at u64, ms                     h  how u8
+ *   k  step: ordinal u32, key         m  method
+ *   x  status i32, after u32
  *   w  writes: count u32, then each: ref u16, flags u8, reduce u8, text where
  *      ref says "spelled", and the value unless flags bit 0 says that it is
  *      the entry's own value, which is the common case and stored once
@@ -48,6 +50,9 @@ static const struct {
     [MORTISE_E_CHILD] = {"child", "ngatve"},
     [MORTISE_E_HALT] = {"halt", "h"},
     [MORTISE_E_CLOCK] = {"clock", "u"},
+    [MORTISE_E_STEP] = {"step", "ngakmdhiuv"},
+    [MORTISE_E_ANSWER] = {"answer", "ngakmdxhuv"},
+    [MORTISE_E_LET_GO] = {"let_go", "nguh"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
@@ -127,6 +132,17 @@ static void put_field(struct mortise_buf *b, char field,
         break;
     case 'd':
         mortise_buf_put(b, e->digest, MORTISE_DIGEST);
+        break;
+    case 'k':
+        mortise_buf_u32(b, e->ordinal);
+        mortise_buf_str(b, e->key);
+        break;
+    case 'm':
+        mortise_buf_str(b, e->method);
+        break;
+    case 'x':
+        mortise_buf_u32(b, (uint32_t)e->status);
+        mortise_buf_u32(b, e->after);
         break;
     case 'e':
         mortise_buf_u32(b, (uint32_t)e->n_edges);
@@ -270,6 +286,15 @@ static int get_field(struct mortise_entry *e, char field,
         if (p != NULL)
             memcpy(e->digest, p, MORTISE_DIGEST);
         return MORTISE_OK;
+    case 'k':
+        e->ordinal = mortise_read_u32(r);
+        return get_str(&e->key, r, a, err);
+    case 'm':
+        return get_str(&e->method, r, a, err);
+    case 'x':
+        e->status = (int32_t)mortise_read_u32(r);
+        e->after = mortise_read_u32(r);
+        return MORTISE_OK;
     case 'e':
         return get_edges(e, r, a, err);
     default:
@@ -296,7 +321,7 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
     uint8_t type;
     int rv = MORTISE_OK;
 
-    *e = (struct mortise_entry){.actor = "", .id = ""};
+    *e = (struct mortise_entry){.actor = "", .id = "", .key = "", .method = ""};
     if (r->p == r->end)
         return MORTISE_ENOTFOUND;
     type = mortise_read_u8(r);

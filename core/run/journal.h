@@ -24,6 +24,9 @@ enum mortise_entry_type {
     MORTISE_E_END,
     MORTISE_E_RESULT,     /* an effect was acknowledged; a `failed` follows */
     MORTISE_E_PAUSE,      /* a person had it stand still, or go on */
+    MORTISE_E_STEP,       /* an execution asks: an effect, or somebody */
+    MORTISE_E_ANSWER,     /* ... and was answered */
+    MORTISE_E_LET_GO,     /* ... and waits for what it asked */
     MORTISE_E_FRAME = 32, /* the entries after it are in this frame */
     MORTISE_E_LOST,       /* an execution that a race had no more use for */
     MORTISE_E_LIMIT,      /* a person raised limits */
@@ -34,6 +37,8 @@ enum mortise_entry_type {
     MORTISE_E_CLOCK,      /* how long the run was active */
     MORTISE_E_N
 };
+
+#define MORTISE_STEP_UNORDERED 0xFFFFFFFFu /* the ordinal of a keyed step */
 
 enum mortise_ask { /* kinds of requests (runtime.md 7) */
                    MORTISE_ASK_APPROVAL = 1,
@@ -83,8 +88,12 @@ struct mortise_entry {
     uint32_t node, visit, generation, attempt;
     uint8_t how; /* enum mortise_ask, _settle, _pause, done_how, status */
     uint64_t started_ms, at_ms;
-    json_t *value, *note;   /* references of the entry's; NULL: none */
-    const char *actor, *id; /* "" when none */
+    json_t *value, *note;     /* references of the entry's; NULL: none */
+    const char *actor, *id;   /* "" when none */
+    uint32_t ordinal, after;  /* of a step: which one; its answer: after how
+                                 many asks */
+    int32_t status;           /* of an answer, as plugin.h has them */
+    const char *key, *method; /* of a step; key "" when it has an ordinal */
     uint8_t digest[MORTISE_DIGEST];
     uint32_t *edges;
     size_t n_edges;

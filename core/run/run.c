@@ -42,6 +42,11 @@ void mortise_run_commit_finish(struct mortise_run_commit *c,
         json_decref(c->opens[i].payload);
     mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
     mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
+    for (size_t i = 0; i < c->n_puts; i++) {
+        json_decref(c->puts[i].key);
+        json_decref(c->puts[i].value);
+    }
+    mortise_release(mem, c->puts, c->n_puts * sizeof c->puts[0]);
     mortise_release(mem, c->entries, c->size);
 }
 
@@ -58,10 +63,14 @@ void mortise_actions_clear(struct mortise_actions *a)
         case MORTISE_ACT_PUBLISH:
             json_decref(a->list[i].u.publish);
             break;
+        case MORTISE_ACT_REPLY:
+            json_decref(a->list[i].u.reply.value);
+            break;
         case MORTISE_ACT_CANCEL:
         case MORTISE_ACT_ARM:
         case MORTISE_ACT_DISARM:
         case MORTISE_ACT_APPLIED:
+        case MORTISE_ACT_PERFORM:
             break;
         }
     }
@@ -138,8 +147,10 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
     return MORTISE_OK;
 }
 
-static void exec_finish(struct exec *x)
+static void exec_finish(struct mortise_run *r, struct exec *x)
 {
+    step_finish(r, x);
+    json_decref(x->broke);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     json_decref(x->view);
@@ -164,6 +175,11 @@ static void forget_pending(struct mortise_run *r)
     mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+    for (size_t i = 0; i < r->n_puts; i++) {
+        json_decref(r->puts[i].key);
+        json_decref(r->puts[i].value);
+    }
+    mortise_release(r->mem, r->puts, r->cap_puts * sizeof r->puts[0]);
 }
 
 void mortise_run_free(struct mortise_run *r)
@@ -173,7 +189,7 @@ void mortise_run_free(struct mortise_run *r)
     command_drop_held(r);
     forget_pending(r);
     for (size_t i = 0; i < r->n_execs; i++)
-        exec_finish(r->execs[i]);
+        exec_finish(r, r->execs[i]);
     for (size_t i = r->unsent_head; i < r->n_unsent; i++)
         json_decref(r->unsent[i].event);
     mortise_release(r->mem, r->unsent, r->cap_unsent * sizeof r->unsent[0]);
@@ -185,6 +201,8 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
+    mortise_release(r->mem, r->step_waits,
+                    r->cap_step_waits * sizeof r->step_waits[0]);
     mortise_buf_finish(&r->record);
     json_decref(r->self);
     json_decref(r->error);
@@ -325,10 +343,12 @@ static void find_status(struct mortise_run *r)
         set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
     else if (r->n_approval > 0)
         set_status(r, MORTISE_RUN_WAITING, "approval");
-    else if (r->n_human > 0)
+    else if (r->n_human + r->n_questions > 0)
         set_status(r, MORTISE_RUN_WAITING, "human");
     else if (r->n_asked > 0)
         set_status(r, MORTISE_RUN_PAUSED, "interrupt");
+    else if (r->n_suspended > 0)
+        set_status(r, MORTISE_RUN_WAITING, "timer");
     else
         set_status(r, MORTISE_RUN_RUNNING, "");
 }
@@ -407,8 +427,9 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
     rv = advance_all(r, err);
-    if (rv != MORTISE_OK ||
-        r->n_running + r->n_waiting + r->n_asked + r->n_inside > 0)
+    if (rv != MORTISE_OK || r->n_running + r->n_waiting + r->n_asked +
+                                    r->n_suspended + r->n_inside >
+                                0)
         return rv;
     return record_end(r, err);
 }
@@ -430,6 +451,8 @@ int go_live(struct mortise_run *r, struct mortise_err *err)
         } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
             x->serial++;
             rv = arm(r, x, x->deadline_ms, err);
+        } else if (x->state == X_SUSPENDED) {
+            rv = step_arm(r, x, err);
         }
     }
     return rv;
@@ -485,6 +508,8 @@ static int on_synced(struct mortise_run *r, uint64_t seq,
         return MORTISE_OK;
     r->synced = seq;
     rv = publish_synced(r, err);
+    if (rv == MORTISE_OK)
+        rv = step_synced(r, err);
     return rv == MORTISE_OK && r->live ? start_intents(r, err) : rv;
 }
 
@@ -564,7 +589,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->phase = phase_of_step(r);
     c->status = r->status;
     c->reason = r->reason;
-    c->n_pending = r->n_asked;
+    c->n_pending = r->n_asked + r->n_questions + r->n_timers;
     c->size = r->record.n;
     c->entries = take_exact(r, r->record.p, r->record.n, r->record.cap, 1);
     c->n_opens = r->n_opens;
@@ -573,10 +598,15 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->n_closes = r->n_closes;
     c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
                            sizeof r->closes[0]);
+    c->n_puts = r->n_puts;
+    c->puts = take_exact(r, r->puts, r->n_puts, r->cap_puts, sizeof r->puts[0]);
+    r->puts = NULL;
+    r->n_puts = r->cap_puts = 0;
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
     mortise_buf_init(&r->record, r->mem);
     r->record_frame = 0;
+    r->lazy = 0;
 }
 
 static int finish_step(struct mortise_run *r, size_t slot,
@@ -585,7 +615,7 @@ static int finish_step(struct mortise_run *r, size_t slot,
     struct mortise_actions *a = r->actions;
 
     find_status(r);
-    if (r->record.n == 0) {
+    if (r->record.n == r->lazy) {
         a->n--;
         memmove(a->list + slot, a->list + slot + 1,
                 (a->n - slot) * sizeof a->list[0]);
@@ -634,7 +664,7 @@ static int refuse(struct mortise_run *r, size_t slot, int rv)
 {
     bool broken = rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT;
 
-    assert(broken || r->record.n == 0); /* validated before recording */
+    assert(broken || r->record.n == r->lazy); /* validated before recording */
     if (!broken)
         r->actions->n = slot;
     r->actions = NULL;
@@ -825,6 +855,10 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
         return settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
         return on_synced(r, in->u.seq, err);
+    case MORTISE_IN_ASK:
+        return step_ask(r, &in->u.ask, err);
+    case MORTISE_IN_ANSWER:
+        return step_answer(r, &in->u.answer, err);
     case MORTISE_IN_COMMAND:
         break;
     }
@@ -892,7 +926,8 @@ bool mortise_run_is_finished(const struct mortise_run *r)
 
 bool mortise_run_is_idle(const struct mortise_run *r)
 {
-    bool going = r->live && !has_ended(r) && r->n_running + r->n_waiting > 0 &&
+    bool going = r->live && !has_ended(r) &&
+                 r->n_running + r->n_waiting + r->n_near > 0 &&
                  limit_holds(r) == NULL;
 
     return !going && r->n_running == 0 && r->synced == r->seq &&

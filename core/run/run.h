@@ -53,7 +53,9 @@ enum mortise_input_kind {
                               */
     MORTISE_IN_TIMER,        /* a timer that was armed is due */
     MORTISE_IN_SYNCED,       /* commits up to `seq` are on disk */
-    MORTISE_IN_COMMAND
+    MORTISE_IN_COMMAND,
+    MORTISE_IN_ASK,   /* the executor of a call asks for something */
+    MORTISE_IN_ANSWER /* what was to be performed was */
 };
 
 struct mortise_result_in {
@@ -67,11 +69,42 @@ struct mortise_result_in {
     uint64_t retry_after_ms; /* an error: not again before; 0: not said */
 };
 
+enum mortise_step_kind { /* step.c says what becomes of each */
+                         MORTISE_STEP_READ = 1,
+                         MORTISE_STEP_LOOK,
+                         MORTISE_STEP_STORE, /* body: {key, value} */
+                         MORTISE_STEP_EFFECT,
+                         MORTISE_STEP_QUESTION, /* body: {prompt, payload,
+                                                   schema, assignees, for_ms},
+                                                   each of them optional */
+                         MORTISE_STEP_TIMER /* body: {for_ms} or {until_ms} */
+};
+
+struct mortise_ask_in {
+    uint64_t call;
+    uint64_t ask; /* the engine's name for it, not 0 */
+    enum mortise_step_kind kind;
+    const char *method; /* "http.request/1" */
+    const char *key;    /* of the step, where order does not tell; "" */
+    json_t *body;       /* borrowed; an object, checked */
+};
+
+struct mortise_answer_in {
+    uint64_t call, ask;
+    uint32_t step; /* as the action had it */
+    int32_t status;
+    json_t *value;     /* borrowed; status 0 only */
+    const char *words; /* otherwise */
+    bool completed;    /* an effect that need not be done again */
+};
+
 struct mortise_input {
     enum mortise_input_kind kind;
     uint64_t now_ms; /* CLOCK_REALTIME of the event */
     union {
         struct mortise_result_in result;
+        struct mortise_ask_in ask;
+        struct mortise_answer_in answer;
         uint64_t call;  /* UNRESPONSIVE */
         uint64_t timer; /* TIMER */
         uint64_t seq;   /* SYNCED */
@@ -103,7 +136,9 @@ enum mortise_action_kind {
      * what was in flight had stopped (then nothing was recorded): answer who
      * gave it.  Exactly one for each COMMAND step that returned MORTISE_OK,
      * possibly many steps later. */
-    MORTISE_ACT_APPLIED
+    MORTISE_ACT_APPLIED,
+    MORTISE_ACT_PERFORM, /* an ask; feed ANSWER back, unless its call ends */
+    MORTISE_ACT_REPLY    /* the answer to an ask, for who asked */
 };
 
 /* A commit in run/'s words; the engine hands it to store/. */
@@ -111,6 +146,13 @@ struct mortise_run_open {
     char id[MORTISE_DIGEST_HEX];
     uint64_t deadline_ms; /* 0: none */
     json_t *payload;      /* owned by the action; NULL when it is a close */
+};
+
+/* A value of a plugin's own (kv.put/1). */
+struct mortise_run_put {
+    const char *space; /* the plugin; the graph's */
+    json_t *key;       /* a string; owned by the action, as is ... */
+    json_t *value;     /* null: forget the key */
 };
 
 struct mortise_run_commit {
@@ -126,6 +168,8 @@ struct mortise_run_commit {
     uint32_t n_pending;
     struct mortise_run_open *opens, *closes;
     size_t n_opens, n_closes;
+    struct mortise_run_put *puts;
+    size_t n_puts;
 };
 
 enum mortise_run_call_kind {
@@ -163,6 +207,16 @@ struct mortise_action {
             int result; /* MORTISE_OK or why not */
             struct mortise_err err;
         } applied;
+        struct {
+            uint64_t ask;
+            uint32_t step;
+            char key[MORTISE_DIGEST_HEX]; /* of an effect, else "" */
+        } perform;
+        struct {
+            uint64_t ask;
+            int32_t status; /* as plugin.h has them */
+            json_t *value;  /* owned; a string of words unless status is 0 */
+        } reply;
     } u;
 };
 
@@ -224,6 +278,10 @@ json_t *mortise_run_running(const struct mortise_run *r);
  * reference; NULL when the call is not open or memory ran out.  Release it
  * before the next step: what nobody else holds is changed in place. */
 json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
+
+/* Is the execution behind a call still hearing what it heard before?  Then what
+ * it tells was told before, too. */
+bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 
 /* ---- looking at it ---------------------------------------------------- */
 

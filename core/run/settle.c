@@ -7,9 +7,9 @@
  * it a failure of the node instead, with a code of its own, and leaves no trace
  * of the result.
  *
- * Codes that the core gives: expression, schema, reducer, conflict, route,
- * limit, guardrail, rejected, timeout, timeout.call, timeout.unresponsive,
- * in_doubt, and `failed` for a plugin that gave none.
+ * Codes that the core gives: determinism, suspended, expression, schema,
+ * reducer, conflict, route, limit, guardrail, rejected, timeout, timeout.call,
+ * timeout.unresponsive, in_doubt, and `failed` for a plugin that gave none.
  *
  * A `write` or `external` call whose result fails that judgement did happen.
  * A `result` entry keeps what it gave, so that nobody who tries the node again
@@ -24,12 +24,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "mortise/plugin.h"
 #include "run/internal.h"
 
 /* ---- from a handle to its execution ------------------------------------- */
 
-/* NULL when that call or timer is over. */
-static struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
+struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
 {
     uint64_t index = handle >> 32;
     struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
@@ -499,9 +499,8 @@ static int entry_room(const struct mortise_node *n, struct mortise_arena *a,
                                                  : mortise_nomem(err);
 }
 
-static struct mortise_entry entry_of(const struct mortise_run *r,
-                                     const struct exec *x,
-                                     enum mortise_entry_type type)
+struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
+                              enum mortise_entry_type type)
 {
     return (struct mortise_entry){.type = type,
                                   .frame = x->frame->index,
@@ -834,7 +833,7 @@ int settle_failed(struct mortise_run *r, struct exec *x, const char *code,
         return settle_retry(r, x, code, message, err);
     if (n->on_error_value)
         return settle_value(r, x, code, message, err);
-    return settle_lost(r, x, code, message, false, err);
+    return settle_lost(r, x, code, message, step_in_doubt(r, x) != NULL, err);
 }
 
 int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
@@ -1017,6 +1016,12 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     return start_call(r, x, MORTISE_RUN_EXECUTE, err);
 }
 
+static int settle_broke(struct mortise_run *r, struct exec *x,
+                        const char *words, struct mortise_err *err)
+{
+    return settle_failed(r, x, "determinism", "permanent", words, err);
+}
+
 static int settle_executed(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
                            struct mortise_err *err)
@@ -1025,7 +1030,16 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     int rv;
 
     x->retry_after_ms = in->retry_after_ms;
-    if (in->status != 0)
+    if (x->broke != NULL)
+        return settle_broke(r, x, json_string_value(x->broke), err);
+    if (in->status == MORTISE_S_SUSPENDED)
+        return step_let_go(r, x, err);
+    if (in->status == MORTISE_S_OK && step_left_unasked(x))
+        return settle_broke(r, x,
+                            "E_DETERMINISM: it ended without asking all that "
+                            "it had asked before",
+                            err);
+    if (in->status != MORTISE_S_OK)
         return settle_failed(
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
             in->error_class, in->message, err);
@@ -1052,10 +1066,11 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
 {
     bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
                     node_of(r, x)->effect >= MORTISE_WRITE;
+    bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
 
     if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
         return race_lost(r, x, err);
-    if (happened)
+    if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
     switch (x->stop) {
     case STOP_RUN:
@@ -1067,6 +1082,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                    : exec_ready(r, x, err);
     case STOP_TIMEOUT:
     case STOP_RACE: /* it has lost */
+    case STOP_BROKE:
     case STOP_NONE:
         break;
     }
@@ -1178,6 +1194,8 @@ int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
     if (x->state == X_RUNNING)
         return cancel_call(
             r, x, command_gives_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT, err);
+    if (x->state == X_SUSPENDED)
+        return step_expired(r, x, err);
     assert(x->state == X_BACKOFF || x->state == X_ASKED); /* who else arms */
     due = x->state == X_BACKOFF ? x->next_ms : x->deadline_ms;
     if (r->time_ms < due) /* the clock was set back */

@@ -8,9 +8,12 @@
 static const char *state_name(const struct exec *x)
 {
     static const char *const names[] = {
-        "",        "pending", "awaiting_approval", "pending", "running",
-        "running", "running", "pending",           "done",    "done",
-        "failed",  "skipped"};
+        [X_READY] = "pending",     [X_ASKED] = "awaiting_approval",
+        [X_INTENT] = "pending",    [X_INSIDE] = "running",
+        [X_RUNNING] = "running",   [X_STOPPING] = "running",
+        [X_SUSPENDED] = "waiting", [X_BACKOFF] = "pending",
+        [X_HELD] = "done",         [X_DONE] = "done",
+        [X_FAILED] = "failed",     [X_CANCELLED] = "skipped"};
 
     return names[x->state];
 }
@@ -118,6 +121,10 @@ static json_t *pending_json(const struct mortise_run *r)
         const struct exec *x = r->execs[i];
         json_t *one;
 
+        if (step_pending_json(x, list) != MORTISE_OK) {
+            drop(&list);
+            break;
+        }
         if (x->request[0] == '\0')
             continue;
         one = json_copy(x->payload);
@@ -218,6 +225,10 @@ static const char *how_name(const struct mortise_entry *e)
         return e->how <= MORTISE_SETTLE_FAIL
                    ? mortise_settle_name((enum mortise_settle)e->how)
                    : NULL;
+    case MORTISE_E_STEP:
+        return e->how == MORTISE_STEP_QUESTION ? "custom"
+               : e->how == MORTISE_STEP_TIMER  ? "timer"
+                                               : "effect";
     case MORTISE_E_END:
         return mortise_run_status_name(e->how);
     case MORTISE_E_PAUSE:
@@ -260,6 +271,12 @@ static json_t *entry_json(const struct mortise_run *r,
     if (is_about_a_node(e->type)) {
         json_object_set_new(out, "node", place_json(r, e));
         json_object_set_new(out, "visit", json_integer(e->visit));
+    }
+    if (e->method[0] != '\0') {
+        json_object_set_new(out, "method", json_string(e->method));
+        json_object_set_new(out, "step",
+                            e->key[0] != '\0' ? json_string(e->key)
+                                              : json_integer(e->ordinal));
     }
     if (e->attempt > 0)
         json_object_set_new(out, "attempt", json_integer(e->attempt));

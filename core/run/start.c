@@ -24,8 +24,8 @@
 
 /* ---- identities --------------------------------------------------------- */
 
-static void identity(struct mortise_hasher *h, const struct mortise_run *r,
-                     const struct exec *x)
+void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                 const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
 
@@ -43,7 +43,7 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
 
-    identity(&h, r, x);
+    exec_hasher(&h, r, x);
     mortise_hasher_str(&h, "request");
     mortise_hasher_u64(&h, x->generation);
     mortise_hasher_u64(&h, x->ordinal);
@@ -59,7 +59,7 @@ static void effect_key(const struct mortise_run *r, const struct exec *x,
     const struct mortise_node *n = node_of(r, x);
     struct mortise_hasher h;
 
-    identity(&h, r, x);
+    exec_hasher(&h, r, x);
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
     mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);
@@ -291,6 +291,8 @@ int start_call(struct mortise_run *r, struct exec *x,
         x->started_ms = r->time_ms;
     x->called_ms = r->time_ms;
     fill_call(r, x, &a->u.call);
+    if (kind == MORTISE_RUN_EXECUTE)
+        step_enter(x);
     exec_become(r, x, X_RUNNING);
     return n->timeout_ms != 0 ? arm(r, x, r->time_ms + n->timeout_ms, err)
                               : MORTISE_OK;
@@ -558,11 +560,11 @@ static int start_tool(struct mortise_run *r, struct exec *x,
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
     }
-    if (x->effect_open)
+    if (x->effect_open || step_in_doubt(r, x) != NULL)
         return start_doubt(r, x, err);
     if (has_result(r, x))
         return settle_done(r, x, x->result, DONE_RECORDED, err);
-    return n->effect >= MORTISE_WRITE
+    return n->effect >= MORTISE_WRITE && !n->op->by_asking
                ? record_intent(r, x, err)
                : start_call(r, x, MORTISE_RUN_EXECUTE, err);
 }
@@ -602,18 +604,25 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 
 /* ---- doubt -------------------------------------------------------------- */
 
+/* {tool, args, idempotency_key, effect}: of the call, or of the one step of
+ * it that is in doubt; then with that step's name and method. */
 int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
+    const struct step *s = step_in_doubt(r, x);
     char tool[256], key[MORTISE_DIGEST_HEX];
+    json_t *payload;
 
-    mortise_hex(key, x->key, MORTISE_DIGEST);
+    mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    return ask(r, x, MORTISE_ASK_DOUBT,
-               json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args", x->body,
-                         "idempotency_key", key, "effect",
-                         mortise_effect_name(n->effect)),
-               0, err);
+    payload = json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args",
+                        s != NULL ? s->payload : x->body, "idempotency_key",
+                        key, "effect", mortise_effect_name(n->effect));
+    if (payload != NULL && s != NULL &&
+        (json_object_set_new(payload, "step", step_name(s)) != 0 ||
+         json_object_set_new(payload, "method", json_string(s->method)) != 0))
+        drop(&payload);
+    return ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
 
 /* on_in_doubt: fail.  The doubt stays with the failure: who has it tried again

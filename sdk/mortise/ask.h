@@ -7,6 +7,8 @@
  *
  *     state.get/1      read a path of the run's state
  *     http.request/1   make an HTTP request
+ *     interrupt.request/1   ask a person
+ *     timer.wait/1     sleep, durably
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -384,6 +386,135 @@ MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
     mortise_jw_end(&w);
     return mortise_jw_finish(&w, &text) == MORTISE_S_OK ? text
                                                         : mortise_str_empty();
+}
+
+/* ---- interrupt.request/1 ------------------------------------------------ */
+
+#define MORTISE_INTERRUPT_REQUEST_1 "interrupt.request/1"
+
+/* A question to a person: zero what you do not need (`= {0}`). */
+typedef struct mortise_question {
+    mortise_str prompt;
+    /* JSON, p NULL for none: what the person needs to see; a schema of the
+     * answer, which the host judges it by. */
+    mortise_str payload, schema;
+    uint64_t for_ms; /* so long it can be answered; 0: for ever */
+} mortise_question;
+
+MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
+                                                     char *room, uint64_t cap,
+                                                     mortise_str *body)
+{
+    mortise_jw w;
+    mortise_jv v;
+
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "prompt");
+    mortise_jw_string(&w, q->prompt);
+    if (q->payload.p != NULL) {
+        v.p = q->payload.p;
+        v.n = q->payload.n;
+        mortise_jw_key(&w, "payload");
+        mortise_jw_value(&w, v);
+    }
+    if (q->schema.p != NULL) {
+        v.p = q->schema.p;
+        v.n = q->schema.n;
+        mortise_jw_key(&w, "schema");
+        mortise_jw_value(&w, v);
+    }
+    if (q->for_ms != 0) {
+        mortise_jw_key(&w, "for_ms");
+        mortise_jw_int(&w, (int64_t)q->for_ms);
+    }
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body);
+}
+
+/* Ask.  The first answer is MORTISE_S_SUSPENDED: let go (plugin.h).  When you
+ * are entered again and ask the same, it is the person's answer, as JSON, or
+ * MORTISE_S_TIMEOUT when nobody answered in time.  The JSON of the question is
+ * written into `room`, which is yours again when this returns; MORTISE_S_NOMEM
+ * when it does not fit. */
+MORTISE_INLINE mortise_status mortise_interrupt_request(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    const mortise_question *q, char *room, uint64_t cap,
+    mortise_answer_fn *on_answer, void *ud)
+{
+    mortise_str body;
+    mortise_status status = mortise_interrupt_body(q, room, cap, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask(host, call, mortise_strz(MORTISE_INTERRUPT_REQUEST_1), body,
+                    on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_interrupt_request_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    const mortise_question *q, char *room, uint64_t cap, mortise_str *answer)
+{
+    mortise_str body;
+    mortise_status status = mortise_interrupt_body(q, room, cap, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask_wait(host, call, mortise_strz(MORTISE_INTERRUPT_REQUEST_1),
+                         body, answer);
+}
+
+/* ---- timer.wait/1 -------------------------------------------------------- */
+
+#define MORTISE_TIMER_WAIT_1 "timer.wait/1"
+
+#define MORTISE_TIMER_WAIT_ROOM 48
+
+/* {"for_ms": N}, or {"until_ms": N} when `until` */
+MORTISE_INLINE mortise_status mortise_timer_body(char *room, int32_t until,
+                                                 uint64_t ms, mortise_str *body)
+{
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, MORTISE_TIMER_WAIT_ROOM);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, until ? "until_ms" : "for_ms");
+    mortise_jw_int(&w, (int64_t)ms);
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body);
+}
+
+/* Sleep for `ms` (ten years at most), or until `ms` milliseconds after 1970
+ * (UTC).  It costs disk, nothing else, and goes on over restarts.  The first
+ * answer is MORTISE_S_SUSPENDED: let go; entered again, the same ask is
+ * answered with null.  A time that is over is answered as soon as you let go.
+ */
+MORTISE_INLINE mortise_status mortise_timer_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    int32_t until, uint64_t ms, mortise_answer_fn *on_answer, void *ud)
+{
+    char room[MORTISE_TIMER_WAIT_ROOM];
+    mortise_str body;
+    mortise_status status = mortise_timer_body(room, until, ms, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask(host, call, mortise_strz(MORTISE_TIMER_WAIT_1), body,
+                    on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_timer_wait_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    int32_t until, uint64_t ms, mortise_str *answer)
+{
+    char room[MORTISE_TIMER_WAIT_ROOM];
+    mortise_str body;
+    mortise_status status = mortise_timer_body(room, until, ms, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask_wait(host, call, mortise_strz(MORTISE_TIMER_WAIT_1), body,
+                         answer);
 }
 
 #ifdef __cplusplus

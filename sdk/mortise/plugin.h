@@ -53,12 +53,13 @@ typedef struct mortise_str {
     uint64_t n;
 } mortise_str;
 
-typedef int32_t mortise_status; /* 0 ok, 1 pending, < 0 error */
+typedef int32_t mortise_status; /* 0 ok, 1 pending, 2 suspended, < 0 error */
 typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
                                    for the instance's life */
 
 #define MORTISE_S_OK          0  /* done; what was emitted is the result */
 #define MORTISE_S_PENDING     1  /* finish() will be called, exactly once */
+#define MORTISE_S_SUSPENDED   2  /* waits for an answer: ask() below */
 #define MORTISE_S_FAILED      -1 /* see the words */
 #define MORTISE_S_INVALID     -2 /* the request breaks its rules */
 #define MORTISE_S_CANCELLED   -3 /* let go because the host asked */
@@ -66,16 +67,17 @@ typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
 #define MORTISE_S_NOTFOUND    -5
 #define MORTISE_S_NOMEM       -6
 #define MORTISE_S_IO          -7
-#define MORTISE_S_UNSUPPORTED -8 /* no such method, operation or kind */
-#define MORTISE_S_STALE       -9 /* that call is not open (any more) */
-#define MORTISE_S_TIMEOUT     -10
+#define MORTISE_S_UNSUPPORTED -8  /* no such method, operation or kind */
+#define MORTISE_S_STALE       -9  /* that call is not open (any more) */
+#define MORTISE_S_TIMEOUT     -10 /* the time for it is over */
 
 #define MORTISE_LEVEL_ERROR 1
 #define MORTISE_LEVEL_WARN  2
 #define MORTISE_LEVEL_INFO  3
 #define MORTISE_LEVEL_DEBUG 4
 
-typedef struct mortise_host mortise_host; /* the host, as one instance sees it */
+typedef struct mortise_host
+    mortise_host; /* the host, as one instance sees it */
 typedef struct mortise_inst mortise_inst; /* yours; the host never looks in */
 
 /* The answer to an ask.  [call], never from inside ask() itself.  `answer` is
@@ -125,7 +127,20 @@ typedef struct mortise_host_api {
      * cancelled (MORTISE_S_CANCELLED); any other status: refused, on_answer
      * will not be called.  Where the body asks for a stream, on_answer is called
      * before that for each piece, with MORTISE_S_PENDING.  Only from calls of an
-     * `async` executor (elsewhere MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps each method. */
+     * `async` executor (elsewhere MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps
+     * each method.
+     *
+     * What an executor asks is kept with the run.  When execute() is entered
+     * again, after a crash or a suspension, the same asks get the same answers
+     * without being done again, and it runs forward to the first that has none.
+     * The rule for that: between asks, be a function of your request and of the
+     * answers.  One who asks something else than before fails (determinism).
+     * Asks that are issued in no fixed order carry a "step" in their body: a
+     * name of 1 to 128 bytes, unique in the execution.
+     *
+     * MORTISE_S_SUSPENDED as an answer: it comes later, in days perhaps.  Let
+     * go: end the call with MORTISE_S_SUSPENDED, and you will be entered again
+     * when it is there. */
     mortise_status (*ask)(mortise_host *, mortise_call, mortise_str method,
                           mortise_str body, mortise_answer_fn *on_answer,
                           void *ud);
@@ -133,9 +148,8 @@ typedef struct mortise_host_api {
     /* The same, waiting; only from [call] of a `blocking` interface
      * (elsewhere MORTISE_S_UNSUPPORTED).  *answer stays valid until the next
      * ask_wait of this call, or its end. */
-    mortise_status (*ask_wait)(mortise_host *, mortise_call,
-                               mortise_str method, mortise_str body,
-                               mortise_str *answer);
+    mortise_status (*ask_wait)(mortise_host *, mortise_call, mortise_str method,
+                               mortise_str body, mortise_str *answer);
 } mortise_host_api;
 
 /* Host to plugin. */
@@ -143,9 +157,9 @@ typedef struct mortise_request {
     uint32_t size;
     uint32_t flags; /* 0 */
     mortise_call call;
-    uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
-    uint32_t attempt;     /* from 1 */
-    uint32_t visit;       /* from 1 */
+    uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
+    uint32_t attempt;      /* from 1 */
+    uint32_t visit;        /* from 1 */
     mortise_str operation; /* as the manifest names it */
     mortise_str body;      /* the node's args, JSON, valid for its schema */
     mortise_str run_id, node_path;
@@ -207,7 +221,7 @@ typedef struct mortise_guardrail {
 
 typedef struct mortise_plugin {
     uint32_t size;
-    uint32_t flags; /* 0 */
+    uint32_t flags;      /* 0 */
     const char *id;      /* metadata.name of the manifest; NUL-terminated */
     const char *version; /* metadata.version */
 
@@ -227,9 +241,9 @@ typedef struct mortise_plugin {
     void (*cancel)(mortise_inst *, mortise_call);
 
     /* No new call will come.  Let every thread and callback of yours end before
-     * deadline_ns (CLOCK_MONOTONIC); MORTISE_S_OK when nothing of yours runs any
-     * more, else you are leaked rather than destroyed.  NULL: nothing of yours
-     * ever runs outside of a call.  [ctl & created] */
+     * deadline_ns (CLOCK_MONOTONIC); MORTISE_S_OK when nothing of yours runs
+     * any more, else you are leaked rather than destroyed.  NULL: nothing of
+     * yours ever runs outside of a call.  [ctl & created] */
     mortise_status (*quiesce)(mortise_inst *, uint64_t deadline_ns);
 
     void (*destroy)(mortise_inst *); /* [ctl & quiesced] */
@@ -262,13 +276,13 @@ extern MORTISE_MODULE mortise_module_v1;
     static const mortise_plugin *const mortise_module_plugins_[] = {           \
         &(my_plugin)};                                                         \
     MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module),                \
-                                              MORTISE_ABI_MAJOR,               \
-                                              MORTISE_ABI_MINOR,               \
-                                              0,                               \
-                                              1,                               \
-                                              mortise_module_plugins_,         \
-                                              NULL,                            \
-                                              NULL}
+                                        MORTISE_ABI_MAJOR,                     \
+                                        MORTISE_ABI_MINOR,                     \
+                                        0,                                     \
+                                        1,                                     \
+                                        mortise_module_plugins_,               \
+                                        NULL,                                  \
+                                        NULL}
 
 /* The layout is the contract. */
 MORTISE_STATIC_ASSERT(sizeof(void *) == 8, "LP64");

@@ -17,12 +17,16 @@ uint32_t sim_random(uint32_t *seed)
 /* ---- catalogue --------------------------------------------------------- */
 
 static const struct mortise_operation ops[] = {
-    {"t", "echo", MORTISE_PURE, false, false, 0, NULL, NULL},
-    {"t", "read", MORTISE_READ, false, false, 0, NULL, NULL},
-    {"t", "write", MORTISE_WRITE, false, false, 0, NULL, NULL},
-    {"t", "idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL},
-    {"t", "rec", MORTISE_WRITE, false, true, 0, NULL, NULL},
-    {"t", "fail", MORTISE_PURE, false, false, 0, NULL, NULL},
+    {"t", "echo", MORTISE_PURE, false, false, 0, NULL, NULL, false},
+    {"t", "read", MORTISE_READ, false, false, 0, NULL, NULL, false},
+    {"t", "write", MORTISE_WRITE, false, false, 0, NULL, NULL, false},
+    {"t", "idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL, false},
+    {"t", "rec", MORTISE_WRITE, false, true, 0, NULL, NULL, false},
+    {"t", "fail", MORTISE_PURE, false, false, 0, NULL, NULL, false},
+    {"t", "ask", MORTISE_READ, false, false, 0, NULL, NULL, false},
+    {"t", "does", MORTISE_EXTERNAL, false, false, 0, NULL, NULL, true},
+    {"t", "does_idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL, true},
+    {"t", "does_rec", MORTISE_WRITE, false, true, 0, NULL, NULL, true},
 };
 
 static const struct mortise_operation *
@@ -82,9 +86,11 @@ void sim_init(struct sim *s, struct mortise_graph *g)
 
 static void drop_calls(struct sim *s)
 {
-    for (size_t i = 0; i < s->n_calls; i++)
+    for (size_t i = 0; i < s->n_calls; i++) {
         json_decref(s->calls[i].call.body);
-    s->n_calls = 0;
+        script_finish(&s->calls[i].script);
+    }
+    s->n_calls = s->n_asks = 0;
 }
 
 static int collect(void *ud, json_t *event)
@@ -201,10 +207,13 @@ static bool intent_is_synced(const struct sim *s, const char *key)
 static void take_call(struct sim *s, struct mortise_run_call *c)
 {
     ck_assert_uint_lt(s->n_calls, 512);
-    if (c->kind == MORTISE_RUN_EXECUTE && c->node->effect >= MORTISE_WRITE)
+    if (c->kind == MORTISE_RUN_EXECUTE && c->node->effect >= MORTISE_WRITE &&
+        !c->node->op->by_asking)
         ck_assert(intent_is_synced(s, c->key));
     s->calls[s->n_calls].cancelled = false;
     s->calls[s->n_calls].call = *c;
+    script_init(&s->calls[s->n_calls].script,
+                c->kind == MORTISE_RUN_EXECUTE ? c->body : NULL);
     s->calls[s->n_calls++].call.body = json_incref(c->body);
 }
 
@@ -257,6 +266,14 @@ static void carry_out(struct sim *s)
         case MORTISE_ACT_PUBLISH:
             publish(s, a->u.publish);
             break;
+        case MORTISE_ACT_PERFORM:
+            script_perform(s, a->u.perform.ask, a->u.perform.step,
+                           a->u.perform.key);
+            break;
+        case MORTISE_ACT_REPLY:
+            script_reply(s, a->u.reply.ask, a->u.reply.status,
+                         a->u.reply.value);
+            break;
         case MORTISE_ACT_APPLIED:
             ck_assert_int_eq(s->applied, 1); /* exactly once a command */
             s->applied = a->u.applied.result;
@@ -276,6 +293,7 @@ static void step(struct sim *s, struct mortise_input *in)
     rv = mortise_run_step(s->run, in, &s->actions, &err);
     ck_assert_msg(rv == MORTISE_OK, "step: %s", err.msg);
     carry_out(s);
+    script_go_on(s);
 }
 
 void sim_feed(struct sim *s, struct mortise_input *in)
@@ -302,6 +320,7 @@ int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
     if (rv == MORTISE_OK) {
         mortise_run_watch(s->run, true);
         carry_out(s);
+        script_go_on(s);
     }
     mortise_actions_clear(&s->actions);
     return rv;
@@ -325,6 +344,7 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
         return rv;
     }
     carry_out(s);
+    script_go_on(s);
     return rv;
 }
 
@@ -360,7 +380,8 @@ static void happen(struct sim *s, const struct mortise_run_call *c)
 {
     struct sim_effect *e;
 
-    if (c->kind != MORTISE_RUN_EXECUTE || c->node->effect < MORTISE_WRITE)
+    if (c->kind != MORTISE_RUN_EXECUTE || c->node->effect < MORTISE_WRITE ||
+        c->node->op->by_asking)
         return;
     e = effect_of(s, c);
     if (c->node->op->idempotent && e->times > 0)
@@ -411,10 +432,14 @@ static void answer(struct sim *s, struct sim_call *c,
     } else if (c->call.kind == MORTISE_RUN_CHECK) {
         guard(c, r);
     } else if (c->call.kind == MORTISE_RUN_RECONCILE) {
-        bool did = effect_of(s, &c->call)->times > 0;
+        bool did = c->call.node->op->by_asking
+                       ? sim_effect_count(s, c->call.node->id) > 0
+                       : effect_of(s, &c->call)->times > 0;
 
         r->output = json_pack("{s:b, s:O}", "happened", (int)did, "result",
                               c->call.body);
+    } else if (c->script.answers != NULL) {
+        script_result(&c->script, r);
     } else if (strcmp(c->call.operation, "fail") == 0) {
         fail_as_told(c, r);
     } else {
@@ -428,9 +453,13 @@ bool sim_end_call(struct sim *s, size_t i)
     struct mortise_input in = {.kind = MORTISE_IN_RESULT};
     struct sim_call c;
 
+    while (i < s->n_calls && !s->calls[i].cancelled &&
+           !script_is_over(&s->calls[i].script))
+        i++;
     if (i >= s->n_calls)
         return false;
     c = s->calls[i];
+    script_drop(s, c.call.id);
     memmove(s->calls + i, s->calls + i + 1,
             (--s->n_calls - i) * sizeof s->calls[0]);
     in.u.result = (struct mortise_result_in){
@@ -439,6 +468,7 @@ bool sim_end_call(struct sim *s, size_t i)
     step(s, &in);
     json_decref(in.u.result.output);
     json_decref(c.call.body);
+    script_finish(&c.script);
     return true;
 }
 
@@ -477,8 +507,14 @@ void sim_run(struct sim *s, uint32_t *seed)
         s->now_ms++;
         if (may_sync && (s->n_calls == 0 || sim_random(seed) % 3 == 0))
             sim_sync_one(s);
-        else if (s->n_calls > 0)
-            sim_end_call(s, sim_random(seed) % s->n_calls);
+        else if (s->n_asks > 0 && sim_end_ask(s, sim_random(seed) % s->n_asks))
+            continue;
+        else if (s->n_calls > 0 &&
+                 (sim_end_call(s, sim_random(seed) % s->n_calls) ||
+                  sim_end_call(s, 0) || sim_end_ask(s, 0)))
+            continue;
+        else if (sim_sync_one(s))
+            continue;
         else if (!fire_soonest(s))
             return;
     }
@@ -488,7 +524,8 @@ void sim_run_plain(struct sim *s)
 {
     do {
         s->now_ms++;
-    } while (sim_sync_one(s) || sim_end_call(s, 0) || fire_soonest(s));
+    } while (sim_sync_one(s) || sim_end_ask(s, 0) || sim_end_call(s, 0) ||
+             fire_soonest(s));
 }
 
 /* ---- dying
@@ -516,6 +553,11 @@ void sim_crash(struct sim *s, uint32_t *seed)
         if (sim_random(seed) % 2 == 0)
             happen(s, &s->calls[i].call);
     }
+    for (size_t i = 0; i < s->n_asks; i++) {
+        if (sim_random(seed) % 2 == 0)
+            script_happen(s, &s->asks[i]);
+    }
+    s->crashes++;
     drop_calls(s);
     s->n_timers = 0;
     mortise_run_free(s->run);

@@ -11,6 +11,10 @@
  *   write write              happens; nobody can tell afterwards
  *   idem  external           happens; idempotent by key
  *   rec   write              happens; reconcile knows by key
+ *   ask   read               asks what its body says (script.h), as do
+ *   does  external           the three whose effects are all asked for:
+ *   does_idem                ... idempotent by key
+ *   does_rec write           ... reconcile knows whether any happened
  *   fail  pure               fails as its body says: {code, class, times}: the
  *                            first `times` attempts; then gives its body
  * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
@@ -19,6 +23,7 @@
 #ifndef TEST_SIM_H
 #define TEST_SIM_H
 
+#include "lib/script.h"
 #include "run/run.h"
 
 enum { SIM_PATIENCE_MS = 10000 }; /* of a pause */
@@ -34,6 +39,7 @@ struct sim_commit {
 struct sim_call {
     struct mortise_run_call call; /* body owned */
     bool cancelled;
+    struct script script;
 };
 
 struct sim_timer {
@@ -56,6 +62,11 @@ struct sim {
     size_t n_commits, n_synced;
     struct sim_call calls[512];
     size_t n_calls;
+    struct sim_ask asks[512];
+    size_t n_asks;
+    unsigned crashes;
+    uint64_t last_ask;
+    bool scripting;
     struct sim_timer timers[256];
     size_t n_timers;
     struct sim_effect effects[256];

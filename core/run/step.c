@@ -1,0 +1,1153 @@
+/* step.c -- the journal inside an execution: what it asked, and the answers.
+ *
+ * An executor that does several things must not start over when its third one
+ * is interrupted.  So each of its asks is a step, identified by its ordinal
+ * (or by a key that the asker gave), and kept with its method and a digest of
+ * its arguments.  An execution that is entered again, after a crash or a
+ * suspension, asks the same again; what was answered comes back from here, and
+ * it runs forward to the first thing that was not.
+ *
+ *   (1) A question about the world (READ, LOOK) is performed at once and its
+ *       answer recorded.  A LOOK (state.get, kv.get) is recorded with whatever
+ *       is committed next: until something depends on it, looking again does
+ *       as well.
+ *   (2) An EFFECT is performed once its intent is on disk, and its answer is
+ *       recorded before, or together with, whatever depends on it, since
+ *       commits are in order.  Between intent and answer it is in doubt
+ *       (start.c).
+ *   (3) A STORE step is in its own entry's batch, and answered once that is on
+ *       disk: it is never in doubt.
+ *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
+ *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
+ *   (5) Recorded answers come back in the order in which they were recorded,
+ *       each after as many asks as preceded it then; live answers behind them.
+ *   (6) The same step with another method or other arguments, or a success
+ *       that left recorded steps unasked, breaks the executor's one rule: the
+ *       node fails with the code `determinism`.
+ *   (7) A new attempt or generation begins with an empty journal.  What
+ *       happened in the world goes along: an effect that was completed gives
+ *       its recorded answer when it is asked for again, equal in operation,
+ *       method, arguments and occurrence.
+ *
+ * Only executions are journaled.  What a guardrail or a reconciliation asks is
+ * part of that one call: it may read, and nothing is kept of it.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "mortise/plugin.h"
+#include "run/internal.h"
+
+enum {
+    STEPS_MAX = 65536, /* of one generation */
+    NEAR_MS = 60000    /* a timer that is worth staying in memory for */
+};
+
+#define NO_STEP 0xFFFFFFFFu
+
+/* ---- steps by identity -------------------------------------------------- */
+
+/* Who asked: an ordinal, or (ordinal UNORDERED) a key. */
+struct name {
+    uint32_t ordinal;
+    const char *key;
+};
+
+static size_t hash_of(struct name id)
+{
+    uint64_t h = 0xcbf29ce484222325u ^ id.ordinal;
+
+    for (const char *p = id.key; *p != '\0'; p++)
+        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+    h *= 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 32);
+}
+
+/* The slot of an identity: its own, or the free one where it belongs. */
+static uint32_t *slot_of(const struct journal *j, struct name id)
+{
+    size_t at = hash_of(id) & (j->n_slots - 1);
+
+    for (;; at = (at + 1) & (j->n_slots - 1)) {
+        const struct step *s;
+
+        if (j->slots[at] == 0)
+            return &j->slots[at];
+        s = j->steps[j->slots[at] - 1];
+        if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
+            return &j->slots[at];
+    }
+}
+
+static struct step *find(const struct journal *j, struct name id)
+{
+    uint32_t *slot = j != NULL && j->n_slots > 0 ? slot_of(j, id) : NULL;
+
+    return slot != NULL && *slot != 0 ? j->steps[*slot - 1] : NULL;
+}
+
+static int grow_slots(struct mortise_run *r, struct journal *j,
+                      struct mortise_err *err)
+{
+    size_t n = j->n_slots > 0 ? 2 * j->n_slots : 16;
+    uint32_t *old = j->slots, *slots;
+    size_t n_old = j->n_slots;
+
+    if (j->n_slots > 2 * j->n)
+        return MORTISE_OK;
+    slots = mortise_zalloc(r->mem, n * sizeof *slots);
+    if (slots == NULL)
+        return mortise_nomem(err);
+    j->slots = slots;
+    j->n_slots = n;
+    for (uint32_t i = 0; i < j->n; i++)
+        *slot_of(j, (struct name){j->steps[i]->ordinal, j->steps[i]->key}) =
+            i + 1;
+    mortise_release(r->mem, old, n_old * sizeof *old);
+    return MORTISE_OK;
+}
+
+static struct step *step_new(struct mortise_run *r, struct name id,
+                             const char *method, const uint8_t *digest)
+{
+    size_t n = strlen(id.key) + 1, m = strlen(method) + 1;
+    size_t size = sizeof(struct step) + n + m;
+    struct step *s = mortise_zalloc(r->mem, size);
+    char *text = (char *)(s + 1);
+
+    if (s == NULL)
+        return NULL;
+    s->size = size;
+    s->ordinal = id.ordinal;
+    s->key = memcpy(text, id.key, n);
+    s->method = memcpy(text + n, method, m);
+    memcpy(s->digest, digest, sizeof s->digest);
+    s->state = STEP_OUT;
+    return s;
+}
+
+static void step_free(struct mortise_run *r, struct step *s)
+{
+    json_decref(s->answer);
+    json_decref(s->payload);
+    mortise_release(r->mem, s, s->size);
+}
+
+static int journal_of(struct mortise_run *r, struct exec *x,
+                      struct journal **out, struct mortise_err *err)
+{
+    if (x->journal == NULL)
+        x->journal = mortise_zalloc(r->mem, sizeof *x->journal);
+    *out = x->journal;
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* A new step; one of that identity that was never recorded makes way. */
+static int put(struct mortise_run *r, struct journal *j, struct name id,
+               const char *method, const uint8_t *digest, struct step **out,
+               struct mortise_err *err)
+{
+    struct step *old = find(j, id), *s, **grown;
+    int rv;
+
+    *out = NULL;
+    s = step_new(r, id, method, digest);
+    if (s == NULL)
+        return mortise_nomem(err);
+    if (old != NULL) {
+        s->index = old->index;
+        j->steps[s->index] = s;
+        step_free(r, old);
+        *out = s;
+        return MORTISE_OK;
+    }
+    grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
+    if (grown != NULL)
+        j->steps = grown;
+    rv = grown != NULL ? grow_slots(r, j, err) : mortise_nomem(err);
+    if (rv != MORTISE_OK) {
+        step_free(r, s);
+        return rv;
+    }
+    s->index = (uint32_t)j->n;
+    j->steps[j->n++] = s;
+    *slot_of(j, id) = s->index + 1;
+    *out = s;
+    return MORTISE_OK;
+}
+
+/* ---- the end of a journal ----------------------------------------------- */
+
+static bool is_request(const struct step *s)
+{
+    return s->state == STEP_PENDING;
+}
+
+static uint32_t *counter_of(struct mortise_run *r, const struct step *s)
+{
+    return s->kind == MORTISE_STEP_TIMER ? &r->n_timers : &r->n_questions;
+}
+
+static void journal_free(struct mortise_run *r, struct exec *x)
+{
+    struct journal *j = x->journal;
+
+    if (j == NULL)
+        return;
+    for (size_t i = 0; i < j->n; i++)
+        step_free(r, j->steps[i]);
+    mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
+    mortise_release(r->mem, j->slots, j->n_slots * sizeof j->slots[0]);
+    mortise_release(r->mem, j->answers, j->cap_answers * sizeof j->answers[0]);
+    mortise_release(r->mem, j, sizeof *j);
+    x->journal = NULL;
+}
+
+void step_finish(struct mortise_run *r, struct exec *x)
+{
+    struct effect *f;
+
+    journal_free(r, x);
+    while ((f = x->effects) != NULL) {
+        x->effects = f->next;
+        json_decref(f->answer);
+        mortise_release(r->mem, f, sizeof *f);
+    }
+}
+
+/* A request that nobody needs to answer any more. */
+static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
+                    struct mortise_err *err)
+{
+    json_t *extra = NULL;
+    int rv = MORTISE_OK;
+
+    --*counter_of(r, s);
+    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
+        extra = json_pack("{s:s, s:s, s:s}", "id", s->request, "decision",
+                          mortise_settle_name(MORTISE_SETTLE_WITHDRAWN),
+                          "actor", "");
+    if (s->kind == MORTISE_STEP_QUESTION)
+        rv = announce(r, x, "decision", extra, err);
+    return rv != MORTISE_OK
+               ? rv
+               : pending_change(r, s->request, s->deadline_ms, NULL, err);
+}
+
+/* What happened in the world outlives the journal (7). */
+static int keep_effect(struct mortise_run *r, struct exec *x,
+                       const struct step *s, struct mortise_err *err)
+{
+    struct effect *f = mortise_alloc(r->mem, sizeof *f);
+
+    if (f == NULL)
+        return mortise_nomem(err);
+    memcpy(f->key, s->effect, sizeof f->key);
+    f->answer = json_incref(s->answer);
+    f->next = x->effects;
+    x->effects = f;
+    return MORTISE_OK;
+}
+
+int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; j != NULL && rv == MORTISE_OK && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (is_request(s))
+            rv = withdraw(r, x, s, err);
+        else if (s->completed)
+            rv = keep_effect(r, x, s, err);
+    }
+    if (rv == MORTISE_OK)
+        journal_free(r, x);
+    return rv;
+}
+
+/* ---- what the world is asked to do -------------------------------------- */
+
+/* `value`: borrowed; words when status is none of success. */
+static int reply(struct mortise_run *r, uint64_t ask, int32_t status,
+                 json_t *value, struct mortise_err *err)
+{
+    struct mortise_action *a = action_new(r, MORTISE_ACT_REPLY, err);
+
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.reply.ask = ask;
+    a->u.reply.status = status;
+    a->u.reply.value = json_incref(value);
+    return MORTISE_OK;
+}
+
+static int reply_words(struct mortise_run *r, uint64_t ask, int32_t status,
+                       const char *words, struct mortise_err *err)
+{
+    json_t *text = json_string(words);
+    int rv =
+        text != NULL ? reply(r, ask, status, text, err) : mortise_nomem(err);
+
+    json_decref(text);
+    return rv;
+}
+
+static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
+                   const uint8_t *key, struct mortise_err *err)
+{
+    struct mortise_action *a = action_new(r, MORTISE_ACT_PERFORM, err);
+
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.perform.ask = ask;
+    a->u.perform.step = step;
+    if (key != NULL)
+        mortise_hex(a->u.perform.key, key, MORTISE_DIGEST);
+    return MORTISE_OK;
+}
+
+/* Hand back what may be handed back (3, 5). */
+static int pump(struct mortise_run *r, struct journal *j,
+                struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && j->told < j->n_answers) {
+        struct step *s = j->steps[j->answers[j->told]];
+
+        if (s->entrance != j->entrance || s->after > j->issued ||
+            s->seq > r->synced)
+            break;
+        j->told++;
+        if (s->ask != 0)
+            rv = reply(r, s->ask, s->status, s->answer, err);
+        s->ask = 0;
+    }
+    return rv;
+}
+
+/* ---- recording ---------------------------------------------------------- */
+
+static struct mortise_entry entry_for(const struct mortise_run *r,
+                                      const struct exec *x,
+                                      const struct step *s,
+                                      enum mortise_entry_type type)
+{
+    struct mortise_entry e = entry_of(r, x, type);
+
+    e.ordinal = s->ordinal;
+    e.key = s->key;
+    e.method = s->method;
+    memcpy(e.digest, s->digest, sizeof e.digest);
+    return e;
+}
+
+/* What this step has when it is the `n`th of its kind: the same in every
+ * attempt and generation, never another's. */
+static void effect_key(const struct mortise_run *r, const struct exec *x,
+                       const struct step *s, uint8_t out[MORTISE_DIGEST])
+{
+    const struct journal *j = x->journal;
+    uint64_t occurrence = 0;
+    struct mortise_hasher h;
+
+    for (size_t i = 0; i < s->index && s->key[0] == '\0'; i++)
+        occurrence +=
+            j->steps[i]->kind == MORTISE_STEP_EFFECT &&
+            memcmp(j->steps[i]->digest, s->digest, sizeof s->digest) == 0 &&
+            strcmp(j->steps[i]->method, s->method) == 0;
+    exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, node_of(r, x)->plugin);
+    mortise_hasher_str(&h, node_of(r, x)->operation);
+    mortise_hasher_str(&h, s->method);
+    mortise_hasher_field(&h, s->digest, sizeof s->digest);
+    mortise_hasher_str(&h, s->key);
+    mortise_hasher_u64(&h, occurrence);
+    mortise_hasher_final(&h, out);
+}
+
+/* A step that waits for its commit (2, 3). */
+static int wait_for_sync(struct mortise_run *r, const struct exec *x,
+                         struct step *s, struct mortise_err *err)
+{
+    struct step_wait *grown =
+        mortise_grow(r->mem, r->step_waits, r->n_step_waits, &r->cap_step_waits,
+                     sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->step_waits = grown;
+    s->seq = r->seq + 1;
+    r->step_waits[r->n_step_waits++] =
+        (struct step_wait){r->seq + 1, x->index, s->index};
+    return MORTISE_OK;
+}
+
+static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
+                         int32_t status, json_t *value, bool completed,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    size_t before = r->record.n;
+    bool lazy = s->kind == MORTISE_STEP_LOOK && before == r->lazy;
+    int rv;
+
+    e.status = status;
+    e.after = x->journal->issued;
+    e.how = completed;
+    e.value = value;
+    rv = record(r, &e, err);
+    if (lazy)
+        r->lazy = r->record.n;
+    return rv;
+}
+
+/* ---- asking for the first time ------------------------------------------ */
+
+static json_t *answer_of(const struct exec *x, const uint8_t *key)
+{
+    struct effect *f = x->effects;
+
+    while (f != NULL && memcmp(f->key, key, sizeof f->key) != 0)
+        f = f->next;
+    return f != NULL ? f->answer : NULL;
+}
+
+static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
+                      const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    struct mortise_entry e;
+    json_t *known;
+    int rv;
+
+    if (node_of(r, x)->effect < MORTISE_WRITE) {
+        s->kind = MORTISE_STEP_READ;
+        return perform(r, in->ask, s->index, NULL, err);
+    }
+    effect_key(r, x, s, s->effect);
+    known = answer_of(x, s->effect);
+    if (known != NULL)
+        return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
+    e = entry_for(r, x, s, MORTISE_E_STEP);
+    e.how = (uint8_t)s->kind;
+    e.value = in->body;
+    rv = record(r, &e, err);
+    return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+}
+
+static int note_put(struct mortise_run *r, const struct exec *x,
+                    const json_t *body, struct mortise_err *err)
+{
+    struct mortise_run_put *grown =
+        mortise_grow(r->mem, r->puts, r->n_puts, &r->cap_puts, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->puts = grown;
+    grown[r->n_puts++] = (struct mortise_run_put){
+        .space = node_of(r, x)->plugin,
+        .key = json_incref(json_object_get(body, "key")),
+        .value = json_incref(json_object_get(body, "value"))};
+    return MORTISE_OK;
+}
+
+static int ask_store(struct mortise_run *r, struct exec *x, struct step *s,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    int rv = note_put(r, x, in->body, err);
+
+    if (rv == MORTISE_OK)
+        rv = wait_for_sync(r, x, s, err);
+    return rv != MORTISE_OK
+               ? rv
+               : record_answer(r, x, s, MORTISE_S_OK, json_null(), false, err);
+}
+
+const char *step_kind_name(const struct step *s)
+{
+    return s->kind == MORTISE_STEP_TIMER ? "timer" : "custom";
+}
+
+/* {id, kind, node, path, ...}: what people see of a question; a timer
+ * has no more than that. */
+static json_t *request_payload(const struct mortise_run *r,
+                               const struct exec *x, const struct step *s,
+                               const json_t *body, const char *id)
+{
+    static const char *const members[] = {"prompt", "payload", "schema",
+                                          "assignees"};
+    char path[128];
+    json_t *out;
+
+    exec_path(r, x, path);
+    out = json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind", step_kind_name(s),
+                    "node", node_of(r, x)->id, "path", path);
+    for (size_t i = 0; out != NULL && i < 4; i++) {
+        json_t *value = json_object_get(body, members[i]);
+
+        if (value != NULL && json_object_set(out, members[i], value) != 0)
+            drop(&out);
+    }
+    return out;
+}
+
+/* Stable across restarts; another one in each attempt. */
+static void request_id(const struct mortise_run *r, const struct exec *x,
+                       const struct step *s, char out[REQUEST_ID])
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, "step");
+    mortise_hasher_u64(&h, x->generation);
+    mortise_hasher_u64(&h, x->attempt);
+    mortise_hasher_u64(&h, s->ordinal);
+    mortise_hasher_str(&h, s->key);
+    mortise_hasher_final(&h, digest);
+    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
+}
+
+static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
+                        const struct mortise_ask_in *in,
+                        struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
+    const json_t *wait = json_object_get(in->body, "for_ms");
+    const json_t *until = json_object_get(in->body, "until_ms");
+    char id[REQUEST_ID];
+    int rv;
+
+    request_id(r, x, s, id);
+    e.id = id;
+    e.how = (uint8_t)s->kind;
+    e.at_ms = 0;
+    if (wait != NULL)
+        e.at_ms = r->time_ms + (uint64_t)json_integer_value(wait);
+    else if (until != NULL)
+        e.at_ms = (uint64_t)json_integer_value(until);
+    e.value = request_payload(r, x, s, in->body, id);
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    s->ask = 0;
+    return rv != MORTISE_OK ? rv
+                            : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                                          "the answer comes later", err);
+}
+
+static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    switch (s->kind) {
+    case MORTISE_STEP_EFFECT:
+        return ask_effect(r, x, s, in, err);
+    case MORTISE_STEP_STORE:
+        return ask_store(r, x, s, in, err);
+    case MORTISE_STEP_QUESTION:
+    case MORTISE_STEP_TIMER:
+        return ask_somebody(r, x, s, in, err);
+    case MORTISE_STEP_READ:
+    case MORTISE_STEP_LOOK:
+        break;
+    }
+    return perform(r, in->ask, s->index, NULL, err);
+}
+
+/* ---- asking again ------------------------------------------------------- */
+
+static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    struct mortise_entry e;
+    int rv;
+
+    switch (s->state) {
+    case STEP_ANSWERED:
+        return MORTISE_OK;
+    case STEP_PENDING:
+        s->ask = 0;
+        return reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                           "the answer comes later", err);
+    case STEP_OPEN:
+        if (s->seq > r->synced)
+            return MORTISE_OK; /* its wait is still under way */
+        if (!s->cleared)       /* start.c let it go on */
+            return perform(r, in->ask, s->index, s->effect, err);
+        e = entry_for(r, x, s, MORTISE_E_STEP);
+        e.how = (uint8_t)s->kind;
+        e.value = in->body;
+        rv = record(r, &e, err);
+        return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+    case STEP_OUT:
+        break;
+    }
+    assert(false); /* put() replaces what was never recorded */
+    return MORTISE_OK;
+}
+
+/* (6).  The call has to stop; what it was told is its failure. */
+static int violation(struct mortise_run *r, struct exec *x,
+                     const struct step *s, const struct mortise_ask_in *in,
+                     struct mortise_err *err)
+{
+    char which[160], words[512];
+    int rv;
+
+    snprintf(which, sizeof which, s->key[0] != '\0' ? "'%.128s'" : "%s%u",
+             s->key, (unsigned)s->ordinal);
+    if (strcmp(s->method, in->method) != 0)
+        snprintf(words, sizeof words,
+                 "E_DETERMINISM: step %s of '%s' was %s, and is %s now that it "
+                 "is run again",
+                 which, node_of(r, x)->id, s->method, in->method);
+    else
+        snprintf(words, sizeof words,
+                 "E_DETERMINISM: step %s of '%s', %s, has other arguments now "
+                 "that it is run again",
+                 which, node_of(r, x)->id, s->method);
+    drop(&x->broke);
+    x->broke = json_string(words);
+    if (x->broke == NULL)
+        return mortise_nomem(err);
+    rv = reply(r, in->ask, MORTISE_S_FAILED, x->broke, err);
+    return rv != MORTISE_OK ? rv : cancel_call(r, x, STOP_BROKE, err);
+}
+
+static bool is_same(const struct step *s, const struct mortise_ask_in *in,
+                    const uint8_t *digest)
+{
+    return strcmp(s->method, in->method) == 0 &&
+           memcmp(s->digest, digest, sizeof s->digest) == 0;
+}
+
+static int ask_journaled(struct mortise_run *r, struct exec *x,
+                         const struct mortise_ask_in *in,
+                         struct mortise_err *err)
+{
+    struct name id = {MORTISE_STEP_UNORDERED, in->key};
+    uint8_t digest[MORTISE_DIGEST];
+    struct journal *j;
+    struct step *s;
+    int rv = journal_of(r, x, &j, err);
+
+    if (rv != MORTISE_OK ||
+        mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    if (in->key[0] == '\0')
+        id.ordinal = j->next++;
+    s = find(j, id);
+    if (s != NULL && s->entrance == j->entrance)
+        return reply_words(r, in->ask, MORTISE_S_INVALID,
+                           "another ask of this call has that step key", err);
+    if (s == NULL && j->n >= STEPS_MAX)
+        return reply_words(r, in->ask, MORTISE_S_FAILED,
+                           "an execution may ask 65536 times", err);
+    j->issued++;
+    if (s == NULL || s->state == STEP_OUT) {
+        rv = put(r, j, id, in->method, digest, &s, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        s->kind = in->kind;
+        s->entrance = j->entrance;
+        s->ask = in->ask;
+        rv = ask_first(r, x, s, in, err);
+    } else if (!is_same(s, in, digest)) {
+        return violation(r, x, s, in, err);
+    } else {
+        s->entrance = j->entrance;
+        s->ask = in->ask;
+        rv = ask_again(r, x, s, in, err);
+    }
+    return rv != MORTISE_OK ? rv : pump(r, j, err); /* one more was asked */
+}
+
+/* Of a guardrail, or of a reconciliation. */
+static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
+                     struct mortise_err *err)
+{
+    if (in->kind == MORTISE_STEP_STORE || in->kind == MORTISE_STEP_QUESTION ||
+        in->kind == MORTISE_STEP_TIMER)
+        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
+                           "only what executes an operation may ask for that",
+                           err);
+    return perform(r, in->ask, NO_STEP, NULL, err);
+}
+
+int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
+             struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, in->call);
+
+    if (x == NULL || x->state != X_RUNNING)
+        return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
+    return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
+                                          : ask_plain(r, in, err);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
+                struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, in->call);
+    struct journal *j = x != NULL ? x->journal : NULL;
+    json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
+                                               : json_string(in->words);
+    struct step *s;
+    int rv;
+
+    if (value == NULL)
+        return mortise_nomem(err);
+    if (in->step == NO_STEP) {
+        rv = reply(r, in->ask, in->status, value, err);
+    } else if (j == NULL || in->step >= j->n ||
+               j->steps[in->step]->ask != in->ask ||
+               (x->state != X_RUNNING && x->state != X_STOPPING)) {
+        rv = MORTISE_OK; /* it was ended without it */
+    } else {
+        s = j->steps[in->step];
+        rv =
+            record_answer(r, x, s, in->status, value,
+                          s->kind == MORTISE_STEP_EFFECT && in->completed, err);
+        if (rv == MORTISE_OK)
+            rv = pump(r, j, err);
+    }
+    json_decref(value);
+    return rv;
+}
+
+static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
+                        struct mortise_err *err)
+{
+    struct exec *x = r->execs[w->exec];
+    struct journal *j = x->journal;
+    struct step *s = j != NULL && w->step < j->n ? j->steps[w->step] : NULL;
+
+    if (s == NULL || s->seq != w->seq || x->state != X_RUNNING ||
+        s->entrance != j->entrance)
+        return MORTISE_OK;
+    if (s->state == STEP_OPEN && s->ask != 0)
+        return perform(r, s->ask, s->index, s->effect, err);
+    return pump(r, j, err);
+}
+
+int step_synced(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t n = 0;
+    int rv = MORTISE_OK;
+
+    while (n < r->n_step_waits && r->step_waits[n].seq <= r->synced &&
+           rv == MORTISE_OK)
+        rv = went_to_disk(r, &r->step_waits[n++], err);
+    r->n_step_waits -= n;
+    memmove(r->step_waits, r->step_waits + n,
+            r->n_step_waits * sizeof r->step_waits[0]);
+    return rv;
+}
+
+/* ---- coming and going --------------------------------------------------- */
+
+void step_enter(struct exec *x)
+{
+    struct journal *j = x->journal;
+
+    if (j == NULL)
+        return;
+    j->entrance++;
+    j->issued = j->next = 0;
+    j->told = 0;
+    for (size_t i = 0; i < j->n; i++)
+        j->steps[i]->ask = 0;
+}
+
+bool step_left_unasked(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (j->steps[i]->state != STEP_OUT &&
+            j->steps[i]->entrance != j->entrance)
+            return true;
+    }
+    return false;
+}
+
+const struct step *step_in_doubt(const struct mortise_run *r,
+                                 const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (j->steps[i]->state == STEP_OPEN && !j->steps[i]->cleared &&
+            j->steps[i]->seq <= r->synced) /* else nothing was done yet */
+            return j->steps[i];
+    }
+    return NULL;
+}
+
+struct step *step_requested(const struct exec *x, const char *id)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (is_request(j->steps[i]) && strcmp(j->steps[i]->request, id) == 0)
+            return j->steps[i];
+    }
+    return NULL;
+}
+
+/* The pending request of x that is due first, and has a deadline. */
+static const struct step *soonest(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+    const struct step *best = NULL;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        const struct step *s = j->steps[i];
+
+        if (is_request(s) && s->deadline_ms != 0 &&
+            (best == NULL || s->deadline_ms < best->deadline_ms))
+            best = s;
+    }
+    return best;
+}
+
+int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct step *s = soonest(x);
+
+    assert(x->state == X_SUSPENDED);
+    if (s == NULL || x->timer)
+        return MORTISE_OK;
+    exec_near(r, x,
+              s->kind == MORTISE_STEP_TIMER &&
+                  s->deadline_ms <= r->time_ms + NEAR_MS);
+    x->serial++;
+    return arm(r, x, s->deadline_ms, err);
+}
+
+int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LET_GO);
+    const struct journal *j = x->journal;
+    bool pending = false, settled = false;
+    int rv;
+
+    /* Answered meanwhile: told it would be later, and is there now. */
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        const struct step *s = j->steps[i];
+
+        if (s->request[0] == '\0' || s->entrance != j->entrance)
+            continue;
+        pending |= s->state == STEP_PENDING;
+        settled |= s->state == STEP_ANSWERED && s->settled == j->entrance;
+    }
+    if (!pending && !settled)
+        return settle_failed(r, x, "suspended", "permanent",
+                             "it let go as if it waited for an answer, and it "
+                             "waits for none",
+                             err);
+    e.how = settled;
+    rv = record(r, &e, err);
+    return rv == MORTISE_OK && !settled ? step_arm(r, x, err) : rv;
+}
+
+int step_expired(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct step *s;
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && (s = soonest(x)) != NULL &&
+           s->deadline_ms <= r->time_ms) {
+        struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+
+        e.how = MORTISE_SETTLE_EXPIRED;
+        e.id = s->request;
+        rv = record(r, &e, err);
+    }
+    return rv == MORTISE_OK && x->state == X_SUSPENDED ? step_arm(r, x, err)
+                                                       : rv;
+}
+
+int step_check_answer(struct mortise_run *r, const struct step *s,
+                      const json_t *value, struct mortise_err *err)
+{
+    json_t *json = json_object_get(s->payload, "schema");
+    struct mortise_schema *schema = NULL;
+    struct mortise_arena a;
+    char where[256];
+    int rv = mortise_fold_check_depth(value, err);
+
+    if (rv != MORTISE_OK || json == NULL)
+        return rv;
+    mortise_arena_init(&a, r->mem);
+    rv = mortise_schema_compile(&schema, &a, json, where, sizeof where, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_schema_check(schema, value, err);
+    mortise_schema_finish(schema);
+    mortise_arena_finish(&a);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+}
+
+int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
+                  json_t *value, const char *actor, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+    int rv = x->state == X_SUSPENDED ? disarm(r, x, err) : MORTISE_OK;
+
+    e.how = MORTISE_SETTLE_ANSWERED;
+    e.id = s->request;
+    e.value = value;
+    e.actor = actor;
+    return rv != MORTISE_OK ? rv : record(r, &e, err);
+}
+
+/* ---- applying entries --------------------------------------------------- */
+
+static bool is_kind(uint8_t how)
+{
+    return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
+           how == MORTISE_STEP_TIMER;
+}
+
+/* The step of an entry; made when it was not known, or not recorded. */
+static int step_of(struct mortise_run *r, struct exec *x,
+                   const struct mortise_entry *e, struct step **out,
+                   struct mortise_err *err)
+{
+    struct name id = {e->ordinal, e->key};
+    struct journal *j;
+    int rv = journal_of(r, x, &j, err);
+
+    *out = rv == MORTISE_OK ? find(j, id) : NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    if (e->generation != x->generation || e->method[0] == '\0' ||
+        (e->ordinal == MORTISE_STEP_UNORDERED) == (e->key[0] == '\0'))
+        return corrupt(err, e);
+    if (*out == NULL)
+        rv = j->n < STEPS_MAX ? put(r, j, id, e->method, e->digest, out, err)
+                              : corrupt(err, e);
+    if (rv == MORTISE_OK &&
+        (strcmp((*out)->method, e->method) != 0 ||
+         memcmp((*out)->digest, e->digest, sizeof e->digest) != 0))
+        rv = corrupt(err, e);
+    if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
+        j->recorded++;
+    return rv;
+}
+
+static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+    int rv = MORTISE_OK;
+
+    if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
+        s->state != STEP_OUT)
+        return corrupt(err, e);
+    memcpy(s->request, e->id, REQUEST_ID);
+    s->deadline_ms = e->at_ms;
+    hold(&s->payload, e->value);
+    s->state = STEP_PENDING;
+    ++*counter_of(r, s);
+    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
+        extra =
+            json_pack("{s:s, s:O}", "id", s->request, "request", s->payload);
+    if (s->kind == MORTISE_STEP_QUESTION)
+        rv = announce(r, x, "interrupt", extra, err);
+    return rv != MORTISE_OK
+               ? rv
+               : pending_change(r, s->request, s->deadline_ms, s->payload, err);
+}
+
+int apply_step(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s;
+    int rv = is_kind(e->how) ? step_of(r, x, e, &s, err) : corrupt(err, e);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->kind = (enum mortise_step_kind)e->how;
+    if (s->kind != MORTISE_STEP_EFFECT)
+        return apply_request(r, x, s, e, err);
+    if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
+        return corrupt(err, e);
+    s->state = STEP_OPEN;
+    s->cleared = false;
+    hold(&s->payload, e->value);
+    effect_key(r, x, s, s->effect);
+    return MORTISE_OK;
+}
+
+/* It is answered: the next in the order of (5). */
+static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
+                    int32_t status, json_t *value, uint32_t after,
+                    struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, j->answers, j->n_answers,
+                                   &j->cap_answers, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    j->answers = grown;
+    j->answers[j->n_answers++] = s->index;
+    s->state = STEP_ANSWERED;
+    s->status = status;
+    s->after = after;
+    s->settled = j->entrance;
+    hold(&s->answer, value);
+    drop(&s->payload);
+    return MORTISE_OK;
+}
+
+int apply_answer(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s;
+    int rv = step_of(r, x, e, &s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
+        return corrupt(err, e);
+    s->completed = e->how != 0;
+    if (s->completed) {
+        s->kind = MORTISE_STEP_EFFECT;
+        effect_key(r, x, s, s->effect);
+    }
+    return conclude(r, x->journal, s, e->status, e->value, e->after, err);
+}
+
+/* What an answer to a request is to its asker. */
+static int conclude_request(struct mortise_run *r, struct exec *x,
+                            struct step *s, const struct mortise_entry *e,
+                            struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    bool late =
+        s->kind == MORTISE_STEP_QUESTION && e->how == MORTISE_SETTLE_EXPIRED;
+    json_t *value = late               ? json_string("nobody answered in time")
+                    : e->value != NULL ? json_incref(e->value)
+                                       : json_null();
+    int rv = value != NULL
+                 ? conclude(r, j, s, late ? MORTISE_S_TIMEOUT : MORTISE_S_OK,
+                            value, j->recorded, err)
+                 : mortise_nomem(err);
+
+    json_decref(value);
+    return rv;
+}
+
+int apply_settle_step(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s = step_requested(x, e->id);
+    json_t *extra = NULL;
+    int rv = MORTISE_OK;
+
+    if (s == NULL ||
+        (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
+        return corrupt(err, e);
+    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
+        extra = json_pack("{s:s, s:s, s:s, s:O*}", "id", e->id, "decision",
+                          mortise_settle_name((enum mortise_settle)e->how),
+                          "actor", e->actor, "value", e->value);
+    if (s->kind == MORTISE_STEP_QUESTION)
+        rv = announce(r, x, "decision", extra, err);
+    if (rv == MORTISE_OK)
+        rv = pending_change(r, s->request, s->deadline_ms, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    --*counter_of(r, s);
+    rv = conclude_request(r, x, s, e, err);
+    return rv == MORTISE_OK && x->state == X_SUSPENDED ? exec_ready(r, x, err)
+                                                       : rv;
+}
+
+int apply_let_go(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->journal == NULL)
+        return corrupt(err, e);
+    x->effect_open = false; /* it stopped of its own accord */
+    if (e->how != 0)
+        return exec_ready(r, x, err);
+    exec_become(r, x, X_SUSPENDED);
+    return MORTISE_OK;
+}
+
+/* ---- a step in doubt ---------------------------------------------------- */
+
+/* How a request in doubt names the step: its ordinal, or its key. */
+json_t *step_name(const struct step *s)
+{
+    return s->key[0] != '\0' ? json_string(s->key) : json_integer(s->ordinal);
+}
+
+static struct step *named(const struct exec *x, const json_t *name)
+{
+    struct name id = {MORTISE_STEP_UNORDERED, ""};
+
+    if (json_is_string(name))
+        id.key = json_string_value(name);
+    else if (json_is_integer(name))
+        id.ordinal = (uint32_t)json_integer_value(name);
+    return find(x->journal, id);
+}
+
+int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
+                  const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s = named(x, name);
+
+    if (s == NULL || s->state != STEP_OPEN)
+        return corrupt(err, e);
+    if (e->how == MORTISE_SETTLE_RETRY) {
+        s->cleared = true;
+        return MORTISE_OK;
+    }
+    if (e->how != MORTISE_SETTLE_HAPPENED)
+        return MORTISE_OK;
+    s->completed = true;
+    return conclude(r, x->journal, s, MORTISE_S_OK,
+                    e->value != NULL ? e->value : json_null(),
+                    x->journal->recorded, err);
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
+{
+    const struct exec *x = exec_at(r, call);
+    const struct journal *j = x != NULL ? x->journal : NULL;
+
+    return j != NULL && j->told < j->n_answers;
+}
+
+int step_pending_json(const struct exec *x, json_t *list)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        const struct step *s = j->steps[i];
+        char at[MORTISE_TIME_TEXT];
+        json_t *one;
+
+        if (!is_request(s))
+            continue;
+        one = json_copy(s->payload);
+        if (one != NULL && s->deadline_ms != 0) {
+            mortise_time_text(at, s->deadline_ms);
+            json_object_set_new(one, "deadline", json_string(at));
+        }
+        if (json_array_append_new(list, one) != 0)
+            return MORTISE_ENOMEM;
+    }
+    return MORTISE_OK;
+}

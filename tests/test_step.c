@@ -1,0 +1,491 @@
+/* test_step.c -- the journal inside an execution: what an executor asked is
+ * neither lost nor done twice, whatever dies in between. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/script.h"
+#include "lib/sim.h"
+#include "lib/test.h"
+
+static struct sim s;
+static struct mortise_err err;
+
+/* A graph of one node, `a`, of operation t/OP, that asks these (an ASK of
+ * script.h each, ' for "). */
+static void begin(const char *op, const char *more, const char *asks)
+{
+    char yaml[8192];
+
+    snprintf(yaml, sizeof yaml,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n"
+             "start: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: t/%s, args: {asks: [%s]%s}, next: END}\n",
+             op, asks, more);
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    ck_assert(sim_sync_one(&s)); /* a run is announced once it is on disk */
+}
+
+static void assert_status(int status)
+{
+    ck_assert_str_eq(mortise_run_status_name(mortise_run_status(s.run)),
+                     mortise_run_status_name(status));
+}
+
+/* The record of the node's one execution. */
+static json_t *record(json_t **show)
+{
+    *show = sim_show(&s);
+    return json_array_get(json_object_get(*show, "nodes"), 0);
+}
+
+static void assert_output(const char *want)
+{
+    json_t *show, *x = record(&show);
+    char *have =
+        json_dumps(json_object_get(x, "output"), JSON_COMPACT | JSON_SORT_KEYS);
+
+    ck_assert_ptr_nonnull(have);
+    ck_assert_str_eq(have, want);
+    free(have);
+    json_decref(show);
+}
+
+static void assert_error(const char *code, const char *words)
+{
+    json_t *show, *x = record(&show), *e = json_object_get(x, "error");
+
+    ck_assert_str_eq(json_string_value(json_object_get(e, "code")), code);
+    ck_assert_msg(
+        strstr(json_string_value(json_object_get(e, "message")), words) != NULL,
+        "%s", json_string_value(json_object_get(e, "message")));
+    json_decref(show);
+}
+
+static int command(struct mortise_command c)
+{
+    int rv;
+
+    c.size = sizeof c;
+    rv = sim_command(&s, &c, 1, 0, "ann", &err);
+    if (rv == MORTISE_OK)
+        sim_run_plain(&s);
+    return rv;
+}
+
+static int answer(const char *id, const char *json)
+{
+    return command((struct mortise_command){
+        .kind = MORTISE_CMD_ANSWER, .id = id, .json = json});
+}
+
+static int resume(void)
+{
+    return command((struct mortise_command){.kind = MORTISE_CMD_RESUME});
+}
+
+static void end(void)
+{
+    sim_finish(&s);
+}
+
+/* The id of the pending request whose prompt is this. */
+static const char *asked(const char *prompt)
+{
+    const char *id;
+    json_t *p;
+
+    json_object_foreach(s.pending, id, p)
+    {
+        const char *is = json_string_value(json_object_get(p, "prompt"));
+
+        if (is != NULL && strcmp(is, prompt) == 0)
+            return id;
+    }
+    ck_abort_msg("nobody asks: %s", prompt);
+}
+
+#define READ(n)   "{method: r, kind: read, body: {n: " #n "}}"
+#define LOOK(n)   "{method: l, kind: look, body: {n: " #n "}}"
+#define EFFECT(n) "{method: e, kind: effect, body: {n: " #n "}}"
+#define ASK(q)    "{method: q, kind: question, body: {prompt: " #q "}}"
+#define DID(n)    "{\"did\":{\"n\":" #n "}}"
+
+/* ---- what was answered comes back ---------------------------------------- */
+
+/* Undisturbed: each ask is performed and answered, in its order. */
+START_TEST(asks_are_answered)
+{
+    begin("does", "", READ(1) ", " EFFECT(2) ", " LOOK(3));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) "," DID(2) "," DID(3) "]");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* The process dies after any number of things that happened, an idempotent
+ * effect under way or not: the run ends as if nobody had died, and nothing was
+ * done twice. */
+START_TEST(killed_anywhere_it_goes_on)
+{
+    static const char asks[] =
+        EFFECT(1) ", " READ(2) ", " EFFECT(3) ", " LOOK(4) ", " EFFECT(5);
+    uint32_t seed = (uint32_t)_i;
+    bool more = true;
+
+    for (int until = 0; more; until++) {
+        begin("does_idem", _i % 2 == 0 ? "" : ", at_once: true", asks);
+        for (int i = 0; i < until && more; i++)
+            more = (i % 3 == 0 && sim_sync_one(&s)) || sim_end_ask(&s, 0) ||
+                   sim_end_call(&s, 0) || sim_sync_one(&s);
+        sim_crash(&s, &seed);
+        if (s.run != NULL && s.n_commits > 0) {
+            sim_recover(&s);
+            sim_run(&s, &seed);
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_output(
+                "[" DID(1) "," DID(2) "," DID(3) "," DID(4) "," DID(5) "]");
+            ck_assert_int_eq(sim_effect_count(&s, "a"), 3);
+        }
+        end();
+    }
+}
+END_TEST
+
+/* An effect that can be neither repeated nor looked for leaves its step in
+ * doubt when the process dies over it; what was answered before is not asked
+ * for again. */
+START_TEST(an_effect_under_way_is_in_doubt)
+{
+    uint32_t seed = 1;
+    const char *id;
+
+    begin("does", "", EFFECT(1) ", " EFFECT(2));
+    while (sim_effect_count(&s, "a") < 1)
+        ck_assert(sim_sync_one(&s) || sim_end_ask(&s, 0));
+    while (sim_sync_one(&s)) /* the second intent is on disk, and it is out */
+        continue;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    id = sim_request(&s, "a");
+    ck_assert_ptr_nonnull(id);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESOLVE,
+                                         .id = id,
+                                         .decision = "done",
+                                         .json = "{\"seen\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) ",{\"seen\":true}]");
+    end();
+}
+END_TEST
+
+/* ... and `retry` does that one step again, and only that. */
+START_TEST(a_step_in_doubt_is_retried_alone)
+{
+    uint32_t seed = 2;
+    int before;
+
+    begin("does", "", EFFECT(1) ", " EFFECT(2));
+    while (sim_effect_count(&s, "a") < 1)
+        ck_assert(sim_sync_one(&s) || sim_end_ask(&s, 0));
+    while (sim_sync_one(&s))
+        continue;
+    sim_crash(&s, &seed);
+    before = sim_effect_count(&s, "a");
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESOLVE,
+                                         .id = sim_request(&s, "a"),
+                                         .decision = "retry"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) "," DID(2) "]");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), before + 1);
+    end();
+}
+END_TEST
+
+/* A new attempt has an empty journal, but what happened in the world it is told
+ * of instead of doing it again. */
+START_TEST(a_retry_repeats_no_effect)
+{
+    begin("does", "",
+          EFFECT(1) ", {method: e, kind: effect, body: {n: 2}, fail: broken}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    end();
+}
+END_TEST
+
+/* The same effect asked for twice in one execution happens twice: the
+ * occurrence is part of what it is. */
+START_TEST(the_same_ask_twice_is_two)
+{
+    begin("does", "", EFFECT(1) ", " EFFECT(1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    end();
+}
+END_TEST
+
+/* ---- the executor's one rule --------------------------------------------- */
+
+static void die_after_first_answer(void)
+{
+    uint32_t seed = 3;
+
+    while (sim_effect_count(&s, "a") < 1)
+        ck_assert(sim_sync_one(&s) || sim_end_ask(&s, 0));
+    while (sim_sync_one(&s))
+        continue;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+}
+
+/* Entered again, it asks for something else: said loudly, and nothing more is
+ * done. */
+START_TEST(other_arguments_are_a_violation)
+{
+    begin("does_idem", "",
+          "{method: e, kind: effect, body: {n: 1}, then: {n: 2}}, " ASK(go));
+    die_after_first_answer();
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("determinism", "E_DETERMINISM: step 0 of 'a', e, has other "
+                                "arguments now that it is run again");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* Two asks under one key are a mistake that is said at once; the first is
+ * answered all the same. */
+START_TEST(a_key_names_one_step)
+{
+    begin("ask", ", at_once: true",
+          "{method: r, kind: read, body: {n: 1}, key: k}, "
+          "{method: r, kind: read, body: {n: 2}, key: k}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) ",{\"status\":-2}]");
+    end();
+}
+END_TEST
+
+/* ---- questions -------------------------------------------------------------
+ */
+
+/* A question waits on disk; what was done before it is not done again when its
+ * answer comes, to another process. */
+START_TEST(a_question_waits_and_is_answered)
+{
+    uint32_t seed = 4;
+    const char *id;
+
+    begin("does", "", EFFECT(1) ", " ASK(go) ", " EFFECT(2));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(s.n_calls, 0); /* it let go */
+    sim_crash(&s, &seed);
+    assert_status(MORTISE_RUN_WAITING);
+    id = asked("go");
+    ck_assert_int_eq(answer(id, "{\"yes\": 1}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) ",{\"yes\":1}," DID(2) "]");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    ck_assert(sim_saw(&s, "interrupt", "a"));
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    end();
+}
+END_TEST
+
+/* Several may be pending; they are answered in any order, and one that was
+ * answered never fires again. */
+START_TEST(questions_are_answered_in_any_order)
+{
+    char first[64], second[64];
+
+    begin("ask", ", at_once: true", ASK(one) ", " READ(5) ", " ASK(two));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(json_object_size(s.pending), 2);
+    strcpy(first, asked("one"));
+    strcpy(second, asked("two"));
+    ck_assert_int_eq(answer(second, "2"), MORTISE_OK);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(json_object_size(s.pending), 1);
+    ck_assert_int_eq(answer(second, "2"), MORTISE_EMISMATCH);
+    ck_assert_int_eq(answer(first, "1"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[1," DID(5) ",2]");
+    end();
+}
+END_TEST
+
+/* An answer that breaks the question's own schema is refused, and the question
+ * is still there. */
+START_TEST(an_answer_fits_its_schema)
+{
+    begin("ask", "",
+          "{method: q, kind: question, body: {prompt: n, "
+          "schema: {type: integer}}}");
+    sim_run_plain(&s);
+    ck_assert_int_eq(answer(asked("n"), "\"five\""), MORTISE_EINVAL);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(answer(asked("n"), "5"), MORTISE_OK);
+    assert_output("[5]");
+    end();
+}
+END_TEST
+
+/* Nobody answers in time: the asker is told, and decides what that means. */
+START_TEST(a_question_runs_out_of_time)
+{
+    char id[64];
+
+    begin("ask", "",
+          "{method: q, kind: question, body: {prompt: late, for_ms: 5000}}");
+    while (sim_sync_one(&s) || sim_end_ask(&s, 0) || sim_end_call(&s, 0))
+        continue;
+    assert_status(MORTISE_RUN_WAITING);
+    strcpy(id, asked("late"));
+    sim_run_plain(&s); /* the deadline comes */
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"status\":-10}]");
+    ck_assert_int_lt(answer(id, "1"), 0);
+    end();
+}
+END_TEST
+
+/* A durable sleep ends when its time has come, also where the process that
+ * began it is long gone. */
+START_TEST(a_timer_sleeps_through_a_crash)
+{
+    uint32_t seed = 5;
+    uint64_t begun;
+
+    begin("ask", "",
+          READ(1) ", {method: t, kind: timer, body: {for_ms: 3600000}}");
+    begun = s.now_ms;
+    while (sim_sync_one(&s) || sim_end_ask(&s, 0) || sim_end_call(&s, 0))
+        continue;
+    assert_status(MORTISE_RUN_WAITING);
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(s.n_calls, 0);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) ",null]");
+    ck_assert_uint_ge(s.now_ms, begun + 3600000);
+    end();
+}
+END_TEST
+
+/* A cancelled run withdraws what its executions asked. */
+START_TEST(cancelling_withdraws_questions)
+{
+    begin("ask", ", at_once: true", ASK(one) ", " ASK(two));
+    sim_run_plain(&s);
+    ck_assert_uint_eq(json_object_size(s.pending), 2);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_CANCEL}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_CANCELLED);
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    end();
+}
+END_TEST
+
+/* Questions, effects, reads and deaths in any mixture: the output is always the
+ * same, and so is what happened. */
+START_TEST(whatever_dies_the_end_is_the_same)
+{
+    for (uint32_t n = 0; n < 100; n++) {
+        uint32_t seed = (uint32_t)_i * 100 + n;
+
+        begin("does_idem", n % 2 == 0 ? "" : ", at_once: true",
+              EFFECT(1) ", " ASK(one) ", " READ(2) ", " ASK(two) ", " EFFECT(
+                  3) ", {method: t, kind: timer, body: {for_ms: 100}}");
+        for (int i = 0; mortise_run_status(s.run) != MORTISE_RUN_COMPLETED;
+             i++) {
+            const char *id;
+            json_t *p;
+
+            ck_assert_int_lt(i, 100);
+            for (uint32_t k = sim_random(&seed) % 12; k > 0; k--)
+                if (!(sim_sync_one(&s) || sim_end_ask(&s, 0)))
+                    sim_end_call(&s, 0);
+            if (sim_random(&seed) % 2 == 0) {
+                sim_crash(&s, &seed);
+                sim_recover(&s);
+            }
+            json_object_foreach(s.pending, id, p)
+            {
+                if (strcmp(json_string_value(json_object_get(p, "kind")),
+                           "custom") == 0 &&
+                    sim_random(&seed) % 3 == 0) {
+                    char copy[64];
+
+                    strcpy(copy, id);
+                    answer(copy, "7");
+                    break;
+                }
+            }
+            if (i > 20)
+                sim_run(&s, &seed);
+        }
+        assert_output("[" DID(1) ",7," DID(2) ",7," DID(3) ",null]");
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+        end();
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s_ = suite_create("step");
+    TCase *tc = tcase_create("step");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, asks_are_answered);
+    tcase_add_loop_test(tc, killed_anywhere_it_goes_on, 0, 20);
+    tcase_add_test(tc, an_effect_under_way_is_in_doubt);
+    tcase_add_test(tc, a_step_in_doubt_is_retried_alone);
+    tcase_add_test(tc, a_retry_repeats_no_effect);
+    tcase_add_test(tc, the_same_ask_twice_is_two);
+    tcase_add_test(tc, other_arguments_are_a_violation);
+    tcase_add_test(tc, a_key_names_one_step);
+    tcase_add_test(tc, a_question_waits_and_is_answered);
+    tcase_add_test(tc, questions_are_answered_in_any_order);
+    tcase_add_test(tc, an_answer_fits_its_schema);
+    tcase_add_test(tc, a_question_runs_out_of_time);
+    tcase_add_test(tc, a_timer_sleeps_through_a_crash);
+    tcase_add_test(tc, cancelling_withdraws_questions);
+    tcase_add_loop_test(tc, whatever_dies_the_end_is_the_same, 0, 10);
+    suite_add_tcase(s_, tc);
+    return s_;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
