@@ -651,7 +651,7 @@ static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
 {
     const struct mortise_node *n = node_of(r, x);
 
-    return step_in_doubt(r, x) != NULL && !n->op->idempotent &&
+    return step_is_open(x) && !n->op->idempotent &&
            n->on_in_doubt != MORTISE_DOUBT_RETRY;
 }
 

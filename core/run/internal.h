@@ -625,6 +625,8 @@ int step_expired(struct mortise_run *r, struct exec *x,
 /* The first effect between intent and answer, NULL: none. */
 const struct step *step_in_doubt(const struct mortise_run *r,
                                  const struct exec *x);
+/* Is there one, on disk already or not?  What a replay sees, too. */
+bool step_is_open(const struct exec *x);
 json_t *step_name(const struct step *s);
 /* The pending request of that id, NULL: none of x. */
 struct step *step_requested(const struct exec *x, const char *id);

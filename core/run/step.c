@@ -480,7 +480,7 @@ static json_t *request_payload(const struct mortise_run *r,
 {
     static const char *const members[] = {"prompt", "payload", "schema",
                                           "assignees"};
-    char path[128];
+    char path[MORTISE_EXEC_PATH];
     json_t *out;
 
     exec_path(r, x, path);
@@ -776,17 +776,27 @@ bool step_left_unasked(const struct exec *x)
     return false;
 }
 
-const struct step *step_in_doubt(const struct mortise_run *r,
-                                 const struct exec *x)
+static const struct step *first_open(const struct exec *x, uint64_t synced)
 {
     const struct journal *j = x->journal;
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         if (j->steps[i]->state == STEP_OPEN && !j->steps[i]->cleared &&
-            j->steps[i]->seq <= r->synced) /* else nothing was done yet */
+            j->steps[i]->seq <= synced)
             return j->steps[i];
     }
     return NULL;
+}
+
+const struct step *step_in_doubt(const struct mortise_run *r,
+                                 const struct exec *x)
+{
+    return first_open(x, r->synced);
+}
+
+bool step_is_open(const struct exec *x)
+{
+    return first_open(x, UINT64_MAX) != NULL;
 }
 
 struct step *step_requested(const struct exec *x, const char *id)
