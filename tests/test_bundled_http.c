@@ -98,7 +98,7 @@ static void teardown(void)
 /* ---- runs --------------------------------------------------------------- */
 
 /* A graph of one node `a`, YAML in flow style. */
-static void begin(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void begin(const char *fmt, ...)
 {
     struct mortise_start_options s = {.size = sizeof s};
     struct mortise_graph *g;
