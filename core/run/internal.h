@@ -351,7 +351,7 @@ struct mortise_run {
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
     uint32_t n_asked, n_doubt, n_human, n_approval;
     uint32_t n_suspended, n_near;
-    uint32_t n_questions, n_timers; /* pending steps */
+    uint32_t n_questions, n_timers;    /* pending steps */
     uint32_t n_fresh;                  /* READY, and not counted as a step */
     uint64_t n_started;                /* steps that were */
     uint64_t max_steps, visits_raised; /* limits; 0: none was raised */
@@ -384,8 +384,6 @@ struct mortise_run {
     size_t lazy;     /* the first bytes of it can wait for the next commit */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
-    struct mortise_run_put *puts;
-    size_t n_puts, cap_puts;
     struct mortise_actions *actions;
     struct unsent *unsent;
     size_t n_unsent, cap_unsent, unsent_head;

@@ -42,11 +42,6 @@ void mortise_run_commit_finish(struct mortise_run_commit *c,
         json_decref(c->opens[i].payload);
     mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
     mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
-    for (size_t i = 0; i < c->n_puts; i++) {
-        json_decref(c->puts[i].key);
-        json_decref(c->puts[i].value);
-    }
-    mortise_release(mem, c->puts, c->n_puts * sizeof c->puts[0]);
     mortise_release(mem, c->entries, c->size);
 }
 
@@ -175,11 +170,6 @@ static void forget_pending(struct mortise_run *r)
     mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
-    for (size_t i = 0; i < r->n_puts; i++) {
-        json_decref(r->puts[i].key);
-        json_decref(r->puts[i].value);
-    }
-    mortise_release(r->mem, r->puts, r->cap_puts * sizeof r->puts[0]);
 }
 
 void mortise_run_free(struct mortise_run *r)
@@ -598,10 +588,6 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->n_closes = r->n_closes;
     c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
                            sizeof r->closes[0]);
-    c->n_puts = r->n_puts;
-    c->puts = take_exact(r, r->puts, r->n_puts, r->cap_puts, sizeof r->puts[0]);
-    r->puts = NULL;
-    r->n_puts = r->cap_puts = 0;
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
     mortise_buf_init(&r->record, r->mem);

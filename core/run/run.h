@@ -72,7 +72,6 @@ struct mortise_result_in {
 enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_READ = 1,
                          MORTISE_STEP_LOOK,
-                         MORTISE_STEP_STORE, /* body: {key, value} */
                          MORTISE_STEP_EFFECT,
                          MORTISE_STEP_QUESTION, /* body: {prompt, payload,
                                                    schema, assignees, for_ms},
@@ -148,13 +147,6 @@ struct mortise_run_open {
     json_t *payload;      /* owned by the action; NULL when it is a close */
 };
 
-/* A value of a plugin's own (kv.put/1). */
-struct mortise_run_put {
-    const char *space; /* the plugin; the graph's */
-    json_t *key;       /* a string; owned by the action, as is ... */
-    json_t *value;     /* null: forget the key */
-};
-
 struct mortise_run_commit {
     uint64_t seq; /* of the new checkpoint; expected head seq is seq - 1 */
     struct mortise_uuid id, parent;
@@ -168,8 +160,6 @@ struct mortise_run_commit {
     uint32_t n_pending;
     struct mortise_run_open *opens, *closes;
     size_t n_opens, n_closes;
-    struct mortise_run_put *puts;
-    size_t n_puts;
 };
 
 enum mortise_run_call_kind {

@@ -8,23 +8,21 @@
  * it runs forward to the first thing that was not.
  *
  *   (1) A question about the world (READ, LOOK) is performed at once and its
- *       answer recorded.  A LOOK (state.get, kv.get) is recorded with whatever
+ *       answer recorded.  A LOOK (state.get) is recorded with whatever
  *       is committed next: until something depends on it, looking again does
  *       as well.
  *   (2) An EFFECT is performed once its intent is on disk, and its answer is
  *       recorded before, or together with, whatever depends on it, since
  *       commits are in order.  Between intent and answer it is in doubt
  *       (start.c).
- *   (3) A STORE step is in its own entry's batch, and answered once that is on
- *       disk: it is never in doubt.
- *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
+ *   (3) A QUESTION and a TIMER are answered by somebody, later.  The asker is
  *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
- *   (5) Recorded answers come back in the order in which they were recorded,
+ *   (4) Recorded answers come back in the order in which they were recorded,
  *       each after as many asks as preceded it then; live answers behind them.
- *   (6) The same step with another method or other arguments, or a success
+ *   (5) The same step with another method or other arguments, or a success
  *       that left recorded steps unasked, breaks the executor's one rule: the
  *       node fails with the code `determinism`.
- *   (7) A new attempt or generation begins with an empty journal.  What
+ *   (6) A new attempt or generation begins with an empty journal.  What
  *       happened in the world goes along: an effect that was completed gives
  *       its recorded answer when it is asked for again, equal in operation,
  *       method, arguments and occurrence.
@@ -236,7 +234,7 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                : pending_change(r, s->request, s->deadline_ms, NULL, err);
 }
 
-/* What happened in the world outlives the journal (7). */
+/* What happened in the world outlives the journal (6). */
 static int keep_effect(struct mortise_run *r, struct exec *x,
                        const struct step *s, struct mortise_err *err)
 {
@@ -310,7 +308,7 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
     return MORTISE_OK;
 }
 
-/* Hand back what may be handed back (3, 5). */
+/* Hand back what may be handed back (4). */
 static int pump(struct mortise_run *r, struct journal *j,
                 struct mortise_err *err)
 {
@@ -370,7 +368,7 @@ static void effect_key(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_final(&h, out);
 }
 
-/* A step that waits for its commit (2, 3). */
+/* A step that waits for its commit (2). */
 static int wait_for_sync(struct mortise_run *r, const struct exec *x,
                          struct step *s, struct mortise_err *err)
 {
@@ -437,34 +435,6 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
     e.value = in->body;
     rv = record(r, &e, err);
     return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
-}
-
-static int note_put(struct mortise_run *r, const struct exec *x,
-                    const json_t *body, struct mortise_err *err)
-{
-    struct mortise_run_put *grown =
-        mortise_grow(r->mem, r->puts, r->n_puts, &r->cap_puts, sizeof *grown);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->puts = grown;
-    grown[r->n_puts++] = (struct mortise_run_put){
-        .space = node_of(r, x)->plugin,
-        .key = json_incref(json_object_get(body, "key")),
-        .value = json_incref(json_object_get(body, "value"))};
-    return MORTISE_OK;
-}
-
-static int ask_store(struct mortise_run *r, struct exec *x, struct step *s,
-                     const struct mortise_ask_in *in, struct mortise_err *err)
-{
-    int rv = note_put(r, x, in->body, err);
-
-    if (rv == MORTISE_OK)
-        rv = wait_for_sync(r, x, s, err);
-    return rv != MORTISE_OK
-               ? rv
-               : record_answer(r, x, s, MORTISE_S_OK, json_null(), false, err);
 }
 
 const char *step_kind_name(const struct step *s)
@@ -545,8 +515,6 @@ static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
     switch (s->kind) {
     case MORTISE_STEP_EFFECT:
         return ask_effect(r, x, s, in, err);
-    case MORTISE_STEP_STORE:
-        return ask_store(r, x, s, in, err);
     case MORTISE_STEP_QUESTION:
     case MORTISE_STEP_TIMER:
         return ask_somebody(r, x, s, in, err);
@@ -589,7 +557,7 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
     return MORTISE_OK;
 }
 
-/* (6).  The call has to stop; what it was told is its failure. */
+/* (5).  The call has to stop; what it was told is its failure. */
 static int violation(struct mortise_run *r, struct exec *x,
                      const struct step *s, const struct mortise_ask_in *in,
                      struct mortise_err *err)
@@ -669,8 +637,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
-    if (in->kind == MORTISE_STEP_STORE || in->kind == MORTISE_STEP_QUESTION ||
-        in->kind == MORTISE_STEP_TIMER)
+    if (in->kind == MORTISE_STEP_QUESTION || in->kind == MORTISE_STEP_TIMER)
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
                            "only what executes an operation may ask for that",
                            err);
@@ -995,7 +962,7 @@ int apply_step(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* It is answered: the next in the order of (5). */
+/* It is answered: the next in the order of (4). */
 static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
                     int32_t status, json_t *value, uint32_t after,
                     struct mortise_err *err)

@@ -54,10 +54,10 @@ void script_result(const struct script *sc, struct mortise_result_in *r)
 
 static enum mortise_step_kind kind_of(const char *name)
 {
-    static const char *const names[] = {"read",   "look",     "store",
-                                        "effect", "question", "timer"};
+    static const char *const names[] = {"read", "look", "effect", "question",
+                                        "timer"};
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 5; i++) {
         if (strcmp(names[i], name) == 0)
             return (enum mortise_step_kind)(MORTISE_STEP_READ + i);
     }
