@@ -282,7 +282,7 @@ START_TEST(retrying)
     pid = child_start("live", "$MORTISE run retry.yaml --id r");
     child_await("live.out", "retry_scheduled");
     why("r");
-    desk_out("Node 'a' failed (timeout: ");
+    desk_out("Node 'a' failed (timeout.call: ");
     desk_out("and is tried again at 2");
     child_kill(pid);
 }

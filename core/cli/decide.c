@@ -281,6 +281,7 @@ const struct mortise_cmd mortise_cmd_answer = {
     .text = "The answer to a `human` node is {\"approved\": true or false,\n"
             "\"reason\"?, \"answer\"?}; 'approve' and 'reject' write that for "
             "you.\n"
+            "What an executor asks takes the bare value that it asks for.\n"
             "\n" ABOUT_IDS ABOUT_WHERE,
     .opts = answer_opts,
     .exits = MORTISE_EXITS_RUN,
