@@ -711,8 +711,9 @@ int step_synced(struct mortise_run *r, struct mortise_err *err)
            rv == MORTISE_OK)
         rv = went_to_disk(r, &r->step_waits[n++], err);
     r->n_step_waits -= n;
-    memmove(r->step_waits, r->step_waits + n,
-            r->n_step_waits * sizeof r->step_waits[0]);
+    if (n > 0)
+        memmove(r->step_waits, r->step_waits + n,
+                r->n_step_waits * sizeof r->step_waits[0]);
     return rv;
 }
 
