@@ -100,7 +100,7 @@ END_TEST
 /* A NUL byte is refused wherever it stands, also behind a whole value. */
 START_TEST(no_nul_byte_passes)
 {
-    static const char *const texts[] = {"444444\0", "true\0\0\0", "\"ab\0\"",
+    static const char texts[][8] = {"444444\0", "true\0\0\0", "\"ab\0\"",
                                         "[1,\0002]", "\0\0\0\0\0\0\0"};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
