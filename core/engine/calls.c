@@ -300,16 +300,16 @@ static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
                     struct mortise_lane **out, uint64_t *took_ms,
                     struct mortise_err *err)
 {
-    uint64_t before = mortise_mono_ns();
     struct mortise_instance *i;
+    uint64_t before;
     json_t *config;
     int rv;
 
     *took_ms = 0;
-
     *out = lane_find(m, plugin, guardrail);
     if (*out != NULL && !(*out)->given_up)
         return MORTISE_OK;
+    before = mortise_mono_ns();
     config = mortise_deployment_config(m->site.deployment, plugin);
     if (config == NULL)
         return mortise_nomem(err);
