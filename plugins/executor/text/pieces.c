@@ -114,8 +114,7 @@ mortise_status text_split(struct job *j)
 /* ---- join ------------------------------------------------------------------
  */
 
-/* One part, as the body spells it: a string's content is put through *room,
- * which grows to the longest. */
+/* The content of a string, anything else as the body spells it. */
 static mortise_status put_part(struct job *j, mortise_jw *w, mortise_jv v,
                                uint64_t *made)
 {
