@@ -13,21 +13,4 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     return simple_emit(i, r, "{}");
 }
 
-static const mortise_executor executor = {sizeof executor, 0, execute, NULL};
-
-static const void *get_interface(mortise_inst *i, const char *id)
-{
-    (void)i;
-    return strcmp(id, MORTISE_EXECUTOR_1) == 0 ? &executor : NULL;
-}
-
-static const mortise_plugin plugin = {
-    .size = sizeof plugin,
-    .id = "creates_slowly",
-    .version = "1.0.0",
-    .create = create,
-    .get_interface = get_interface,
-    .destroy = simple_destroy,
-};
-
-MORTISE_MODULE_OF(plugin);
+SIMPLE_EXECUTOR_WITH("creates_slowly", create, simple_quiesce)
