@@ -123,25 +123,26 @@ static bool at_time(unsigned long n)
 
 /* ---- tests ------------------------------------------------------------- */
 
-static void begin_report(void)
+static void begin(const struct job *of)
 {
     trials_begin();
-    job = &job_report;
+    job = of;
     judge_begin(job);
+}
+
+static void begin_report(void)
+{
+    begin(&job_report);
 }
 
 static void begin_triage(void)
 {
-    trials_begin();
-    job = &job_triage;
-    judge_begin(job);
+    begin(&job_triage);
 }
 
 static void begin_counted(void)
 {
-    trials_begin();
-    job = &job_counted;
-    judge_begin(job);
+    begin(&job_counted);
 }
 
 static void end(void)
