@@ -91,7 +91,8 @@ START_TEST(what_ran)
 }
 END_TEST
 
-/* What ran inside a nested graph is not taken for the nodes around it. */
+/* What ran inside a nested graph is not taken for the nodes around it, and is
+ * marked where it was. */
 START_TEST(nested)
 {
     desk_graph("n", "start: a\nnodes:\n"
@@ -106,7 +107,59 @@ START_TEST(nested)
     desk_out("\u2713 a (tool)");
     desk_out("? s (subgraph)");
     desk_out("\ns: graph n\n");
+    desk_out("\u2502 ? a (human)   \u2502");
+    desk_ok(SHOW "n.yaml");
     desk_out("\u2502 a (human) \u2502");
+}
+END_TEST
+
+/* Of the elements of a map the one that failed is seen, of the rounds of a loop
+ * the last; both are counted, at every depth, and what an ended graph never
+ * began was skipped. */
+START_TEST(rounds_and_elements)
+{
+    desk_graph("m",
+               "start: s\nnodes:\n"
+               "  s: {type: tool, tool: tried/echo, args: {value: 1},\n"
+               "      map: {over: \"[1, 2, 3]\", to: w, join: j}}\n"
+               "  w:\n    type: subgraph\n    input_mapping: {input.n: item}\n"
+               "    next: j\n    graph:\n"
+               "      start: pick\n      nodes:\n"
+               "        pick:\n          type: router\n          routes:\n"
+               "            - {when: input.n == 2, to: bad}\n"
+               "            - {when: input.n == 9, to: never}\n"
+               "          default: good\n"
+               "        bad: {type: tool, tool: tried/fail, "
+               "args: {code: x.y}, next: END}\n"
+               "        good: {type: tool, tool: tried/echo, "
+               "args: {value: 1}, next: END}\n"
+               "        never: {type: tool, tool: tried/echo, "
+               "args: {value: 1}, next: END}\n"
+               "  j: {type: tool, tool: tried/echo, args: {value: 1},\n"
+               "      join: best_effort, next: l}\n"
+               "  l:\n    type: subgraph\n    next: r\n    graph:\n"
+               "      start: once\n      nodes:\n"
+               "        once: {type: tool, tool: tried/echo, "
+               "args: {value: 1}, next: END}\n"
+               "  r:\n    type: router\n    max_visits: 2\n"
+               "    routes: [{when: \"true\", to: l}]\n    default: END\n");
+    child_run("$MORTISE run m.yaml --id r");
+    desk_code(4); /* r would run a third time */
+    desk_ok(SHOW "m.yaml --run r");
+    desk_out("\u2717 w (subgraph) x3");
+    desk_out("\u2713 pick (router) x3");
+    desk_out("\u2717 bad (tool)  \u2502");
+    desk_out("\u2713 good (tool) x2");
+    desk_out("- never (tool)");
+    desk_out("\u2713 once (tool) x3");
+    desk_out("\u2502 r (router) x2 \u2502"); /* it would be the third */
+    desk_ok(SHOW "m.yaml --run r --json | tr -d ' \\n'");
+    desk_out(
+        "{\"id\":\"once\",\"type\":\"tool\",\"ran\":\"done\",\"visits\":3}");
+    desk_ok(SHOW "m.yaml --run r --mermaid");
+    desk_out("[\"good (tool) done x2\"]:::done");
+    desk_ok(SHOW "m.yaml --run r --dot");
+    desk_out("\"w/bad\" [label=\"bad\\ntool failed\"");
 }
 END_TEST
 
@@ -161,6 +214,7 @@ static Suite *suite(void)
     tcase_add_test(tc, configs);
     tcase_add_test(tc, what_ran);
     tcase_add_test(tc, nested);
+    tcase_add_test(tc, rounds_and_elements);
     tcase_add_test(tc, terminals);
     tcase_add_test(tc, errors);
     suite_add_tcase(s, tc);

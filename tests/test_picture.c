@@ -345,11 +345,12 @@ START_TEST(overlay)
         "  c: {type: tool, tool: pay/refund, next: END}\n"
         "  d: {type: tool, tool: pay/refund, next: END}\n"
         "  e: {type: tool, tool: pay/refund, next: END}\n";
-    const struct mortise_overlay o[] = {{MORTISE_RAN_DONE, 3},
-                                        {MORTISE_RAN_FAILED, 1},
-                                        {MORTISE_RAN_SKIPPED, 0},
-                                        {MORTISE_RAN_WAITS, 1},
-                                        {MORTISE_RAN_NOT, 0}};
+    const struct mortise_overlay o[] = {
+        {.ran = MORTISE_RAN_DONE, .visits = 3},
+        {.ran = MORTISE_RAN_FAILED, .visits = 1},
+        {.ran = MORTISE_RAN_SKIPPED, .visits = 0},
+        {.ran = MORTISE_RAN_WAITS, .visits = 1},
+        {.ran = MORTISE_RAN_NOT, .visits = 0}};
     struct mortise_picture p = {.overlay = o, .columns = 200};
 
     load("overlay", text, sizeof text - 1);

@@ -1,8 +1,8 @@
 /* graph.c -- `mortise graph show`: a graph to look at, and what of it ran.
  *
  * The file is loaded as `mortise check` and `mortise run` load it, so what is
- * drawn is what would run.  What ran (--run) is laid over it by the ids of the
- * nodes; when the run's graph is another one than the file's, that is said.
+ * drawn is what would run.  What ran (--run) is laid over it (overlay.c); when
+ * the run's graph is another one than the file's, that is said.
  */
 #include <langinfo.h>
 #include <locale.h>
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
+#include "cli/overlay.h"
 #include "engine/stock.h"
 #include "graph/picture.h"
 #include "json/value.h"
@@ -76,79 +77,6 @@ static int load(struct mortise_cli *cli, const char *path,
 /* ---- what ran --------------------------------------------------------------
  */
 
-static enum mortise_ran ran_of(const char *status)
-{
-    static const struct {
-        const char *status;
-        enum mortise_ran ran;
-    } table[] = {
-        {"running", MORTISE_RAN_RUNNING},
-        {"awaiting_approval", MORTISE_RAN_WAITS},
-        {"done", MORTISE_RAN_DONE},
-        {"failed", MORTISE_RAN_FAILED},
-        {"skipped", MORTISE_RAN_SKIPPED},
-    };
-
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i].status, status) == 0)
-            return table[i].ran;
-    return MORTISE_RAN_NOT;
-}
-
-/* The node of this graph that an execution ("1.0/review#2/inner#1") or a
- * node that never began belongs to, or NULL; *inside: to one inside that. */
-static const struct mortise_node *outermost(const struct mortise_graph *g,
-                                            const json_t *one, bool *inside)
-{
-    const char *slash = strchr(mortise_cli_text(one, "path"), '/');
-    char id[128] = "";
-
-    *inside = slash != NULL && strchr(slash + 1, '/') != NULL;
-    if (slash == NULL)
-        return mortise_graph_node(g, mortise_cli_text(one, "node"));
-    strncat(id, slash + 1,
-            strcspn(slash + 1, "#") < sizeof id ? strcspn(slash + 1, "#") : 0);
-    return mortise_graph_node(g, id);
-}
-
-/* Executions are listed in the order in which they began: the last counts. */
-static void lay_over(struct mortise_overlay *o, const struct mortise_graph *g,
-                     const json_t *nodes)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(mortise_json_unconst(nodes), i, one)
-    {
-        bool inside;
-        const struct mortise_node *n = outermost(g, one, &inside);
-        uint64_t visit = mortise_cli_integer(one, "visit");
-
-        if (n == NULL || inside)
-            continue;
-        o[n->index].ran = ran_of(mortise_cli_text(one, "status"));
-        if (visit > o[n->index].visits)
-            o[n->index].visits = (uint32_t)visit;
-    }
-}
-
-/* A node with a pending request in it waits, whatever else it does. */
-static void lay_pending(struct mortise_overlay *o,
-                        const struct mortise_graph *g, const json_t *pending)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(mortise_json_unconst(pending), i, one)
-    {
-        bool inside;
-        const struct mortise_node *n = outermost(g, one, &inside);
-
-        if (n != NULL)
-            o[n->index].ran = MORTISE_RAN_WAITS;
-    }
-}
-
 static void warn_if_other(struct mortise_cli *cli, const json_t *show,
                           const struct mortise_graph *g)
 {
@@ -162,25 +90,21 @@ static void warn_if_other(struct mortise_cli *cli, const json_t *show,
                          "this graph; nodes are matched by their ids\n");
 }
 
+/* *show: a new reference. */
 static int read_run(struct mortise_cli *cli, const struct mortise_graph *g,
-                    struct mortise_overlay *overlay, struct mortise_err *err)
+                    json_t **show, struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
-    json_t *show = NULL;
     int rv = mortise_cli_open(cli, cli->args.operands[0], err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_run(cli, cli->args.run, run, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, &show, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    warn_if_other(cli, show, g);
-    lay_over(overlay, g, json_object_get(show, "nodes"));
-    lay_pending(overlay, g, json_object_get(show, "pending"));
-    json_decref(show);
-    return MORTISE_OK;
+                              NULL, show, err);
+    if (rv == MORTISE_OK)
+        warn_if_other(cli, *show, g);
+    return rv;
 }
 
 /* ---- showing it ------------------------------------------------------------
@@ -211,7 +135,6 @@ static json_t *node_json(const struct mortise_picture *p, uint32_t i,
                          const struct mortise_mem *mem)
 {
     const struct mortise_node *n = &p->graph->nodes[i];
-    const struct mortise_picture inner = {.graph = n->sub};
     json_t *v = json_pack("{s:s, s:s}", "id", n->id, "type",
                           mortise_node_type_name(n->type));
 
@@ -220,8 +143,11 @@ static json_t *node_json(const struct mortise_picture *p, uint32_t i,
                             json_string(mortise_ran_name(p->overlay[i].ran)));
         json_object_set_new(v, "visits", json_integer(p->overlay[i].visits));
     }
-    if (n->sub != NULL)
+    if (n->sub != NULL) {
+        const struct mortise_picture inner = mortise_picture_nested(p, n);
+
         json_object_set_new(v, "graph", graph_json(&inner, mem));
+    }
     return v;
 }
 
@@ -309,21 +235,23 @@ static int show(struct mortise_cli *cli, struct mortise_graph *g,
                 struct mortise_err *err)
 {
     struct mortise_picture p = {.graph = g};
-    size_t size = (g->n_nodes + 1) * sizeof(struct mortise_overlay);
-    struct mortise_overlay *overlay = NULL;
+    struct mortise_arena a;
+    json_t *run = NULL;
     int rv = MORTISE_OK;
 
+    mortise_arena_init(&a, cli->mem);
     if (cli->args.run != NULL) {
-        overlay = mortise_zalloc(cli->mem, size);
-        rv = overlay != NULL ? read_run(cli, g, overlay, err)
-                             : mortise_nomem(err);
-        p.overlay = overlay;
+        rv = read_run(cli, g, &run, err);
+        if (rv == MORTISE_OK) {
+            p.overlay = mortise_overlay_new(&a, g, run);
+            rv = p.overlay != NULL ? MORTISE_OK : mortise_nomem(err);
+        }
     }
     if (rv == MORTISE_OK)
         rv = cli->args.json ? print_json(cli, &p, err)
                             : print_picture(cli, &p, err);
-    if (overlay != NULL)
-        mortise_release(cli->mem, overlay, size);
+    json_decref(run);
+    mortise_arena_finish(&a);
     return rv;
 }
 
@@ -376,7 +304,7 @@ const struct mortise_cmd mortise_cmd_graph_show = {
             "\n"
             "With --run, a node is done, failed, skipped, running or "
             "waiting,\n"
-            "and xN says how often it ran.\n",
+            "and xN says how often it ran, at every depth.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise graph show configs/triage/triage.graph.yaml",

@@ -91,12 +91,14 @@ static void put_visits(struct mortise_buf *b, const struct mortise_picture *p,
         mortise_buf_printf(b, " x%u", o->visits);
 }
 
-/* The same graph without a run: what became of nested ones is not known. */
-static struct mortise_picture nested(const struct mortise_picture *p,
-                                     const struct mortise_node *n)
+struct mortise_picture mortise_picture_nested(const struct mortise_picture *p,
+                                              const struct mortise_node *n)
 {
-    return (struct mortise_picture){
-        .graph = n->sub, .ascii = p->ascii, .columns = p->columns};
+    struct mortise_picture inner = *p;
+
+    inner.graph = n->sub;
+    inner.overlay = p->overlay != NULL ? p->overlay[n->index].inside : NULL;
+    return inner;
 }
 
 /* ---- frames: loops and maps ------------------------------------------------
@@ -164,7 +166,7 @@ static bool go_into(char out[1024], const char *path, const char *id)
 static void dot_nested(struct mortise_buf *b, const struct mortise_picture *p,
                        const struct mortise_node *n, const char *path)
 {
-    const struct mortise_picture inner = nested(p, n);
+    const struct mortise_picture inner = mortise_picture_nested(p, n);
     char deeper[1024];
 
     if (!go_into(deeper, path, n->id))
@@ -306,7 +308,7 @@ static void mermaid_nested(struct mortise_buf *b,
                            const struct mortise_picture *p,
                            const struct mortise_node *n, const char *path)
 {
-    const struct mortise_picture inner = nested(p, n);
+    const struct mortise_picture inner = mortise_picture_nested(p, n);
     char deeper[1024];
 
     if (snprintf(deeper, sizeof deeper, "%s%u_", path, n->index) >=
@@ -490,7 +492,7 @@ void mortise_picture_text(struct mortise_buf *b,
 
         if (g->nodes[i].sub == NULL)
             continue;
-        inner = nested(p, &g->nodes[i]);
+        inner = mortise_picture_nested(p, &g->nodes[i]);
         mortise_buf_printf(b, "\n%s: graph ", g->nodes[i].id);
         mortise_buf_puts(b, g->nodes[i].sub->name);
         mortise_buf_puts(b, "\n");

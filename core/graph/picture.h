@@ -11,15 +11,17 @@
 enum mortise_ran {
     MORTISE_RAN_NOT, /* or nobody asks */
     MORTISE_RAN_RUNNING,
-    MORTISE_RAN_WAITS, /* for somebody */
+    MORTISE_RAN_WAITS, /* for somebody, or a time */
     MORTISE_RAN_DONE,
     MORTISE_RAN_FAILED,
     MORTISE_RAN_SKIPPED
 };
 
 struct mortise_overlay {
-    enum mortise_ran ran; /* its newest visit */
-    uint32_t visits;
+    enum mortise_ran ran;           /* its newest visit */
+    uint32_t visits;                /* in all, elements of maps included */
+    const char *newest;             /* the path of an execution of that visit */
+    struct mortise_overlay *inside; /* the nested graph's, by its nodes */
 };
 
 struct mortise_picture {
@@ -42,6 +44,9 @@ void mortise_picture_text(struct mortise_buf *b,
 /* ---- for the files of it --------------------------------------------------
  */
 
+/* The graph inside a node, to be drawn as the one around it. */
+struct mortise_picture mortise_picture_nested(const struct mortise_picture *p,
+                                              const struct mortise_node *n);
 /* "START", "END" or a node's id. */
 const char *mortise_picture_name(const struct mortise_graph *g, uint32_t node);
 /* "when X", "default", ...: when the edge is taken; nothing for a plain one. */
