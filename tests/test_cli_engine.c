@@ -173,6 +173,21 @@ END_TEST
 
 /* ---- an engine ---------------------------------------------------------- */
 
+/* `why` has a sentence of its own for a run that its engine left, and the
+ * command that goes on with it. */
+static void assert_why(const char *run)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, "why %s", run);
+    ck_assert_int_eq(mortise(command), 0);
+    ck_assert_ptr_nonnull(strstr(child.out, "is paused since the engine that "
+                                            "worked on it was stopped at"));
+    ck_assert_ptr_nonnull(strstr(child.out, "The next `mortise engine`"));
+    snprintf(command, sizeof command, " resume %s\n", run);
+    ck_assert_ptr_nonnull(strstr(child.out, command));
+}
+
 /* It pauses what is at work when it is stopped, ends with 0, and the next one
  * goes on. */
 START_TEST(engines_take_over)
@@ -188,6 +203,7 @@ START_TEST(engines_take_over)
     assert_says("one.err", "run night: paused, shutdown");
     ck_assert_int_eq(mortise("show night"), 0);
     ck_assert_ptr_nonnull(strstr(child.out, "shutdown"));
+    assert_why("night");
     engine = start_engine("two");
     child_await("two.err", "run night: completed");
     kill(engine, SIGINT);
