@@ -1170,6 +1170,38 @@ START_TEST(bundled_plugins)
 }
 END_TEST
 
+/* What a manifest leaves to the deployment is shown as what it comes to there,
+ * beside the words that were signed; a file is in no deployment. */
+START_TEST(effective_grant)
+{
+    ok(child_run("rm mortise.yaml; $MORTISE plugin inspect file"));
+    expect_out("fs write    config:roots");
+    expect_out("writes in   nothing (see its config)");
+    ok(child_run("printf 'apiVersion: mortise/v1\\nkind: Deployment\\n"
+                 "metadata: {name: d}\\n"
+                 "plugins: {config: {file: {roots: [/a, /b], read_only: [/c]},"
+                 " http: {allow: [\"https://API.acme.com\", \"[::1]:80\"]}}}"
+                 "\\n' >mortise.yaml && $MORTISE plugin inspect file"));
+    expect_out("reads in    /a\n            /b\n            /c\n");
+    expect_out("writes in   /a\n            /b\n");
+    ok(child_run("$MORTISE plugin inspect http"));
+    expect_out("may reach   api.acme.com:443\n            [::1]:80\n");
+    ok(child_run("$MORTISE plugin inspect file --json | tr -d ' \\n'"));
+    expect_out("\"grant\":{\"net\":[],\"fs\":{\"read\":[\"/a\",\"/b\","
+               "\"/c\"],\"write\":[\"/a\",\"/b\"]},\"exec\":[],"
+               "\"env\":[]}");
+    ok(child_run("$MORTISE plugin inspect %s",
+                 child_build("plugins/file.plugin.yaml")));
+    ck_assert_ptr_null(strstr(child.out, "writes in"));
+    ok(child_run("sed -i 's|/c|7|; s|roots: .*, r|roots: [/a], r|' "
+                 "mortise.yaml"));
+    child_run("$MORTISE plugin inspect file");
+    ck_assert_int_eq(child.code, 78);
+    expect_err("permissions.fs.read: config:read_only: it has an element that "
+               "is no string");
+}
+END_TEST
+
 /* A plugin whose bytes changed after signing is refused, with exit code 77, by
  * verify and by run alike. */
 START_TEST(tampered_plugin)
@@ -1327,6 +1359,7 @@ static Suite *suite(void)
     tcase_add_test(tc, no_control_characters);
     tcase_add_test(tc, plugins);
     tcase_add_test(tc, bundled_plugins);
+    tcase_add_test(tc, effective_grant);
     tcase_add_test(tc, tampered_plugin);
     tcase_add_test(tc, revoked_key);
     tcase_add_test(tc, keys);

@@ -1,5 +1,5 @@
-/* plugin.c -- `mortise plugin`: what is there, what it says of itself, and
- * whether it would load.  Nothing here runs a plugin's code.
+/* plugin.c -- `mortise plugin`: what is there, and whether it would load.
+ * Nothing here runs a plugin's code.  What one says of itself: inspect.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "cli/secret.h"
 #include "cli/shelf.h"
-#include "engine/egress.h"
 #include "plugin/sign.h"
 
 /* The exit code of a subcommand that is done. */
@@ -19,21 +18,13 @@ static int done(struct mortise_cli *cli, int rv, const struct mortise_err *err)
 /* ---- list ------------------------------------------------------------------
  */
 
-static const char *kinds(const struct mortise_manifest *m)
-{
-    return m == NULL                                     ? ""
-           : m->executor.present && m->guardrail.present ? "executor, guardrail"
-           : m->guardrail.present                        ? "guardrail"
-                                                         : "executor";
-}
-
 static void print_found(struct mortise_out *o, const struct mortise_found *f)
 {
     mortise_out_cell(o, f->name != NULL ? f->name : "?", 20);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, f->version, 9);
     mortise_out_puts(o, " ");
-    mortise_out_cell(o, kinds(f->manifest), 10);
+    mortise_out_cell(o, mortise_cli_kinds(f->manifest), 10);
     mortise_out_puts(o, " ");
     mortise_out_word(o, f->path);
     mortise_out_puts(o, "\n");
@@ -47,9 +38,10 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f)
 static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
                      struct mortise_err *err)
 {
-    json_t *v = json_pack("{s:s?, s:s?, s:s, s:s, s:s?}", "name", f->name,
-                          "version", f->version, "kind", kinds(f->manifest),
-                          "path", f->path, "problem", f->problem);
+    json_t *v =
+        json_pack("{s:s?, s:s?, s:s, s:s, s:s?}", "name", f->name, "version",
+                  f->version, "kind", mortise_cli_kinds(f->manifest), "path",
+                  f->path, "problem", f->problem);
 
     if (v == NULL)
         return mortise_nomem(err);
@@ -95,214 +87,6 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
     .run = plugin_list,
 };
 
-/* ---- inspect ---------------------------------------------------------------
- */
-
-/* A path, rather than a name. */
-static bool is_path(const char *what)
-{
-    size_t n = strlen(what);
-
-    return strchr(what, '/') != NULL ||
-           (n > 5 && strcmp(what + n - 5, ".yaml") == 0);
-}
-
-static int parse_file(struct mortise_cli *cli, const char *path,
-                      struct mortise_manifest **out, struct mortise_err *err)
-{
-    struct mortise_diags diags;
-    char *text;
-    size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_diags_init(&diags, cli->mem);
-    rv = mortise_manifest_parse(out, cli->mem, path, text, n, false, &diags);
-    mortise_release(cli->mem, text, n + 1);
-    mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
-    if (rv == MORTISE_ECHECK)
-        mortise_fail(err, rv, "%s has errors", path);
-    else if (rv != MORTISE_OK)
-        mortise_nomem(err);
-    return rv;
-}
-
-static void line(struct mortise_out *o, const char *name, const char *value)
-{
-    if (value == NULL || value[0] == '\0')
-        return;
-    mortise_out_cell(o, name, 12);
-    mortise_out_word(o, value);
-    mortise_out_puts(o, "\n");
-}
-
-static void names(struct mortise_out *o, const char *name,
-                  const struct mortise_names *list)
-{
-    if (list->n == 0)
-        return;
-    mortise_out_cell(o, name, 11);
-    for (size_t i = 0; i < list->n; i++) {
-        mortise_out_puts(o, " ");
-        mortise_out_word(o, list->items[i]);
-    }
-    mortise_out_puts(o, "\n");
-}
-
-static void print_operation(struct mortise_out *o,
-                            const struct mortise_manifest_op *op)
-{
-    mortise_out_puts(o, "  ");
-    mortise_out_cell(o, op->name, 16);
-    mortise_out_puts(o, " ");
-    mortise_out_cell(o, op->effect, 9);
-    mortise_out_puts(o, op->idempotent ? " idempotent" : "");
-    mortise_out_puts(o, op->reconcile ? " reconcile" : "");
-    mortise_out_puts(o, " ");
-    mortise_out_word(o, op->description);
-    mortise_out_puts(o, "\n");
-}
-
-static void print_manifest(struct mortise_out *o,
-                           const struct mortise_manifest *m)
-{
-    char hex[MORTISE_DIGEST_HEX];
-
-    line(o, "name", m->name);
-    line(o, "version", m->version);
-    line(o, "description", m->description);
-    line(o, "license", m->license);
-    line(o, "kind", kinds(m));
-    mortise_hex(hex, m->digest, sizeof m->digest);
-    line(o, "digest", hex);
-    line(o, "file", m->path);
-    for (size_t i = 0; i < m->n_artifacts; i++) {
-        mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
-        line(o, m->artifacts[i].file, hex);
-    }
-    for (size_t i = 0; i < m->n_methods; i++)
-        line(o, i == 0 ? "asks for" : "", m->methods[i]);
-    for (size_t i = 0; i < m->n_state_paths; i++)
-        line(o, i == 0 ? "may read" : "", m->state_paths[i]);
-    names(o, "net", &m->net);
-    names(o, "fs read", &m->fs_read);
-    names(o, "fs write", &m->fs_write);
-    names(o, "exec", &m->exec);
-    names(o, "env", &m->env);
-    if (m->n_ops > 0)
-        mortise_out_puts(o, "operations\n");
-    for (size_t i = 0; i < m->n_ops; i++)
-        print_operation(o, &m->ops[i]);
-}
-
-static int print_inspected(struct mortise_cli *cli,
-                           const struct mortise_manifest *m,
-                           struct mortise_err *err)
-{
-    json_t *v;
-
-    if (!cli->args.json) {
-        print_manifest(&cli->out, m);
-        return MORTISE_OK;
-    }
-    v = mortise_yaml_json(m->tree, true);
-    if (v == NULL)
-        return mortise_nomem(err);
-    mortise_out_json(&cli->out, v, true);
-    json_decref(v);
-    return MORTISE_OK;
-}
-
-static int inspect_file(struct mortise_cli *cli, const char *path,
-                        struct mortise_err *err)
-{
-    struct mortise_manifest *m = NULL;
-    int rv = parse_file(cli, path, &m, err);
-
-    if (rv == MORTISE_OK)
-        rv = print_inspected(cli, m, err);
-    mortise_manifest_free(m);
-    return rv;
-}
-
-/* What `config:PATH` stands for in this deployment: where it may really go. */
-static int print_grant(struct mortise_cli *cli, const struct mortise_shelf *s,
-                       const struct mortise_manifest *m,
-                       struct mortise_err *err)
-{
-    json_t *config = mortise_deployment_config(s->site.deployment, m->name);
-    struct mortise_egress e = {NULL, 0};
-    struct mortise_arena a;
-    int rv = config != NULL ? MORTISE_OK : mortise_nomem(err);
-
-    mortise_arena_init(&a, cli->mem);
-    if (rv == MORTISE_OK)
-        rv = mortise_egress_make(&e, &a, &m->net, config, err);
-    for (size_t i = 0; i < e.n; i++) {
-        bool v6 = strchr(e.list[i].host, ':') != NULL;
-        char place[MORTISE_HOST_MAX + 16];
-
-        snprintf(place, sizeof place, "%s%s%s:%u", v6 ? "[" : "",
-                 e.list[i].host, v6 ? "]" : "", (unsigned)e.list[i].port);
-        line(&cli->out, i == 0 ? "may reach" : "", place);
-    }
-    if (rv == MORTISE_OK && e.n == 0 && m->net.n > 0)
-        line(&cli->out, "may reach", "nothing (see its config)");
-    mortise_arena_finish(&a);
-    json_decref(config);
-    return rv;
-}
-
-static int inspect_named(struct mortise_cli *cli, const char *name,
-                         struct mortise_err *err)
-{
-    const struct mortise_manifest *m = NULL;
-    struct mortise_shelf s;
-    int rv = mortise_shelf_open(&s, cli, NULL, err);
-
-    if (rv == MORTISE_OK)
-        m = mortise_plugins_find(s.plugins, name, err);
-    if (rv == MORTISE_OK)
-        rv = m != NULL ? print_inspected(cli, m, err) : err->code;
-    if (rv == MORTISE_OK && !cli->args.json)
-        rv = print_grant(cli, &s, m, err);
-    mortise_shelf_close(&s);
-    return rv;
-}
-
-static int plugin_inspect(struct mortise_cli *cli)
-{
-    const char *what = cli->args.operands[0];
-    struct mortise_err err;
-    int rv = is_path(what) ? inspect_file(cli, what, &err)
-                           : inspect_named(cli, what, &err);
-
-    return done(cli, rv, &err);
-}
-
-static const struct mortise_opt inspect_opts[] = {
-    MORTISE_OPT_JSON("The manifest as JSON"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_END,
-};
-
-const struct mortise_cmd mortise_cmd_plugin_inspect = {
-    .name = "plugin inspect",
-    .operands = "NAME|FILE",
-    .min = 1,
-    .max = 1,
-    .summary = "Show what a plugin says of itself: operations, permissions",
-    .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
-            "not verified: see 'mortise plugin verify'.\n",
-    .opts = inspect_opts,
-    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
-    .example = "mortise plugin inspect file",
-    .run = plugin_inspect,
-};
-
 /* ---- verify ----------------------------------------------------------------
  */
 
@@ -312,7 +96,7 @@ static int name_of(struct mortise_cli *cli, const char *path, char name[256],
 {
     const char *slash = strrchr(path, '/');
     struct mortise_manifest *m = NULL;
-    int rv = parse_file(cli, path, &m, err);
+    int rv = mortise_cli_manifest(cli, path, &m, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -334,11 +118,12 @@ static int plugin_verify(struct mortise_cli *cli)
     int rv = MORTISE_OK;
 
     snprintf(name, sizeof name, "%s", what);
-    if (is_path(what))
+    if (mortise_cli_is_path(what))
         rv = name_of(cli, what, name, dir, &err);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    rv = mortise_shelf_open(&s, cli, is_path(what) ? dir : NULL, &err);
+    rv = mortise_shelf_open(&s, cli, mortise_cli_is_path(what) ? dir : NULL,
+                            &err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_verify(s.plugins, name, &err);
     if (rv == MORTISE_OK) {

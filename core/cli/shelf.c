@@ -3,6 +3,7 @@
 #include "cli/shelf.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
@@ -29,4 +30,42 @@ void mortise_shelf_close(struct mortise_shelf *s)
 {
     mortise_plugins_close(s->plugins);
     mortise_site_close(&s->site);
+}
+
+const char *mortise_cli_kinds(const struct mortise_manifest *m)
+{
+    return m == NULL                                     ? ""
+           : m->executor.present && m->guardrail.present ? "executor, guardrail"
+           : m->guardrail.present                        ? "guardrail"
+                                                         : "executor";
+}
+
+bool mortise_cli_is_path(const char *what)
+{
+    size_t n = strlen(what);
+
+    return strchr(what, '/') != NULL ||
+           (n > 5 && strcmp(what + n - 5, ".yaml") == 0);
+}
+
+int mortise_cli_manifest(struct mortise_cli *cli, const char *path,
+                         struct mortise_manifest **out, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(cli, path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_manifest_parse(out, cli->mem, path, text, n, false, &diags);
+    mortise_release(cli->mem, text, n + 1);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    if (rv == MORTISE_ECHECK)
+        mortise_fail(err, rv, "%s has errors", path);
+    else if (rv != MORTISE_OK)
+        mortise_nomem(err);
+    return rv;
 }

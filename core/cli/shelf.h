@@ -17,4 +17,16 @@ int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
                        const char *dir, struct mortise_err *err);
 void mortise_shelf_close(struct mortise_shelf *s); /* zeroed is fine */
 
+/* ---- manifests ---------------------------------------------------------- */
+
+/* A path of a manifest, rather than a plugin's name. */
+bool mortise_cli_is_path(const char *what);
+/* Read one, without verifying it; its findings are printed.  *out: to be freed
+ * with mortise_manifest_free(), also when this fails. */
+int mortise_cli_manifest(struct mortise_cli *cli, const char *path,
+                         struct mortise_manifest **out,
+                         struct mortise_err *err);
+/* "executor, guardrail"; "" for NULL. */
+const char *mortise_cli_kinds(const struct mortise_manifest *m);
+
 #endif

@@ -19,8 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "json/path.h"
-#include "json/value.h"
+#include "plugin/grant.h"
 
 /* ---- destinations ------------------------------------------------------- */
 
@@ -128,90 +127,28 @@ int mortise_destination_parse(struct mortise_destination *out, const char *text,
 
 /* ---- grants ------------------------------------------------------------- */
 
-struct granting {
-    struct mortise_arena *a;
-    struct mortise_destination *list;
-    size_t n, cap;
-};
-
-static int grant(struct granting *g, const char *text, struct mortise_err *err)
-{
-    if (g->n == g->cap) {
-        size_t cap = g->cap * 2 + 4;
-        struct mortise_destination *list =
-            mortise_arena_alloc(g->a, cap * sizeof *list);
-
-        if (list == NULL)
-            return mortise_nomem(err);
-        if (g->n > 0)
-            memcpy(list, g->list, g->n * sizeof *list);
-        g->list = list;
-        g->cap = cap;
-    }
-    if (mortise_destination_parse(&g->list[g->n], text, err) != MORTISE_OK)
-        return MORTISE_ECONFIG;
-    g->n++;
-    return MORTISE_OK;
-}
-
-static int grant_value(struct granting *g, const json_t *value,
-                       struct mortise_err *err)
-{
-    json_t *one;
-    size_t i;
-    int rv = MORTISE_OK;
-
-    if (json_is_string(value))
-        return grant(g, json_string_value(value), err);
-    if (!json_is_array(value))
-        return mortise_fail(err, MORTISE_ECONFIG,
-                            "it is neither a string nor a list of strings");
-    json_array_foreach(value, i, one)
-    {
-        if (rv == MORTISE_OK && !json_is_string(one))
-            rv = mortise_fail(err, MORTISE_ECONFIG,
-                              "it has an element that is no string");
-        if (rv == MORTISE_OK)
-            rv = grant(g, json_string_value(one), err);
-    }
-    return rv;
-}
-
-static int grant_config(struct granting *g, const char *text,
-                        const json_t *config, struct mortise_err *err)
-{
-    struct mortise_path path;
-    const json_t *value;
-    int rv = mortise_path_parse(&path, g->a, text, strlen(text), err);
-
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? rv : MORTISE_ECONFIG;
-    value = mortise_path_get(config, &path);
-    return value != NULL ? grant_value(g, value, err) : MORTISE_OK;
-}
-
 int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
                         const struct mortise_names *net, const json_t *config,
                         struct mortise_err *err)
 {
-    static const char from_config[] = "config:";
-    const size_t n = sizeof from_config - 1;
-    struct granting g = {.a = a};
-    int rv = MORTISE_OK;
+    struct mortise_destination *list;
+    struct mortise_grant g;
+    int rv = mortise_grant_make(&g, a, net, config, err);
 
     *out = (struct mortise_egress){NULL, 0};
-    for (size_t i = 0; rv == MORTISE_OK && i < net->n; i++) {
-        const char *one = net->items[i];
-
-        rv = strncmp(one, from_config, n) == 0
-                 ? grant_config(&g, one + n, config, err)
-                 : grant(&g, one, err);
-        if (rv != MORTISE_OK)
-            mortise_doing(err, rv, "permissions.net: %s", one);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "permissions.net");
+    list = mortise_arena_alloc(a, (g.n + 1) * sizeof *list);
+    if (list == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < g.n; i++) {
+        if (mortise_destination_parse(&list[i], g.list[i].value, err) !=
+            MORTISE_OK)
+            return mortise_doing(err, MORTISE_ECONFIG, "permissions.net: %s",
+                                 g.list[i].says);
     }
-    if (rv == MORTISE_OK)
-        *out = (struct mortise_egress){g.list, g.n};
-    return rv;
+    *out = (struct mortise_egress){list, g.n};
+    return MORTISE_OK;
 }
 
 bool mortise_egress_allows(const struct mortise_egress *e,

@@ -1,0 +1,265 @@
+/* inspect.c -- `mortise plugin inspect`: what a plugin says of itself, and what
+ * it may really touch.
+ *
+ * A manifest may leave a permission to the deployment (`config:PATH`).  With a
+ * plugin's name both are shown: the words that were signed, and the grant that
+ * they come to here.  A file that is inspected is in no deployment.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/shelf.h"
+#include "engine/egress.h"
+#include "plugin/grant.h"
+
+static void line(struct mortise_out *o, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    mortise_out_cell(o, name, 12);
+    mortise_out_word(o, value);
+    mortise_out_puts(o, "\n");
+}
+
+static void names(struct mortise_out *o, const char *name,
+                  const struct mortise_names *list)
+{
+    if (list->n == 0)
+        return;
+    mortise_out_cell(o, name, 11);
+    for (size_t i = 0; i < list->n; i++) {
+        mortise_out_puts(o, " ");
+        mortise_out_word(o, list->items[i]);
+    }
+    mortise_out_puts(o, "\n");
+}
+
+static void print_operation(struct mortise_out *o,
+                            const struct mortise_manifest_op *op)
+{
+    mortise_out_puts(o, "  ");
+    mortise_out_cell(o, op->name, 16);
+    mortise_out_puts(o, " ");
+    mortise_out_cell(o, op->effect, 9);
+    mortise_out_puts(o, op->idempotent ? " idempotent" : "");
+    mortise_out_puts(o, op->reconcile ? " reconcile" : "");
+    mortise_out_puts(o, " ");
+    mortise_out_word(o, op->description);
+    mortise_out_puts(o, "\n");
+}
+
+static void print_manifest(struct mortise_out *o,
+                           const struct mortise_manifest *m)
+{
+    char hex[MORTISE_DIGEST_HEX];
+
+    line(o, "name", m->name);
+    line(o, "version", m->version);
+    line(o, "description", m->description);
+    line(o, "license", m->license);
+    line(o, "kind", mortise_cli_kinds(m));
+    mortise_hex(hex, m->digest, sizeof m->digest);
+    line(o, "digest", hex);
+    line(o, "file", m->path);
+    for (size_t i = 0; i < m->n_artifacts; i++) {
+        mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
+        line(o, m->artifacts[i].file, hex);
+    }
+    for (size_t i = 0; i < m->n_methods; i++)
+        line(o, i == 0 ? "asks for" : "", m->methods[i]);
+    for (size_t i = 0; i < m->n_state_paths; i++)
+        line(o, i == 0 ? "may read" : "", m->state_paths[i]);
+    names(o, "net", &m->net);
+    names(o, "fs read", &m->fs_read);
+    names(o, "fs write", &m->fs_write);
+    names(o, "exec", &m->exec);
+    names(o, "env", &m->env);
+    if (m->n_ops > 0)
+        mortise_out_puts(o, "operations\n");
+    for (size_t i = 0; i < m->n_ops; i++)
+        print_operation(o, &m->ops[i]);
+}
+
+/* ---- the grant ---------------------------------------------------------- */
+
+/* A list of JSON strings; NULL: no memory, or err says what is wrong. */
+static json_t *net_of(struct mortise_arena *a, const struct mortise_names *net,
+                      const json_t *config, struct mortise_err *err)
+{
+    struct mortise_egress e;
+    json_t *list = NULL;
+
+    if (mortise_egress_make(&e, a, net, config, err) != MORTISE_OK)
+        return NULL;
+    list = json_array();
+    for (size_t i = 0; i < e.n; i++) {
+        bool v6 = strchr(e.list[i].host, ':') != NULL;
+
+        json_array_append_new(list, json_sprintf(v6 ? "[%s]:%u" : "%s:%u",
+                                                 e.list[i].host,
+                                                 (unsigned)e.list[i].port));
+    }
+    return list;
+}
+
+static json_t *list_of(struct mortise_arena *a, const char *what,
+                       const struct mortise_names *permission,
+                       const json_t *config, struct mortise_err *err)
+{
+    struct mortise_grant g;
+    json_t *list = NULL;
+    int rv = mortise_grant_make(&g, a, permission, config, err);
+
+    if (rv != MORTISE_OK) {
+        mortise_doing(err, rv, "permissions.%s", what);
+        return NULL;
+    }
+    list = json_array();
+    for (size_t i = 0; i < g.n; i++)
+        json_array_append_new(list, json_string(g.list[i].value));
+    return list;
+}
+
+/* {net, fs: {read, write}, exec, env}: a new reference. */
+static json_t *grant_of(struct mortise_arena *a,
+                        const struct mortise_manifest *m, const json_t *config,
+                        struct mortise_err *err)
+{
+    mortise_nomem(err); /* unless something else is said */
+    return json_pack("{s:o, s:{s:o, s:o}, s:o, s:o}", "net",
+                     net_of(a, &m->net, config, err), "fs", "read",
+                     list_of(a, "fs.read", &m->fs_read, config, err), "write",
+                     list_of(a, "fs.write", &m->fs_write, config, err), "exec",
+                     list_of(a, "exec", &m->exec, config, err), "env",
+                     list_of(a, "env", &m->env, config, err));
+}
+
+/* Where the manifest asks for anything. */
+static void granted(struct mortise_out *o, const char *name,
+                    const struct mortise_names *permission, const json_t *list)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(mortise_json_unconst(list), i, one)
+        line(o, i == 0 ? name : "", json_string_value(one));
+    if (json_array_size(list) == 0 && permission->n > 0)
+        line(o, name, "nothing (see its config)");
+}
+
+static void print_grant(struct mortise_out *o, const struct mortise_manifest *m,
+                        const json_t *grant)
+{
+    const json_t *fs = json_object_get(grant, "fs");
+
+    granted(o, "may reach", &m->net, json_object_get(grant, "net"));
+    granted(o, "reads in", &m->fs_read, json_object_get(fs, "read"));
+    granted(o, "writes in", &m->fs_write, json_object_get(fs, "write"));
+    granted(o, "may start", &m->exec, json_object_get(grant, "exec"));
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+/* `grant` NULL: it is in no deployment. */
+static int print(struct mortise_cli *cli, const struct mortise_manifest *m,
+                 json_t *grant, struct mortise_err *err)
+{
+    json_t *v;
+
+    if (!cli->args.json) {
+        print_manifest(&cli->out, m);
+        if (grant != NULL)
+            print_grant(&cli->out, m, grant);
+        return MORTISE_OK;
+    }
+    v = mortise_yaml_json(m->tree, true);
+    if (v == NULL ||
+        (grant != NULL && json_object_set(v, "grant", grant) != 0)) {
+        json_decref(v);
+        return mortise_nomem(err);
+    }
+    mortise_out_json(&cli->out, v, true);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+static int inspect_file(struct mortise_cli *cli, const char *path,
+                        struct mortise_err *err)
+{
+    struct mortise_manifest *m = NULL;
+    int rv = mortise_cli_manifest(cli, path, &m, err);
+
+    if (rv == MORTISE_OK)
+        rv = print(cli, m, NULL, err);
+    mortise_manifest_free(m);
+    return rv;
+}
+
+static int inspect_in(struct mortise_cli *cli, const struct mortise_shelf *s,
+                      const struct mortise_manifest *m, struct mortise_err *err)
+{
+    json_t *config = mortise_deployment_config(s->site.deployment, m->name);
+    json_t *grant = NULL;
+    struct mortise_arena a;
+    int rv;
+
+    mortise_arena_init(&a, cli->mem);
+    if (config != NULL)
+        grant = grant_of(&a, m, config, err);
+    else
+        mortise_nomem(err);
+    rv = grant != NULL ? print(cli, m, grant, err) : err->code;
+    mortise_arena_finish(&a);
+    json_decref(grant);
+    json_decref(config);
+    return rv;
+}
+
+static int inspect_named(struct mortise_cli *cli, const char *name,
+                         struct mortise_err *err)
+{
+    const struct mortise_manifest *m = NULL;
+    struct mortise_shelf s;
+    int rv = mortise_shelf_open(&s, cli, NULL, err);
+
+    if (rv == MORTISE_OK) {
+        m = mortise_plugins_find(s.plugins, name, err);
+        rv = m != NULL ? inspect_in(cli, &s, m, err) : err->code;
+    }
+    mortise_shelf_close(&s);
+    return rv;
+}
+
+static int plugin_inspect(struct mortise_cli *cli)
+{
+    const char *what = cli->args.operands[0];
+    struct mortise_err err;
+    int rv = mortise_cli_is_path(what) ? inspect_file(cli, what, &err)
+                                       : inspect_named(cli, what, &err);
+
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_JSON("The manifest as JSON"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_plugin_inspect = {
+    .name = "plugin inspect",
+    .operands = "NAME|FILE",
+    .min = 1,
+    .max = 1,
+    .summary = "Show what a plugin says of itself: operations, permissions",
+    .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
+            "not verified: see 'mortise plugin verify'.  Of a NAME, also what "
+            "its\n"
+            "permissions come to with the deployment's config (`grant`).\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .example = "mortise plugin inspect file",
+    .run = plugin_inspect,
+};

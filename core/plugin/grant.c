@@ -1,0 +1,96 @@
+/* grant.c -- what a plugin's permissions come to in a deployment.
+ *
+ * A manifest lists what its plugin may touch, and may leave a part of it to the
+ * deployment: `net: [config:base_url]`.  This is the one place that says what
+ * that stands for; who enforces it and who shows it read the same list.
+ */
+#include "plugin/grant.h"
+
+#include <string.h>
+
+#include "json/path.h"
+
+struct granting {
+    struct mortise_arena *a;
+    struct mortise_granted *list;
+    size_t n, cap;
+};
+
+static int grant(struct granting *g, const char *value, const char *says,
+                 struct mortise_err *err)
+{
+    if (g->n == g->cap) {
+        size_t cap = g->cap * 2 + 4;
+        struct mortise_granted *list =
+            mortise_arena_alloc(g->a, cap * sizeof *list);
+
+        if (list == NULL)
+            return mortise_nomem(err);
+        if (g->n > 0)
+            memcpy(list, g->list, g->n * sizeof *list);
+        g->list = list;
+        g->cap = cap;
+    }
+    g->list[g->n++] = (struct mortise_granted){value, says};
+    return MORTISE_OK;
+}
+
+static int grant_value(struct granting *g, const json_t *value,
+                       const char *says, struct mortise_err *err)
+{
+    size_t n = json_array_size(value); /* 0 for what is none */
+    int rv = MORTISE_OK;
+
+    if (json_is_string(value))
+        return grant(g, json_string_value(value), says, err);
+    if (!json_is_array(value))
+        return mortise_fail(err, MORTISE_ECONFIG,
+                            "%s: it is neither a string nor a list of strings",
+                            says);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        const char *one = json_string_value(json_array_get(value, i));
+
+        rv =
+            one != NULL
+                ? grant(g, one, says, err)
+                : mortise_fail(err, MORTISE_ECONFIG,
+                               "%s: it has an element that is no string", says);
+    }
+    return rv;
+}
+
+static int grant_config(struct granting *g, const char *says, const char *text,
+                        const json_t *config, struct mortise_err *err)
+{
+    struct mortise_path path;
+    const json_t *value;
+    int rv = mortise_path_parse(&path, g->a, text, strlen(text), err);
+
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv == MORTISE_ENOMEM ? rv : MORTISE_ECONFIG,
+                             "%s", says);
+    value = mortise_path_get(config, &path);
+    return value != NULL ? grant_value(g, value, says, err) : MORTISE_OK;
+}
+
+int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
+                       const struct mortise_names *permission,
+                       const json_t *config, struct mortise_err *err)
+{
+    static const char from_config[] = "config:";
+    const size_t n = sizeof from_config - 1;
+    struct granting g = {.a = a};
+    int rv = MORTISE_OK;
+
+    *out = (struct mortise_grant){NULL, 0};
+    for (size_t i = 0; rv == MORTISE_OK && i < permission->n; i++) {
+        const char *one = permission->items[i];
+
+        rv = strncmp(one, from_config, n) == 0
+                 ? grant_config(&g, one, one + n, config, err)
+                 : grant(&g, one, one, err);
+    }
+    if (rv == MORTISE_OK)
+        *out = (struct mortise_grant){g.list, g.n};
+    return rv;
+}
