@@ -116,6 +116,38 @@ START_TEST(branches_are_judged_alone)
 }
 END_TEST
 
+#define LONG "{\"scratch\": {\"list\": [\"" HUNDREDS "\"]}}"
+
+/* A person is held to it, too: an update that would pass it is refused with
+ * its name, whole or through the reducers, and nothing is recorded. */
+START_TEST(updates_are_measured)
+{
+    uint64_t commits;
+
+    begin(HEAD "start: ask\nlimits: {state: 1KiB}\n"
+               "state: {reducers: {scratch.list: concat}}\n"
+               "nodes:\n  ask: {type: human, prompt: Well, next: END}\n");
+    admit("{}");
+    sim_run_plain(&s);
+    ck_assert_int_eq(update(LONG), MORTISE_OK);
+    commits = s.n_commits;
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_UPDATE,
+                                            .flags = MORTISE_CMD_MERGE,
+                                            .json = LONG}),
+        MORTISE_ELIMIT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "limits.state allows 1024"));
+    ck_assert_uint_eq(s.n_commits, commits);
+    ck_assert_int_eq(update("{\"scratch\": {\"a\": \"" HUNDREDS "\","
+                            " \"b\": \"" HUNDREDS "\"}}"),
+                     MORTISE_ELIMIT);
+    ck_assert_uint_eq(s.n_commits, commits);
+    ck_assert_int_eq(update(LONG), MORTISE_OK); /* in its place */
+    assert_status(MORTISE_RUN_WAITING);
+    end();
+}
+END_TEST
+
 static Suite *sizes(void)
 {
     Suite *suite = suite_create("sizes");
@@ -126,6 +158,7 @@ static Suite *sizes(void)
     tcase_add_test(tc, doubling_ends);
     tcase_add_loop_test(tc, deaths_change_nothing, 0, 60);
     tcase_add_loop_test(tc, branches_are_judged_alone, 0, 2);
+    tcase_add_test(tc, updates_are_measured);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -574,11 +574,12 @@ static void update_finish(struct update *u)
     mortise_arena_finish(&u->arena);
 }
 
-/* What the state would be: its reducers take it, and what it changes holds
- * against the schemas. */
+/* What the state would be: its reducers take it, what it changes holds against
+ * the schemas, and it is not too large. */
 static int update_try(struct mortise_run *r, struct update *u,
                       struct mortise_err *err)
 {
+    uint64_t size;
     json_t *state;
     int rv = past_total(r, r->frames[0], false, &state, err);
 
@@ -596,6 +597,8 @@ static int update_try(struct mortise_run *r, struct update *u,
         if (rv == MORTISE_OK)
             rv = settle_check_write(r->graph, state, &path, err);
     }
+    if (rv == MORTISE_OK)
+        rv = size_within(r->graph, state, &size, err);
     json_decref(state);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
 }

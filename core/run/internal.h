@@ -402,7 +402,10 @@ void size_link(struct mortise_run *r, struct exec *x);
 void size_add(struct mortise_run *r, struct exec *x,
               const struct mortise_write *w);
 void size_forget(struct mortise_run *r, struct exec *x);
-/* x->after is there: MORTISE_EINVAL when it is larger than it may be. */
+/* MORTISE_ELIMIT: the state is larger than it may be in this graph. */
+int size_within(const struct mortise_graph *g, const json_t *state,
+                uint64_t *size, struct mortise_err *why);
+/* The same of x->after, which is there; measured only when it must be. */
 int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why);
 
 /* ---- past.c ---- */

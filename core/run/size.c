@@ -16,6 +16,9 @@
  * while it is there; after a recovery it is not, and counts as too much, so
  * that the next commit behind it measures.
  *
+ * What a person's update would make is measured before it is recorded: that is
+ * as large as what it was given, and rare.
+ *
  * Sizes are about those of the JSON: of strings their bytes, of other scalars
  * eight.
  */
@@ -85,19 +88,29 @@ static void learn(struct mortise_run *r, struct exec *x, uint64_t exact)
         x->size_saved = x->size_before + x->size_own - exact;
 }
 
+int size_within(const struct mortise_graph *g, const json_t *state,
+                uint64_t *size, struct mortise_err *why)
+{
+    *size = size_of(state);
+    if (*size <= g->limits.state)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_ELIMIT,
+                        "the state would have %llu bytes, and limits.state "
+                        "allows %llu",
+                        (unsigned long long)*size,
+                        (unsigned long long)g->limits.state);
+}
+
 int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why)
 {
-    uint64_t limit = x->frame->graph->limits.state, exact;
+    const struct mortise_graph *g = x->frame->graph;
+    uint64_t exact;
+    int rv;
 
-    if (x->size_before + x->size_own <= limit)
+    if (x->size_before + x->size_own <= g->limits.state)
         return MORTISE_OK;
-    exact = size_of(x->after);
-    if (exact > limit)
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "the state would have %llu bytes, and limits.state "
-                            "allows %llu",
-                            (unsigned long long)exact,
-                            (unsigned long long)limit);
-    learn(r, x, exact);
-    return MORTISE_OK;
+    rv = size_within(g, x->after, &exact, why);
+    if (rv == MORTISE_OK)
+        learn(r, x, exact);
+    return rv;
 }
