@@ -52,29 +52,28 @@ extern "C" {
 /* Results.  Few, each something that a caller would act upon. */
 enum mortise_result {
     MORTISE_OK = 0,
-    MORTISE_ENOMEM = -1,           /* out of memory */
-    MORTISE_EIO = -2,              /* the disk or the system said no */
-    MORTISE_EINVAL = -3,           /* input that breaks its rules */
-    MORTISE_ENOTFOUND = -4,        /* no such run, checkpoint, file */
-    MORTISE_ECHECK = -5,           /* a file has findings; they were reported */
-    MORTISE_ECONFIG = -6,          /* the deployment cannot work as written */
-    MORTISE_ENEWER = -7,           /* made by a newer format than we read */
-    MORTISE_ECORRUPT = -8,         /* the store contradicts itself */
-    MORTISE_EBUSY = -9,            /* another process holds the store */
-    MORTISE_EDENIED = -10,         /* trust, permission or actor refuses */
-    MORTISE_ECONFLICT = -11,       /* somebody else moved the run first */
-    MORTISE_EEXISTS = -12,         /* a run of that id exists */
-    MORTISE_EUNKNOWN_NODE = -13,   /* goto to a node that is not there */
-    MORTISE_EMISMATCH = -14,       /* a decision that fits no pending request */
-    MORTISE_EDECISION = -15,       /* a decision that is none */
-    MORTISE_EINDOUBT = -16,        /* an effect's outcome must be resolved */
-    MORTISE_EBLOCKED = -17,        /* a plugin is missing or changed */
-    MORTISE_ENOCHECKPOINTER = -18, /* no store is configured */
-    MORTISE_EUNAVAILABLE = -19,    /* exists in the design, not in this build */
-    MORTISE_EDETERMINISM = -20,    /* a replay asked for something else */
-    MORTISE_ELIMIT = -21,          /* a declared bound was passed */
-    MORTISE_ESTATE = -22,          /* not in this state of the object */
-    MORTISE_ENOSPC = -23           /* the disk is full */
+    MORTISE_ENOMEM = -1,         /* out of memory */
+    MORTISE_EIO = -2,            /* the disk or the system said no */
+    MORTISE_EINVAL = -3,         /* input that breaks its rules */
+    MORTISE_ENOTFOUND = -4,      /* no such run, checkpoint, file */
+    MORTISE_ECHECK = -5,         /* a file has findings; they were reported */
+    MORTISE_ECONFIG = -6,        /* the deployment cannot work as written */
+    MORTISE_ENEWER = -7,         /* made by a newer format than we read */
+    MORTISE_ECORRUPT = -8,       /* the store contradicts itself */
+    MORTISE_EBUSY = -9,          /* another process holds the store */
+    MORTISE_EDENIED = -10,       /* trust, permission or actor refuses */
+    MORTISE_ECONFLICT = -11,     /* somebody else moved the run first */
+    MORTISE_EEXISTS = -12,       /* a run of that id exists */
+    MORTISE_EUNKNOWN_NODE = -13, /* goto to a node that is not there */
+    MORTISE_EMISMATCH = -14,     /* a decision that fits no pending request */
+    MORTISE_EDECISION = -15,     /* a decision that is none */
+    MORTISE_EINDOUBT = -16,      /* an effect's outcome must be resolved */
+    MORTISE_EBLOCKED = -17,      /* a plugin is missing or changed */
+    MORTISE_EUNAVAILABLE = -18,  /* exists in the design, not in this build */
+    MORTISE_EDETERMINISM = -19,  /* a replay asked for something else */
+    MORTISE_ELIMIT = -20,        /* a declared bound was passed */
+    MORTISE_ESTATE = -21,        /* not in this state of the object */
+    MORTISE_ENOSPC = -22         /* the disk is full */
 };
 
 /* "E_NOT_FOUND" for MORTISE_ENOTFOUND and so on; "E_UNKNOWN" for others.

@@ -31,7 +31,6 @@ static const char *const names[] = {
     "E_DECISION_INVALID",
     "E_IN_DOUBT",
     "E_BLOCKED",
-    "E_NO_CHECKPOINTER",
     "E_NOT_AVAILABLE",
     "E_DETERMINISM",
     "E_LIMIT",

@@ -86,9 +86,6 @@ const struct mortise_code mortise_result_codes[] = {
      "A run goes on with the very plugins that it started with.  Put that "
      "version back, or accept the change.",
      "$ mortise resume RUN --accept-plugins\n"},
-    {"E_NO_CHECKPOINTER", "no store is configured",
-     "The command needs recorded runs, and there is no store to hold them.",
-     "$ mortise resume RUN\n"},
     {"E_NOT_AVAILABLE", "not in this build",
      "The design has it and this build does not; ignoring it would be worse.  "
      "A later version may have it.",
