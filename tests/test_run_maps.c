@@ -307,6 +307,58 @@ START_TEST(a_losing_map)
 }
 END_TEST
 
+/* So has a map inside it, which writes nothing either. */
+START_TEST(a_map_in_a_losing_map)
+{
+    begin(HEAD "start: [a, s]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: z}\n"
+               "  s: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[1]\", as: x, to: w, join: j}}\n"
+               "  w: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[1, 2]\", to: v, join: k}}\n"
+               "  v: {type: tool, tool: t/read, next: k}\n"
+               "  k: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read, next: z}\n"
+               "  z: {type: tool, tool: t/read, join: any}\n");
+    admit("{}");
+    finish("s");
+    finish("w");
+    finish("v");
+    finish("a");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("v", 2);
+    assert_value("artifacts", "v", "nothing");
+    end();
+}
+END_TEST
+
+/* A map that is over calls nobody, so it waits for nobody's slot: its end
+ * stands in the commit of its last element's. */
+START_TEST(gathering_takes_no_slot)
+{
+    begin(HEAD "start: [a, s]\n"
+               "limits: {concurrency: 2}\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: [b, c]}\n"
+               "  b: {type: tool, tool: t/read}\n"
+               "  c: {type: tool, tool: t/read}\n"
+               "  s: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[1]\", to: w, join: j}}\n"
+               "  w: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read}\n");
+    admit("{}");
+    finish("s");
+    finish("a"); /* c waits for w's slot */
+    finish("w");
+    assert_value("artifacts", "w", "{\"failed\":[],\"results\":[{}]}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *maps(void)
 {
     Suite *suite = suite_create("maps");
@@ -327,6 +379,8 @@ static Suite *maps(void)
     tcase_add_test(tc, an_update_in_between);
     tcase_add_test(tc, a_result_breaks_its_schema);
     tcase_add_test(tc, a_losing_map);
+    tcase_add_test(tc, a_map_in_a_losing_map);
+    tcase_add_test(tc, gathering_takes_no_slot);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -194,30 +194,50 @@ static void play_world(const struct ref_graph *g, struct sim *s,
 
 /* ---- races -------------------------------------------------------------- */
 
-static int collect_end(void *ud, json_t *event)
+/* The path of what ended by this entry of the history; NULL: nothing did.  A
+ * map's end is named as its entry's is. */
+static json_t *end_of(const json_t *entry)
 {
-    const char *type = json_string_value(json_object_get(event, "type"));
+    const char *what = json_string_value(json_object_get(entry, "entry"));
+    const char *place = json_string_value(json_object_get(entry, "node"));
+    const char *node, *index;
 
-    if (strcmp(type, "node_end") == 0 || strcmp(type, "node_failed") == 0)
-        json_array_append(ud, json_object_get(event, "path"));
-    return 0;
+    if (strcmp(what, "done") != 0 && strcmp(what, "failed") != 0 &&
+        strcmp(what, "gather") != 0)
+        return NULL;
+    node = strrchr(place, '/') != NULL ? strrchr(place, '/') : place;
+    index = strchr(node, '[') != NULL ? strchr(node, '[') : strchr(node, '\0');
+    return json_sprintf(
+        "1.0/%.*s#%d%s", (int)(index - place), place,
+        (int)json_integer_value(json_object_get(entry, "visit")), index);
 }
 
 /* The paths of what ended, in the order in which it was recorded. */
 static json_t *ends_of(const struct sim *s)
 {
-    json_t *ends = json_array();
+    json_t *ends = json_array(), *entries, *entry;
     struct mortise_run *r;
+    size_t k;
 
     ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s->graph, "default",
-                                        "run-1", collect_end, ends, NULL),
+                                        "run-1", NULL, NULL, NULL),
                      MORTISE_OK);
-    for (size_t i = 0; i < s->n_commits; i++)
-        ck_assert_int_eq(
-            mortise_run_apply(r, s->commits[i].seq, s->commits[i].time_ms,
-                              s->commits[i].id, s->commits[i].entries,
-                              s->commits[i].size, NULL),
-            MORTISE_OK);
+    for (size_t i = 0; i < s->n_commits; i++) {
+        const struct sim_commit *c = &s->commits[i];
+
+        ck_assert_int_eq(mortise_run_apply(r, c->seq, c->time_ms, c->id,
+                                           c->entries, c->size, NULL),
+                         MORTISE_OK);
+        entries = mortise_run_describe(r, c->entries, c->size);
+        json_array_foreach(entries, k, entry)
+        {
+            json_t *end = end_of(entry);
+
+            if (end != NULL)
+                json_array_append_new(ends, end);
+        }
+        json_decref(entries);
+    }
     mortise_run_free(r);
     return ends;
 }
@@ -381,7 +401,8 @@ static const unsigned kinds[] = {
     RAND_ROUTES | RAND_FAILS | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES,
     RAND_ROUTES | RAND_FAILS | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES |
         RAND_SUBS,
-    RAND_ROUTES | RAND_FAILS | RAND_RACES | RAND_LOOPS | RAND_BRANCHES,
+    RAND_ROUTES | RAND_FAILS | RAND_RACES | RAND_LOOPS | RAND_MAPS |
+        RAND_BRANCHES,
     RAND_ROUTES | RAND_FAILS | RAND_STOPS | RAND_LOOPS,
 };
 

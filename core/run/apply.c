@@ -307,6 +307,8 @@ int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     uint32_t *grown;
 
+    if (x->fan != NULL)
+        return map_ready(r, x, err);
     if (r->ready_head > 64 && 2 * r->ready_head > r->n_ready) {
         r->n_ready -= r->ready_head;
         memmove(r->ready, r->ready + r->ready_head,

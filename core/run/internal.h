@@ -343,6 +343,8 @@ struct mortise_run {
 
     uint32_t *ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head, n_ready, cap_ready;
+    uint32_t *gathers; /* maps' executions in X_READY: they call nothing */
+    size_t n_gathers, cap_gathers;
     uint32_t *losers; /* executions to be stopped, and told so */
     size_t n_losers, cap_losers;
     uint32_t *intents; /* executions whose intent is not on disk yet */
@@ -573,7 +575,10 @@ int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
               uint32_t n, struct mortise_err *err);
 int map_element_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
-int map_gather(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* x, which gathers, is READY; it waits for no slot. */
+int map_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* All that are. */
+int map_gather_all(struct mortise_run *r, struct mortise_err *err);
 void map_finish(struct mortise_run *r);
 
 /* ---- limit.c ---- */

@@ -9,7 +9,8 @@
  *       itself.
  *   (2) When all are over, an execution of the map's own gathers: it comes
  *       after all of them, writes artifacts.TO = {results, failed}, and takes
- *       the edge to the join.  It is no step, and nobody's call.
+ *       the edge to the join.  It is no step and nobody's call: it needs no
+ *       slot, and happens in the commit in which the last element ended.
  *   (3) An element's result is the output of what took an edge to the join: of
  *       several, an object by node id; of none, null.
  *   (4) Where the join says on_branch_error: fail, a failed element fails the
@@ -113,12 +114,18 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
                        fan->made, err);
 }
 
+/* Did it, or what it is in, lose a race? */
+static bool is_lost(const struct fan *fan)
+{
+    return fan->lost || fan->home->lost;
+}
+
 static int begin_some(struct mortise_run *r, struct fan *fan,
                       struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && !fan->lost && fan->n_begun < fan->n &&
+    while (rv == MORTISE_OK && !is_lost(fan) && fan->n_begun < fan->n &&
            fan->n_begun - fan->n_over < fan->map->max_parallel)
         rv = begin_element(r, fan, err);
     return rv;
@@ -169,7 +176,7 @@ static int map_over(struct mortise_run *r, struct fan *fan,
     const struct mortise_node *join = &fan->home->graph->nodes[fan->map->join];
     uint32_t cause = cause_of(fan);
 
-    if (fan->lost)
+    if (is_lost(fan))
         return frame_map_over(r, fan, EDGE_DEAD, 0, err);
     if (cause != 0 && join->join.on_branch_error == MORTISE_BRANCH_FAIL)
         return frame_map_over(r, fan, EDGE_FAILED, cause, err);
@@ -249,7 +256,8 @@ static int add_element(const struct mortise_run *r, const struct frame *f,
                                        "error", r->execs[f->cause]->error));
 }
 
-int map_gather(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+static int gather(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
 {
     const struct fan *fan = x->fan;
     enum mortise_branch_error how =
@@ -266,5 +274,33 @@ int map_gather(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = settle_gathered(r, x, value, err);
     json_decref(value);
+    return rv;
+}
+
+int map_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->gathers, r->n_gathers,
+                                   &r->cap_gathers, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->gathers = grown;
+    r->gathers[r->n_gathers++] = x->index;
+    exec_become(r, x, X_READY);
+    return MORTISE_OK;
+}
+
+int map_gather_all(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A map that ends may be the last of an element around it. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_gathers; i++) {
+        struct exec *x = r->execs[r->gathers[i]];
+
+        if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
+            rv = gather(r, x, err);
+    }
+    r->n_gathers = 0;
     return rv;
 }

@@ -188,6 +188,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
     mortise_release(r->mem, r->ended, r->cap_ended * sizeof r->ended[0]);
     mortise_release(r->mem, r->overs, r->cap_overs * sizeof r->overs[0]);
+    mortise_release(r->mem, r->gathers, r->cap_gathers * sizeof r->gathers[0]);
     mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
@@ -388,8 +389,8 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-/* Stop who has lost, end whose children are over, start what may start: each
- * may make something of another kind happen. */
+/* Stop who has lost, end whose children are over, gather, start what may start:
+ * each may make something of another kind happen. */
 static int advance_all(struct mortise_run *r, struct mortise_err *err)
 {
     size_t losers;
@@ -400,10 +401,13 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         losers = r->n_losers;
         if (rv == MORTISE_OK)
             rv = sub_end_all(r, err);
+        if (rv == MORTISE_OK && !r->cancelling)
+            rv = map_gather_all(r, err);
         if (rv == MORTISE_OK)
             rv =
                 r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
-    } while (rv == MORTISE_OK && (r->n_overs > 0 || r->n_losers > losers));
+    } while (rv == MORTISE_OK && (r->n_overs > 0 || r->n_losers > losers ||
+                                  (r->n_gathers > 0 && !r->cancelling)));
     return rv;
 }
 

@@ -576,8 +576,6 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     int rv;
 
     assert(x->state == X_READY);
-    if (x->fan != NULL)
-        return map_gather(r, x, err);
     rv = past_view(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);

@@ -108,12 +108,18 @@ static bool is_frame_in_item(const struct ref_run *r, int at, int frame,
     return r->frames[at].region == item - 100;
 }
 
+/* Of its frame. */
+static int exec_item(const struct ref_exec *x)
+{
+    return x->gather != 0 ? 100 + x->gather : x->node;
+}
+
 static bool is_in_item(const struct ref_run *r, const struct ref_exec *x,
                        int frame, int item)
 {
-    if (item < 100)
-        return x->frame == frame && x->node == item && !x->gather;
-    return is_frame_in_item(r, x->frame, frame, item);
+    if (x->frame == frame)
+        return item == exec_item(x);
+    return item >= 100 && is_frame_in_item(r, x->frame, frame, item);
 }
 
 /* The frame around (or at) `at` in which a region's edges are. */
@@ -134,7 +140,7 @@ static bool same_index(const struct ref_frame *a, const struct ref_frame *b)
 }
 
 static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
-                                 const struct ref_set *past, bool gather)
+                                 const struct ref_set *past, int gather)
 {
     struct ref_exec *x = &r->execs[r->n_execs++];
     const struct ref_frame *f = &r->frames[frame];
@@ -150,7 +156,7 @@ static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
     n = snprintf(x->path, REF_PATH, "%sn%d#%d", r->prefix, node, x->visit);
     for (int i = 0; i < f->n_index; i++)
         n += snprintf(x->path + n, (size_t)(REF_PATH - n), "[%d]", f->index[i]);
-    for (int at = frame, item = node;; at = f->parent) {
+    for (int at = frame, item = exec_item(x);; at = f->parent) {
         f = &r->frames[at];
         if (f->loser[item] && x->discard == 0)
             x->discard = 1 + at;
@@ -167,7 +173,7 @@ static void start_node(struct ref_run *r, int frame, int node,
                        const struct ref_set *past, int n_failed)
 {
     const struct ref_graph *sub = r->graph->nodes[node].sub;
-    struct ref_exec *x = exec_new(r, frame, node, past, false);
+    struct ref_exec *x = exec_new(r, frame, node, past, 0);
     char prefix[REF_PATH + 1];
 
     x->n_failed = n_failed;
@@ -691,19 +697,18 @@ static json_t *result_of(const struct ref_run *r, int frame)
     return only;
 }
 
-static void gather(struct ref_run *r, int frame, int region,
-                   const struct ref_set *past)
+/* {results, failed} of a map whose elements are over. */
+static json_t *results_of(const struct ref_run *r, int frame, int region)
 {
     const struct ref_graph *g = r->graph;
     int edge = g->regions[region].edge;
     enum ref_branch how = g->nodes[g->edges[edge].join].join.on_error;
     json_t *results = json_array(), *failed = json_array();
-    struct ref_exec *x;
 
-    for (int i = 0; i < r->n_frames; i++) {
+    for (int i = frame + 1; i < r->n_frames; i++) {
         const struct ref_frame *f = &r->frames[i];
 
-        if (f->parent != frame || f->region != region || i == frame)
+        if (f->parent != frame || f->region != region)
             continue;
         if (f->loss == REF_MENDED)
             json_array_append_new(results, result_of(r, i));
@@ -713,29 +718,42 @@ static void gather(struct ref_run *r, int frame, int region,
             json_array_append_new(failed,
                                   json_integer(f->index[f->n_index - 1]));
     }
-    x = exec_new(r, frame, g->regions[region].entry, past, true);
-    x->status = REF_DONE;
-    x->writes[x->n_writes++] = (struct ref_write){
-        .root = "artifacts",
-        .cell = REF_RESULTS,
-        .value = json_pack("{s:o, s:o}", "results", results, "failed", failed)};
-    snprintf(x->writes[0].key, sizeof x->writes[0].key, "n%d", x->node);
-    if (r->frames[frame].loser[100 + region])
-        x->discard = 1 + frame;
-    if (ref_conflicts(r, past)) { /* elements wrote one path */
-        x->conflict = true;
-        x->status = REF_FAILED;
-        item_over(r, frame, 100 + region, true);
-        return;
-    }
-    for (int e = 0; e < g->n_edges; e++) {
-        if (g->edges[e].kind == REF_GATHER && g->edges[e].map == region)
-            take_edge(r, frame, e, r->n_execs - 1);
-    }
-    item_over(r, frame, 100 + region, false);
+    return json_pack("{s:o, s:o}", "results", results, "failed", failed);
 }
 
-/* A map all of whose elements are over is over. */
+/* A map ends when it is told to: it is not as if it called anybody, but it may
+ * win or lose a race. */
+static void end_gather(struct ref_run *r, int at)
+{
+    struct ref_exec *x = &r->execs[at];
+    int frame = x->frame, region = x->gather;
+
+    x->status = ref_conflicts(r, &x->past) ? REF_FAILED : REF_DONE;
+    if (x->status == REF_DONE) {
+        struct ref_write *w = &x->writes[x->n_writes++];
+
+        *w = (struct ref_write){.root = "artifacts", .cell = REF_RESULTS};
+        snprintf(w->key, sizeof w->key, "n%d", x->node);
+        w->value = results_of(r, frame, region);
+        for (int e = 0; e < r->graph->n_edges; e++) {
+            if (r->graph->edges[e].kind == REF_GATHER &&
+                r->graph->edges[e].map == region)
+                take_edge(r, frame, e, at);
+        }
+    }
+    item_over(r, frame, 100 + region, x->status == REF_FAILED);
+}
+
+static bool is_gathering(const struct ref_run *r, int frame, int region)
+{
+    for (int i = 0; i < r->n_execs; i++) {
+        if (r->execs[i].frame == frame && r->execs[i].gather == region)
+            return true;
+    }
+    return false;
+}
+
+/* A map all of whose elements are over gathers. */
 static void try_map(struct ref_run *r, int frame, int region)
 {
     const struct ref_graph *g = r->graph;
@@ -744,7 +762,7 @@ static void try_map(struct ref_run *r, int frame, int region)
     struct ref_set past = {{0}};
     bool lost = false;
 
-    if (f->regions[region] != REF_STARTED)
+    if (f->regions[region] != REF_STARTED || is_gathering(r, frame, region))
         return;
     ref_add_past(&past, r, f->source[edge]);
     for (int i = frame + 1; i < r->n_frames; i++) {
@@ -762,7 +780,7 @@ static void try_map(struct ref_run *r, int frame, int region)
     if (lost && is_fatal(g, region))
         item_over(r, frame, 100 + region, true);
     else
-        gather(r, frame, region, &past);
+        exec_new(r, frame, g->regions[region].entry, &past, region);
 }
 
 static bool is_quiet(const struct ref_run *r, int frame)
@@ -1078,7 +1096,10 @@ static void end_call(struct ref_run *r, int at)
     const struct ref_node *n = &r->graph->nodes[x->node];
     bool fails = !n->rescued && ref_holds(&n->fails, x->turn, NULL);
 
-    exec_end(r, at, fails ? REF_FAILED : REF_DONE);
+    if (x->gather != 0)
+        end_gather(r, at);
+    else
+        exec_end(r, at, fails ? REF_FAILED : REF_DONE);
 }
 
 const char *ref_end_call(struct ref_run *r, const char *path)
@@ -1088,7 +1109,7 @@ const char *ref_end_call(struct ref_run *r, const char *path)
         size_t n = strlen(x->path);
         const char *why = NULL;
 
-        if (x->gather || strncmp(x->path, path, n) != 0)
+        if (strncmp(x->path, path, n) != 0)
             continue;
         if (path[n] == '/' && x->child != NULL)
             why = ref_end_call(x->child, path);

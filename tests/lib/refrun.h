@@ -28,7 +28,7 @@ struct ref_set {
 struct ref_exec {
     int frame, node, visit, turn;
     enum ref_status status;
-    bool gather;   /* no execution: what a map writes when it is over */
+    int gather;    /* it calls nothing: what this map comes to; 0: a node's */
     bool handled;  /* it failed, and on_error led on */
     bool conflict; /* it failed before it was called */
     int discard;   /* its writes count for nobody: 1 + the frame of the join
