@@ -101,7 +101,7 @@ END_TEST
 START_TEST(no_nul_byte_passes)
 {
     static const char texts[][8] = {"444444\0", "true\0\0\0", "\"ab\0\"",
-                                        "[1,\0002]", "\0\0\0\0\0\0\0"};
+                                    "[1,\0002]", "\0\0\0\0\0\0\0"};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         json_t *v = NULL;
@@ -516,6 +516,24 @@ START_TEST(other_holders_see_nothing)
 }
 END_TEST
 
+/* A value is our own when nobody holds it, nor what it is in. */
+START_TEST(own_is_what_nobody_else_holds)
+{
+    json_t *v = parsed("{\"a\":{\"b\":[1]}}"), *a = json_object_get(v, "a");
+    struct mortise_path p = path_of("a.b"), none = path_of("a.c");
+    json_t *const list = mortise_path_get(v, &p), *const held[] = {v, a, list};
+
+    ck_assert_ptr_eq(mortise_path_own(v, &p), list);
+    ck_assert_ptr_null(mortise_path_own(v, &none));
+    for (int i = 0; i < 3; i++) {
+        json_incref(held[i]);
+        ck_assert_ptr_null(mortise_path_own(v, &p));
+        json_decref(held[i]);
+    }
+    json_decref(v);
+}
+END_TEST
+
 /* A value may hold the very root that it is put into: no cycle comes of it. */
 START_TEST(a_root_can_be_put_into_itself)
 {
@@ -587,6 +605,7 @@ static TCase *paths(void)
     tcase_add_test(tc, setting_makes_what_is_missing);
     tcase_add_test(tc, setting_in_place_copies_nothing);
     tcase_add_test(tc, other_holders_see_nothing);
+    tcase_add_test(tc, own_is_what_nobody_else_holds);
     tcase_add_test(tc, a_root_can_be_put_into_itself);
     tcase_add_test(tc, path_parse_survives_oom);
     tcase_add_test(tc, path_set_survives_oom);

@@ -1,5 +1,6 @@
 /* test_run_reducers.c -- how writes are joined, one reducer after another. */
 #include "lib/drive.h"
+#include "run/fold.h"
 
 /* Two or three branches write scratch.x side by side, after `seed` has. */
 static const char *branches(const char *reducer, const char *seed,
@@ -211,6 +212,44 @@ START_TEST(expressions_are_bounded)
 }
 END_TEST
 
+static json_t *state_of(const char *text)
+{
+    json_t *state = json_loads(text, 0, NULL);
+
+    ck_assert_ptr_nonnull(state);
+    return state;
+}
+
+/* A list grows where it is, unless somebody holds it; what was appended is the
+ * same, and so is who fails. */
+START_TEST(a_list_grows_in_place)
+{
+    struct mortise_path_step steps[] = {{"scratch", 0}, {"l", 0}};
+    const struct mortise_path path = {steps, 2, "scratch.l"};
+    const struct mortise_reducer three = {.max_items = 3};
+    struct mortise_write w = {.path = &path,
+                              .reduce = MORTISE_REDUCE_CONCAT,
+                              .value = json_pack("[i]", 2),
+                              .how = &three};
+    json_t *state = state_of("{\"scratch\": {\"l\": [1]}}"), *held, *want;
+    json_t *list = mortise_path_get(state, &path);
+
+    ck_assert_int_eq(mortise_fold_write(&state, &w, 100, &err), MORTISE_OK);
+    ck_assert_ptr_eq(mortise_path_get(state, &path), list);
+    held = json_incref(state);
+    ck_assert_int_eq(mortise_fold_write(&state, &w, 100, &err), MORTISE_OK);
+    want = state_of("{\"scratch\": {\"l\": [1, 2, 2]}}");
+    ck_assert(json_equal(state, want));
+    ck_assert_uint_eq(json_array_size(list), 2);
+    json_decref(held);
+    ck_assert_int_eq(mortise_fold_write(&state, &w, 100, &err), MORTISE_EINVAL);
+    ck_assert(json_equal(state, want)); /* as it was */
+    json_decref(want);
+    json_decref(state);
+    json_decref(w.value);
+}
+END_TEST
+
 static Suite *reducers(void)
 {
     Suite *suite = suite_create("reducers");
@@ -223,6 +262,7 @@ static Suite *reducers(void)
     tcase_add_test(tc, an_update_through_reducers);
     tcase_add_test(tc, an_update_cures_a_type_error);
     tcase_add_test(tc, expressions_are_bounded);
+    tcase_add_test(tc, a_list_grows_in_place);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -231,6 +231,21 @@ json_t *mortise_path_get(const json_t *root, const struct mortise_path *path)
     return v;
 }
 
+/* Other threads count this value too, so look as they do. */
+static bool is_ours(const json_t *v)
+{
+    return __atomic_load_n(&v->refcount, __ATOMIC_ACQUIRE) == 1;
+}
+
+json_t *mortise_path_own(json_t *root, const struct mortise_path *path)
+{
+    json_t *v = root;
+
+    for (size_t i = 0; i < path->n && v != NULL && is_ours(v); i++)
+        v = step_into(v, &path->steps[i]);
+    return v != NULL && is_ours(v) ? v : NULL;
+}
+
 static bool steps_equal(const struct mortise_path_step *a,
                         const struct mortise_path_step *b)
 {
@@ -274,12 +289,6 @@ static const char *kind_name(const json_t *v)
         [JSON_FALSE] = "a boolean",  [JSON_NULL] = "null"};
 
     return v != NULL ? names[json_typeof(v)] : "nothing";
-}
-
-/* Other threads count this value too, so look as they do. */
-static bool is_ours(const json_t *v)
-{
-    return __atomic_load_n(&v->refcount, __ATOMIC_ACQUIRE) == 1;
 }
 
 /* Can step i be taken into v (NULL: a missing value)? */

@@ -29,6 +29,10 @@ int mortise_path_parse(struct mortise_path *out, struct mortise_arena *a,
 /* Borrowed, or NULL where the path leads nowhere. */
 json_t *mortise_path_get(const json_t *root, const struct mortise_path *path);
 
+/* The same, if nobody else holds it or anything that it is in: it may be
+ * changed in place.  Else NULL. */
+json_t *mortise_path_own(json_t *root, const struct mortise_path *path);
+
 /* Set `value` (reference taken, also on failure) at `path` in *root.  Parts of
  * *root that nobody else holds (refcount 1, all the way down) are changed in
  * place, shared ones are copied along the path first: other holders of the

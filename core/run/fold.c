@@ -305,6 +305,27 @@ static int bound(json_t **now, const struct mortise_write *w,
     return kept != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* May the list grow by these items as it stands? */
+static bool has_room(const json_t *list, const struct mortise_write *w)
+{
+    return w->how == NULL || w->how->max_items == 0 ||
+           json_array_size(list) + json_array_size(w->value) <=
+               w->how->max_items;
+}
+
+/* A list that is ours alone grows in place: what is appended costs what it is
+ * long, not what is there.  *done: so it was. */
+static int append(json_t *state, const struct mortise_write *w, bool *done,
+                  struct mortise_err *err)
+{
+    json_t *list = mortise_path_own(state, w->path);
+
+    *done = json_is_array(list) && json_is_array(w->value) && has_room(list, w);
+    return !*done || json_array_extend(list, w->value) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
 /* {expr}: over old and new. */
 static int compute(json_t **out, const json_t *old,
                    const struct mortise_write *w, uint64_t expr_cost,
@@ -362,6 +383,7 @@ int mortise_fold_write(json_t **state, const struct mortise_write *w,
                        uint64_t expr_cost, struct mortise_err *err)
 {
     json_t *old, *now;
+    bool done = false;
     int rv = MORTISE_OK;
 
     if (w->reduce != MORTISE_REDUCE_AVG && w->reduce != MORTISE_REDUCE_FIRST &&
@@ -371,6 +393,10 @@ int mortise_fold_write(json_t **state, const struct mortise_write *w,
         return rv;
     if (w->reduce == MORTISE_REDUCE_DEFAULT || w->reduce == MORTISE_REDUCE_LAST)
         return mortise_path_set(state, w->path, json_incref(w->value), err);
+    if (w->reduce == MORTISE_REDUCE_CONCAT)
+        rv = append(*state, w, &done, err);
+    if (rv != MORTISE_OK || done)
+        return rv;
     old = mortise_path_get(*state, w->path);
     if (old == NULL)
         now = json_incref(w->value);

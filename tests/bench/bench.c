@@ -30,8 +30,9 @@ static const struct section {
     void (*run)(void);
 } sections[] = {
     {"process", bench_process}, {"dispatch", bench_dispatch},
-    {"durable", bench_durable}, {"waits", bench_waits},
-    {"parked", bench_parked},   {"loading", bench_loading},
+    {"flat", bench_flat},       {"durable", bench_durable},
+    {"waits", bench_waits},     {"parked", bench_parked},
+    {"loading", bench_loading},
 };
 
 static bool is_wanted(const char *name, int argc, char **argv)

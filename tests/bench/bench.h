@@ -143,6 +143,21 @@ void bench_graph_head(struct mortise_buf *b, const char *name,
 /* Together with 20 B in scratch.v this makes a state of 200 B. */
 extern const char bench_input[];
 
+/* ---- the step function alone (lone.c) ------------------------------------ */
+
+struct json_t;
+/* A graph of bench_now/step; mortise_graph_unref() it. */
+struct mortise_graph *bench_compile(const struct mortise_buf *b);
+
+struct bench_lone; /* a run without an engine */
+/* Admitted, and on "disk"; `input` is borrowed. */
+struct bench_lone *bench_lone_start(struct mortise_graph *g,
+                                    struct json_t *input);
+/* Answer n calls, or fewer at the end, with this; seconds of computing. */
+double bench_lone_feed(struct bench_lone *l, size_t n, struct json_t *output);
+void bench_lone_expect(const struct bench_lone *l, int status);
+void bench_lone_free(struct bench_lone *l);
+
 /* ---- children (child.c) -------------------------------------------------- */
 
 struct bench_child {
@@ -170,6 +185,7 @@ int bench_be_child(const char *name, const char *arg);
 /* ---- the rows ------------------------------------------------------------ */
 
 void bench_dispatch(void); /* dispatch.c */
+void bench_flat(void);     /* flat.c */
 void bench_durable(void);  /* durable.c */
 void bench_waits(void);    /* waits.c */
 void bench_process(void);  /* process.c */
