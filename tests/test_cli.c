@@ -208,7 +208,7 @@ static const char *const names[] = {
     "check",         "plugin list",  "plugin inspect",
     "plugin verify", "plugin sign",  "plugin unquarantine",
     "key new",       "key list",     "key trust",
-    "key revoke",    "explain",      "why",
+    "key revoke",    "explain",      "why", "config print",
     "pause",         "plugin check", "completion",
     "doctor",        "graph show",   "version"};
 enum { N_NAMES = sizeof names / sizeof names[0] };

@@ -81,3 +81,10 @@ size_t mortise_utf8_cut(const char *s, size_t n, size_t most)
         most--;
     return most;
 }
+
+bool mortise_utf8_hides(uint32_t cp)
+{
+    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x061C ||
+           cp == 0x200E || cp == 0x200F || (cp >= 0x2028 && cp <= 0x202E) ||
+           (cp >= 0x2066 && cp <= 0x2069) || cp == 0xFEFF;
+}

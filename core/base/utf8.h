@@ -17,4 +17,8 @@ size_t mortise_utf8_count(const char *s, size_t n);
 /* How much of s to show where only `most` bytes fit: whole characters. */
 size_t mortise_utf8_cut(const char *s, size_t n, size_t most);
 
+/* Is it seen as something else, or moves what is seen?  Controls (C0, DEL, C1),
+ * marks of direction, line separators, the byte order mark. */
+bool mortise_utf8_hides(uint32_t cp);
+
 #endif

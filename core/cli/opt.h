@@ -14,7 +14,7 @@ struct mortise_args {
     /* where */
     const char *store, *deployment, *tenant;
     /* how to print */
-    bool help, json, verbose;
+    bool help, json, verbose, resolved, redacted;
     const char *format;
     /* run */
     const char *input, *id;

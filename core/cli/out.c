@@ -124,14 +124,6 @@ void mortise_out_style(struct mortise_out *o, enum mortise_style style)
         mortise_out_puts(o, sgr[style]);
 }
 
-/* Controls (C0, DEL, C1), and what reorders or breaks lines unseen. */
-static bool is_unsafe(uint32_t cp)
-{
-    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x061C ||
-           cp == 0x200E || cp == 0x200F || (cp >= 0x2028 && cp <= 0x202E) ||
-           (cp >= 0x2066 && cp <= 0x2069);
-}
-
 /* The next character of s (not at its end) as it may be shown; returns the
  * bytes taken. */
 static size_t next_shown(const char *s, size_t n, char shown[ESCAPED])
@@ -145,9 +137,9 @@ static size_t next_shown(const char *s, size_t n, char shown[ESCAPED])
         strcpy(shown, "\\n");
     else if (cp == '\t')
         strcpy(shown, "\\t");
-    else if (is_unsafe(cp) && cp < 0x80)
+    else if (mortise_utf8_hides(cp) && cp < 0x80)
         snprintf(shown, ESCAPED, "\\x%02x", (unsigned)cp);
-    else if (is_unsafe(cp))
+    else if (mortise_utf8_hides(cp))
         snprintf(shown, ESCAPED, "\\u{%x}", (unsigned)cp);
     else {
         memcpy(shown, s, taken);
@@ -331,7 +323,7 @@ static size_t put_string(struct mortise_out *o, const char *s, size_t n)
         uint32_t cp = 0;
         size_t taken = mortise_utf8_decode(s + i, s + n, &cp);
 
-        if (taken != 0 && is_unsafe(cp))
+        if (taken != 0 && mortise_utf8_hides(cp))
             mortise_out_printf(o, "\\u%04x", (unsigned)cp);
         else
             mortise_out_put(o, s + i, taken != 0 ? taken : 1);

@@ -228,7 +228,8 @@ static int read(struct reader *r, const char *path)
         return rv;
     r->d->path = root->span.file->path;
     if (mortise_header_check(root, "Deployment", r->diags)) {
-        root = mortise_expand(&r->d->arena, root, r->diags);
+        r->d->written = root;
+        r->d->tree = root = mortise_expand(&r->d->arena, root, r->diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
         mortise_keys_read(&place, MORTISE_HERE, root, root->span, r, NULL,

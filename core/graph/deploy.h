@@ -6,7 +6,10 @@
 
 struct mortise_deployment {
     struct mortise_arena arena;
-    const char *path; /* NULL when there is no file */
+    const char *path; /* NULL when there is no file; then there are no trees */
+    /* The file as it was written, and with its ${...} put in: the same shape.
+     */
+    const struct mortise_yaml *written, *tree;
     const char *name;
     const char *const *plugin_dirs; /* resolved against the file's directory */
     size_t n_plugin_dirs;           /* 0: the bundled ones alone */

@@ -62,13 +62,25 @@ const char *mortise_expand_path(struct mortise_arena *a,
 
 /* ---- what is put in -------------------------------------------------- */
 
+/* Where the name of [p, end) ends: before the default, if it has one. */
+static const char *env_name_end(const char *p, const char *end)
+{
+    const char *dash = strstr(p, ":-");
+
+    return dash != NULL && dash < end ? dash : end;
+}
+
+static bool is_empty(const char *value)
+{
+    return value == NULL || value[0] == '\0';
+}
+
 /* These put in a value, or report why not. */
 static bool put_env(struct expander *x, const struct hole *h,
                     struct mortise_buf *b)
 {
     const char *p = h->p + 4, *value;
-    const char *dash = strstr(p, ":-");
-    const char *name_end = dash != NULL && dash < h->end ? dash : h->end;
+    const char *name_end = env_name_end(p, h->end);
     char *name = mortise_arena_strndup(x->arena, p, (size_t)(name_end - p));
 
     if (name == NULL) {
@@ -81,7 +93,7 @@ static bool put_env(struct expander *x, const struct hole *h,
         return false;
     }
     value = getenv(name);
-    if (name_end != h->end && (value == NULL || value[0] == '\0')) {
+    if (name_end != h->end && is_empty(value)) {
         mortise_buf_put(b, name_end + 2, (size_t)(h->end - name_end) - 2);
         return true;
     }
@@ -172,20 +184,35 @@ static void put_hole(struct expander *x, const struct hole *h,
 
 /* ---- strings --------------------------------------------------------- */
 
+/* The next ${ that is meant as one, or NULL; what stands before it goes to b
+ * (NULL: nowhere). */
+static const char *next_hole(const char *p, struct mortise_buf *b)
+{
+    const char *from;
+
+    while ((from = strstr(p, "${")) != NULL) {
+        bool literal = from > p && from[-1] == '$';
+
+        if (b != NULL)
+            mortise_buf_put(b, p, (size_t)(from - p) - literal);
+        if (!literal)
+            return from;
+        if (b != NULL)
+            mortise_buf_puts(b, "${");
+        p = from + 2;
+    }
+    if (b != NULL)
+        mortise_buf_puts(b, p);
+    return NULL;
+}
+
 static void put_string(struct expander *x, const struct mortise_yaml *at,
                        struct mortise_buf *b)
 {
     const char *p = at->str, *end = at->str + at->len;
     struct hole h = {.at = at};
 
-    while ((h.from = strstr(p, "${")) != NULL) {
-        if (h.from > p && h.from[-1] == '$') {
-            mortise_buf_put(b, p, (size_t)(h.from - p) - 1);
-            mortise_buf_puts(b, "${");
-            p = h.from + 2;
-            continue;
-        }
-        mortise_buf_put(b, p, (size_t)(h.from - p));
+    while ((h.from = next_hole(p, b)) != NULL) {
         h.p = h.from + 2;
         h.end = strchr(h.p, '}');
         h.to = h.end != NULL ? h.end + 1 : end;
@@ -197,7 +224,6 @@ static void put_string(struct expander *x, const struct mortise_yaml *at,
         put_hole(x, &h, b);
         p = h.to;
     }
-    mortise_buf_puts(b, p);
 }
 
 static bool has_hole(const struct mortise_yaml *v)
@@ -277,4 +303,35 @@ struct mortise_yaml *mortise_expand(struct mortise_arena *a,
     struct expander x = {a, diags};
 
     return expand(&x, root);
+}
+
+/* ---- what it was ------------------------------------------------------ */
+
+/* The environment is asked again: one that changed meanwhile gives another
+ * answer than the string has. */
+static bool is_unset(const char *name, size_t n)
+{
+    char room[256];
+
+    if (n >= sizeof room)
+        return false;
+    memcpy(room, name, n);
+    room[n] = '\0';
+    return is_empty(getenv(room));
+}
+
+bool mortise_expand_next(const char **p, struct mortise_outside *out)
+{
+    const char *from = next_hole(*p, NULL), *end, *name_end;
+
+    end = from != NULL ? strchr(from, '}') : NULL;
+    if (end == NULL)
+        return false;
+    out->file = strncmp(from + 2, "file:", 5) == 0;
+    out->name = from + 2 + (out->file ? 5 : 4);
+    name_end = out->file ? end : env_name_end(out->name, end);
+    out->n = (size_t)(name_end - out->name);
+    out->by_default = name_end != end && is_unset(out->name, out->n);
+    *p = end + 1;
+    return true;
 }

@@ -50,14 +50,6 @@ void mortise_diags_finish(struct mortise_diags *d)
 
 /* ---- words ----------------------------------------------------------- */
 
-/* C0, DEL and C1 move cursors and colours, the others lines and directions. */
-static bool is_control(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x200E || c == 0x200F ||
-           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) ||
-           c == 0xFEFF;
-}
-
 static void put_clean(struct mortise_buf *b, const char *p, size_t n)
 {
     const char *end = p + n;
@@ -65,7 +57,7 @@ static void put_clean(struct mortise_buf *b, const char *p, size_t n)
 
     for (size_t step; p < end; p += step) {
         step = mortise_utf8_decode(p, end, &c);
-        if (step != 0 && !is_control(c))
+        if (step != 0 && !mortise_utf8_hides(c))
             mortise_buf_put(b, p, step);
         else if (step != 0)
             mortise_buf_printf(b, c < 0x100 ? "\\x%02x" : "\\u%04x",
@@ -157,7 +149,7 @@ static void put_window(struct mortise_buf *b, const struct window *w,
         f->lead += at < w->from;
         f->width += at >= w->from && at < w->to;
         step = mortise_utf8_decode(p, end, &c);
-        if (step != 0 && !is_control(c))
+        if (step != 0 && !mortise_utf8_hides(c))
             mortise_buf_put(b, p, step);
         else
             mortise_buf_puts(b, step != 0 && c == '\t' ? " " : "?");

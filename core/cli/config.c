@@ -1,0 +1,449 @@
+/* config.c -- `mortise config print`: what holds here, and who said so.
+ *
+ * A deployment comes from a file, the environment, the command line and what
+ * is built in.  Who looks for the reason of a value wants to see the value and
+ * the place to change it in one line.
+ *
+ *   (1) What is printed as text is a Deployment file that loads again and means
+ *       the same; only passwords that --redacted withheld are missing.
+ *   (2) Without --resolved, values stand as they were written: ${env:...},
+ *       ${file:...}, and paths relative to the file, beside which this one
+ *       belongs, too.  With it, what they stand for, and paths from the root
+ *       on.
+ *   (3) With --redacted nothing is printed that came through ${env:...} or
+ *       ${file:...} (it stays as it was written), except in paths, and no
+ *       credentials inside URLs.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "graph/expand.h"
+#include "yaml/write.h"
+
+static const char withheld[] = "[redacted]";
+
+struct page {
+    const struct mortise_args *args;
+    struct mortise_site *site;
+    struct mortise_arena *arena; /* the site's */
+    json_t *value, *origins;     /* origins: by the pointer into value */
+    struct mortise_buf pointer;
+    bool nomem;
+};
+
+static const char *pointer_of(struct page *p)
+{
+    const char *text = mortise_buf_cstr(&p->pointer);
+
+    p->nomem |= text == NULL;
+    return text != NULL ? text : "";
+}
+
+/* Takes `origin`. */
+static void put_origin(struct page *p, const char *pointer, json_t *origin)
+{
+    p->nomem |= json_object_set_new(p->origins, pointer, origin) != 0;
+}
+
+/* ---- paths -------------------------------------------------------------- */
+
+/* Is what stands there the name of a file or directory? */
+static bool is_path(const char *pointer)
+{
+    static const char *const whole[] = {"/store/path", "/trust/dir"};
+    static const char *const lists[] = {"/plugins/path/"};
+
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
+        if (strcmp(pointer, whole[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (strncmp(pointer, lists[i], strlen(lists[i])) == 0)
+            return true;
+    return false;
+}
+
+/* From the root on, whatever directory this is. */
+static const char *absolute(struct page *p, const char *path)
+{
+    char here[PATH_MAX], *out;
+    size_t room;
+
+    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
+        return path;
+    while (strncmp(path, "./", 2) == 0)
+        path += 2;
+    room = strlen(here) + strlen(path) + 2;
+    out = mortise_arena_alloc(p->arena, room);
+    if (out != NULL)
+        snprintf(out, room, "%s/%s", here, path);
+    p->nomem |= out == NULL;
+    return out != NULL ? out : "";
+}
+
+static const char *file_path(struct page *p, const struct mortise_yaml *v)
+{
+    const char *path = mortise_expand_path(p->arena, v);
+
+    p->nomem |= path == NULL;
+    return path != NULL ? absolute(p, path) : "";
+}
+
+/* ---- strings ------------------------------------------------------------ */
+
+/* Where the credentials of a URL end (at its @), or NULL: user:password or
+ * token, between // and @ without a / between them. */
+static const char *credentials(const char *s, const char **from)
+{
+    for (; (s = strstr(s, "://")) != NULL; s += 3) {
+        const char *at = s + 3 + strcspn(s + 3, "/?# @");
+
+        *from = s + 3;
+        if (*at == '@')
+            return at;
+    }
+    return NULL;
+}
+
+/* The text with what must not be seen withheld, and a literal ${ as it is to
+ * be written. */
+static json_t *shown(struct page *p, const char *s, bool literal)
+{
+    struct mortise_buf b;
+    const char *from, *to;
+    json_t *out = NULL;
+
+    mortise_buf_init(&b, p->arena->mem);
+    while (p->args->redacted && (to = credentials(s, &from)) != NULL) {
+        mortise_buf_put(&b, s, (size_t)(from - s));
+        mortise_buf_puts(&b, withheld);
+        s = to;
+    }
+    for (; literal && (to = strstr(s, "${")) != NULL; s = to + 2) {
+        mortise_buf_put(&b, s, (size_t)(to - s));
+        mortise_buf_puts(&b, "$${");
+    }
+    mortise_buf_puts(&b, s);
+    if (mortise_buf_cstr(&b) != NULL)
+        out = json_string(b.p);
+    mortise_buf_finish(&b);
+    return out;
+}
+
+/* A string of the file.  JSON says what is meant, YAML how it is written. */
+static json_t *string_of(struct page *p, const struct mortise_yaml *written,
+                         const struct mortise_yaml *meant, bool withhold)
+{
+    bool literal = !p->args->json;
+
+    if (strlen(meant->str) != meant->len ||
+        strlen(written->str) != written->len)
+        return mortise_yaml_json(written, false); /* has no ${, and a NUL */
+    if (!p->args->resolved || withhold)
+        return shown(p, written->str, false);
+    if (is_path(pointer_of(p)))
+        return shown(p, file_path(p, meant), literal);
+    return shown(p, meant->str, literal);
+}
+
+/* ---- where it comes from ------------------------------------------------ */
+
+static void put_source(struct page *p, json_t *origin,
+                       const struct mortise_outside *o)
+{
+    const char *member = o->file ? "files" : "variables";
+    json_t *list = json_object_get(origin, member);
+    json_t *name = mortise_json_strn(o->name, o->n);
+
+    if (list == NULL) {
+        list = json_array();
+        p->nomem |= json_object_set_new(origin, member, list) != 0;
+    }
+    p->nomem |= json_array_append_new(list, name) != 0;
+    if (o->by_default)
+        p->nomem |= json_object_set_new(origin, "by_default", json_true()) != 0;
+}
+
+/* *outside: some of it came through ${...}. */
+static void origin_of(struct page *p, const struct mortise_yaml *written,
+                      bool *outside)
+{
+    const char *at = written->str;
+    struct mortise_outside o;
+    json_t *origin = json_pack("{s:s, s:s, s:I, s:I}", "from", "file", "file",
+                               written->span.file->path, "line",
+                               (json_int_t)written->span.line, "column",
+                               (json_int_t)written->span.col);
+
+    *outside = false;
+    p->nomem |= origin == NULL;
+    while (origin != NULL && written->kind == MORTISE_YAML_STRING &&
+           strlen(at) == (size_t)(written->str + written->len - at) &&
+           mortise_expand_next(&at, &o)) {
+        put_source(p, origin, &o);
+        *outside |= !o.by_default;
+    }
+    put_origin(p, pointer_of(p), origin);
+}
+
+/* ---- the file's values --------------------------------------------------- */
+
+static json_t *value_of(struct page *p, const struct mortise_yaml *written,
+                        const struct mortise_yaml *meant);
+
+/* x- keys are ignored by everybody, except where a plugin may mean them. */
+static bool is_left_out(struct page *p, const char *key)
+{
+    return mortise_yaml_is_x(key) &&
+           strncmp(pointer_of(p), "/plugins/config/", 16) != 0;
+}
+
+static json_t *items_of(struct page *p, const struct mortise_yaml *written,
+                        const struct mortise_yaml *meant)
+{
+    bool map = written->kind == MORTISE_YAML_MAP;
+    json_t *out = map ? json_object() : json_array();
+    size_t before = p->pointer.n;
+
+    for (size_t i = 0; i < written->n && out != NULL; i++) {
+        const char *key = map ? written->keys[i]->str : NULL;
+
+        if (map && is_left_out(p, key))
+            continue;
+        if (map)
+            mortise_yaml_pointer(&p->pointer, key);
+        else
+            mortise_buf_printf(&p->pointer, "/%zu", i);
+        if (map)
+            p->nomem |= json_object_set_new(out, key,
+                                            value_of(p, written->items[i],
+                                                     meant->items[i])) != 0;
+        else
+            p->nomem |=
+                json_array_append_new(
+                    out, value_of(p, written->items[i], meant->items[i])) != 0;
+        p->pointer.n = before;
+    }
+    return out;
+}
+
+static json_t *value_of(struct page *p, const struct mortise_yaml *written,
+                        const struct mortise_yaml *meant)
+{
+    bool outside, withhold;
+
+    if ((written->kind == MORTISE_YAML_MAP ||
+         written->kind == MORTISE_YAML_SEQ) &&
+        written->n > 0)
+        return items_of(p, written, meant);
+    origin_of(p, written, &outside);
+    withhold = p->args->redacted && outside && !is_path(pointer_of(p));
+    if (withhold)
+        p->nomem |=
+            json_object_set_new(json_object_get(p->origins, pointer_of(p)),
+                                "redacted", json_true()) != 0;
+    if (written->kind == MORTISE_YAML_STRING)
+        return string_of(p, written, meant, withhold);
+    return mortise_yaml_json(written, false);
+}
+
+/* ---- what no file said --------------------------------------------------- */
+
+/* A value that the file does not say, or that the command line overrides. */
+static void put_value(struct page *p, const char *member, const char *key,
+                      const char *text, const char *from)
+{
+    char pointer[64];
+    json_t *at = member != NULL ? json_object_get(p->value, member) : p->value;
+
+    if (at == NULL) {
+        at = json_object();
+        p->nomem |= json_object_set_new(p->value, member, at) != 0;
+    }
+    snprintf(pointer, sizeof pointer, "%s%s/%s", member != NULL ? "/" : "",
+             member != NULL ? member : "", key);
+    p->nomem |=
+        json_object_set_new(at, key, shown(p, text, !p->args->json)) != 0;
+    put_origin(p, pointer, json_pack("{s:s}", "from", from));
+}
+
+static void put_rest(struct page *p)
+{
+    const struct mortise_deployment *d = p->site->deployment;
+
+    if (d->tree == NULL) {
+        put_value(p, NULL, "apiVersion", "mortise/v1", "default");
+        put_value(p, NULL, "kind", "Deployment", "default");
+        put_value(p, "metadata", "name", "default", "default");
+    }
+    if (p->args->store != NULL)
+        put_value(p, "store", "path", absolute(p, p->site->store), "--store");
+    else if (d->store_path == NULL)
+        put_value(p, "store", "path", absolute(p, p->site->store), "default");
+}
+
+/* ---- printing ------------------------------------------------------------ */
+
+/* " ${env:A} ${file:b}", as far as there is room. */
+static void add_names(char *out, size_t room, const json_t *origin,
+                      const char *member, const char *what)
+{
+    json_t *list = json_object_get(origin, member), *name;
+    size_t i;
+
+    json_array_foreach(list, i, name)
+    {
+        size_t n = strlen(out);
+
+        snprintf(out + n, room - n, ", %s %s", what, json_string_value(name));
+    }
+}
+
+static const char *note(void *ud, const char *pointer)
+{
+    static char text[1024];
+    const struct page *p = ud;
+    const json_t *o = json_object_get(p->origins, pointer);
+    const char *file = json_string_value(json_object_get(o, "file"));
+
+    if (file == NULL)
+        return json_string_value(json_object_get(o, "from"));
+    snprintf(text, sizeof text, "%s:%d:%d", file,
+             (int)mortise_cli_integer(o, "line"),
+             (int)mortise_cli_integer(o, "column"));
+    add_names(text, sizeof text, o, "variables", "environment");
+    add_names(text, sizeof text, o, "files", "file");
+    if (json_is_true(json_object_get(o, "by_default")))
+        strncat(text, " (unset: its default)", sizeof text - strlen(text) - 1);
+    return text;
+}
+
+/* Where the file was found: what would have to change for another. */
+static const char *found_by(const struct mortise_cli *cli)
+{
+    const char *env = getenv("MORTISE_DEPLOYMENT");
+
+    if (cli->deployment == NULL)
+        return "no deployment: what is built in";
+    if (cli->args.deployment != NULL)
+        return "--deployment";
+    return env != NULL && env[0] != '\0' ? "MORTISE_DEPLOYMENT" : "found here";
+}
+
+static int print_text(struct mortise_cli *cli, struct page *p)
+{
+    const struct mortise_site *s = p->site;
+    struct mortise_out *o = &cli->out;
+    struct mortise_buf b;
+    int rv;
+
+    mortise_buf_init(&b, cli->mem);
+    rv = mortise_yaml_write(&b, p->value, note, p);
+    mortise_out_puts(o, "# ");
+    mortise_out_word(o, cli->deployment);
+    mortise_out_printf(o, "%s%s\n", cli->deployment != NULL ? ", " : "",
+                       found_by(cli));
+    mortise_out_puts(o, "# behind plugins.path: ");
+    mortise_out_word(o, s->plugin_dirs[s->n_plugin_dirs - 1]);
+    mortise_out_puts(o, "\n# beside trust.dir: ");
+    mortise_out_word(o, s->trust_dirs[s->n_trust_dirs - 1]);
+    mortise_out_puts(o, "\n");
+    if (rv == MORTISE_OK)
+        mortise_out_put(o, b.p, b.n);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+static int print_json(struct mortise_cli *cli, struct page *p)
+{
+    const struct mortise_site *s = p->site;
+    json_t *v = json_pack("{s:s?, s:s, s:{s:s, s:s}, s:O, s:O}", "deployment",
+                          cli->deployment, "found_by", found_by(cli), "bundled",
+                          "plugins", s->plugin_dirs[s->n_plugin_dirs - 1],
+                          "trust", s->trust_dirs[s->n_trust_dirs - 1], "value",
+                          p->value, "origins", p->origins);
+
+    if (v == NULL)
+        return MORTISE_ENOMEM;
+    mortise_out_json(&cli->out, v, true);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+static int print_page(struct mortise_cli *cli, struct mortise_site *site,
+                      struct mortise_err *err)
+{
+    struct page p = {.args = &cli->args, .site = site, .arena = &site->arena};
+    const struct mortise_deployment *d = site->deployment;
+    int rv = MORTISE_OK;
+
+    mortise_buf_init(&p.pointer, cli->mem);
+    p.origins = json_object();
+    p.value =
+        d->tree != NULL ? value_of(&p, d->written, d->tree) : json_object();
+    if (p.value == NULL || p.origins == NULL)
+        p.nomem = true;
+    else
+        put_rest(&p);
+    if (!p.nomem)
+        rv = cli->args.json ? print_json(cli, &p) : print_text(cli, &p);
+    json_decref(p.value);
+    json_decref(p.origins);
+    mortise_buf_finish(&p.pointer);
+    return p.nomem || rv != MORTISE_OK ? mortise_nomem(err) : MORTISE_OK;
+}
+
+static int config_print(struct mortise_cli *cli)
+{
+    const char *format = cli->args.format;
+    struct mortise_site site;
+    struct mortise_err err;
+    int rv;
+
+    if (format != NULL && strcmp(format, "json") == 0)
+        cli->args.json = true;
+    else if (format != NULL && strcmp(format, "text") != 0)
+        return mortise_cli_usage(cli, "--format is text or json, not '%s'",
+                                 format);
+    rv = mortise_cli_site(cli, &site, &err);
+    if (rv == MORTISE_OK)
+        rv = print_page(cli, &site, &err);
+    mortise_site_close(&site);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_FLAG("resolved", resolved,
+                     "With the values of ${env:...} and ${file:...}, and\n"
+                     "with whole paths"),
+    MORTISE_OPT_FLAG("redacted", redacted,
+                     "Without what came through ${...}, except in\n"
+                     "paths, and without passwords in URLs"),
+    MORTISE_OPT_TEXT("format", "FORMAT", format,
+                     "text or json (default: text)"),
+    MORTISE_OPT_JSON("The same as --format json"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_config_print = {
+    .name = "config print",
+    .operands = "",
+    .summary = "Print the deployment that holds here, and who said what",
+    .text = "Each value with its origin: the line of a file, a variable of\n"
+            "the environment, an option, or that it is the default.  Text is\n"
+            "a Deployment file that loads again.\n"
+            "\n"
+            "Without --redacted, what stands in the file is printed as it\n"
+            "stands, and --resolved prints what variables and files hold.\n"
+            "With it, both can be shown to others.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
+    .example = "mortise config print --resolved --redacted",
+    .run = config_print,
+};

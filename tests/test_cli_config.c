@@ -1,0 +1,228 @@
+/* test_cli_config.c -- `mortise config print`: what holds, and who said so. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/value.h"
+#include "lib/desk.h"
+
+#define HEAD "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+
+/* A deployment with something of everything. */
+static void put_all(void)
+{
+    desk_put("sub.yaml",
+             HEAD "store: {path: '${env:T_STORE:-./state}'}\n"
+                  "trust: {dir: trust.d}\n"
+                  "plugins:\n"
+                  "  path: [./plugins]\n"
+                  "  config:\n"
+                  "    p: {url: 'http://u:pa55@h/x', key: '${env:T_KEY}',\n"
+                  "        file: '${file:key.txt}', x-own: 1, lit: '$${x}',\n"
+                  "        n: 1.5, none: ~, dflt: '${env:T_NO:-fall}'}\n"
+                  "x-mine: private\n");
+    desk_put("key.txt", "s3cr3t-file\n");
+    setenv("T_KEY", "s3cr3t-env", 1);
+    unsetenv("T_STORE");
+    unsetenv("T_NO");
+}
+
+static json_t *printed(const char *options)
+{
+    json_t *v = NULL;
+
+    desk_ok("$MORTISE config print --json %s", options);
+    ck_assert_int_eq(mortise_json_parse(&v, child.out, strlen(child.out), NULL),
+                     MORTISE_OK);
+    return v;
+}
+
+static const char *value_at(const json_t *v, const char *a, const char *b,
+                            const char *c, const char *d)
+{
+    const char *keys[] = {"value", a, b, c, d};
+
+    for (size_t i = 0; i < 5; i++)
+        v = keys[i] != NULL ? json_object_get(v, keys[i]) : v;
+    ck_assert(json_is_string(v));
+    return json_string_value(v);
+}
+
+static const json_t *origin(const json_t *v, const char *pointer)
+{
+    const json_t *o = json_object_get(json_object_get(v, "origins"), pointer);
+
+    ck_assert_msg(o != NULL, "no origin of %s in %s", pointer, child.out);
+    return o;
+}
+
+static void in_desk(const char *got, const char *want)
+{
+    char full[4400];
+
+    snprintf(full, sizeof full, "%s/%s", desk_dir, want);
+    ck_assert_str_eq(got, full);
+}
+
+/* Each line names the place that says it, with what came from outside. */
+START_TEST(each_value_has_its_origin)
+{
+    put_all();
+    desk_ok("$MORTISE config print --deployment sub.yaml");
+    desk_out("# sub.yaml, --deployment\n");
+    desk_out("  name: d  # sub.yaml:3:18\n");
+    desk_out("  path: \"${env:T_STORE:-./state}\"  # sub.yaml:4:15, "
+             "environment T_STORE (unset: its default)\n");
+    desk_out("    - ./plugins  # sub.yaml:7:10\n");
+    desk_out("      key: \"${env:T_KEY}\"  # sub.yaml:9:40, environment "
+             "T_KEY\n");
+    desk_out("      file: \"${file:key.txt}\"  # sub.yaml:10:15, file "
+             "key.txt\n");
+    desk_out("      x-own: 1  #");
+    desk_not_out("private");
+}
+END_TEST
+
+/* Without a file there is what is built in, and a --store says so; whoever
+ * reads it somewhere else reads the same. */
+START_TEST(without_a_file_and_by_option)
+{
+    json_t *v;
+
+    desk_ok("rm -f mortise.yaml");
+    desk_ok("$MORTISE config print");
+    desk_out("# no deployment: what is built in\n");
+    desk_out("/.mortise  # default\n");
+    v = printed("--store other");
+    in_desk(value_at(v, "store", "path", NULL, NULL), "other");
+    ck_assert_str_eq(
+        json_string_value(json_object_get(origin(v, "/store/path"), "from")),
+        "--store");
+    ck_assert(json_is_null(json_object_get(v, "deployment")));
+    json_decref(v);
+    desk_put("mortise.yaml", HEAD "store: {path: a}\n");
+    desk_ok("MORTISE_DEPLOYMENT=mortise.yaml $MORTISE config print");
+    desk_out("# mortise.yaml, MORTISE_DEPLOYMENT\n");
+    desk_ok("$MORTISE config print --store \"$PWD/b\"");
+    desk_out("# mortise.yaml, found here\n");
+    desk_out("/b  # --store\n");
+    desk_not_out("path: a");
+}
+END_TEST
+
+/* --resolved says what the variables and files hold, once, and whole paths. */
+START_TEST(resolved_is_what_holds)
+{
+    json_t *v;
+
+    put_all();
+    v = printed("--resolved --deployment sub.yaml");
+    in_desk(value_at(v, "store", "path", NULL, NULL), "state");
+    in_desk(value_at(v, "trust", "dir", NULL, NULL), "trust.d");
+    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "key"),
+                     "s3cr3t-env");
+    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "file"),
+                     "s3cr3t-file");
+    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "lit"), "${x}");
+    json_decref(v);
+    setenv("T_STORE", "/over/there", 1);
+    v = printed("--resolved --deployment sub.yaml");
+    ck_assert_str_eq(value_at(v, "store", "path", NULL, NULL), "/over/there");
+    ck_assert_ptr_null(json_object_get(origin(v, "/store/path"), "by_default"));
+    json_decref(v);
+}
+END_TEST
+
+static void nothing_secret(void)
+{
+    desk_not_out("s3cr3t");
+    desk_not_out("pa55");
+    ck_assert_ptr_null(strstr(child.err, "s3cr3t"));
+}
+
+/* --redacted keeps back what came from outside and passwords in URLs; paths
+ * and defaults are no secrets. */
+START_TEST(redacted_keeps_secrets_back)
+{
+    json_t *v;
+
+    put_all();
+    setenv("T_STORE", "/over/there", 1);
+    desk_ok("$MORTISE config print --redacted --deployment sub.yaml");
+    nothing_secret();
+    desk_ok("$MORTISE config print --resolved --redacted --deployment "
+            "sub.yaml");
+    nothing_secret();
+    desk_out("url: \"http://[redacted]@h/x\"");
+    desk_out("path: /over/there");
+    desk_out("dflt: fall");
+    v = printed("--resolved --redacted --deployment sub.yaml");
+    nothing_secret();
+    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "key"),
+                     "${env:T_KEY}");
+    ck_assert(json_is_true(
+        json_object_get(origin(v, "/plugins/config/p/key"), "redacted")));
+    json_decref(v);
+}
+END_TEST
+
+/* What is printed as text loads again, and says the same. */
+START_TEST(text_loads_again)
+{
+    static const char *const how[] = {"", "--resolved"};
+
+    put_all();
+    for (size_t i = 0; i < 2; i++) {
+        json_t *first = printed("--resolved --deployment sub.yaml"), *again;
+
+        desk_ok("$MORTISE config print %s --deployment sub.yaml >again.yaml",
+                how[i]);
+        desk_ok("$MORTISE check again.yaml");
+        again = printed("--resolved --deployment again.yaml");
+        ck_assert_msg(json_equal(json_object_get(first, "value"),
+                                 json_object_get(again, "value")),
+                      "%s", child.out);
+        json_decref(first);
+        json_decref(again);
+    }
+}
+END_TEST
+
+/* A deployment that does not load is not printed: its findings are. */
+START_TEST(broken_files_are_findings)
+{
+    desk_put("bad.yaml", HEAD "store: {pth: a}\n");
+    child_run("$MORTISE config print --deployment bad.yaml");
+    desk_code(2);
+    desk_err("bad.yaml:4:9: error[E0201]");
+    ck_assert_str_eq(child.out, "");
+    child_run("$MORTISE config print --deployment none.yaml");
+    desk_code(3);
+    child_run("$MORTISE config print --format xml");
+    desk_code(3);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_config");
+    TCase *tc = tcase_create("cli_config");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, each_value_has_its_origin);
+    tcase_add_test(tc, without_a_file_and_by_option);
+    tcase_add_test(tc, resolved_is_what_holds);
+    tcase_add_test(tc, redacted_keeps_secrets_back);
+    tcase_add_test(tc, text_loads_again);
+    tcase_add_test(tc, broken_files_are_findings);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
