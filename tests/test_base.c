@@ -211,6 +211,19 @@ START_TEST(times_are_rfc3339)
     ck_assert_str_eq(text, "2023-11-14T22:13:20.123Z");
     mortise_time_text(text, 0);
     ck_assert_str_eq(text, "1970-01-01T00:00:00.000Z");
+    mortise_time_text(text, UINT64_MAX);
+    ck_assert_str_eq(text, "9999-12-31T23:59:59.999Z");
+}
+END_TEST
+
+/* However long a wait is, its end lies ahead. */
+START_TEST(waits_end_later)
+{
+    uint64_t now = mortise_mono_ns();
+
+    ck_assert_uint_ge(mortise_mono_in(5), now + 5000000);
+    ck_assert_uint_gt(mortise_mono_in((uint64_t)1 << 52), now + (1ull << 62));
+    ck_assert_uint_gt(mortise_mono_in(UINT64_MAX), now + (1ull << 62));
 }
 END_TEST
 
@@ -231,6 +244,7 @@ static Suite *suite(void)
     tcase_add_test(tc, digest_is_blake2b_256);
     tcase_add_test(tc, uuids_are_version_7);
     tcase_add_test(tc, times_are_rfc3339);
+    tcase_add_test(tc, waits_end_later);
     suite_add_tcase(s, tc);
     return s;
 }

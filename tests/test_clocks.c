@@ -134,6 +134,15 @@ START_TEST(call_clock)
 }
 END_TEST
 
+/* One of centuries is none that passes today, however it is counted. */
+START_TEST(long_timeouts_are_long)
+{
+    ck_assert_int_eq(run("tool: keeps_silent/looks, args: {ms: 60}, timeout: "
+                         "18446744073710ms"), /* 2^64 ns, and a little */
+                     MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
 /* No sign of life: cancelled, and said to be idle; its class is timeout. */
 START_TEST(idle_clock)
 {
@@ -184,6 +193,7 @@ static Suite *suite(void)
     tcase_add_test(tc, start_clock);
     tcase_add_test(tc, a_start_is_retried);
     tcase_add_test(tc, call_clock);
+    tcase_add_test(tc, long_timeouts_are_long);
     tcase_add_test(tc, idle_clock);
     tcase_add_test(tc, the_living_are_not_idle);
     tcase_add_test(tc, quiesce_clock);

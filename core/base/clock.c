@@ -22,11 +22,21 @@ uint64_t mortise_mono_ns(void)
     return read_clock(CLOCK_MONOTONIC, 1000000000, 1);
 }
 
+uint64_t mortise_mono_in(uint64_t ms)
+{
+    const uint64_t longest = (uint64_t)1 << 43, ns_per_ms = 1000000;
+
+    return mortise_mono_ns() + (ms < longest ? ms : longest) * ns_per_ms;
+}
+
 void mortise_time_text(char out[MORTISE_TIME_TEXT], uint64_t ms)
 {
-    time_t s = (time_t)(ms / 1000 % 253402300800u); /* stops at year 9999 */
+    const uint64_t last = 253402300799999; /* of the year 9999 */
+    time_t s;
     struct tm tm;
 
+    ms = ms < last ? ms : last;
+    s = (time_t)(ms / 1000);
     gmtime_r(&s, &tm);
     snprintf(out, MORTISE_TIME_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
              (unsigned)(tm.tm_year + 1900) % 10000u,

@@ -19,7 +19,7 @@ struct mortise_lane {
     uint32_t limit, running;              /* limit 0: none */
     struct mortise_ongoing *first, *last; /* waiting */
     bool given_up;                        /* a call did not let go */
-    uint64_t idle_ns;                     /* 0: no such clock */
+    uint64_t idle_ms;                     /* 0: no such clock */
 };
 
 enum mortise_ongoing_state {
@@ -51,7 +51,8 @@ struct mortise_ongoing { /* a call */
     /* What the plugin gets. */
     struct mortise_call call;
     char *operation, *body;
-    char path[MORTISE_EXEC_PATH], key[MORTISE_DIGEST_HEX], run_id[MORTISE_NAME_MAX + 1];
+    char path[MORTISE_EXEC_PATH], key[MORTISE_DIGEST_HEX],
+        run_id[MORTISE_NAME_MAX + 1];
     char node[MORTISE_NODE_MAX + 1];
 
     /* How it ended; written before `ended` is posted. */

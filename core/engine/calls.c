@@ -285,9 +285,7 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     l->manifest = man;
     l->threading = p->threading;
     l->limit = p->concurrency;
-    l->idle_ns = p->threading != MORTISE_THREAD_INLINE
-                     ? p->idle_ms * (uint64_t)NS_PER_MS
-                     : 0;
+    l->idle_ms = p->threading != MORTISE_THREAD_INLINE ? p->idle_ms : 0;
     mortise_table_add(&m->lanes, &l->entry,
                       mortise_hash_strs(man->name, guardrail ? "g" : "e"));
     *out = l;
@@ -343,7 +341,7 @@ static void set_idle(struct mortise_ongoing *c)
     char words[128];
 
     snprintf(words, sizeof words, "the plugin gave no sign of life for %llu ms",
-             (unsigned long long)(c->lane->idle_ns / NS_PER_MS));
+             (unsigned long long)c->lane->idle_ms);
     mortise_release_str(c->mem, c->message);
     set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
 }
@@ -372,11 +370,10 @@ static void end_early(struct mortise_ongoing *c, int32_t status,
 
 static void wind_idle(struct mortise_ongoing *c)
 {
-    uint64_t ns = c->lane->idle_ns;
+    uint64_t ms = c->lane->idle_ms;
 
-    if (ns != 0 && !c->lane->given_up)
-        mortise_timer_arm(&c->live->m->timers, &c->idle,
-                          mortise_mono_ns() + ns);
+    if (ms != 0 && !c->lane->given_up)
+        mortise_timer_arm(&c->live->m->timers, &c->idle, mortise_mono_in(ms));
 }
 
 /* [worker] */
@@ -455,9 +452,7 @@ static int fill_call(struct mortise_ongoing *c,
     to->attempt = rc->attempt;
     to->visit = rc->visit;
     to->stage = rc->kind == MORTISE_RUN_CHECK ? MORTISE_STAGE_NODE : 0;
-    to->deadline_ns = rc->timeout_ms != 0
-                          ? mortise_mono_ns() + rc->timeout_ms * NS_PER_MS
-                          : 0;
+    to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
     to->operation = c->operation;
     to->body = c->body;
     to->body_size = strlen(c->body);
@@ -556,7 +551,7 @@ static void give_up(struct mortise_ongoing *c)
 static void ask_to_stop(struct mortise_ongoing *c)
 {
     struct mortise *m = c->live->m;
-    uint64_t again = mortise_mono_ns() + ASK_AGAIN_MS * (uint64_t)NS_PER_MS;
+    uint64_t again = mortise_mono_in(ASK_AGAIN_MS);
     bool heard;
 
     mortise_door_cancel(c);
@@ -591,8 +586,7 @@ static void cancel(struct mortise_ongoing *c)
                mortise_pool_take_back(l->m->pool, &c->job)) {
         unref(c); /* the worker's */
     } else {
-        c->give_up_ns =
-            mortise_mono_ns() + l->m->quiesce_ms * (uint64_t)NS_PER_MS;
+        c->give_up_ns = mortise_mono_in(l->m->quiesce_ms);
         ask_to_stop(c);
         return;
     }

@@ -18,7 +18,6 @@
 enum {
     AT_ONCE = 64,          /* runs looked at in one go */
     LOOK_AGAIN_MS = 60000, /* at the latest, and after a run that would not */
-    NS_PER_MS = 1000000
 };
 
 struct overdue {
@@ -58,8 +57,7 @@ static void arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
         in_ms = LOOK_AGAIN_MS;
     mortise_timer_disarm(&m->timers, &m->due);
     m->due_ms = at_ms;
-    mortise_timer_arm(&m->timers, &m->due,
-                      mortise_mono_ns() + in_ms * NS_PER_MS);
+    mortise_timer_arm(&m->timers, &m->due, mortise_mono_in(in_ms));
 }
 
 /* A paused run has no deadlines until it goes on. */

@@ -28,7 +28,7 @@ struct mortise_run_timer {
     bool queued, disarmed;
 };
 
-enum { NS_PER_MS = 1000000, ID_MAX = 128 };
+enum { ID_MAX = 128 };
 
 /* ---- finding ------------------------------------------------------------ */
 
@@ -129,8 +129,7 @@ static int arm(struct mortise_live *live, uint64_t id, uint64_t at_ms,
     live->timers = t;
     mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, id));
     if (at_ms > now) {
-        mortise_timer_arm(&m->timers, &t->timer,
-                          mortise_mono_ns() + (at_ms - now) * NS_PER_MS);
+        mortise_timer_arm(&m->timers, &t->timer, mortise_mono_in(at_ms - now));
         return MORTISE_OK;
     }
     t->queued = true;

@@ -127,7 +127,7 @@ static void pause_one(struct mortise *m, const struct mortise_live *live)
 void mortise_pause_all(struct mortise *m)
 {
     /* an effect has its patience, and then a plugin its quiesce */
-    uint64_t until = mortise_mono_ns() + (2 * m->quiesce_ms + 1000) * 1000000;
+    uint64_t until = mortise_mono_in(2 * m->quiesce_ms + 1000);
     struct mortise_hashed *e;
 
     for (e = mortise_table_first(&m->lives); e != NULL;
