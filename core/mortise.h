@@ -218,8 +218,10 @@ struct mortise_command {
     const char *node;
 };
 
-#define MORTISE_NO_CONTINUE    1u /* record the commands, run nothing */
-#define MORTISE_ACCEPT_PLUGINS 2u /* go on with plugins that changed */
+#define MORTISE_NO_CONTINUE 1u /* record the commands, run nothing */
+/* Go on with plugins that changed.  It is recorded: later commands need not say
+ * so again.  Calls of them that wait for approval are asked about again. */
+#define MORTISE_ACCEPT_PLUGINS 2u
 
 /* Apply commands to a run as one, in the order decisions, update, goto,
  * continue; all are validated before anything is recorded.  Returns after

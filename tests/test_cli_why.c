@@ -308,6 +308,16 @@ START_TEST(over)
 }
 END_TEST
 
+/* plugins/tried becomes another one. */
+static void change_plugin(void)
+{
+    desk_ok("cd plugins && sed 's/^seq: 1/seq: 2/; /^artifacts/,/^[^ ]/"
+            "{/^artifacts/d;/^ /d}' tried.plugin.yaml >../tried.plugin.yaml");
+    desk_ok("$MORTISE plugin sign tried.plugin.yaml plugins/tried.so --key "
+            "%s/k.key --out plugins",
+            desk_plugins);
+}
+
 /* Blocked: the plugin is another one now, or not there. */
 START_TEST(blocked)
 {
@@ -320,17 +330,36 @@ START_TEST(blocked)
     desk_code(4);
     desk_ok("mv plugins away && mkdir plugins");
     why("r");
-    desk_out("is blocked: it started with plugin 'tried', which is not there");
+    desk_out("is blocked: it goes on with plugin 'tried', which is not there");
     ck_assert_uint_eq(n_commands, 0);
     desk_ok("rmdir plugins && mv away plugins");
-    desk_ok("cd plugins && sed 's/^seq: 1/seq: 2/; /^artifacts/,/^[^ ]/"
-            "{/^artifacts/d;/^ /d}' tried.plugin.yaml >../tried.plugin.yaml");
-    desk_ok("$MORTISE plugin sign tried.plugin.yaml plugins/tried.so --key "
-            "%s/k.key --out plugins",
-            desk_plugins);
+    change_plugin();
     why("r");
-    desk_out("is blocked: it started with plugin 'tried', which has changed");
+    desk_out("is blocked: it goes on with plugin 'tried', which has changed");
     ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "completed");
+    desk_ok("$MORTISE history r");
+    desk_out("  pins (by ");
+}
+END_TEST
+
+/* A call of a plugin that changed is asked about again: that is offered, and
+ * not to approve what it was. */
+START_TEST(approval_of_a_changed_plugin)
+{
+    desk_graph("ok", "hitl_mode: approve_tools\nstart: a\nnodes:\n"
+                     "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                     "next: END}\n");
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    child_run("$MORTISE run ok.yaml --id r");
+    desk_code(4);
+    change_plugin();
+    why("r");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "waiting");
+    why("r"); /* and needs no more than to be approved, now */
+    desk_not_out("--accept-plugins");
     obey(0, "r", "completed");
 }
 END_TEST
@@ -376,6 +405,7 @@ static Suite *suite(void)
     tcase_add_test(tc, retrying);
     tcase_add_test(tc, over);
     tcase_add_test(tc, blocked);
+    tcase_add_test(tc, approval_of_a_changed_plugin);
     tcase_add_test(tc, json);
     suite_add_tcase(s, tc);
     return s;

@@ -58,7 +58,8 @@ static int note(void *ud, json_t *event)
                         json_object_get(event, "at"));
     else if (strcmp(type, "retry_scheduled") == 0)
         json_object_set(w->retries, mortise_cli_text(event, "path"), event);
-    else if (strcmp(type, "command") == 0)
+    else if (strcmp(type, "command") == 0 &&
+             strcmp(mortise_cli_text(event, "command"), "accept_plugins") != 0)
         keep(&w->command, event);
     else if (strcmp(type, "run_end") == 0)
         keep(&w->end, event);
@@ -238,9 +239,18 @@ static bool has_expired(const json_t *request)
     return deadline != 0 && deadline <= mortise_now_ms();
 }
 
+/* A call of a plugin that changed: once that is accepted it is asked about
+ * again, so approving what it was lets nothing go on. */
+static bool is_asked_again(const struct why *w, const json_t *request)
+{
+    return w->more[0] != '\0' &&
+           strcmp(mortise_cli_text(request, "kind"), "approval_pending") == 0;
+}
+
 static void explain_pending(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
+    bool accept = false;
     size_t i;
     json_t *request;
 
@@ -249,9 +259,13 @@ static void explain_pending(struct why *w)
         say_request(w, request);
         if (has_expired(request))
             offer(w, "resume");
+        else if (is_asked_again(w, request))
+            accept = true;
         else if (!w->stuck)
             mortise_cli_settle(w->cli, &w->commands, w->run, request, w->more);
     }
+    if (accept)
+        offer(w, "resume");
 }
 
 /* ---- each status -----------------------------------------------------------
@@ -434,7 +448,7 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
         if (strcmp(is, was) == 0)
             return false;
     }
-    say(w, " It is blocked: it started with plugin '");
+    say(w, " It is blocked: it goes on with plugin '");
     say_word(w, name);
     if (m == NULL) {
         say(w, "', which is not there now (");
@@ -453,7 +467,8 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
     return true;
 }
 
-/* A run goes on with the plugins that it started with (R4).  Who works on it
+/* A run goes on with the plugins that it started with, or that somebody
+ * accepted in their place (R4).  Who works on it
  * has them. */
 static int check_plugins(struct why *w, struct mortise_err *err)
 {

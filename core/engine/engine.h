@@ -224,6 +224,7 @@ struct mortise_live { /* a run in memory */
     struct mortise_task order_task;
     struct mortise_live *next_touched;
     bool touched;
+    bool checked; /* its plugins are those that it is pinned to */
     bool lost;
     struct mortise_err why; /* lost */
 };

@@ -539,6 +539,7 @@ int mortise_live_start(struct mortise *m, struct mortise_graph *g,
         *out = NULL;
         return rv;
     }
+    (*out)->checked = true;
     mortise_watch_attach(*out);
     mortise_log(m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s", run,
                 g->name, actor);
@@ -619,15 +620,34 @@ int mortise_replay(struct mortise *m, const char *tenant, const char *run,
     return MORTISE_OK;
 }
 
-/* The plugins that a run started with are the ones that are here (R4). */
+static int has_changed(const struct mortise_pin *pin, const char *run,
+                       const struct mortise_manifest *man,
+                       struct mortise_err *err)
+{
+    char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
+
+    mortise_hex(was, pin->digest, MORTISE_DIGEST);
+    mortise_hex(is, man->digest, MORTISE_DIGEST);
+    return mortise_fail(
+        err, MORTISE_EBLOCKED,
+        "run %s goes on with plugin '%s' of digest %s; the one here (%s "
+        "%s) has digest %s. Put the old one back, or accept the new one: "
+        "`mortise resume %s --accept-plugins`",
+        run, pin->plugin, was, man->name, man->version, is, run);
+}
+
+/* The plugins that a run goes on with are the ones that are here (R4), or
+ * (changed not NULL) those that are not are listed there, as they are here: it
+ * has room for all. */
 static int check_pins(struct mortise *m, const char *id,
-                      const struct mortise_run *run, struct mortise_err *err)
+                      const struct mortise_run *run,
+                      struct mortise_pin *changed, size_t *n_changed,
+                      struct mortise_err *err)
 {
     size_t n;
     const struct mortise_pin *pins = mortise_run_pins(run, &n);
 
     for (size_t i = 0; i < n; i++) {
-        char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
         const struct mortise_manifest *man =
             mortise_plugins_find(m->plugins, pins[i].plugin, err);
 
@@ -637,14 +657,10 @@ static int check_pins(struct mortise *m, const char *id,
                                  pins[i].plugin);
         if (memcmp(man->digest, pins[i].digest, MORTISE_DIGEST) == 0)
             continue;
-        mortise_hex(was, pins[i].digest, MORTISE_DIGEST);
-        mortise_hex(is, man->digest, MORTISE_DIGEST);
-        return mortise_fail(
-            err, MORTISE_EBLOCKED,
-            "run %s started with plugin '%s' of digest %s; the one here (%s "
-            "%s) has digest %s. Put the old one back, or accept the new one: "
-            "`mortise resume %s --accept-plugins`",
-            id, pins[i].plugin, was, man->name, man->version, is, id);
+        if (changed == NULL)
+            return has_changed(&pins[i], id, man, err);
+        changed[*n_changed].plugin = pins[i].plugin;
+        memcpy(changed[(*n_changed)++].digest, man->digest, MORTISE_DIGEST);
     }
     return MORTISE_OK;
 }
@@ -665,7 +681,7 @@ static int load(struct mortise *m, const char *tenant, const char *run,
                                       : rv;
     rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
     if (rv == MORTISE_OK && works && !accept)
-        rv = check_pins(m, run, r, err);
+        rv = check_pins(m, run, r, NULL, NULL, err);
     if (rv == MORTISE_OK) {
         *out = live_new(m, g, tenant, run, err);
         rv = *out != NULL ? MORTISE_OK : MORTISE_ENOMEM;
@@ -676,6 +692,7 @@ static int load(struct mortise *m, const char *tenant, const char *run,
         return rv;
     }
     (*out)->run = r;
+    (*out)->checked = works && !accept;
     (*out)->created_ms = head->created_ms;
     (*out)->synced = mortise_run_seq(r);
     if (works)
@@ -723,18 +740,51 @@ static bool needs_plugins(const struct mortise_order *o, int status)
     return works;
 }
 
+static int step_with(struct mortise_live *live, const struct mortise_order *o,
+                     const struct mortise_pin *pins, size_t n_pins,
+                     struct mortise_err *err)
+{
+    const struct mortise_input in = {
+        .kind = MORTISE_IN_COMMAND,
+        .now_ms = mortise_now_ms(),
+        .u.command = {o->list, o->n, o->flags & MORTISE_NO_CONTINUE, o->actor,
+                      live->m->quiesce_ms, pins, n_pins}};
+
+    return mortise_run_step(live->run, &in, &live->m->actions, err);
+}
+
+/* The order goes to a run whose plugins may have changed. */
+static int step_checked(struct mortise_live *live,
+                        const struct mortise_order *o, struct mortise_err *err)
+{
+    const struct mortise_mem *mem = live->m->mem;
+    bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
+    struct mortise_pin *changed;
+    size_t n, n_changed = 0;
+    int rv;
+
+    mortise_run_pins(live->run, &n);
+    changed = mortise_alloc(mem, (n + 1) * sizeof *changed);
+    if (changed == NULL)
+        return mortise_nomem(err);
+    rv = check_pins(live->m, live->id, live->run, accept ? changed : NULL,
+                    &n_changed, err);
+    if (rv == MORTISE_OK)
+        rv = step_with(live, o, changed, n_changed, err);
+    live->checked = rv == MORTISE_OK;
+    mortise_release(mem, changed, (n + 1) * sizeof *changed);
+    return rv;
+}
+
 /* The first order to the run.  An error is its answer, and takes it off. */
 static int give(struct mortise_live *live, struct mortise_err *err)
 {
     struct mortise_order *o = live->orders;
-    struct mortise_input in = {.kind = MORTISE_IN_COMMAND,
-                               .u.command = {o->list, o->n,
-                                             o->flags & MORTISE_NO_CONTINUE,
-                                             o->actor, live->m->quiesce_ms}};
-    int rv;
+    bool check =
+        !live->checked && needs_plugins(o, (int)mortise_run_status(live->run));
+    int rv =
+        check ? step_checked(live, o, err) : step_with(live, o, NULL, 0, err);
 
-    in.now_ms = mortise_now_ms();
-    rv = mortise_run_step(live->run, &in, &live->m->actions, err);
     if (rv == MORTISE_OK) {
         perform(live);
         return MORTISE_OK;

@@ -415,31 +415,15 @@ static struct exec *exec_of(const struct mortise_run *r,
     return x != NULL && x->visit == e->visit ? x : NULL;
 }
 
-static int apply_pins(struct mortise_run *r, const json_t *pins,
-                      struct mortise_err *err)
+static int apply_repin(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
 {
-    size_t n = json_object_size(pins);
-    const char *key;
-    json_t *value;
+    int rv = json_is_object(e->value) ? pins_replace(r, e->value, err)
+                                      : corrupt(err, e);
 
-    r->pins = mortise_arena_alloc(&r->arena, n * sizeof r->pins[0]);
-    if (r->pins == NULL)
-        return mortise_nomem(err);
-    json_object_foreach((json_t *)(uintptr_t)pins, key, value)
-    {
-        struct mortise_pin *p = &r->pins[r->n_pins];
-
-        p->plugin = mortise_arena_strdup(&r->arena, key);
-        if (p->plugin == NULL)
-            return mortise_nomem(err);
-        if (!json_is_string(value) ||
-            mortise_unhex(p->digest, MORTISE_DIGEST, json_string_value(value),
-                          json_string_length(value)) != 0)
-            return mortise_fail(err, MORTISE_ECORRUPT,
-                                "the pin of plugin '%s' is no digest", key);
-        r->n_pins++;
-    }
-    return MORTISE_OK;
+    return rv == MORTISE_OK ? announce_command(r, "accept_plugins", e->actor,
+                                               NULL, NULL, err)
+                            : rv;
 }
 
 static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
@@ -454,7 +438,7 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     hold(&r->frames[0]->scope->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
     r->created_ms = r->time_ms;
-    rv = apply_pins(r, e->note, err);
+    rv = pins_admit(r, e->note, err);
     x = rv == MORTISE_OK
             ? exec_new(r, r->frames[0], MORTISE_START, 1, NULL, 0, err)
             : NULL;
@@ -1152,6 +1136,8 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
     case MORTISE_E_LIMIT:
         limit_raise(r, e->value);
         return announce_command(r, "limit", e->actor, NULL, e->value, err);
+    case MORTISE_E_PINS:
+        return apply_repin(r, e, err);
     default:
         return apply_of_exec(r, e, err);
     }

@@ -2,8 +2,8 @@
  *
  * The list that comes in one call is one: every command of it is validated
  * before anything is recorded, and what is recorded stands in one commit.  The
- * order is decisions, update, goto, cancel, pause, resume, whatever the order
- * given.
+ * order is decisions, plugins, update, goto, cancel, pause, resume, whatever
+ * the order given.
  *
  * `update` and `goto` change what executions see, so what is in flight is
  * cancelled first and the list waits (r->held) until the calls have let go; it
@@ -26,6 +26,8 @@ struct held_command {
     size_t n;
     uint32_t flags;
     const char *actor;
+    const struct mortise_pin *pins; /* only where nothing is in flight */
+    size_t n_pins;
     uint64_t patience_ms;
 };
 
@@ -1148,6 +1150,38 @@ static const struct mortise_command *one_of(const struct held_command *h,
     return NULL;
 }
 
+static bool has_changed(const struct held_command *h, const char *plugin)
+{
+    for (size_t i = 0; i < h->n_pins; i++) {
+        if (strcmp(h->pins[i].plugin, plugin) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Go on with other plugins.  Calls of them that wait for approval are asked
+ * about again: they are other calls now (pins.c (2)). */
+static int do_accept(struct mortise_run *r, const struct held_command *h,
+                     struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_PINS, .actor = h->actor};
+    int rv;
+
+    if (h->n_pins == 0)
+        return MORTISE_OK;
+    e.value = pins_json(h->pins, h->n_pins);
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_ASKED && x->ask == MORTISE_ASK_APPROVAL &&
+            has_changed(h, node_of(r, x)->plugin))
+            rv = withdraw(r, x, err);
+    }
+    return rv;
+}
+
 static int apply_all(struct mortise_run *r, const struct held_command *h,
                      struct mortise_err *err)
 {
@@ -1162,6 +1196,8 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
         if (is_decision(h->list[i].kind))
             rv = do_decision(r, &h->list[i], h->actor, err);
     }
+    if (rv == MORTISE_OK)
+        rv = do_accept(r, h, err);
     if (rv == MORTISE_OK && limit != NULL)
         rv = do_limit(r, limit, h->actor, err);
     if (rv == MORTISE_OK && update != NULL)
@@ -1279,6 +1315,7 @@ static int stop_call(struct mortise_run *r, struct exec *x,
 static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
                             struct mortise_err *err)
 {
+    assert(h->n_pins == 0); /* these come before anything was started */
     r->held = held_new(r, h);
     if (r->held == NULL)
         return mortise_nomem(err);
@@ -1322,7 +1359,9 @@ int command_step(struct mortise_run *r, const struct mortise_input *in,
                                    .n = in->u.command.n,
                                    .flags = in->u.command.flags,
                                    .actor = in->u.command.actor,
-                                   .patience_ms = in->u.command.patience_ms};
+                                   .patience_ms = in->u.command.patience_ms,
+                                   .pins = in->u.command.pins,
+                                   .n_pins = in->u.command.n_pins};
     int rv;
 
     if (r->held != NULL || r->applied_seq != 0)

@@ -771,6 +771,16 @@ int command_stop_one(struct mortise_run *r, struct exec *x,
 /* End, by entries, everything that is not done and has no call out. */
 int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 
+/* ---- pins.c ---- */
+/* Of none: zeros. */
+const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin);
+json_t *pins_json(const struct mortise_pin *pins, size_t n); /* new reference */
+/* What an entry says they are, or which ones took another's place. */
+int pins_admit(struct mortise_run *r, const json_t *pins,
+               struct mortise_err *err);
+int pins_replace(struct mortise_run *r, const json_t *pins,
+                 struct mortise_err *err);
+
 /* ---- run.c ---- */
 struct mortise_action *action_new(struct mortise_run *r,
                                   enum mortise_action_kind kind,

@@ -50,6 +50,7 @@ static const struct {
     [MORTISE_E_CHILD] = {"child", "ngatve"},
     [MORTISE_E_HALT] = {"halt", "h"},
     [MORTISE_E_CLOCK] = {"clock", "u"},
+    [MORTISE_E_PINS] = {"pins", "sv"},
     [MORTISE_E_STEP] = {"step", "ngakmdhiuv"},
     [MORTISE_E_ANSWER] = {"answer", "ngakmdxhuv"},
     [MORTISE_E_LET_GO] = {"let_go", "nguh"},

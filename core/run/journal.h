@@ -35,6 +35,7 @@ enum mortise_entry_type {
     MORTISE_E_CHILD,      /* a subgraph's execution began: its input */
     MORTISE_E_HALT,       /* a graph took too long; of the frame */
     MORTISE_E_CLOCK,      /* how long the run was active */
+    MORTISE_E_PINS,       /* a person accepted plugins that changed */
     MORTISE_E_N
 };
 

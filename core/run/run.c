@@ -663,21 +663,6 @@ static int refuse(struct mortise_run *r, size_t slot, int rv)
 
 /* ---- admission ---------------------------------------------------------- */
 
-static json_t *pins_json(const struct mortise_admission *adm)
-{
-    json_t *pins = json_object();
-
-    for (size_t i = 0; pins != NULL && i < adm->n_pins; i++) {
-        char hex[MORTISE_DIGEST_HEX];
-
-        mortise_hex(hex, adm->pins[i].digest, MORTISE_DIGEST);
-        if (json_object_set_new(pins, adm->pins[i].plugin, json_string(hex)) !=
-            0)
-            drop(&pins);
-    }
-    return pins;
-}
-
 int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
                      json_t *input, struct mortise_entry *e,
                      struct mortise_err *err)
@@ -736,7 +721,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
         return rv;
     memcpy(e.digest, adm->seed, sizeof e.digest);
     memcpy(r->seed, adm->seed, sizeof r->seed);
-    e.note = pins_json(adm);
+    e.note = pins_json(adm->pins, adm->n_pins);
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
     rv = e.note != NULL && e.edges != NULL

@@ -113,6 +113,10 @@ struct mortise_input {
             uint32_t flags; /* MORTISE_NO_CONTINUE */
             const char *actor;
             uint64_t patience_ms; /* of a pause, for what writes */
+            /* Plugins of the run's that are others now, as they are; whoever
+             * gives the command accepts them.  For a run that stands still. */
+            const struct mortise_pin *pins;
+            size_t n_pins;
         } command;
     } u;
 };

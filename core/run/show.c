@@ -149,20 +149,6 @@ static json_t *state_json(struct mortise_run *r)
     return out;
 }
 
-static json_t *pins_list(const struct mortise_run *r)
-{
-    json_t *out = json_object();
-
-    for (size_t i = 0; out != NULL && i < r->n_pins; i++) {
-        char hex[MORTISE_DIGEST_HEX];
-
-        mortise_hex(hex, r->pins[i].digest, MORTISE_DIGEST);
-        if (json_object_set_new(out, r->pins[i].plugin, json_string(hex)) != 0)
-            drop(&out);
-    }
-    return out;
-}
-
 json_t *mortise_run_show(const struct mortise_run *run)
 {
     /* Folding caches views in the run; what it is does not change. */
@@ -182,7 +168,8 @@ json_t *mortise_run_show(const struct mortise_run *run)
         digest, "status", mortise_run_status_name(r->status), "reason",
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
         (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
-        "pending", pending_json(r), "plugins", pins_list(r), "error", r->error);
+        "pending", pending_json(r), "plugins", pins_json(r->pins, r->n_pins),
+        "error", r->error);
     if (out != NULL &&
         (put_time(out, "created", r->created_ms) != 0 ||
          put_time(out, "updated", r->time_ms) != 0 ||
@@ -245,7 +232,8 @@ static bool is_about_a_node(enum mortise_entry_type type)
     return type != MORTISE_E_ADMIT && type != MORTISE_E_UPDATE &&
            type != MORTISE_E_RESUME && type != MORTISE_E_CANCEL &&
            type != MORTISE_E_PAUSE && type != MORTISE_E_END &&
-           type != MORTISE_E_LIMIT && type != MORTISE_E_HALT;
+           type != MORTISE_E_LIMIT && type != MORTISE_E_HALT &&
+           type != MORTISE_E_PINS;
 }
 
 /* A node's name, with what is around it: review#2/inner, work[3]. */
@@ -291,6 +279,8 @@ static json_t *entry_json(const struct mortise_run *r,
         if (e->value != NULL)
             json_object_set(out, "error", e->value);
     }
+    if (e->type == MORTISE_E_PINS)
+        json_object_set(out, "plugins", e->value);
     if ((e->type == MORTISE_E_CANCEL || e->type == MORTISE_E_PAUSE) &&
         e->value != NULL)
         json_object_set(out, "reason", e->value);

@@ -67,17 +67,6 @@ static void effect_key(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_final(&h, out);
 }
 
-static const uint8_t *pin_of(const struct mortise_run *r, const char *plugin)
-{
-    static const uint8_t none[MORTISE_DIGEST];
-
-    for (size_t i = 0; i < r->n_pins; i++) {
-        if (strcmp(r->pins[i].plugin, plugin) == 0)
-            return r->pins[i].digest;
-    }
-    return none;
-}
-
 /* What an approval is bound to: operation, plugin, effective arguments. */
 static void approval_digest(const struct mortise_run *r, const struct exec *x,
                             const uint8_t body[MORTISE_DIGEST],
@@ -89,7 +78,7 @@ static void approval_digest(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_init(&h);
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
-    mortise_hasher_field(&h, pin_of(r, n->plugin), MORTISE_DIGEST);
+    mortise_hasher_field(&h, pins_digest(r, n->plugin), MORTISE_DIGEST);
     mortise_hasher_field(&h, body, MORTISE_DIGEST);
     mortise_hasher_final(&h, out);
 }

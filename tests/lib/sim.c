@@ -337,6 +337,8 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
     in.u.command.flags = flags;
     in.u.command.actor = actor;
     in.u.command.patience_ms = SIM_PATIENCE_MS;
+    in.u.command.pins = s->pins;
+    in.u.command.n_pins = s->n_pins;
     s->applied = 1;
     rv = mortise_run_step(s->run, &in, &s->actions, err);
     if (rv != MORTISE_OK) {

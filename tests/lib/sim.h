@@ -74,7 +74,9 @@ struct sim {
     json_t *published; /* events, in order */
     json_t *pending;   /* id -> payload, as the store has them (synced only
                           by the test's care) */
-    int applied;       /* 1: no answer yet; else the result of the command */
+    const struct mortise_pin *pins; /* that the next commands accept */
+    size_t n_pins;
+    int applied; /* 1: no answer yet; else the result of the command */
     struct mortise_err applied_err;
 };
 
