@@ -81,9 +81,17 @@ static struct mortise_cel_value tagged_type(const char *name)
 {
     unsigned k = 0;
 
-    while (strcmp(mortise_cel_kind_name(k), name) != 0)
+    while (strcmp(mortise_cel_type_name(k), name) != 0)
         k++;
     return (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE, .u.type = k};
+}
+
+/* {"seconds": "1", "nanos": "0"} */
+static struct mortise_cel_time tagged_time(const json_t *t)
+{
+    return (struct mortise_cel_time){
+        strtoll(json_string_value(json_object_get(t, "seconds")), NULL, 10),
+        atoi(json_string_value(json_object_get(t, "nanos")))};
 }
 
 static struct mortise_cel_value tagged(const json_t *t)
@@ -112,6 +120,11 @@ static struct mortise_cel_value tagged(const json_t *t)
         return tagged_list(v);
     if (strcmp(tag, "map") == 0)
         return tagged_map(v);
+    if (strcmp(tag, "timestamp") == 0)
+        return mortise_cel_timestamp(tagged_time(v));
+    if (strcmp(tag, "duration") == 0)
+        return mortise_cel_duration(tagged_time(v).s * MORTISE_CEL_SECOND +
+                                    tagged_time(v).ns);
     ck_assert_str_eq(tag, "type");
     return tagged_type(text);
 }
@@ -211,9 +224,11 @@ static const struct {
     const char *name;
     size_t n;
 } files[] = {
-    {"basic", 25},   {"comparisons", 185}, {"conversions", 54}, {"fields", 36},
-    {"fp_math", 23}, {"integer_math", 39}, {"lists", 24},       {"logic", 16},
-    {"macros", 25},  {"macros2", 33},      {"parse", 115},      {"string", 32},
+    {"basic", 25},      {"comparisons", 185}, {"conversions", 55},
+    {"fields", 36},     {"fp_math", 23},      {"integer_math", 39},
+    {"lists", 24},      {"logic", 16},        {"macros", 25},
+    {"macros2", 33},    {"parse", 115},       {"string", 32},
+    {"timestamps", 37},
 };
 enum { N_FILES = sizeof files / sizeof files[0] };
 

@@ -35,6 +35,7 @@ want libcurl4-openssl-dev have_pc libcurl
 want check         have_pc check
 want locales       test -e /usr/share/i18n/locales/de_DE
 want minisign      sh -c 'command -v minisign'
+want tzdata        test -e /usr/share/zoneinfo/Europe/Berlin
 
 if [ -n "$missing" ]; then
     echo "mortise: missing Debian packages:$missing" >&2

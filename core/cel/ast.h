@@ -6,6 +6,7 @@
 #define MORTISE_CEL_AST_H
 
 #include "base/regex.h"
+#include "base/zone.h"
 #include "cel/value.h"
 
 enum mortise_cel_op {
@@ -67,6 +68,7 @@ struct mortise_cel_node {
             struct mortise_cel_text name;
             const struct mortise_cel_function *function;
             const struct mortise_regex *regex; /* of a constant pattern */
+            const struct mortise_zone *zone;   /* of a constant name */
         } call;
         struct {
             struct mortise_cel_text var[2]; /* [0].p NULL: one variable */
@@ -115,22 +117,35 @@ int mortise_cel_check(const struct mortise_cel_source *src,
 
 /* ---- functions ------------------------------------------------------- */
 
-enum { MORTISE_CEL_ARGS = 2 }; /* most arguments that a function takes */
+enum {
+    MORTISE_CEL_ARGS = 4, /* most arguments that a function takes */
+    MORTISE_CEL_MANY = 255
+};
 
+/* How a function may be called. */
+enum {
+    MORTISE_CEL_RECEIVER = 1, /* x.name(y) */
+    MORTISE_CEL_GLOBAL = 2    /* name(x, y) */
+};
+
+/* A function with one number of arguments: a name may have several. */
 struct mortise_cel_function {
-    const char *name;
-    uint8_t n_args; /* a receiver counts */
-    bool as_receiver, as_global;
+    const char *name; /* "math.abs" where it has a namespace */
+    uint8_t n_args;   /* a receiver counts; MANY: one list of them */
+    uint8_t style;
+    uint8_t which;                   /* of those that share a `call` */
     uint16_t args[MORTISE_CEL_ARGS]; /* bits of the kinds that each takes */
     uint16_t result;
     bool (*call)(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
                  const struct mortise_cel_value *args,
                  struct mortise_cel_value *out);
+    /* What constant arguments allow to do once; NULL: nothing. */
+    int (*prepare)(const struct mortise_cel_source *src,
+                   struct mortise_cel_node *n);
 };
 
-/* The standard functions, `*n` of them. */
-const struct mortise_cel_function *mortise_cel_functions(size_t *n);
-/* Is it a function of full CEL that this build does not have? */
-bool mortise_cel_is_later(const char *name);
+/* The i-th of all functions, NULL behind the last.  Those of one name follow
+ * each other. */
+const struct mortise_cel_function *mortise_cel_function_at(size_t i);
 
 #endif

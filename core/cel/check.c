@@ -20,22 +20,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-
-#define BIT(kind) (1u << (kind))
-
-enum {
-    INT = BIT(MORTISE_CEL_INT),
-    UINT = BIT(MORTISE_CEL_UINT),
-    DOUBLE = BIT(MORTISE_CEL_DOUBLE),
-    NUMBER = INT | UINT | DOUBLE,
-    BOOL = BIT(MORTISE_CEL_BOOL),
-    STRING = BIT(MORTISE_CEL_STRING),
-    BYTES = BIT(MORTISE_CEL_BYTES),
-    LIST = BIT(MORTISE_CEL_LIST),
-    MAP = BIT(MORTISE_CEL_MAP),
-    KEY = BOOL | INT | UINT | STRING,
-    ANY = BIT(MORTISE_CEL_KINDS) - 1
-};
+#include "cel/kinds.h"
 
 struct type {
     unsigned kinds;
@@ -90,17 +75,19 @@ struct words {
     char text[128];
 };
 
-/* "string", "string or null". */
+/* "string", "string or null", "anything"; all of them have room. */
 static struct words kinds_text(unsigned kinds)
 {
-    struct words w = {""};
+    struct words w = {"anything"};
     size_t n = 0;
 
+    if (kinds == ANY)
+        return w;
     for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++)
         if (kinds & BIT(k))
-            n += (size_t)snprintf(
-                w.text + n, sizeof w.text - n, "%s%s", n > 0 ? " or " : "",
-                k == MORTISE_CEL_NULL ? "null" : mortise_cel_kind_name(k));
+            n +=
+                (size_t)snprintf(w.text + n, sizeof w.text - n, "%s%s",
+                                 n > 0 ? " or " : "", mortise_cel_kind_name(k));
     return w;
 }
 
@@ -190,15 +177,21 @@ static const struct local *find_local(const struct local *locals,
     return locals;
 }
 
+static void become_type(struct mortise_cel_node *n, unsigned kind)
+{
+    n->op = MORTISE_CEL_CONST;
+    n->n = 0;
+    n->u.constant =
+        (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE, .u.type = kind};
+}
+
 /* A type's name, as `int` in type(x) == int. */
 static bool type_constant(struct mortise_cel_node *n)
 {
     for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
-        if (strcmp(n->u.name.p, mortise_cel_kind_name(k)) != 0)
+        if (strcmp(n->u.name.p, mortise_cel_type_name(k)) != 0)
             continue;
-        n->op = MORTISE_CEL_CONST;
-        n->u.constant =
-            (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE, .u.type = k};
+        become_type(n, k);
         return true;
     }
     return false;
@@ -269,6 +262,15 @@ static bool dotted_name(struct checker *c, struct mortise_cel_node *n,
             return true;
         }
     }
+    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
+        const char *name = mortise_cel_type_name(k);
+
+        if (is_spelled(n, name, strlen(name), locals)) {
+            become_type(n, k);
+            *out = just(TYPE);
+            return true;
+        }
+    }
     return false;
 }
 
@@ -335,21 +337,37 @@ static unsigned widened(unsigned kinds)
     return kinds & NUMBER ? kinds | NUMBER : kinds;
 }
 
-/* The kinds that an operator with operands of one kind may give. */
+/* The kinds that an operator takes two of. */
 static unsigned takes(unsigned op)
 {
     switch (op) {
     case MORTISE_CEL_ADD:
-        return NUMBER | STRING | BYTES | LIST;
-    case MORTISE_CEL_MODULO:
-        return INT | UINT;
+        return NUMBER | STRING | BYTES | LIST | DURATION;
     case MORTISE_CEL_SUBTRACT:
+        return NUMBER | DURATION;
+    case MORTISE_CEL_MODULO:
+        return WHOLE;
     case MORTISE_CEL_MULTIPLY:
     case MORTISE_CEL_DIVIDE:
         return NUMBER;
     default: /* an order */
-        return BOOL | NUMBER | STRING | BYTES;
+        return BOOL | NUMBER | STRING | BYTES | TIMESTAMP | DURATION;
     }
+}
+
+/* The kinds that it may give, of operands of these. */
+static unsigned gives(unsigned op, unsigned a, unsigned b)
+{
+    unsigned kinds = a & b & takes(op);
+
+    if (op == MORTISE_CEL_ADD &&
+        ((a & TIMESTAMP && b & DURATION) || (b & TIMESTAMP && a & DURATION)))
+        kinds |= TIMESTAMP;
+    if (op == MORTISE_CEL_SUBTRACT && a & TIMESTAMP && b & DURATION)
+        kinds |= TIMESTAMP;
+    if (op == MORTISE_CEL_SUBTRACT && a & TIMESTAMP && b & TIMESTAMP)
+        kinds |= DURATION;
+    return kinds;
 }
 
 static int check_equality(const struct checker *c,
@@ -390,7 +408,7 @@ static int check_binary(struct checker *c, struct mortise_cel_node *n,
                    ? MORTISE_OK
                    : clash(c, n, a, b);
     default:
-        *out = just(a.kinds & b.kinds & takes(n->op));
+        *out = just(gives(n->op, a.kinds, b.kinds));
         return out->kinds != 0 ? MORTISE_OK : clash(c, n, a, b);
     }
 }
@@ -468,65 +486,51 @@ static int no_such_function(const struct checker *c,
                             const struct mortise_cel_node *n)
 {
     const char *name = n->u.call.name.p, *near = NULL;
-    size_t n_functions;
-    const struct mortise_cel_function *f = mortise_cel_functions(&n_functions);
+    const struct mortise_cel_function *f;
 
-    if (mortise_cel_is_later(name))
-        return mortise_cel_fail(c->src, MORTISE_EUNAVAILABLE, n->offset,
-                                n->length,
-                                "the CEL function '%s' is not available in "
-                                "this build",
-                                name);
-    for (size_t i = 0; i < n_functions; i++) {
-        const char *two[2] = {near, f[i].name};
+    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
+        const char *two[2] = {near, f->name};
 
         near = mortise_nearest(name, two, 2);
     }
     return fail_unknown(c, n, "function", name, near);
 }
 
-/* The function, or how it ought to be called. */
-static int find_function(const struct checker *c, struct mortise_cel_node *n)
+/* The function exists, but not so. */
+static int wrong_call(const struct checker *c, const struct mortise_cel_node *n,
+                      const struct mortise_cel_function *f, bool other_style)
 {
-    const struct mortise_cel_function *f, *end;
-    size_t n_functions;
-
-    f = mortise_cel_functions(&n_functions);
-    end = f + n_functions;
-    while (f < end && strcmp(f->name, n->u.call.name.p) != 0)
-        f++;
-    if (f == end)
-        return no_such_function(c, n);
-    if (n->is_receiver ? !f->as_receiver : !f->as_global)
+    if (other_style)
         return fail_at(c, n,
                        n->is_receiver ? "%s is called with its argument in "
                                         "parentheses: %s(x)"
                                       : "%s is called on a value: x.%s(y)",
                        f->name, f->name);
-    if (n->n != f->n_args)
-        return fail_at(c, n, "%s() does not take %u argument%s", f->name,
-                       (unsigned)(n->n - n->is_receiver),
-                       n->n - n->is_receiver == 1 ? "" : "s");
-    n->u.call.function = f;
-    return MORTISE_OK;
+    return fail_at(c, n, "%s() does not take %u argument%s", f->name,
+                   (unsigned)(n->n - n->is_receiver),
+                   n->n - n->is_receiver == 1 ? "" : "s");
 }
 
-/* A pattern that stands in the text is compiled once. */
-static int compile_pattern(const struct checker *c, struct mortise_cel_node *n)
+/* The function of that name, style and number of arguments, or how it ought to
+ * be called. */
+static int find_function(const struct checker *c, struct mortise_cel_node *n)
 {
-    const struct mortise_cel_node *p = n->kids[n->n - 1];
-    struct mortise_regex *regex;
-    int rv;
+    unsigned style = n->is_receiver ? MORTISE_CEL_RECEIVER : MORTISE_CEL_GLOBAL;
+    const struct mortise_cel_function *f, *of_name = NULL;
+    bool other_style = true;
 
-    if (strcmp(n->u.call.function->name, "matches") != 0 ||
-        p->op != MORTISE_CEL_CONST)
-        return MORTISE_OK;
-    rv = mortise_regex_compile(&regex, c->src->arena, p->u.constant.u.s.p,
-                               p->u.constant.u.s.n, NULL, c->src->err);
-    n->u.call.regex = regex;
-    if (rv == MORTISE_EINVAL && c->src->where != NULL)
-        *c->src->where = (struct mortise_cel_where){p->offset, p->length};
-    return rv;
+    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
+        if (strcmp(f->name, n->u.call.name.p) != 0)
+            continue;
+        of_name = f;
+        other_style = other_style && !(f->style & style);
+        if (f->style & style && f->n_args == n->n) {
+            n->u.call.function = f;
+            return MORTISE_OK;
+        }
+    }
+    return of_name != NULL ? wrong_call(c, n, of_name, other_style)
+                           : no_such_function(c, n);
 }
 
 static int check_call(struct checker *c, struct mortise_cel_node *n,
@@ -550,7 +554,7 @@ static int check_call(struct checker *c, struct mortise_cel_node *n,
             return rv;
     }
     *out = just(f->result);
-    return compile_pattern(c, n);
+    return f->prepare != NULL ? f->prepare(c->src, n) : MORTISE_OK;
 }
 
 /* ---- macros ---------------------------------------------------------- */

@@ -260,12 +260,72 @@ static bool join_lists(struct ev *e, const struct mortise_cel_value *a,
     return true;
 }
 
+static bool out_of_range(struct ev *e, enum mortise_cel_kind kind)
+{
+    mortise_cel_fault(e->c, MORTISE_CEL_RANGE);
+    e->c->fault.x = (uint8_t)kind;
+    return false;
+}
+
+/* A timestamp and a duration, in either order, or two timestamps. */
+static bool calc_time(struct ev *e, unsigned op,
+                      const struct mortise_cel_value *a,
+                      const struct mortise_cel_value *b,
+                      struct mortise_cel_value *out)
+{
+    const struct mortise_cel_value *when =
+        a->kind == MORTISE_CEL_TIMESTAMP ? a : b;
+    int64_t ns = when == a ? b->u.i : a->u.i;
+    bool fits;
+
+    if (op == MORTISE_CEL_SUBTRACT && b->kind == MORTISE_CEL_TIMESTAMP) {
+        if (a->kind != MORTISE_CEL_TIMESTAMP)
+            return overload(e, a, b);
+        fits = mortise_cel_time_difference(a->u.time, b->u.time, &ns);
+        *out = mortise_cel_duration(ns);
+        return fits || out_of_range(e, MORTISE_CEL_DURATION);
+    }
+    if (a->kind == b->kind ||
+        (op != MORTISE_CEL_ADD && op != MORTISE_CEL_SUBTRACT))
+        return overload(e, a, b);
+    *out = mortise_cel_timestamp(when->u.time);
+    fits = (op == MORTISE_CEL_ADD || !__builtin_sub_overflow(0, ns, &ns)) &&
+           mortise_cel_time_add(when->u.time, ns, &out->u.time);
+    return fits || out_of_range(e, MORTISE_CEL_TIMESTAMP);
+}
+
+static bool calc_duration(struct ev *e, unsigned op,
+                          const struct mortise_cel_value *a,
+                          const struct mortise_cel_value *b,
+                          struct mortise_cel_value *out)
+{
+    int64_t ns = 0;
+    bool over;
+
+    if (op != MORTISE_CEL_ADD && op != MORTISE_CEL_SUBTRACT)
+        return overload(e, a, b);
+    over = op == MORTISE_CEL_ADD ? __builtin_add_overflow(a->u.i, b->u.i, &ns)
+                                 : __builtin_sub_overflow(a->u.i, b->u.i, &ns);
+    *out = mortise_cel_duration(ns);
+    return !over || out_of_range(e, MORTISE_CEL_DURATION);
+}
+
+/* Are they what calc_time() can take? */
+static bool is_time(const struct mortise_cel_value *a,
+                    const struct mortise_cel_value *b)
+{
+    return (a->kind == MORTISE_CEL_TIMESTAMP ||
+            a->kind == MORTISE_CEL_DURATION) &&
+           (b->kind == MORTISE_CEL_TIMESTAMP ||
+            b->kind == MORTISE_CEL_DURATION);
+}
+
 static bool calc(struct ev *e, unsigned op, const struct mortise_cel_value *a,
                  const struct mortise_cel_value *b,
                  struct mortise_cel_value *out)
 {
     if (a->kind != b->kind)
-        return overload(e, a, b);
+        return is_time(a, b) ? calc_time(e, op, a, b, out) : overload(e, a, b);
     switch (a->kind) {
     case MORTISE_CEL_INT:
         return calc_int(e, op, a->u.i, b->u.i, out);
@@ -283,6 +343,10 @@ static bool calc(struct ev *e, unsigned op, const struct mortise_cel_value *a,
     case MORTISE_CEL_LIST:
         return op == MORTISE_CEL_ADD ? join_lists(e, a, b, out)
                                      : overload(e, a, b);
+    case MORTISE_CEL_TIMESTAMP:
+        return calc_time(e, op, a, b, out);
+    case MORTISE_CEL_DURATION:
+        return calc_duration(e, op, a, b, out);
     default:
         return overload(e, a, b);
     }

@@ -10,6 +10,9 @@
  * An int or uint meets a double as a double, as in the other implementations
  * of CEL; above 2^53 that rounds.  Map keys are exact: a double finds an
  * integer key only if it is that integer.
+ *
+ * A timestamp or duration goes out to JSON as the string that string() gives,
+ * as CEL maps them everywhere; bytes and the like have no such form.
  */
 #include "cel/value.h"
 
@@ -42,11 +45,25 @@ void *mortise_cel_alloc(struct mortise_cel_ctx *c, size_t n, size_t size)
 const char *mortise_cel_kind_name(unsigned kind)
 {
     static const char *const names[MORTISE_CEL_KINDS] = {
-        "null_type", "bool",  "int",  "uint", "double",
-        "string",    "bytes", "list", "map",  "type"};
+        "null",  "bool", "int", "uint",      "double",   "string",
+        "bytes", "list", "map", "timestamp", "duration", "type"};
 
     assert(kind < MORTISE_CEL_KINDS); /* no other is ever made */
     return names[kind];
+}
+
+const char *mortise_cel_type_name(unsigned kind)
+{
+    switch (kind) {
+    case MORTISE_CEL_NULL:
+        return "null_type";
+    case MORTISE_CEL_TIMESTAMP:
+        return "google.protobuf.Timestamp";
+    case MORTISE_CEL_DURATION:
+        return "google.protobuf.Duration";
+    default:
+        return mortise_cel_kind_name(kind);
+    }
 }
 
 /* ---- JSON ------------------------------------------------------------ */
@@ -154,6 +171,23 @@ static bool container_to_json(struct mortise_cel_ctx *c,
     return ok;
 }
 
+size_t mortise_cel_when_text(char out[MORTISE_CEL_TIME_TEXT],
+                             const struct mortise_cel_value *v)
+{
+    return v->kind == MORTISE_CEL_TIMESTAMP
+               ? mortise_cel_time_text(out, v->u.time)
+               : mortise_cel_duration_text(out, v->u.i);
+}
+
+static bool when_to_json(struct mortise_cel_ctx *c,
+                         const struct mortise_cel_value *v, json_t **out)
+{
+    char text[MORTISE_CEL_TIME_TEXT];
+    size_t n = mortise_cel_when_text(text, v);
+
+    return made(c, mortise_json_strn(text, n), out);
+}
+
 static bool to_json(struct mortise_cel_ctx *c,
                     const struct mortise_cel_value *v, size_t depth,
                     json_t **out)
@@ -181,6 +215,9 @@ static bool to_json(struct mortise_cel_ctx *c,
     case MORTISE_CEL_LIST:
     case MORTISE_CEL_MAP:
         return container_to_json(c, v, depth, out);
+    case MORTISE_CEL_TIMESTAMP:
+    case MORTISE_CEL_DURATION:
+        return when_to_json(c, v, out);
     default:
         return not_json(c, v->kind);
     }
@@ -496,6 +533,27 @@ static bool is_text(const struct mortise_cel_value *v)
     return v->kind == MORTISE_CEL_STRING || v->kind == MORTISE_CEL_BYTES;
 }
 
+static bool is_scalar(const struct mortise_cel_value *v)
+{
+    return v->kind == MORTISE_CEL_BOOL || v->kind == MORTISE_CEL_TIMESTAMP ||
+           v->kind == MORTISE_CEL_DURATION;
+}
+
+/* Of two bools, timestamps or durations. */
+static int order_of_scalars(const struct mortise_cel_value *a,
+                            const struct mortise_cel_value *b)
+{
+    const struct mortise_cel_time *s = &a->u.time, *t = &b->u.time;
+
+    if (a->kind == MORTISE_CEL_BOOL)
+        return a->u.b - b->u.b;
+    if (a->kind == MORTISE_CEL_DURATION)
+        return (a->u.i > b->u.i) - (a->u.i < b->u.i);
+    if (s->s != t->s)
+        return s->s > t->s ? 1 : -1;
+    return (s->ns > t->ns) - (s->ns < t->ns);
+}
+
 bool mortise_cel_compare(struct mortise_cel_ctx *c,
                          const struct mortise_cel_value *a,
                          const struct mortise_cel_value *b, int *order)
@@ -510,8 +568,8 @@ bool mortise_cel_compare(struct mortise_cel_ctx *c,
         *order = order_of_text(a, b);
         return true;
     }
-    if (a->kind == b->kind && a->kind == MORTISE_CEL_BOOL) {
-        *order = a->u.b - b->u.b;
+    if (a->kind == b->kind && is_scalar(a)) {
+        *order = order_of_scalars(a, b);
         return true;
     }
     mortise_cel_fault(c, MORTISE_CEL_OVERLOAD);
@@ -576,7 +634,9 @@ static bool equal(struct mortise_cel_ctx *c, const struct mortise_cel_value *a,
         return mortise_cel_fault(c, MORTISE_CEL_DEPTH);
     switch (a->kind) {
     case MORTISE_CEL_BOOL:
-        *out = a->u.b == b->u.b;
+    case MORTISE_CEL_TIMESTAMP:
+    case MORTISE_CEL_DURATION:
+        *out = order_of_scalars(a, b) == 0;
         return true;
     case MORTISE_CEL_STRING:
     case MORTISE_CEL_BYTES:

@@ -8,6 +8,7 @@
 #define MORTISE_CEL_VALUE_H
 
 #include "cel/cel.h"
+#include "cel/time.h"
 
 enum mortise_cel_kind {
     MORTISE_CEL_NULL,
@@ -19,6 +20,8 @@ enum mortise_cel_kind {
     MORTISE_CEL_BYTES,
     MORTISE_CEL_LIST,
     MORTISE_CEL_MAP,
+    MORTISE_CEL_TIMESTAMP,
+    MORTISE_CEL_DURATION,
     MORTISE_CEL_TYPE,
     MORTISE_CEL_KINDS
 };
@@ -28,7 +31,7 @@ struct mortise_cel_value {
     bool is_json; /* a list or map is u.json */
     union {
         bool b;
-        int64_t i;
+        int64_t i; /* int; duration: nanoseconds */
         uint64_t u;
         double d;
         struct {
@@ -38,6 +41,7 @@ struct mortise_cel_value {
         const json_t *json; /* list, map from outside */
         const struct mortise_cel_list *list;
         const struct mortise_cel_map *map;
+        struct mortise_cel_time time; /* timestamp */
         enum mortise_cel_kind type;
     } u;
 };
@@ -66,6 +70,7 @@ enum mortise_cel_fault_kind {
     MORTISE_CEL_NOT_BOOL,   /* x: what it is */
     MORTISE_CEL_NO_MEMBERS, /* x: what has none */
     MORTISE_CEL_OVERFLOW,
+    MORTISE_CEL_RANGE, /* x: timestamp or duration */
     MORTISE_CEL_BY_ZERO,
     MORTISE_CEL_NO_KEY, /* name: the key */
     MORTISE_CEL_NO_INDEX,
@@ -74,6 +79,7 @@ enum mortise_cel_fault_kind {
     MORTISE_CEL_KEY_TWICE,
     MORTISE_CEL_UNSET,   /* name: of the scope */
     MORTISE_CEL_CONVERT, /* x: from; y: to */
+    MORTISE_CEL_NO_ZONE, /* name: of the zone */
     MORTISE_CEL_NOT_UTF8,
     MORTISE_CEL_NOT_JSON, /* x: the kind */
     MORTISE_CEL_NOT_JSON_KEY,
@@ -139,8 +145,25 @@ static inline struct mortise_cel_value mortise_cel_text(uint8_t kind,
     return (struct mortise_cel_value){.kind = kind, .u.s = {p, n}};
 }
 
-/* "int", "null_type", ...: what type() denotes. */
+static inline struct mortise_cel_value mortise_cel_duration(int64_t ns)
+{
+    return (struct mortise_cel_value){.kind = MORTISE_CEL_DURATION, .u.i = ns};
+}
+static inline struct mortise_cel_value
+mortise_cel_timestamp(struct mortise_cel_time t)
+{
+    return (struct mortise_cel_value){.kind = MORTISE_CEL_TIMESTAMP,
+                                      .u.time = t};
+}
+
+/* A timestamp or duration as string() gives it.  Its length. */
+size_t mortise_cel_when_text(char out[MORTISE_CEL_TIME_TEXT],
+                             const struct mortise_cel_value *v);
+
+/* What people call it: "int", "null", "timestamp". */
 const char *mortise_cel_kind_name(unsigned kind);
+/* What type() denotes: "int", "null_type", "google.protobuf.Timestamp". */
+const char *mortise_cel_type_name(unsigned kind);
 
 /* Heterogeneous equality: never an overload error, only cost or depth. */
 bool mortise_cel_equal(struct mortise_cel_ctx *c,

@@ -86,6 +86,9 @@ static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
     if (f->name == NULL)
         return mortise_fail(err, MORTISE_EINVAL, "no such key");
     n = (int)mortise_utf8_cut(f->name, f->n_name, 100);
+    if (f->kind == MORTISE_CEL_NO_ZONE)
+        return mortise_fail(err, MORTISE_EINVAL, "no time zone '%.*s'", n,
+                            f->name);
     if (f->kind == MORTISE_CEL_UNSET)
         return mortise_fail(err, MORTISE_EINVAL, "'%.*s' is not set here", n,
                             f->name);
@@ -105,6 +108,8 @@ static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
         return mortise_fail(err, MORTISE_EINVAL, "%s has no members", x);
     case MORTISE_CEL_KEY_KIND:
         return mortise_fail(err, MORTISE_EINVAL, "a map's key cannot be %s", x);
+    case MORTISE_CEL_RANGE:
+        return mortise_fail(err, MORTISE_EINVAL, "%s out of range", x);
     case MORTISE_CEL_CONVERT:
         return mortise_fail(err, MORTISE_EINVAL, "this %s is no %s", x,
                             mortise_cel_kind_name(f->y));
@@ -152,10 +157,12 @@ int mortise_cel_report(const struct mortise_cel_ctx *c,
         return say_overload(f, err);
     case MORTISE_CEL_NO_KEY:
     case MORTISE_CEL_UNSET:
+    case MORTISE_CEL_NO_ZONE:
         return say_named(f, err);
     case MORTISE_CEL_NOT_BOOL:
     case MORTISE_CEL_NO_MEMBERS:
     case MORTISE_CEL_KEY_KIND:
+    case MORTISE_CEL_RANGE:
     case MORTISE_CEL_CONVERT:
     case MORTISE_CEL_NOT_JSON:
         return say_kinds(f, err);

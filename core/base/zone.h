@@ -1,0 +1,32 @@
+/* zone.h -- time zones: how far a place's clocks are from UTC.  [any] */
+#ifndef MORTISE_BASE_ZONE_H
+#define MORTISE_BASE_ZONE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct mortise_zone; /* immutable; lives in the arena it was read into */
+
+/* A zone by its name in the machine's time zone database ("Asia/Kathmandu",
+ * "UTC").  MORTISE_ENOTFOUND when the database has none of that name, or is
+ * not there; MORTISE_ECORRUPT when its file is no zone. */
+int mortise_zone_read(struct mortise_zone **out, struct mortise_arena *a,
+                      const char *name, size_t n, struct mortise_err *err);
+
+/* The same from the bytes of a TZif file (RFC 8536), which are copied. */
+int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
+                       const void *bytes, size_t n, struct mortise_err *err);
+
+/* Seconds east of UTC at a moment, counted from 1970 in UTC. */
+int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at);
+
+/* Days from 1970-01-01 to a date of the Gregorian calendar; month 1..12. */
+int64_t mortise_zone_days(int64_t year, unsigned month, unsigned day);
+/* ... and back. */
+void mortise_zone_date(int64_t days, int64_t *year, unsigned *month,
+                       unsigned *day);
+
+#endif

@@ -1,0 +1,183 @@
+/* func_text.c -- the standard functions of strings: size() and searching.
+ *
+ * A string is searched byte by byte, which for UTF-8 finds what characters
+ * would; it is measured in code points.
+ */
+#include "cel/func.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+static bool call_size(MORTISE_CEL_PARAMS)
+{
+    size_t size;
+
+    switch (args->kind) {
+    case MORTISE_CEL_STRING:
+        if (!mortise_cel_charge(c, args->u.s.n))
+            return false;
+        size = mortise_utf8_count(args->u.s.p, args->u.s.n);
+        break;
+    case MORTISE_CEL_BYTES:
+        size = args->u.s.n;
+        break;
+    case MORTISE_CEL_LIST:
+    case MORTISE_CEL_MAP:
+        size = mortise_cel_count(args);
+        break;
+    default:
+        return mortise_cel_overload(c, n, args);
+    }
+    *out = mortise_cel_int((int64_t)size);
+    return true;
+}
+
+/* Two strings, paid for; else the fault. */
+static bool two_strings(struct mortise_cel_ctx *c,
+                        const struct mortise_cel_node *n,
+                        const struct mortise_cel_value *args)
+{
+    if (args[0].kind != MORTISE_CEL_STRING ||
+        args[1].kind != MORTISE_CEL_STRING)
+        return mortise_cel_overload(c, n, args);
+    return mortise_cel_charge(c, args[1].u.s.n);
+}
+
+static bool call_contains(MORTISE_CEL_PARAMS)
+{
+    if (!two_strings(c, n, args) || !mortise_cel_charge(c, args[0].u.s.n))
+        return false;
+    *out = mortise_cel_bool(memmem(args[0].u.s.p, args[0].u.s.n, args[1].u.s.p,
+                                   args[1].u.s.n) != NULL);
+    return true;
+}
+
+static bool call_starts_with(MORTISE_CEL_PARAMS)
+{
+    size_t len;
+
+    if (!two_strings(c, n, args))
+        return false;
+    len = args[1].u.s.n;
+    *out = mortise_cel_bool(len <= args[0].u.s.n &&
+                            memcmp(args[0].u.s.p, args[1].u.s.p, len) == 0);
+    return true;
+}
+
+static bool call_ends_with(MORTISE_CEL_PARAMS)
+{
+    size_t len, all;
+
+    if (!two_strings(c, n, args))
+        return false;
+    len = args[1].u.s.n;
+    all = args[0].u.s.n;
+    *out = mortise_cel_bool(len <= all && memcmp(args[0].u.s.p + all - len,
+                                                 args[1].u.s.p, len) == 0);
+    return true;
+}
+
+/* A pattern that does not stand in the text, for this search alone. */
+static int search_with(const struct mortise_cel_value *pattern,
+                       const struct mortise_cel_value *s,
+                       const struct mortise_mem *mem, bool *found)
+{
+    struct mortise_regex *regex;
+    struct mortise_arena own;
+    int rv;
+
+    mortise_arena_init(&own, mem);
+    rv = mortise_regex_compile(&regex, &own, pattern->u.s.p, pattern->u.s.n,
+                               NULL, NULL);
+    if (rv == MORTISE_OK)
+        rv = mortise_regex_search(regex, s->u.s.p, s->u.s.n, mem, found, NULL);
+    mortise_arena_finish(&own);
+    return rv;
+}
+
+static bool call_matches(MORTISE_CEL_PARAMS)
+{
+    enum { START = 100 }; /* with the bytes, what the steps may cost */
+    const struct mortise_regex *regex = n->u.call.regex;
+    const struct mortise_mem *mem = c->arena->mem;
+    bool found = false;
+    int rv;
+
+    if (!two_strings(c, n, args) ||
+        !mortise_cel_charge(c, START + args[0].u.s.n))
+        return false;
+    rv = regex != NULL ? mortise_regex_search(regex, args[0].u.s.p,
+                                              args[0].u.s.n, mem, &found, NULL)
+                       : search_with(&args[1], &args[0], mem, &found);
+    *out = mortise_cel_bool(found);
+    if (rv == MORTISE_OK)
+        return true;
+    return mortise_cel_fault(c, rv == MORTISE_ENOMEM   ? MORTISE_CEL_MEMORY
+                                : rv == MORTISE_ELIMIT ? MORTISE_CEL_STEPS
+                                                       : MORTISE_CEL_REGEX);
+}
+
+/* A pattern that stands in the text is compiled once. */
+static int prepare_matches(const struct mortise_cel_source *src,
+                           struct mortise_cel_node *n)
+{
+    const struct mortise_cel_node *p = n->kids[n->n - 1];
+    struct mortise_regex *regex;
+    int rv;
+
+    if (p->op != MORTISE_CEL_CONST)
+        return MORTISE_OK;
+    rv = mortise_regex_compile(&regex, src->arena, p->u.constant.u.s.p,
+                               p->u.constant.u.s.n, NULL, src->err);
+    n->u.call.regex = regex;
+    if (rv == MORTISE_EINVAL && src->where != NULL)
+        *src->where = (struct mortise_cel_where){p->offset, p->length};
+    return rv;
+}
+
+static const struct mortise_cel_function rows[] = {
+    {"size",
+     1,
+     MORTISE_CEL_RECEIVER | MORTISE_CEL_GLOBAL,
+     0,
+     {STRING | BYTES | LIST | MAP},
+     INT,
+     call_size,
+     NULL},
+    {"contains",
+     2,
+     MORTISE_CEL_RECEIVER,
+     0,
+     {STRING, STRING},
+     BOOL,
+     call_contains,
+     NULL},
+    {"startsWith",
+     2,
+     MORTISE_CEL_RECEIVER,
+     0,
+     {STRING, STRING},
+     BOOL,
+     call_starts_with,
+     NULL},
+    {"endsWith",
+     2,
+     MORTISE_CEL_RECEIVER,
+     0,
+     {STRING, STRING},
+     BOOL,
+     call_ends_with,
+     NULL},
+    {"matches",
+     2,
+     MORTISE_CEL_RECEIVER | MORTISE_CEL_GLOBAL,
+     0,
+     {STRING, STRING},
+     BOOL,
+     call_matches,
+     prepare_matches},
+};
+
+const struct mortise_cel_functions mortise_cel_text_functions = {
+    rows, sizeof rows / sizeof rows[0]};

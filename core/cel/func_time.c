@@ -1,0 +1,242 @@
+/* func_time.c -- timestamps and durations.
+ *
+ * Of a timestamp the getters give a field of the calendar, in UTC or in the
+ * zone that is named: an offset ("+05:45") or a place of the machine's time
+ * zone database ("Asia/Kathmandu").  A place that stands in the text is looked
+ * up once, when the expression is compiled; one that is computed costs a file
+ * that is read.
+ *
+ * Of a duration they give all of it in that unit; getMilliseconds() alone is
+ * the part below a second, as CEL has it.
+ */
+#include "cel/func.h"
+
+#include <string.h>
+
+enum { ZONE_COST = 2000 }; /* about the bytes of a zone's file */
+
+static bool call_timestamp(MORTISE_CEL_PARAMS)
+{
+    struct mortise_cel_time t = {0, 0};
+
+    switch (args->kind) {
+    case MORTISE_CEL_TIMESTAMP:
+        t = args->u.time;
+        break;
+    case MORTISE_CEL_INT:
+        t.s = args->u.i;
+        if (!mortise_cel_time_in_range(t))
+            return mortise_cel_cannot_convert(c, args, MORTISE_CEL_TIMESTAMP);
+        break;
+    case MORTISE_CEL_STRING:
+        if (!mortise_cel_charge(c, args->u.s.n))
+            return false;
+        if (!mortise_cel_time_parse(&t, args->u.s.p, args->u.s.n))
+            return mortise_cel_cannot_convert(c, args, MORTISE_CEL_TIMESTAMP);
+        break;
+    default:
+        return mortise_cel_overload(c, n, args);
+    }
+    *out = mortise_cel_timestamp(t);
+    return true;
+}
+
+static bool call_duration(MORTISE_CEL_PARAMS)
+{
+    int64_t ns;
+
+    if (args->kind == MORTISE_CEL_DURATION) {
+        *out = *args;
+        return true;
+    }
+    if (args->kind != MORTISE_CEL_STRING)
+        return mortise_cel_overload(c, n, args);
+    if (!mortise_cel_charge(c, args->u.s.n))
+        return false;
+    if (!mortise_cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
+        return mortise_cel_cannot_convert(c, args, MORTISE_CEL_DURATION);
+    *out = mortise_cel_duration(ns);
+    return true;
+}
+
+/* ---- zones ------------------------------------------------------------- */
+
+/* A place whose name was computed, for this moment alone. */
+static bool offset_of_place(struct mortise_cel_ctx *c,
+                            const struct mortise_cel_value *name, int64_t at,
+                            int32_t *offset)
+{
+    struct mortise_zone *zone;
+    struct mortise_arena own;
+    int rv;
+
+    if (!mortise_cel_charge(c, ZONE_COST))
+        return false;
+    mortise_arena_init(&own, c->arena->mem);
+    rv = mortise_zone_read(&zone, &own, name->u.s.p, name->u.s.n, NULL);
+    if (rv == MORTISE_OK)
+        *offset = mortise_zone_offset(zone, at);
+    mortise_arena_finish(&own);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+    return rv == MORTISE_OK ||
+           mortise_cel_named_fault(c, MORTISE_CEL_NO_ZONE, name->u.s.p,
+                                   name->u.s.n);
+}
+
+/* How far from UTC the second argument, if there is one, wants us to be. */
+static bool offset_of(struct mortise_cel_ctx *c,
+                      const struct mortise_cel_node *n,
+                      const struct mortise_cel_value *args, int32_t *offset)
+{
+    *offset = 0;
+    if (n->n < 2)
+        return true;
+    if (args[1].kind != MORTISE_CEL_STRING)
+        return mortise_cel_overload(c, n, args);
+    if (n->u.call.zone != NULL) {
+        *offset = mortise_zone_offset(n->u.call.zone, args->u.time.s);
+        return true;
+    }
+    if (mortise_cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
+        return true;
+    return offset_of_place(c, &args[1], args->u.time.s, offset);
+}
+
+/* A place that stands in the text is looked up now. */
+static int prepare_zone(const struct mortise_cel_source *src,
+                        struct mortise_cel_node *n)
+{
+    const struct mortise_cel_node *name = n->n == 2 ? n->kids[1] : NULL;
+    struct mortise_zone *zone;
+    int32_t offset;
+    int rv;
+
+    if (name == NULL || name->op != MORTISE_CEL_CONST ||
+        mortise_cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
+                                &offset))
+        return MORTISE_OK;
+    rv = mortise_zone_read(&zone, src->arena, name->u.constant.u.s.p,
+                           name->u.constant.u.s.n, src->err);
+    n->u.call.zone = zone;
+    if (rv != MORTISE_OK && rv != MORTISE_ENOMEM && src->where != NULL)
+        *src->where = (struct mortise_cel_where){name->offset, name->length};
+    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
+}
+
+/* ---- fields ------------------------------------------------------------ */
+
+/* The date that a timestamp's getter speaks of. */
+static bool date_of(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
+                    const struct mortise_cel_value *args,
+                    struct mortise_cel_date *date)
+{
+    int32_t offset;
+
+    if (args->kind != MORTISE_CEL_TIMESTAMP)
+        return mortise_cel_overload(c, n, args);
+    if (!offset_of(c, n, args, &offset))
+        return false;
+    *date = mortise_cel_time_date(args->u.time, offset);
+    return true;
+}
+
+enum field {
+    FULL_YEAR,
+    MONTH,
+    DATE,
+    DAY_OF_MONTH,
+    DAY_OF_WEEK,
+    DAY_OF_YEAR,
+    HOURS,
+    MINUTES,
+    SECONDS,
+    MILLISECONDS
+};
+
+static int64_t field_of_date(enum field field, const struct mortise_cel_date *d)
+{
+    switch (field) {
+    case FULL_YEAR:
+        return d->year;
+    case MONTH:
+        return d->month - 1;
+    case DATE:
+        return d->day;
+    case DAY_OF_MONTH:
+        return d->day - 1;
+    case DAY_OF_WEEK:
+        return d->weekday;
+    case DAY_OF_YEAR:
+        return d->day_of_year;
+    case HOURS:
+        return d->hour;
+    case MINUTES:
+        return d->minute;
+    case SECONDS:
+        return d->second;
+    default:
+        return d->millisecond;
+    }
+}
+
+static int64_t field_of_duration(enum field field, int64_t ns)
+{
+    int64_t seconds = ns / MORTISE_CEL_SECOND;
+
+    switch (field) {
+    case HOURS:
+        return seconds / 3600;
+    case MINUTES:
+        return seconds / 60;
+    case SECONDS:
+        return seconds;
+    default:
+        return ns % MORTISE_CEL_SECOND / 1000000;
+    }
+}
+
+static bool call_get(MORTISE_CEL_PARAMS)
+{
+    enum field field = n->u.call.function->which;
+    struct mortise_cel_date date = {0};
+
+    if (args->kind == MORTISE_CEL_DURATION && field >= HOURS && n->n == 1) {
+        *out = mortise_cel_int(field_of_duration(field, args->u.i));
+        return true;
+    }
+    if (!date_of(c, n, args, &date))
+        return false;
+    *out = mortise_cel_int(field_of_date(field, &date));
+    return true;
+}
+
+#define MAKER(name, kinds, result, call)                                       \
+    {                                                                          \
+        name, 1, MORTISE_CEL_GLOBAL, 0, {kinds}, result, call,                 \
+            mortise_cel_fold                                                   \
+    }
+#define FIELD(name, which, kinds)                                              \
+    {name, 1, MORTISE_CEL_RECEIVER, which, {kinds}, INT, call_get, NULL},      \
+    {                                                                          \
+        name, 2, MORTISE_CEL_RECEIVER, which, {TIMESTAMP, STRING}, INT,        \
+            call_get, prepare_zone                                             \
+    }
+
+static const struct mortise_cel_function rows[] = {
+    MAKER("timestamp", INT | STRING | TIMESTAMP, TIMESTAMP, call_timestamp),
+    MAKER("duration", STRING | DURATION, DURATION, call_duration),
+    FIELD("getFullYear", FULL_YEAR, TIMESTAMP),
+    FIELD("getMonth", MONTH, TIMESTAMP),
+    FIELD("getDate", DATE, TIMESTAMP),
+    FIELD("getDayOfMonth", DAY_OF_MONTH, TIMESTAMP),
+    FIELD("getDayOfWeek", DAY_OF_WEEK, TIMESTAMP),
+    FIELD("getDayOfYear", DAY_OF_YEAR, TIMESTAMP),
+    FIELD("getHours", HOURS, TIMESTAMP | DURATION),
+    FIELD("getMinutes", MINUTES, TIMESTAMP | DURATION),
+    FIELD("getSeconds", SECONDS, TIMESTAMP | DURATION),
+    FIELD("getMilliseconds", MILLISECONDS, TIMESTAMP | DURATION),
+};
+
+const struct mortise_cel_functions mortise_cel_time_functions = {
+    rows, sizeof rows / sizeof rows[0]};
