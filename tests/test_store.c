@@ -156,6 +156,11 @@ START_TEST(keys_are_what_they_were)
                "0000000000000007");
     mortise_key_mark(&k, "m");
     is_hex(&k, "6d6d");
+    mortise_key_kv(&k, "t", "plug", "a\0b", 3);
+    is_hex(&k, "6e"
+               "000174"
+               "0004706c7567"
+               "610062");
     mortise_key_pending(&k, "t", "run", "id");
     is_hex(&k, "70"
                "000174"
@@ -258,6 +263,11 @@ START_TEST(values_are_what_they_were)
     mortise_record_deadline(&b);
     is_hex(&b, "01");
     mortise_buf_clear(&b);
+    mortise_record_kv(&b, "{}", 2);
+    is_hex(&b, "01"
+               "02000000"
+               "7b7d");
+    mortise_buf_clear(&b);
     mortise_record_graph(&b, "p", "src", 3);
     is_hex(&b, "01"
                "02000000"
@@ -293,6 +303,8 @@ static int read_any(int i, const void *p, size_t n)
         return mortise_record_read_checkpoint(&cp, p, n);
     case 5:
         return mortise_record_read_pending(&pending, p, n);
+    case 6:
+        return mortise_record_read_kv(&source, &size, p, n);
     default:
         return mortise_record_read_graph(&where, &source, &size, p, n);
     }
@@ -322,6 +334,9 @@ static void write_any(int i, struct mortise_buf *b)
         break;
     case 5:
         mortise_record_pending(b, &pending);
+        break;
+    case 6:
+        mortise_record_kv(b, "1", 1);
         break;
     default:
         mortise_record_graph(b, "p", "src", 3);
@@ -1425,6 +1440,76 @@ START_TEST(marks_only_grow)
 }
 END_TEST
 
+static void put_kv(struct mortise_store *s, uint64_t seq, const char *tenant,
+                   struct mortise_kv kv)
+{
+    struct made_commit m;
+
+    make_commit(&m, tenant, "a", seq, 10);
+    m.c.kvs = &kv;
+    m.c.n_kvs = 1;
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+}
+
+/* What a plugin keeps under a key, "" when that is nothing. */
+static const char *kept(struct mortise_store *s, const char *tenant,
+                        const char *plugin, const char *key, size_t size)
+{
+    static char text[256];
+    struct mortise_buf value;
+    int rv;
+
+    mortise_buf_init(&value, &test_mem);
+    rv = mortise_store_kv(s, tenant, plugin, key, size, &value, NULL);
+    ck_assert(rv == MORTISE_OK || rv == MORTISE_ENOTFOUND);
+    snprintf(text, sizeof text, "%.*s", (int)value.n,
+             value.p != NULL ? value.p : "");
+    mortise_buf_finish(&value);
+    return text;
+}
+
+/* A value is its tenant's, its plugin's and its key's alone, whatever bytes
+ * these have; a later one replaces it, and none takes it away. */
+START_TEST(plugins_keep_values_of_their_own)
+{
+    struct mortise_store *s = open_store();
+
+    put_kv(s, 1, "t", (struct mortise_kv){"p", "k", 1, "[1]", 3});
+    put_kv(s, 2, "t", (struct mortise_kv){"p", "k\0", 2, "[2]", 3});
+    put_kv(s, 3, "t", (struct mortise_kv){"pk", "", 0, "[3]", 3});
+    put_kv(s, 1, "tp", (struct mortise_kv){"p", "k", 1, "[4]", 3});
+    put_kv(s, 4, "t", (struct mortise_kv){"p", "\0\1k", 3, "[5]", 3});
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    ck_assert_str_eq(kept(s, "t", "p", "k", 1), "[1]");
+    ck_assert_str_eq(kept(s, "t", "p", "k\0", 2), "[2]");
+    ck_assert_str_eq(kept(s, "t", "pk", "", 0), "[3]");
+    ck_assert_str_eq(kept(s, "tp", "p", "k", 1), "[4]");
+    ck_assert_str_eq(kept(s, "t", "p", "\0\1k", 3), "[5]");
+    ck_assert_str_eq(kept(s, "t", "p", "", 0), "");
+    ck_assert_str_eq(kept(s, "t", "q", "k", 1), "");
+    ck_assert_str_eq(kept(s, "tp", "p", "k\0", 2), "");
+    put_kv(s, 5, "t", (struct mortise_kv){"p", "k", 1, "[6]", 3});
+    put_kv(s, 6, "t", (struct mortise_kv){"p", "k\0", 2, NULL, 0});
+    ck_assert_str_eq(kept(s, "t", "p", "k", 1), "[6]");
+    ck_assert_str_eq(kept(s, "t", "p", "k\0", 2), "");
+    mortise_store_close(s);
+}
+END_TEST
+
+/* A commit that conflicts puts nothing. */
+START_TEST(a_conflict_keeps_no_value)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+
+    commit_up_to(s, "t", "a", 3);
+    make_commit(&m, "t", "a", 2, 10);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ECONFLICT);
+    ck_assert_str_eq(kept(s, "t", "made", "a\0", 2), "3");
+    mortise_store_close(s);
+}
+END_TEST
+
 /* Each read copes with every allocation failing, and leaves the store fit. */
 START_TEST(reading_survives_oom)
 {
@@ -1438,7 +1523,7 @@ START_TEST(reading_survives_oom)
 
     commit_up_to(s, "default", "a", 5);
     make_commit(&m, "default", "a", 1, 0);
-    for (int what = 0; what < 7; what++) {
+    for (int what = 0; what < 8; what++) {
         for (n = 0;; n++) {
             mortise_buf_init(&where, &test_mem);
             mortise_buf_init(&source, &test_mem);
@@ -1462,6 +1547,9 @@ START_TEST(reading_survives_oom)
                                          &source, NULL);
             if (what == 6)
                 rv = mortise_store_mark_get(s, "x", &v, NULL);
+            if (what == 7)
+                rv = mortise_store_kv(s, "default", "made", "a\0", 2, &source,
+                                      NULL);
             mortise_buf_finish(&where);
             mortise_buf_finish(&source);
             if (!test_mem_failed())
@@ -1852,7 +1940,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, keys_are_what_they_were);
     tcase_add_test(tc, values_are_what_they_were);
-    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 7);
+    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 8);
     tcase_add_test(tc, values_round_trip);
     tcase_add_test(tc, no_two_names_share_a_key);
     tcase_add_test(tc, a_new_store_is_private_and_stamped);
@@ -1887,6 +1975,8 @@ static Suite *suite(void)
     tcase_add_test(tc, deadlines_come_soonest_first);
     tcase_add_test(tc, a_walk_sees_one_moment);
     tcase_add_test(tc, marks_only_grow);
+    tcase_add_test(tc, plugins_keep_values_of_their_own);
+    tcase_add_test(tc, a_conflict_keeps_no_value);
     tcase_add_test(tc, reading_survives_oom);
     tcase_add_test(tc, a_failed_sync_leaves_a_dead_handle);
     tcase_add_loop_test(tc, a_full_disk_is_called_that, 0, 2);

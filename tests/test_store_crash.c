@@ -320,6 +320,24 @@ static void check_run(const struct reader_run *r, const char *run)
         wrong("has an old request at", run, r->seq);
 }
 
+/* What its last commit put is kept, and nothing of others. */
+static void check_kvs(const struct reader_store *s, const char *run,
+                      uint64_t seq)
+{
+    const struct reader_kv *last, *odd;
+    struct made_commit m;
+
+    make_commit(&m, "default", run, seq > 0 ? seq : 1, 0);
+    last =
+        store_reader_kv(s, "default", "made", m.kvs[0].key, m.kvs[0].key_size);
+    odd =
+        store_reader_kv(s, "default", "made", m.kvs[1].key, m.kvs[1].key_size);
+    if ((last != NULL) != (seq > 0) || (odd != NULL) != (seq % 2 == 1) ||
+        (last != NULL && strcmp(last->value, m.value) != 0) ||
+        (odd != NULL && strcmp(odd->value, m.value) != 0))
+        wrong("keeps values of another commit than", run, seq);
+}
+
 static void check_store(const struct reader_store *s)
 {
     for (int i = 0; i < N_RUNS; i++) {
@@ -328,6 +346,7 @@ static void check_store(const struct reader_store *s)
 
         if (seq < notes->acked[i])
             wrong("lost what was acknowledged, it is at", runs[i], seq);
+        check_kvs(s, runs[i], seq);
         if (r != NULL)
             check_run(r, runs[i]);
     }

@@ -115,6 +115,13 @@ void mortise_key_mark(struct mortise_buf *k, const char *name)
     mortise_buf_puts(k, name);
 }
 
+void mortise_key_kv(struct mortise_buf *k, const char *tenant,
+                    const char *plugin, const void *key, size_t n)
+{
+    mortise_key_of_run(k, MORTISE_KEY_KV, tenant, plugin);
+    mortise_buf_put(k, key, n);
+}
+
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id)
 {

@@ -14,6 +14,7 @@ enum mortise_key_tag {
     MORTISE_KEY_HEAD = 'h',       /* tenant, run */
     MORTISE_KEY_CHECKPOINT = 'k', /* tenant, run, number */
     MORTISE_KEY_MARK = 'm',       /* name */
+    MORTISE_KEY_KV = 'n',         /* tenant, plugin, bytes */
     MORTISE_KEY_PENDING = 'p',    /* tenant, run, id */
     MORTISE_KEY_STAMP = 'v'       /* nothing */
 };
@@ -32,6 +33,8 @@ void mortise_key_head(struct mortise_buf *k, const char *tenant,
 void mortise_key_checkpoint(struct mortise_buf *k, const char *tenant,
                             const char *run, uint64_t seq);
 void mortise_key_mark(struct mortise_buf *k, const char *name);
+void mortise_key_kv(struct mortise_buf *k, const char *tenant,
+                    const char *plugin, const void *key, size_t n);
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id);
 void mortise_key_stamp(struct mortise_buf *k);

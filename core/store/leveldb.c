@@ -581,6 +581,16 @@ static int put_requests(struct mortise_store *s, leveldb_writebatch_t *batch,
     return rv;
 }
 
+static int put_kv(struct mortise_store *s, leveldb_writebatch_t *batch,
+                  const struct mortise_commit *c, const struct mortise_kv *kv)
+{
+    mortise_key_kv(&s->key, c->tenant, kv->plugin, kv->key, kv->key_size);
+    if (kv->value == NULL)
+        return drop(s, batch);
+    mortise_record_kv(&s->value, kv->value, kv->value_size);
+    return put(s, batch);
+}
+
 /* Once per digest: most new runs are of the graph that the last one was of. */
 static int put_graph(struct mortise_store *s, leveldb_writebatch_t *batch,
                      const struct mortise_commit *c, struct mortise_err *err)
@@ -622,6 +632,8 @@ static int put_commit(struct mortise_store *s, leveldb_writebatch_t *batch,
     rv = put(s, batch);
     if (rv == MORTISE_OK)
         rv = put_requests(s, batch, c);
+    for (size_t i = 0; rv == MORTISE_OK && i < c->n_kvs; i++)
+        rv = put_kv(s, batch, c, &c->kvs[i]);
     if (rv == MORTISE_OK && c->graph_source != NULL)
         rv = put_graph(s, batch, c, err);
     return rv;
@@ -636,6 +648,8 @@ static bool has_names(const struct mortise_commit *c)
         ok = mortise_key_is_name(c->opens[i].id);
     for (size_t i = 0; i < c->n_closes && ok; i++)
         ok = mortise_key_is_name(c->closes[i].id);
+    for (size_t i = 0; i < c->n_kvs && ok; i++)
+        ok = mortise_key_is_name(c->kvs[i].plugin);
     return ok;
 }
 

@@ -446,6 +446,35 @@ int mortise_store_graph(struct mortise_store *s,
     return rv;
 }
 
+int mortise_store_kv(struct mortise_store *s, const char *tenant,
+                     const char *plugin, const void *key, size_t size,
+                     struct mortise_buf *value, struct mortise_err *err)
+{
+    const char *text;
+    struct mortise_buf k;
+    char *p = NULL;
+    size_t n;
+    int rv = mortise_ldb_alive(s, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(tenant, plugin, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&k, s->mem);
+    mortise_key_kv(&k, tenant, plugin, key, size);
+    rv = mortise_ldb_get(s, s->checked, &k, &p, &n, err);
+    mortise_buf_finish(&k);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_kv(&text, &size, p, n);
+    if (rv != MORTISE_OK)
+        mortise_ldb_bad(err, rv, "a value of a plugin's");
+    else
+        mortise_buf_put(value, text, size);
+    leveldb_free(p);
+    return rv == MORTISE_OK && value->failed ? mortise_nomem(err) : rv;
+}
+
 int mortise_store_mark_get(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err)
 {

@@ -100,6 +100,12 @@ void mortise_record_deadline(struct mortise_buf *b)
     mortise_buf_u8(b, VERSION);
 }
 
+void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_blob(b, value, size);
+}
+
 void mortise_record_graph(struct mortise_buf *b, const char *path,
                           const char *source, size_t size)
 {
@@ -237,6 +243,18 @@ int mortise_record_read_pending(struct mortise_pending *out, const void *p,
         return rv;
     out->deadline_ms = mortise_read_u64(&r);
     out->payload = mortise_read_blob(&r, &out->payload_size);
+    return end(&r);
+}
+
+int mortise_record_read_kv(const char **value, size_t *size, const void *p,
+                           size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *value = mortise_read_blob(&r, size);
     return end(&r);
 }
 

@@ -56,6 +56,15 @@ struct mortise_pending {
     size_t payload_size;
 };
 
+/* A value of a plugin's own, which replaces what its key had. */
+struct mortise_kv {
+    const char *plugin;
+    const void *key; /* bytes, NULs among them if need be */
+    size_t key_size;
+    const char *value; /* JSON; NULL: there is none any more */
+    size_t value_size;
+};
+
 struct mortise_commit {
     const char *tenant, *run;
     uint64_t expected_seq; /* the head's seq before; 0: the run is new */
@@ -65,6 +74,8 @@ struct mortise_commit {
     size_t n_opens;
     const struct mortise_pending *closes; /* id and deadline_ms count */
     size_t n_closes;
+    const struct mortise_kv *kvs; /* put in this order */
+    size_t n_kvs;
     /* With a new run: its graph, stored once per digest.  NULL otherwise. */
     const char *graph_path;
     const char *graph_source;
@@ -137,6 +148,12 @@ int mortise_store_graph(struct mortise_store *s,
                         const uint8_t digest[MORTISE_DIGEST],
                         struct mortise_buf *path, struct mortise_buf *source,
                         struct mortise_err *err);
+
+/* What a plugin has under a key: appended.  MORTISE_ENOTFOUND, without words,
+ * when there is nothing. */
+int mortise_store_kv(struct mortise_store *s, const char *tenant,
+                     const char *plugin, const void *key, size_t size,
+                     struct mortise_buf *value, struct mortise_err *err);
 
 /* Small durable counters that only grow ("plugin:NAME" -> highest seq seen).
  * get gives 0 for one never put. */

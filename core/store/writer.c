@@ -62,6 +62,8 @@ static size_t bytes_of(const struct mortise_commit *c)
 
     for (size_t i = 0; i < c->n_opens; i++)
         n += c->opens[i].payload_size;
+    for (size_t i = 0; i < c->n_kvs; i++)
+        n += c->kvs[i].key_size + c->kvs[i].value_size;
     return n;
 }
 

@@ -62,6 +62,26 @@ static void make_requests(struct made_commit *m, uint64_t seq)
     }
 }
 
+static void make_kvs(struct made_commit *m, const char *run, uint64_t seq)
+{
+    int n = snprintf(m->key, sizeof m->key, "%.64s%codd", run, '\0');
+    int size =
+        snprintf(m->value, sizeof m->value, "%llu", (unsigned long long)seq);
+
+    assert(n > 0 && (size_t)n < sizeof m->key);
+    m->kvs[0] = (struct mortise_kv){.plugin = "made",
+                                    .key = m->key,
+                                    .key_size = (size_t)n - 3,
+                                    .value = m->value,
+                                    .value_size = (size_t)size};
+    m->kvs[1] = m->kvs[0];
+    m->kvs[1].key_size = (size_t)n;
+    if (seq % 2 == 0)
+        m->kvs[1].value = NULL;
+    m->c.kvs = m->kvs;
+    m->c.n_kvs = 2;
+}
+
 void make_commit(struct made_commit *m, const char *tenant, const char *run,
                  uint64_t seq, size_t entries)
 {
@@ -102,4 +122,5 @@ void make_commit(struct made_commit *m, const char *tenant, const char *run,
         m->c.graph_size = strlen(made_graph);
     }
     make_requests(m, seq);
+    make_kvs(m, run, seq);
 }

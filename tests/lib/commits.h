@@ -2,7 +2,9 @@
  *
  * So a test can tell from what it finds whether all of a commit is there:
  * every third commit, from the second on, opens the request "q<seq>" with
- * the deadline 1000 * seq, and the one after it closes that again. */
+ * the deadline 1000 * seq, and the one after it closes that again.  And each
+ * has the plugin "made" keep its seq under the key RUN NUL, and under RUN NUL
+ * "odd" while that is odd. */
 #ifndef TEST_COMMITS_H
 #define TEST_COMMITS_H
 
@@ -13,7 +15,9 @@ enum { MADE_ENTRIES = 8192 };
 struct made_commit {
     struct mortise_commit c;
     struct mortise_pending opens, closes;
+    struct mortise_kv kvs[2];
     char open_id[32], close_id[32], payload[64];
+    char key[80], value[24];
     char entries[MADE_ENTRIES];
 };
 

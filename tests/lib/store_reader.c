@@ -1,7 +1,7 @@
 /* store_reader.c -- the store read by somebody else.
  *
- * One pass over LevelDB in the order of its keys (tags: c d g h k m p v), then
- * the checks that need more than one record:
+ * One pass over LevelDB in the order of its keys (tags: c d g h k m n p v),
+ * then the checks that need more than one record:
  *
  *   - commits are numbered without a gap, up to 65,536 of them, from 1 when
  *     there are fewer; the first record is the stamp's;
@@ -262,6 +262,18 @@ static int read_mark(struct reader_store *s, struct bytes *k, struct bytes *v)
     return 0;
 }
 
+static int read_kv(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_kv *kv = ADD(s->kvs, s->n_kvs);
+
+    kv->tenant = name(k);
+    kv->plugin = name(k);
+    kv->key_size = k->n;
+    kv->key = last_name(k);
+    kv->value = blob(v, &kv->value_size);
+    return 0;
+}
+
 static int read_request(struct reader_store *s, struct bytes *k,
                         struct bytes *v)
 {
@@ -308,6 +320,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         break;
     case 'm':
         rv = read_mark(s, k, v);
+        break;
+    case 'n':
+        rv = read_kv(s, k, v);
         break;
     case 'p':
         rv = read_request(s, k, v);
@@ -411,7 +426,7 @@ static int check_store(struct reader_store *s)
     uint64_t kept = s->last_commit - s->first_commit + 1;
 
     if (s->last_commit == 0)
-        return s->n_runs == 0 && s->n_marks == 0
+        return s->n_runs == 0 && s->n_marks == 0 && s->n_kvs == 0
                    ? 0
                    : wrong(s, "records, but no commit");
     if (s->format != 1)
@@ -488,6 +503,21 @@ const struct reader_run *store_reader_run(const struct reader_store *s,
     return NULL;
 }
 
+const struct reader_kv *store_reader_kv(const struct reader_store *s,
+                                        const char *tenant, const char *plugin,
+                                        const void *key, size_t size)
+{
+    for (size_t i = 0; i < s->n_kvs; i++) {
+        const struct reader_kv *kv = &s->kvs[i];
+
+        if (strcmp(kv->tenant, tenant) == 0 &&
+            strcmp(kv->plugin, plugin) == 0 && kv->key_size == size &&
+            memcmp(kv->key, key, size) == 0)
+            return kv;
+    }
+    return NULL;
+}
+
 static void free_run(struct reader_run *r)
 {
     for (size_t i = 0; i < r->n_checkpoints; i++)
@@ -517,6 +547,13 @@ void store_reader_free(struct reader_store *s)
         free(s->deadlines[i].run);
         free(s->deadlines[i].id);
     }
+    for (size_t i = 0; i < s->n_kvs; i++) {
+        free(s->kvs[i].tenant);
+        free(s->kvs[i].plugin);
+        free(s->kvs[i].key);
+        free(s->kvs[i].value);
+    }
+    free(s->kvs);
     free(s->runs);
     free(s->graphs);
     free(s->marks);
@@ -569,6 +606,9 @@ static void print_store(const struct reader_store *s)
     for (size_t i = 0; i < s->n_marks; i++)
         printf("mark %s %llu\n", s->marks[i].name,
                (unsigned long long)s->marks[i].value);
+    for (size_t i = 0; i < s->n_kvs; i++)
+        printf("kept %s %s %s %s\n", s->kvs[i].tenant, s->kvs[i].plugin,
+               s->kvs[i].key, s->kvs[i].value);
 }
 
 int main(int argc, char **argv)

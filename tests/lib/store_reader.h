@@ -47,6 +47,11 @@ struct reader_mark {
     uint64_t value;
 };
 
+struct reader_kv {
+    char *tenant, *plugin, *key, *value; /* a NUL behind key and value */
+    size_t key_size, value_size;
+};
+
 struct reader_deadline {
     uint64_t ms;
     char *tenant, *run, *id;
@@ -64,6 +69,8 @@ struct reader_store {
     size_t n_marks;
     struct reader_deadline *deadlines;
     size_t n_deadlines;
+    struct reader_kv *kvs;
+    size_t n_kvs;
     char why[512]; /* what is wrong with it, or "" */
 };
 
@@ -74,5 +81,8 @@ void store_reader_free(struct reader_store *s);
 /* NULL when there is no such run. */
 const struct reader_run *store_reader_run(const struct reader_store *s,
                                           const char *tenant, const char *run);
+const struct reader_kv *store_reader_kv(const struct reader_store *s,
+                                        const char *tenant, const char *plugin,
+                                        const void *key, size_t size);
 
 #endif
