@@ -8,6 +8,7 @@
 #include "lib/script.h"
 #include "lib/sim.h"
 #include "lib/test.h"
+#include "mortise/plugin.h"
 
 static struct sim s;
 static struct mortise_err err;
@@ -245,6 +246,184 @@ START_TEST(the_same_ask_twice_is_two)
 }
 END_TEST
 
+/* ---- what a plugin keeps --------------------------------------------------
+ */
+
+#define PUT(k, v) "{method: p, kind: put, body: {key: " #k ", value: " #v "}}"
+#define DROP(k)   "{method: p, kind: put, body: {key: " #k "}}"
+#define GET(k)    "{method: g, kind: get, body: {key: " #k "}}"
+
+/* How often was it put, in commits that are on disk? */
+static size_t puts_of(const char *key)
+{
+    size_t n = 0, k;
+    json_t *kv;
+
+    for (size_t i = 0; i < s.n_synced; i++) {
+        json_array_foreach(s.commits[i].kvs, k, kv)
+        {
+            n +=
+                strcmp(json_string_value(json_object_get(kv, "key")), key) == 0;
+        }
+    }
+    return n;
+}
+
+static size_t answers_so_far(void)
+{
+    return s.calls[0].script.replied;
+}
+
+/* What is put is kept when the asker hears of it, and not gone before a put
+ * says so. */
+START_TEST(what_is_put_is_kept)
+{
+    begin("ask", "",
+          GET(a) ", " PUT(a, 1) ", " GET(a) ", " PUT(a, null) ", " GET(
+              a) ", " DROP(a) ", " GET(a));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"found\":false},null,{\"found\":true,\"value\":1},null,"
+                  "{\"found\":true,\"value\":null},null,{\"found\":false}]");
+    ck_assert_ptr_null(sim_kept(&s, "t", "a"));
+    end();
+}
+END_TEST
+
+/* A put is answered by the sync of its commit and by nothing before. */
+START_TEST(a_put_is_answered_from_disk)
+{
+    begin("ask", "", PUT(a, 1) ", " READ(1));
+    while (s.n_calls == 0)
+        ck_assert(sim_sync_one(&s));
+    while (s.n_synced + 1 < s.n_commits)
+        sim_sync_one(&s);
+    ck_assert_uint_eq(answers_so_far(), 0);
+    ck_assert(!sim_end_ask(&s, 0)); /* there is nothing to perform */
+    ck_assert_ptr_null(sim_kept(&s, "t", "a"));
+    ck_assert(sim_sync_one(&s));
+    ck_assert_ptr_nonnull(sim_kept(&s, "t", "a"));
+    ck_assert_uint_eq(answers_so_far(), 1);
+    end();
+}
+END_TEST
+
+/* A get that is asked for while a put is on its way sees it. */
+START_TEST(a_get_sees_puts_on_their_way)
+{
+    begin("ask", ", at_once: true",
+          PUT(a, 1) ", " GET(a) ", " PUT(a, 2) ", " GET(a));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[null,{\"found\":true,\"value\":2},null,"
+                  "{\"found\":true,\"value\":2}]");
+    end();
+}
+END_TEST
+
+/* The process dies after any number of things that happened: what was put is
+ * there when its answer is, and is not put again by the one who goes on. */
+START_TEST(killed_anywhere_a_put_is_put_once)
+{
+    static const char asks[] = PUT(a, 1) ", " READ(2) ", " PUT(b, 3) ", " GET(
+        a) ", " PUT(a, 4) ", " GET(a);
+    uint32_t seed = 5;
+    bool more = true;
+
+    for (int until = 0; more; until++) {
+        begin("ask", _i == 0 ? "" : ", at_once: true", asks);
+        for (int i = 0; i < until && more; i++)
+            more = (i % 3 == 0 && sim_sync_one(&s)) || sim_end_ask(&s, 0) ||
+                   sim_end_call(&s, 0) || sim_sync_one(&s);
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        sim_run(&s, &seed);
+        assert_status(MORTISE_RUN_COMPLETED);
+        ck_assert_uint_eq(puts_of("a"), 2);
+        ck_assert_uint_eq(puts_of("b"), 1);
+        ck_assert_int_eq(json_integer_value(sim_kept(&s, "t", "a")), 4);
+        if (_i == 0)
+            assert_output("[null," DID(2) ",null,{\"found\":true,\"value\":1},"
+                                          "null,{\"found\":true,\"value\":4}]");
+        end();
+    }
+}
+END_TEST
+
+/* A new attempt puts again: what others put in between is none of its. */
+START_TEST(a_retry_puts_again)
+{
+    begin("ask", "",
+          PUT(a, 1) ", {method: r, kind: read, body: {n: 2}, fail: broken}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_uint_eq(puts_of("a"), 1);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_uint_eq(puts_of("a"), 2);
+    end();
+}
+END_TEST
+
+/* Putting something else when it is entered again breaks the one rule, and
+ * changes nothing. */
+START_TEST(another_value_is_a_violation)
+{
+    uint32_t seed = 6;
+
+    begin("ask", "",
+          "{method: p, kind: put, body: {key: a, value: 1}, then: {key: a, "
+          "value: 2}}, " READ(1));
+    while (answers_so_far() == 0)
+        ck_assert(sim_sync_one(&s));
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("determinism", "other arguments");
+    ck_assert_int_eq(json_integer_value(sim_kept(&s, "t", "a")), 1);
+    end();
+}
+END_TEST
+
+/* What serves a guardrail's call is no step: it may get, and not put. */
+START_TEST(only_executions_put)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_ASK};
+    struct sim_call *c = &s.calls[0];
+
+    sim_init(&s, sim_graph("apiVersion: mortise/v1\nkind: Graph\n"
+                           "metadata: {name: g, version: 1.0.0}\n"
+                           "start: a\n"
+                           "nodes:\n"
+                           "  a: {type: guardrail, guardrails: [ok], target: "
+                           "scratch, next: END}\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    while (s.n_calls == 0)
+        ck_assert(sim_sync_one(&s));
+    ck_assert_int_eq(c->call.kind, MORTISE_RUN_CHECK);
+    c->script.n = c->script.issued = 1;
+    c->script.answers = json_pack("[n]");
+    s.asks[s.n_asks++] = (struct sim_ask){.call = c->call.id, .id = 1};
+    in.u.ask = (struct mortise_ask_in){.call = c->call.id,
+                                       .ask = 1,
+                                       .kind = MORTISE_STEP_PUT,
+                                       .method = "p",
+                                       .key = "",
+                                       .body = json_pack("{s:s}", "key", "a")};
+    sim_feed(&s, &in);
+    json_decref(in.u.ask.body);
+    ck_assert_int_eq(json_integer_value(json_object_get(
+                         json_array_get(c->script.answers, 0), "status")),
+                     MORTISE_S_UNSUPPORTED);
+    json_decref(c->script.answers);
+    c->script.answers = NULL;
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_uint_eq(puts_of("a"), 0);
+    end();
+}
+END_TEST
+
 /* ---- the executor's one rule --------------------------------------------- */
 
 static void die_after_first_answer(void)
@@ -472,6 +651,13 @@ static Suite *suite(void)
     tcase_add_test(tc, a_step_in_doubt_is_retried_alone);
     tcase_add_test(tc, a_retry_repeats_no_effect);
     tcase_add_test(tc, the_same_ask_twice_is_two);
+    tcase_add_test(tc, what_is_put_is_kept);
+    tcase_add_test(tc, a_put_is_answered_from_disk);
+    tcase_add_test(tc, a_get_sees_puts_on_their_way);
+    tcase_add_loop_test(tc, killed_anywhere_a_put_is_put_once, 0, 2);
+    tcase_add_test(tc, a_retry_puts_again);
+    tcase_add_test(tc, another_value_is_a_violation);
+    tcase_add_test(tc, only_executions_put);
     tcase_add_test(tc, other_arguments_are_a_violation);
     tcase_add_test(tc, a_key_names_one_step);
     tcase_add_test(tc, a_question_waits_and_is_answered);

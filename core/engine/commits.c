@@ -23,6 +23,7 @@ struct mortise_flight {
     struct mortise_live *live;
     struct mortise_task landed;
     struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
+    struct mortise_kv *kvs;                 /* ours; keys and values too */
     void *entries;                          /* ours, commit.checkpoint.size */
     int failed; /* the whole batch's result; m->write_why has the words */
 };
@@ -43,10 +44,21 @@ static void free_pending(const struct mortise_mem *mem,
     mortise_release(mem, list, n * sizeof *list);
 }
 
+static void free_kvs(const struct mortise_mem *mem, struct mortise_kv *list,
+                     size_t n)
+{
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        mortise_release(mem, (void *)(uintptr_t)list[i].key, list[i].key_size);
+        mortise_release_str(mem, (char *)(uintptr_t)list[i].value);
+    }
+    mortise_release(mem, list, n * sizeof *list);
+}
+
 static void flight_free(struct mortise *m, struct mortise_flight *f)
 {
     free_pending(m->mem, f->opens, f->commit.n_opens);
     free_pending(m->mem, f->closes, f->commit.n_closes);
+    free_kvs(m->mem, f->kvs, f->commit.n_kvs);
     mortise_release(m->mem, f->entries, f->commit.checkpoint.size);
     mortise_release(m->mem, f, sizeof *f);
 }
@@ -75,6 +87,35 @@ static int copy_pending(const struct mortise_mem *mem,
         if (list[i].payload == NULL)
             return MORTISE_ENOMEM;
         list[i].payload_size = strlen(list[i].payload);
+    }
+    return MORTISE_OK;
+}
+
+static int copy_kvs(const struct mortise_mem *mem, struct mortise_kv **out,
+                    const struct mortise_run_kv *from, size_t n)
+{
+    struct mortise_kv *list;
+
+    if (n == 0)
+        return MORTISE_OK;
+    list = *out = mortise_zalloc(mem, n * sizeof *list);
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        size_t size = json_string_length(from[i].key);
+        void *key = mortise_alloc(mem, size);
+
+        if (key == NULL)
+            return MORTISE_ENOMEM;
+        list[i].plugin = from[i].plugin;
+        list[i].key = memcpy(key, json_string_value(from[i].key), size);
+        list[i].key_size = size;
+        if (from[i].value == NULL)
+            continue;
+        list[i].value = mortise_json_text(mem, from[i].value);
+        if (list[i].value == NULL)
+            return MORTISE_ENOMEM;
+        list[i].value_size = strlen(list[i].value);
     }
     return MORTISE_OK;
 }
@@ -113,7 +154,8 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
                                          .reason = c->reason,
                                          .graph_name = g->name},
                                 .n_opens = c->n_opens,
-                                .n_closes = c->n_closes};
+                                .n_closes = c->n_closes,
+                                .n_kvs = c->n_kvs};
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     if (c->seq == 1) {
@@ -122,10 +164,13 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
         to->graph_size = g->source_size;
     }
     if (copy_pending(m->mem, &f->opens, c->opens, c->n_opens) != MORTISE_OK ||
-        copy_pending(m->mem, &f->closes, c->closes, c->n_closes) != MORTISE_OK)
+        copy_pending(m->mem, &f->closes, c->closes, c->n_closes) !=
+            MORTISE_OK ||
+        copy_kvs(m->mem, &f->kvs, c->kvs, c->n_kvs) != MORTISE_OK)
         return MORTISE_ENOMEM;
     to->opens = f->opens;
     to->closes = f->closes;
+    to->kvs = f->kvs;
     return MORTISE_OK;
 }
 

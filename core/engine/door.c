@@ -30,6 +30,8 @@ const struct mortise_door_method *const mortise_door_methods[] = {
     &mortise_door_http_request,
     &mortise_door_interrupt,
     &mortise_door_timer,
+    &mortise_door_kv_get,
+    &mortise_door_kv_put,
     NULL,
 };
 
@@ -335,6 +337,10 @@ static enum mortise_step_kind kind_of(const struct mortise_asked *a)
         return MORTISE_STEP_QUESTION;
     case MORTISE_DOOR_TIMER:
         return MORTISE_STEP_TIMER;
+    case MORTISE_DOOR_GET:
+        return MORTISE_STEP_GET;
+    case MORTISE_DOOR_PUT:
+        return MORTISE_STEP_PUT;
     case MORTISE_DOOR_READ:
         break;
     }

@@ -31,7 +31,10 @@ enum mortise_door_effect {
     MORTISE_DOOR_CALLER,
     /* The run's own: checked here, never started. */
     MORTISE_DOOR_QUESTION,
-    MORTISE_DOOR_TIMER
+    MORTISE_DOOR_TIMER,
+    MORTISE_DOOR_PUT,
+    /* Reads what was put: behind the run's own puts. */
+    MORTISE_DOOR_GET
 };
 
 enum mortise_asked_state {
@@ -94,9 +97,11 @@ extern const struct mortise_door_method *const mortise_door_methods[];
 /* Each in the file that performs it. */
 extern const struct mortise_door_method mortise_door_state_get; /* state.c */
 extern const struct mortise_door_method
-    mortise_door_http_request; /* request.c */
+    mortise_door_http_request;                                  /* request.c */
 extern const struct mortise_door_method mortise_door_interrupt; /* await.c */
 extern const struct mortise_door_method mortise_door_timer;     /* await.c */
+extern const struct mortise_door_method mortise_door_kv_get;    /* kv.c */
+extern const struct mortise_door_method mortise_door_kv_put;    /* kv.c */
 
 /* Does a plugin that requires this do its effects by asking? */
 bool mortise_door_is_caller(const char *method);

@@ -386,12 +386,15 @@ struct mortise_run {
     size_t lazy;     /* the first bytes of it can wait for the next commit */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
+    struct mortise_run_kv *kvs;
+    size_t n_kvs, cap_kvs;
     struct mortise_actions *actions;
     struct unsent *unsent;
     size_t n_unsent, cap_unsent, unsent_head;
 
     struct step_wait *step_waits;
     size_t n_step_waits, cap_step_waits;
+    uint64_t put_seq; /* the last commit with a put; 0: none since loading */
 
     struct held_command *held;
     bool applied;         /* a command was applied by this step */

@@ -35,6 +35,16 @@ void mortise_actions_init(struct mortise_actions *a,
     *a = (struct mortise_actions){.mem = mem};
 }
 
+static void free_kvs(const struct mortise_mem *mem, struct mortise_run_kv *list,
+                     size_t n, size_t cap)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_decref(list[i].key);
+        json_decref(list[i].value);
+    }
+    mortise_release(mem, list, cap * sizeof list[0]);
+}
+
 void mortise_run_commit_finish(struct mortise_run_commit *c,
                                const struct mortise_mem *mem)
 {
@@ -42,6 +52,7 @@ void mortise_run_commit_finish(struct mortise_run_commit *c,
         json_decref(c->opens[i].payload);
     mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
     mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
+    free_kvs(mem, c->kvs, c->n_kvs, c->n_kvs);
     mortise_release(mem, c->entries, c->size);
 }
 
@@ -168,8 +179,11 @@ static void forget_pending(struct mortise_run *r)
         json_decref(r->opens[i].payload);
     mortise_release(r->mem, r->opens, r->cap_opens * sizeof r->opens[0]);
     mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
+    free_kvs(r->mem, r->kvs, r->n_kvs, r->cap_kvs);
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+    r->kvs = NULL;
+    r->n_kvs = r->cap_kvs = 0;
 }
 
 void mortise_run_free(struct mortise_run *r)
@@ -592,8 +606,12 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->n_closes = r->n_closes;
     c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
                            sizeof r->closes[0]);
+    c->n_kvs = r->n_kvs;
+    c->kvs = take_exact(r, r->kvs, r->n_kvs, r->cap_kvs, sizeof r->kvs[0]);
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+    r->kvs = NULL;
+    r->n_kvs = r->cap_kvs = 0;
     mortise_buf_init(&r->record, r->mem);
     r->record_frame = 0;
     r->lazy = 0;

@@ -76,7 +76,9 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_QUESTION, /* body: {prompt, payload,
                                                    schema, assignees, for_ms},
                                                    each of them optional */
-                         MORTISE_STEP_TIMER /* body: {for_ms} or {until_ms} */
+                         MORTISE_STEP_TIMER, /* body: {for_ms} or {until_ms} */
+                         MORTISE_STEP_GET,   /* body: {key} */
+                         MORTISE_STEP_PUT    /* body: {key, value?} */
 };
 
 struct mortise_ask_in {
@@ -151,6 +153,12 @@ struct mortise_run_open {
     json_t *payload;      /* owned by the action; NULL when it is a close */
 };
 
+/* What a plugin keeps of its own. */
+struct mortise_run_kv {
+    const char *plugin;  /* lent by the graph */
+    json_t *key, *value; /* owned by the action; value NULL: nothing */
+};
+
 struct mortise_run_commit {
     uint64_t seq; /* of the new checkpoint; expected head seq is seq - 1 */
     struct mortise_uuid id, parent;
@@ -164,6 +172,8 @@ struct mortise_run_commit {
     uint32_t n_pending;
     struct mortise_run_open *opens, *closes;
     size_t n_opens, n_closes;
+    struct mortise_run_kv *kvs; /* in their order */
+    size_t n_kvs;
 };
 
 enum mortise_run_call_kind {

@@ -15,20 +15,24 @@
  *       recorded before, or together with, whatever depends on it, since
  *       commits are in order.  Between intent and answer it is in doubt
  *       (start.c).
- *   (3) A QUESTION and a TIMER are answered by somebody, later.  The asker is
- *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
- *   (4) Recorded answers come back in the order in which they were recorded,
- *       each after as many asks as preceded it then; live answers behind them.
- *   (5) The same step with another method or other arguments, or a success
- *       that left recorded steps unasked, breaks the executor's one rule: the
- *       node fails with the code `determinism`.
- *   (6) A new attempt or generation begins with an empty journal.  What
- *       happened in the world goes along: an effect that was completed gives
- *       its recorded answer when it is asked for again, equal in operation,
- *       method, arguments and occurrence.
+ *   (3) A PUT is its own answer, and both are one commit with what is put: it
+ * is never in doubt.  The asker hears of it once that is on disk.  A GET is a
+ * READ that waits until all that its run has put is there; so it sees that, and
+ * of other runs what is on disk by then. (4) A QUESTION and a TIMER are
+ * answered by somebody, later.  The asker is told so (MORTISE_S_SUSPENDED),
+ * lets go, and is entered again. (5) Recorded answers come back in the order in
+ * which they were recorded, each after as many asks as preceded it then; live
+ * answers behind them. (6) The same step with another method or other
+ * arguments, or a success that left recorded steps unasked, breaks the
+ * executor's one rule: the node fails with the code `determinism`. (7) A new
+ * attempt or generation begins with an empty journal.  What happened in the
+ * world goes along: an effect that was completed gives its recorded answer when
+ * it is asked for again, equal in operation, method, arguments and occurrence.
+ * A PUT is put again: in between there may have been others.
  *
  * Only executions are journaled.  What a guardrail or a reconciliation asks is
- * part of that one call: it may read, and nothing is kept of it.
+ * part of that one call: it may read, and nothing is kept of it; so it puts
+ * nothing, either.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -234,7 +238,7 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                : pending_change(r, s->request, s->deadline_ms, NULL, err);
 }
 
-/* What happened in the world outlives the journal (6). */
+/* What happened in the world outlives the journal (7). */
 static int keep_effect(struct mortise_run *r, struct exec *x,
                        const struct step *s, struct mortise_err *err)
 {
@@ -308,7 +312,7 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
     return MORTISE_OK;
 }
 
-/* Hand back what may be handed back (4). */
+/* Hand back what may be handed back (5). */
 static int pump(struct mortise_run *r, struct journal *j,
                 struct mortise_err *err)
 {
@@ -368,9 +372,10 @@ static void effect_key(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_final(&h, out);
 }
 
-/* A step that waits for its commit (2). */
-static int wait_for_sync(struct mortise_run *r, const struct exec *x,
-                         struct step *s, struct mortise_err *err)
+/* A step that waits until this commit is on disk.  (The one under way, or the
+ * last: so the waits are in order.) */
+static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
+                    uint64_t seq, struct mortise_err *err)
 {
     struct step_wait *grown =
         mortise_grow(r->mem, r->step_waits, r->n_step_waits, &r->cap_step_waits,
@@ -379,10 +384,16 @@ static int wait_for_sync(struct mortise_run *r, const struct exec *x,
     if (grown == NULL)
         return mortise_nomem(err);
     r->step_waits = grown;
-    s->seq = r->seq + 1;
+    s->seq = seq;
     r->step_waits[r->n_step_waits++] =
-        (struct step_wait){r->seq + 1, x->index, s->index};
+        (struct step_wait){seq, x->index, s->index};
     return MORTISE_OK;
+}
+
+static int wait_for_sync(struct mortise_run *r, const struct exec *x,
+                         struct step *s, struct mortise_err *err)
+{
+    return wait_for(r, x, s, r->seq + 1, err);
 }
 
 static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
@@ -435,6 +446,43 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
     e.value = in->body;
     rv = record(r, &e, err);
     return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+}
+
+/* (3) */
+static int ask_get(struct mortise_run *r, const struct exec *x, struct step *s,
+                   const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    if (r->put_seq > r->synced)
+        return wait_for(r, x, s, r->seq, err);
+    return perform(r, in->ask, s->index, NULL, err);
+}
+
+static int keep_kv(struct mortise_run *r, const char *plugin,
+                   const json_t *body, struct mortise_err *err)
+{
+    struct mortise_run_kv *grown =
+        mortise_grow(r->mem, r->kvs, r->n_kvs, &r->cap_kvs, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->kvs = grown;
+    r->kvs[r->n_kvs++] = (struct mortise_run_kv){
+        plugin, json_incref(json_object_get(body, "key")),
+        json_incref(json_object_get(body, "value"))};
+    r->put_seq = r->seq + 1;
+    return MORTISE_OK;
+}
+
+static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
+                   const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    int rv = keep_kv(r, node_of(r, x)->plugin, in->body, err);
+
+    if (rv == MORTISE_OK)
+        rv = wait_for_sync(r, x, s, err);
+    return rv == MORTISE_OK
+               ? record_answer(r, x, s, MORTISE_S_OK, json_null(), false, err)
+               : rv;
 }
 
 const char *step_kind_name(const struct step *s)
@@ -518,6 +566,10 @@ static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
     case MORTISE_STEP_QUESTION:
     case MORTISE_STEP_TIMER:
         return ask_somebody(r, x, s, in, err);
+    case MORTISE_STEP_GET:
+        return ask_get(r, x, s, in, err);
+    case MORTISE_STEP_PUT:
+        return ask_put(r, x, s, in, err);
     case MORTISE_STEP_READ:
     case MORTISE_STEP_LOOK:
         break;
@@ -557,7 +609,7 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
     return MORTISE_OK;
 }
 
-/* (5).  The call has to stop; what it was told is its failure. */
+/* (6).  The call has to stop; what it was told is its failure. */
 static int violation(struct mortise_run *r, struct exec *x,
                      const struct step *s, const struct mortise_ask_in *in,
                      struct mortise_err *err)
@@ -637,7 +689,8 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
-    if (in->kind == MORTISE_STEP_QUESTION || in->kind == MORTISE_STEP_TIMER)
+    if (in->kind == MORTISE_STEP_QUESTION || in->kind == MORTISE_STEP_TIMER ||
+        in->kind == MORTISE_STEP_PUT)
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
                            "only what executes an operation may ask for that",
                            err);
@@ -699,6 +752,8 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
         return perform(r, s->ask, s->index, s->effect, err);
+    if (s->state == STEP_OUT && s->ask != 0)
+        return perform(r, s->ask, s->index, NULL, err); /* a GET */
     return pump(r, j, err);
 }
 
@@ -963,7 +1018,7 @@ int apply_step(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* It is answered: the next in the order of (4). */
+/* It is answered: the next in the order of (5). */
 static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
                     int32_t status, json_t *value, uint32_t after,
                     struct mortise_err *err)
@@ -1105,7 +1160,8 @@ bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
     const struct exec *x = exec_at(r, call);
     const struct journal *j = x != NULL ? x->journal : NULL;
 
-    return j != NULL && j->told < j->n_answers;
+    return j != NULL && j->told < j->n_answers &&
+           j->steps[j->answers[j->told]]->settled != j->entrance;
 }
 
 int step_pending_json(const struct exec *x, json_t *list)

@@ -9,6 +9,7 @@
  *     http.request/1   make an HTTP request
  *     interrupt.request/1   ask a person
  *     timer.wait/1     sleep, durably
+ *     kv.get/1, kv.put/1    keep values of the plugin's own
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -514,6 +515,141 @@ MORTISE_INLINE mortise_status mortise_timer_wait_wait(
     if (status != MORTISE_S_OK)
         return status;
     return api->ask_wait(host, call, mortise_strz(MORTISE_TIMER_WAIT_1), body,
+                         answer);
+}
+
+/* ---- kv.get/1, kv.put/1 ---------------------------------------------------
+ */
+
+#define MORTISE_KV_GET_1 "kv.get/1"
+#define MORTISE_KV_PUT_1 "kv.put/1"
+
+/* A plugin has a namespace of its own in each tenant, durable, whatever run it
+ * works for: keys of 1 to 512 bytes of UTF-8 (any, NULs too), values of up to
+ * 1 MiB of JSON.  Nothing is ever taken out of it but by a put.
+ *
+ * A put is answered once it is on disk, in the same commit as the journal says
+ * that it was made: after a crash it is there or it is made again, never twice
+ * and never in doubt.  It stands whatever becomes of the execution, and a new
+ * attempt makes it anew.  The last of several counts, over all runs.  A get
+ * sees all that its own run asked to be put before, and of other runs what is
+ * on disk; its answer is journaled, so an execution that is entered again gets
+ * the same.  Guardrails may get, not put. */
+
+#define MORTISE_KV_KEY_ROOM (6 * 512 + 16)
+
+MORTISE_INLINE mortise_status mortise_kv_get_body(char *room, mortise_str key,
+                                                  mortise_str *body)
+{
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, MORTISE_KV_KEY_ROOM);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "key");
+    mortise_jw_string(&w, key);
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body) == MORTISE_S_OK ? MORTISE_S_OK
+                                                       : MORTISE_S_INVALID;
+}
+
+MORTISE_INLINE mortise_status mortise_kv_put_body(mortise_str key,
+                                                  mortise_str value, char *room,
+                                                  uint64_t cap,
+                                                  mortise_str *body)
+{
+    mortise_jw w;
+    mortise_jv v;
+
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "key");
+    mortise_jw_string(&w, key);
+    if (value.p != NULL) {
+        v.p = value.p;
+        v.n = value.n;
+        mortise_jw_key(&w, "value");
+        mortise_jw_value(&w, v);
+    }
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body);
+}
+
+/* What is under a key: mortise_kv_value() reads the answer. */
+MORTISE_INLINE mortise_status mortise_kv_get(mortise_host *host,
+                                             const mortise_host_api *api,
+                                             mortise_call call, mortise_str key,
+                                             mortise_answer_fn *on_answer,
+                                             void *ud)
+{
+    char room[MORTISE_KV_KEY_ROOM];
+    mortise_str body;
+    mortise_status status = mortise_kv_get_body(room, key, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask(host, call, mortise_strz(MORTISE_KV_GET_1), body, on_answer,
+                    ud);
+}
+
+MORTISE_INLINE mortise_status mortise_kv_get_wait(mortise_host *host,
+                                                  const mortise_host_api *api,
+                                                  mortise_call call,
+                                                  mortise_str key,
+                                                  mortise_str *answer)
+{
+    char room[MORTISE_KV_KEY_ROOM];
+    mortise_str body;
+    mortise_status status = mortise_kv_get_body(room, key, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask_wait(host, call, mortise_strz(MORTISE_KV_GET_1), body,
+                         answer);
+}
+
+/* The value in the answer to a get; MORTISE_S_NOTFOUND when there is none. */
+MORTISE_INLINE mortise_status mortise_kv_value(mortise_str answer,
+                                               mortise_jv *value)
+{
+    mortise_jv v;
+    mortise_status status = mortise_jv_parse(answer, &v);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    *value = mortise_jv_get(v, "value");
+    return value->p != NULL ? MORTISE_S_OK : MORTISE_S_NOTFOUND;
+}
+
+/* Keep `value` (JSON; null is a value like any other) under a key, or with p
+ * NULL nothing any more.  The answer is null.  The JSON of the request is
+ * written into `room`, which is yours again when this returns and needs the
+ * value's size and MORTISE_KV_KEY_ROOM; MORTISE_S_NOMEM when it does not
+ * fit. */
+MORTISE_INLINE mortise_status
+mortise_kv_put(mortise_host *host, const mortise_host_api *api,
+               mortise_call call, mortise_str key, mortise_str value,
+               char *room, uint64_t cap, mortise_answer_fn *on_answer, void *ud)
+{
+    mortise_str body;
+    mortise_status status = mortise_kv_put_body(key, value, room, cap, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask(host, call, mortise_strz(MORTISE_KV_PUT_1), body, on_answer,
+                    ud);
+}
+
+MORTISE_INLINE mortise_status
+mortise_kv_put_wait(mortise_host *host, const mortise_host_api *api,
+                    mortise_call call, mortise_str key, mortise_str value,
+                    char *room, uint64_t cap, mortise_str *answer)
+{
+    mortise_str body;
+    mortise_status status = mortise_kv_put_body(key, value, room, cap, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask_wait(host, call, mortise_strz(MORTISE_KV_PUT_1), body,
                          answer);
 }
 

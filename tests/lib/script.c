@@ -54,10 +54,10 @@ void script_result(const struct script *sc, struct mortise_result_in *r)
 
 static enum mortise_step_kind kind_of(const char *name)
 {
-    static const char *const names[] = {"read", "look", "effect", "question",
-                                        "timer"};
+    static const char *const names[] = {"read",  "look", "effect", "question",
+                                        "timer", "get",  "put"};
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         if (strcmp(names[i], name) == 0)
             return (enum mortise_step_kind)(MORTISE_STEP_READ + i);
     }
@@ -206,6 +206,19 @@ static void drop_ask(struct sim *s, const struct sim_ask *a)
             (--s->n_asks - i) * sizeof s->asks[0]);
 }
 
+/* What it gives: of the store, or of its own body. */
+static json_t *outcome(struct sim *s, const struct sim_ask *a)
+{
+    const struct sim_call *c = call_of(s, a->call);
+    json_t *body = member(c, a->index, "body"), *value;
+
+    if (strcmp(json_string_value(member(c, a->index, "kind")), "get") != 0)
+        return json_pack("{s:O}", "did", body);
+    value = sim_kept(s, c->call.plugin,
+                     json_string_value(json_object_get(body, "key")));
+    return json_pack("{s:b, s:O*}", "found", value != NULL, "value", value);
+}
+
 bool sim_end_ask(struct sim *s, size_t nth)
 {
     struct mortise_input in = {.kind = MORTISE_IN_ANSWER};
@@ -223,8 +236,7 @@ bool sim_end_ask(struct sim *s, size_t nth)
     in.u.answer.ask = a->id;
     in.u.answer.step = a->step;
     in.u.answer.completed = true;
-    in.u.answer.value = json_pack(
-        "{s:O}", "did", member(call_of(s, a->call), a->index, "body"));
+    in.u.answer.value = outcome(s, a);
     sim_feed(s, &in);
     json_decref(in.u.answer.value);
     return true;

@@ -137,14 +137,22 @@ static void check_events(const struct sim *s)
     json_decref(stored);
 }
 
+static void drop_commit(struct sim *s)
+{
+    struct sim_commit *k = &s->commits[--s->n_commits];
+
+    free(k->entries);
+    json_decref(k->kvs);
+}
+
 void sim_finish(struct sim *s)
 {
     check_events(s);
     drop_calls(s);
     mortise_run_free(s->run);
     mortise_actions_finish(&s->actions);
-    for (size_t i = 0; i < s->n_commits; i++)
-        free(s->commits[i].entries);
+    while (s->n_commits > 0)
+        drop_commit(s);
     json_decref(s->published);
     json_decref(s->pending);
     mortise_graph_unref(s->graph);
@@ -164,6 +172,11 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
     k->status = c->status;
     k->entries = malloc(c->size);
     memcpy(k->entries, c->entries, c->size);
+    k->kvs = json_array();
+    for (size_t i = 0; i < c->n_kvs; i++)
+        json_array_append_new(
+            k->kvs, json_pack("{s:s, s:O, s:O*}", "plugin", c->kvs[i].plugin,
+                              "key", c->kvs[i].key, "value", c->kvs[i].value));
     for (size_t i = 0; i < c->n_closes; i++)
         json_object_del(s->pending, c->closes[i].id);
     for (size_t i = 0; i < c->n_opens; i++)
@@ -564,7 +577,7 @@ void sim_crash(struct sim *s, uint32_t *seed)
     s->n_timers = 0;
     mortise_run_free(s->run);
     while (s->n_commits > s->n_synced)
-        free(s->commits[--s->n_commits].entries);
+        drop_commit(s);
     json_object_clear(s->pending);
     replay(s);
     mortise_run_watch(s->run, true);
@@ -610,6 +623,23 @@ char *sim_state(struct sim *s)
     mortise_buf_finish(&b);
     json_decref(show);
     return text;
+}
+
+json_t *sim_kept(const struct sim *s, const char *plugin, const char *key)
+{
+    json_t *value = NULL, *kv;
+    size_t k;
+
+    for (size_t i = 0; i < s->n_synced; i++) {
+        json_array_foreach(s->commits[i].kvs, k, kv)
+        {
+            if (strcmp(json_string_value(json_object_get(kv, "plugin")),
+                       plugin) == 0 &&
+                strcmp(json_string_value(json_object_get(kv, "key")), key) == 0)
+                value = json_object_get(kv, "value");
+        }
+    }
+    return value;
 }
 
 int sim_effect_count(const struct sim *s, const char *node)

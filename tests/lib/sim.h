@@ -34,6 +34,7 @@ struct sim_commit {
     char *entries;
     size_t size;
     int status;
+    json_t *kvs; /* [{plugin, key, value?}] */
 };
 
 struct sim_call {
@@ -113,6 +114,8 @@ void sim_recover(struct sim *s);
 /* The state as JSON text (canonical), freed by the caller. */
 char *sim_state(struct sim *s);
 json_t *sim_show(struct sim *s);
+/* What is on disk of what a plugin keeps: borrowed, or NULL. */
+json_t *sim_kept(const struct sim *s, const char *plugin, const char *key);
 int sim_effect_count(const struct sim *s, const char *node);
 /* The id of the one pending request of a node, or NULL. */
 const char *sim_request(struct sim *s, const char *node);

@@ -1,0 +1,212 @@
+/* test_kv.c -- what plugins keep of their own, through the whole of mortise:
+ * processes come and go, and values stay whose they are. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/desk.h"
+#include "lib/store_reader.h"
+
+static void sign_one(const char *name)
+{
+    char source[4096], path[128], object[128];
+
+    snprintf(path, sizeof path, "tests/plugins/%s.plugin.yaml", name);
+    snprintf(object, sizeof object, "tests/plugins/%s.so", name);
+    ck_assert_ptr_nonnull(realpath(path, source));
+    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
+            child_build(object));
+}
+
+static void sign(void)
+{
+    desk_sign();
+    sign_one("keeps");
+    sign_one("keeps_too");
+    desk_ok("$MORTISE key trust k.pub --trust trust.d --name keeps "
+            "--plugins 'keeps keeps_too' --in-process");
+}
+
+/* Run the graph g; what it came to (the end of it, where it is large) is in
+ * child.out, without blanks. */
+static void run_g(const char *options)
+{
+    static unsigned n;
+
+    desk_ok("$MORTISE run g.yaml --id r%u %s", ++n, options);
+    desk_ok("$MORTISE show r%u --json %s | tr -d ' \\n' | tail -c 6000", n,
+            strncmp(options, "--tenant", 8) == 0 ? options : "");
+}
+
+static void run_with(const char *options, const char *tool, const char *args)
+{
+    static char body[8192];
+
+    snprintf(body, sizeof body,
+             "start: a\nnodes:\n"
+             "  a: {type: tool, tool: %s, args: %s, next: END}\n",
+             tool, args);
+    desk_graph("g", body);
+    run_g(options);
+}
+
+static void run(const char *tool, const char *args)
+{
+    run_with("", tool, args);
+}
+
+/* How often was an executor entered? */
+static unsigned entrances(void)
+{
+    char path[8192], *text;
+    unsigned n = 0;
+
+    snprintf(path, sizeof path, "%s/entered", desk_dir);
+    text = test_read(path, NULL);
+    for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
+        n++;
+    free(text);
+    return n;
+}
+
+/* A value outlives its run and its process; null is one, no value is none. */
+START_TEST(values_outlive_their_run)
+{
+    run("keeps/get", "{key: a}");
+    desk_out("{\"found\":false}");
+    run("keeps/put", "{key: a, value: {n: [1, x]}}");
+    run("keeps/get", "{key: a}");
+    desk_out("{\"found\":true,\"value\":{\"n\":[1,\"x\"]}}");
+    run("keeps/put", "{key: a, value: null}");
+    run("keeps/get", "{key: a}");
+    desk_out("{\"found\":true,\"value\":null}");
+    run("keeps/put", "{key: a}");
+    run("keeps/get", "{key: a}");
+    desk_out("{\"found\":false}");
+}
+END_TEST
+
+/* Another plugin's values, another tenant's and another key's are others. */
+START_TEST(nobody_sees_anothers)
+{
+    run("keeps/put", "{key: a, value: mine}");
+    run("keeps_too/get", "{key: a}");
+    desk_out("{\"found\":false}");
+    run_with("--tenant elsewhere", "keeps/get", "{key: a}");
+    desk_out("{\"found\":false}");
+    run_with("--tenant elsewhere", "keeps/put", "{key: a, value: theirs}");
+    run("keeps_too/put", "{key: a, value: its}");
+    run("keeps/put", "{key: \"a\\0\", value: behind}");
+    run("keeps/get", "{key: a}");
+    desk_out("\"value\":\"mine\"");
+    run("keeps_too/get", "{key: a}");
+    desk_out("\"value\":\"its\"");
+    run_with("--tenant elsewhere", "keeps/get", "{key: a}");
+    desk_out("\"value\":\"theirs\"");
+    run("keeps/get", "{key: \"a\\0\"}");
+    desk_out("\"value\":\"behind\"");
+}
+END_TEST
+
+/* What is no key or value is refused with words. */
+START_TEST(limits_are_told)
+{
+    char key[1400], *value = malloc(1200000);
+
+    run("keeps/put", "{key: \"\", value: 1}");
+    desk_out("keytakes1to512bytesoftext");
+    memset(key, 0, sizeof key);
+    memcpy(key, "{value: 1, key: ", 16);
+    memset(key + 16, 'k', 513);
+    key[16 + 513] = '}';
+    run("keeps/put", key);
+    desk_out("keytakes1to512bytesoftext");
+    key[16 + 512] = '}';
+    key[16 + 513] = '\0';
+    run("keeps/put", key);
+    desk_not_out("keytakes");
+    run("keeps/put_odd", "{key: a, value: 1, more: 2}");
+    desk_out("arequestofkv.put/1is{key,value?}");
+    run("keeps/put_odd", "{key: 1, value: 1}");
+    desk_out("keytakes1to512bytesoftext");
+
+    memset(value, 'v', 1200000);
+    strcpy(value + 1048576 - 2, "\"}");
+    memcpy(value, "{\"v\":\"", 6);
+    desk_graph("g", "limits: {expr_cost: 10000000}\nstart: a\nnodes:\n"
+                    "  a: {type: tool, tool: keeps/put,"
+                    " args: {key: a, value: '${input.v}'}, next: END}\n");
+    desk_put("in.json", value);
+    run_g("--input @in.json");
+    desk_not_out("bytesofJSON");
+    memset(value + 1048576 - 2, 'v', 16);
+    strcpy(value + 1048576 + 14, "\"}");
+    desk_put("in.json", value);
+    run_g("--input @in.json");
+    desk_out("avaluetakes1048576bytesofJSONatmost,thishas10485");
+    free(value);
+}
+END_TEST
+
+/* Killed between what it put and its end, a node goes on with what it was
+ * told: it has counted once. */
+START_TEST(a_killed_count_counts_once)
+{
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: keeps/count, args: {ms: 700},"
+                    " next: END}\n");
+    child_run("timeout -s KILL 0.4 $MORTISE run g.yaml --id r");
+    ck_assert_int_ne(child.code, 0);
+    ck_assert_uint_eq(entrances(), 1);
+    desk_ok("$MORTISE resume r");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"a\": 1");
+    ck_assert_uint_eq(entrances(), 2);
+    run("keeps/count", "{}");
+    desk_out("\"a\":2");
+}
+END_TEST
+
+/* In the store as docs/format.md says, for who has only that. */
+START_TEST(another_reader_finds_them)
+{
+    struct reader_store s;
+    const struct reader_kv *kv;
+    char path[8192];
+
+    run("keeps/put", "{key: \"a\\0b\", value: [1, 2]}");
+    run_with("--tenant elsewhere", "keeps_too/put", "{key: c, value: 3}");
+    snprintf(path, sizeof path, "%s/state", desk_dir);
+    ck_assert_msg(store_reader_read(&s, path) == 0, "%s", s.why);
+    ck_assert_uint_eq(s.n_kvs, 2);
+    kv = store_reader_kv(&s, "default", "keeps", "a\0b", 3);
+    ck_assert_ptr_nonnull(kv);
+    ck_assert_str_eq(kv->value, "[1,2]");
+    kv = store_reader_kv(&s, "elsewhere", "keeps_too", "c", 1);
+    ck_assert_ptr_nonnull(kv);
+    ck_assert_str_eq(kv->value, "3");
+    store_reader_free(&s);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("kv");
+    TCase *tc = tcase_create("kv");
+
+    tcase_add_unchecked_fixture(tc, sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, values_outlive_their_run);
+    tcase_add_test(tc, nobody_sees_anothers);
+    tcase_add_test(tc, limits_are_told);
+    tcase_add_test(tc, a_killed_count_counts_once);
+    tcase_add_test(tc, another_reader_finds_them);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
