@@ -160,6 +160,14 @@ START_TEST(rounds_and_elements)
     desk_out("[\"good (tool) done x2\"]:::done");
     desk_ok(SHOW "m.yaml --run r --dot");
     desk_out("\"w/bad\" [label=\"bad\\ntool failed\"");
+    /* history names the element and the round of each entry, as all do */
+    desk_ok("$MORTISE history r");
+    desk_out("failed w[1]/bad x.y");
+    desk_out("gather w[*]");
+    desk_out("done l#3/once");
+    desk_ok("$MORTISE history r --json");
+    desk_out("\"node\":\"bad\",\"path\":\"1.0/w#1[1]/bad#1\"");
+    desk_out("\"node\":\"w\",\"path\":\"1.0/w#1[2]\"");
 }
 END_TEST
 

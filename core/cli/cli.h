@@ -78,7 +78,7 @@ int mortise_cli_words(struct mortise_arena *a, const char *list,
 /* Members of replies; borrowed.  "" when it is not there or no string. */
 const char *mortise_cli_text(const json_t *object, const char *key);
 uint64_t mortise_cli_integer(const json_t *object, const char *key);
-/* What people call an execution, from its path (else its node and visit):
+/* What people call an execution, from its path (else its node's name):
  * "review", "review#2" for the second visit, "read[3]" in a map, "outer/inner".
  * Cut to the room there is; gives `out`. */
 enum { MORTISE_CLI_EXECUTION = 256 };

@@ -167,15 +167,10 @@ const char *mortise_cli_execution(const json_t *object,
 {
     const char *path = mortise_cli_text(object, "path");
     const char *node = mortise_cli_text(object, "node");
-    uint64_t visit = mortise_cli_integer(object, "visit");
 
     if (path[0] != '\0')
         return mortise_cli_short_path(path, out);
-    if (visit > 1)
-        snprintf(out, MORTISE_CLI_EXECUTION, "%s#%llu", node,
-                 (unsigned long long)visit);
-    else
-        snprintf(out, MORTISE_CLI_EXECUTION, "%s", node);
+    snprintf(out, MORTISE_CLI_EXECUTION, "%s", node);
     return out;
 }
 

@@ -236,16 +236,20 @@ static bool is_about_a_node(enum mortise_entry_type type)
            type != MORTISE_E_PINS;
 }
 
-/* A node's name, with what is around it: review#2/inner, work[3]. */
-static json_t *place_json(const struct mortise_run *r,
-                          const struct mortise_entry *e)
+/* Its node, and where that was: as exec_path() spells it. */
+static void put_place(json_t *out, const struct mortise_run *r,
+                      const struct mortise_entry *e)
 {
     const struct frame *f = r->frames[e->frame < r->n_frames ? e->frame : 0];
     const char *id =
         e->node < f->graph->n_nodes ? f->graph->nodes[e->node].id : "?";
-    const char *outer = strchr(f->scope->prefix, '/') + 1;
 
-    return json_sprintf("%s%s%s", outer, id, f->scope->suffix);
+    json_object_set_new(out, "node", json_string(id));
+    json_object_set_new(out, "path",
+                        json_sprintf("%s%s#%u%s%s", f->scope->prefix, id,
+                                     (unsigned)e->visit, f->scope->suffix,
+                                     e->type == MORTISE_E_GATHER ? "[*]" : ""));
+    json_object_set_new(out, "visit", json_integer(e->visit));
 }
 
 static json_t *entry_json(const struct mortise_run *r,
@@ -256,10 +260,8 @@ static json_t *entry_json(const struct mortise_run *r,
 
     if (out == NULL)
         return NULL;
-    if (is_about_a_node(e->type)) {
-        json_object_set_new(out, "node", place_json(r, e));
-        json_object_set_new(out, "visit", json_integer(e->visit));
-    }
+    if (is_about_a_node(e->type))
+        put_place(out, r, e);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
         json_object_set_new(out, "step",
