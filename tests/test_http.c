@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,13 +260,13 @@ END_TEST
  * must. */
 START_TEST(a_request_is_what_was_asked)
 {
-    const struct mortise_http_header headers[] = {{"Authorization", "Bearer x"},
-                                                  {"X-Empty", ""}};
+    const struct mortise_http_header headers[] = {
+        {"Authorization", "Bearer x"}, {"X-Empty", ""}, {"X-Blank", " \t"}};
     struct mortise_http_request r = request("PATCH", "/r");
 
     httpd_answer(d, "/r", "200 OK", "", "");
     r.headers = headers;
-    r.n_headers = 2;
+    r.n_headers = 3;
     r.body = "a\0b";
     r.n_body = 3;
     perform(&r);
@@ -274,6 +275,7 @@ START_TEST(a_request_is_what_was_asked)
                      0);
     ck_assert(has_line(0, "\r\nAuthorization: Bearer x\r\n"));
     ck_assert(has_line(0, "\r\nX-Empty:\r\n"));
+    ck_assert(has_line(0, "\r\nX-Blank:\r\n"));
     ck_assert(has_line(0, "\r\nContent-Length: 3\r\n"));
     ck_assert(!has_line(0, "Expect:"));
     ck_assert(!has_line(0, "Content-Type:"));
@@ -442,6 +444,7 @@ END_TEST
 /* libcurl's, whichever library it is in: tells what thread asked. */
 static struct {
     int others, taking_signals;
+    atomic_int asleep; /* those whose name server is silent */
 } resolvers;
 
 __attribute__((visibility("default"))) int
@@ -459,6 +462,14 @@ getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
     resolvers.others += gettid() != getpid();
     resolvers.taking_signals +=
         gettid() != getpid() && sigismember(&mask, SIGTERM) == 0;
+    if (name != NULL && strcmp(name, "silent.invalid") == 0) {
+        const struct timespec a_while = {2, 0};
+
+        atomic_fetch_add(&resolvers.asleep, 1);
+        nanosleep(&a_while, NULL);
+        atomic_fetch_sub(&resolvers.asleep, 1);
+        return EAI_AGAIN;
+    }
     return real(name, service, hints, found);
 }
 
@@ -472,6 +483,35 @@ START_TEST(resolvers_take_no_signals)
     assert_outcome(MORTISE_HTTP_UNREACHABLE, "");
     ck_assert_int_gt(resolvers.others, 0);
     ck_assert_int_eq(resolvers.taking_signals, 0);
+}
+END_TEST
+
+/* A name server that is silent holds nobody up: neither who is cancelled, nor
+ * who is out of time, nor who else is on the loop. */
+START_TEST(nobody_waits_for_a_name)
+{
+    struct mortise_http_request r = request("GET", "http://silent.invalid/");
+    uint64_t before = mortise_mono_ns();
+
+    ck_assert_int_eq(
+        mortise_destination_make(&places[0], "silent.invalid", 80, &err),
+        MORTISE_OK);
+    start(&r);
+    while (resolvers.asleep == 0)
+        turn();
+    mortise_http_cancel(got.call);
+    r.connect_ms = 50;
+    perform(&r);
+    assert_outcome(MORTISE_HTTP_TIMEOUT, "");
+    r.connect_ms = 0;
+    r.timeout_ms = 50;
+    perform(&r);
+    assert_outcome(MORTISE_HTTP_TIMEOUT, "50 ms");
+    ck_assert_uint_lt(mortise_mono_ns() - before, 1500000000u);
+    ck_assert_int_gt(resolvers.asleep, 0);
+    while (resolvers.asleep > 0)
+        usleep(10000); /* or their threads count as left behind */
+    usleep(50000);
 }
 END_TEST
 
@@ -503,6 +543,25 @@ START_TEST(redirects_are_followed)
     perform(&r);
     assert_body("moved");
     ck_assert_int_eq(got.status, 301);
+}
+END_TEST
+
+/* The page of a redirect is nobody's, and no way to keep us busy for ever. */
+START_TEST(pages_of_redirects_are_bounded)
+{
+    char *page = calloc(1, (1 << 20) + 2);
+
+    ck_assert_ptr_nonnull(page);
+    memset(page, 'x', 1 << 20);
+    httpd_answer(d, "/there", "200 OK", "", "there");
+    httpd_answer(d, "/large", "302 x", "Location: /there\r\n", page);
+    get("/large");
+    assert_body("there");
+    page[1 << 20] = 'x';
+    httpd_answer(d, "/larger", "302 x", "Location: /there\r\n", page);
+    get("/larger");
+    assert_outcome(MORTISE_HTTP_TOO_LARGE, "page of a redirect");
+    free(page);
 }
 END_TEST
 
@@ -661,6 +720,17 @@ START_TEST(bombs_do_not_go_off)
 }
 END_TEST
 
+/* An answer with n headers, Content-Length among them. */
+static void answer_with_headers(const char *path, int n)
+{
+    char lines[8192];
+    size_t at = 0;
+
+    for (int i = 1; i < n; i++)
+        at += (size_t)snprintf(lines + at, sizeof lines - at, "a:b\r\n");
+    httpd_answer(d, path, "200 OK", lines, "");
+}
+
 /* Headers without end, and headers with a NUL. */
 START_TEST(headers_are_bounded)
 {
@@ -676,8 +746,14 @@ START_TEST(headers_are_bounded)
     httpd_on(d, "/nul");
     httpd_send(d, "HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", 27);
     httpd_close(d);
+    answer_with_headers("/many", 512);
+    answer_with_headers("/more", 513);
     get("/long");
     assert_outcome(MORTISE_HTTP_TOO_LARGE, "headers");
+    get("/many");
+    assert_body("");
+    get("/more");
+    assert_outcome(MORTISE_HTTP_TOO_LARGE, "512 headers");
     get("/nul");
     assert_outcome(MORTISE_HTTP_BROKEN, "");
 }
@@ -926,7 +1002,9 @@ static Suite *suite(void)
     tcase_add_test(tc, spellings_are_no_way_around);
     tcase_add_test(tc, a_name_that_leads_home_is_refused);
     tcase_add_test(tc, resolvers_take_no_signals);
+    tcase_add_test(tc, nobody_waits_for_a_name);
     tcase_add_test(tc, redirects_are_followed);
+    tcase_add_test(tc, pages_of_redirects_are_bounded);
     tcase_add_test(tc, methods_change_by_the_book);
     tcase_add_test(tc, redirects_are_judged);
     tcase_add_test(tc, circles_end);

@@ -17,10 +17,13 @@
  *       kept connection turns out to be dead; whether the server had acted on
  *       it, nobody knows then.
  *   (5) Everything has a bound: headers, body (as it comes out of
- *       decompression), redirects, connecting, silence.
+ *       decompression), redirects and their pages, connecting, silence.
  *   (6) A SIGPIPE of TLS never reaches the program that we are part of, and
  *       none of its signals a thread of curl's resolver, which has the mask
  *       under which curl made it.
+ *   (7) Nobody waits for a resolver: a request that is over leaves its thread
+ *       to itself, which ends when the name was found or not.  Otherwise a name
+ *       server that is silent would hold up the loop, and all runs with it.
  */
 #include "engine/http.h"
 
@@ -39,6 +42,9 @@
 enum {
     WORDS = 512,
     CONNECTIONS = 64, /* kept for use again */
+    HEADERS_N = 512,  /* of an answer: nobody has as many, and names are looked
+                         for among them */
+    PAGE_MAX = 1 << 20, /* of a redirect, which nobody reads */
     DAY_MS = 86400000,
     NS_PER_MS = 1000000
 };
@@ -88,6 +94,7 @@ struct mortise_http_call {
     struct mortise_buf text, body; /* text: of headers, each with its NUL */
     struct line *headers;
     size_t n_headers, cap_headers, header_bytes;
+    size_t page; /* bytes of a redirect's body, which are thrown away */
     int status;
     bool head_there, redirects;
 
@@ -341,6 +348,7 @@ static void forget_answer(struct mortise_http_call *c)
     mortise_buf_clear(&c->text);
     mortise_buf_clear(&c->body);
     c->n_headers = 0;
+    c->page = 0;
     c->status = 0;
     c->head_there = c->redirects = false;
 }
@@ -379,6 +387,11 @@ static void take_header(struct mortise_http_call *c, const char *p, size_t n)
 
     if (colon == NULL || colon == p || *p == ' ' || *p == '\t')
         return;
+    if (c->n_headers == HEADERS_N) {
+        end(c, MORTISE_HTTP_TOO_LARGE, "the answer has more than %d headers",
+            HEADERS_N);
+        return;
+    }
     grown = mortise_grow(c->h->mem, c->headers, c->n_headers, &c->cap_headers,
                          sizeof *grown);
     if (grown == NULL) {
@@ -458,9 +471,12 @@ static size_t on_body(char *p, size_t size, size_t count, void *ud)
 
     if (c->ended)
         return 0;
-    if (c->redirects)
-        return n; /* of the page that says where it went */
-    if (n > c->r.body_max - c->body.n)
+    if (c->redirects && n > PAGE_MAX - c->page)
+        end(c, MORTISE_HTTP_TOO_LARGE,
+            "the page of a redirect is larger than %d KiB", PAGE_MAX >> 10);
+    else if (c->redirects)
+        c->page += n;
+    else if (n > c->r.body_max - c->body.n)
         end(c, MORTISE_HTTP_TOO_LARGE,
             "the answer is larger than %zu bytes (decompressed)",
             c->r.body_max);
@@ -468,7 +484,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *ud)
         mortise_buf_put(&c->body, p, n);
     if (c->body.failed)
         end(c, MORTISE_HTTP_NOMEM, "out of memory");
-    else if (c->r.piece != NULL)
+    else if (c->r.piece != NULL && !c->redirects)
         change(c);
     return c->ended ? 0 : n;
 }
@@ -545,13 +561,14 @@ static bool add_line(struct mortise_http_call *c, const char *text)
     return list != NULL;
 }
 
-/* "Name: value"; an empty value is written "Name;" for curl. */
+/* "Name: value"; an empty value is written "Name;" for curl, which takes blanks
+ * alone for a wish that the header be left out. */
 static bool add_header(struct mortise_http_call *c, const char *name,
                        const char *value, struct mortise_buf *text)
 {
     mortise_buf_clear(text);
     mortise_buf_puts(text, name);
-    if (value[0] == '\0')
+    if (value[strspn(value, " \t")] == '\0')
         mortise_buf_puts(text, ";");
     else
         mortise_buf_printf(text, ": %s", value);
@@ -666,6 +683,7 @@ static bool set_options(struct mortise_http_call *c, CURL *e)
     set_callbacks(c, e);
     set_method(c, e);
     curl->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* (7) */
     curl->easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)c->r.connect_ms);
     curl->easy_setopt(e, CURLOPT_HTTPHEADER, c->lines);

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "engine/door.h"
 #include "engine/http.h"
@@ -158,57 +159,59 @@ static int32_t check(const struct mortise_asked *a, char *words)
 /* ---- the answer --------------------------------------------------------- */
 
 /* Text as it is, else in the one encoding that has a character for any byte. */
-static json_t *header_text(const char *value, struct mortise_arena *a)
+static void put_text(struct mortise_buf *b, const char *value)
 {
     size_t n = strlen(value);
-    char *text, *at;
+    char one[4];
 
     if (mortise_utf8_valid(value, n))
-        return json_stringn(value, n);
-    at = text = mortise_arena_alloc(a, 2 * n + 1);
-    if (text == NULL)
-        return NULL;
-    for (size_t i = 0; i < n; i++)
-        at += mortise_utf8_encode(at, (unsigned char)value[i]);
-    return json_stringn(text, (size_t)(at - text));
+        mortise_buf_put(b, value, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            mortise_buf_put(b, one,
+                            mortise_utf8_encode(one, (unsigned char)value[i]));
 }
 
-/* A name that came twice has both values, ", " in between; but cookies, which
- * have commas of their own, a line each. */
-static json_t *join(const json_t *old, json_t *value, const char *name)
+/* A name that comes again has all its values, ", " in between; but cookies,
+ * which have commas of their own, a line each.  Headers are few (http.c). */
+static json_t *values_of(const struct mortise_http_answer *a, size_t i,
+                         const struct mortise_mem *mem)
 {
-    json_t *both;
+    const char *name = a->headers[i].name;
+    bool lines = strcmp(name, "set-cookie") == 0;
+    struct mortise_buf all;
+    json_t *out;
 
-    if (old == NULL || value == NULL)
-        return value;
-    both = json_sprintf("%s%s%s", json_string_value(old),
-                        strcmp(name, "set-cookie") == 0 ? "\n" : ", ",
-                        json_string_value(value));
-    json_decref(value);
-    return both;
+    mortise_buf_init(&all, mem);
+    put_text(&all, a->headers[i].value);
+    while (++i < a->n_headers) {
+        if (strcmp(a->headers[i].name, name) != 0)
+            continue;
+        mortise_buf_puts(&all, lines ? "\n" : ", ");
+        put_text(&all, a->headers[i].value);
+    }
+    out = all.failed ? NULL : json_stringn(all.p != NULL ? all.p : "", all.n);
+    mortise_buf_finish(&all);
+    return out;
 }
 
 static json_t *headers_json(const struct mortise_http_answer *a,
                             const struct mortise_mem *mem)
 {
     json_t *out = json_object();
-    struct mortise_arena arena;
 
-    mortise_arena_init(&arena, mem);
     for (size_t i = 0; out != NULL && i < a->n_headers; i++) {
         const char *name = a->headers[i].name;
-        json_t *value = header_text(a->headers[i].value, &arena);
 
-        value = join(json_object_get(out, name), value, name);
         /* a name that is no UTF-8 is none that anybody looks for */
-        if (!mortise_utf8_valid(name, strlen(name))) {
-            json_decref(value);
-        } else if (json_object_set_new(out, name, value) != 0) {
+        if (json_object_get(out, name) != NULL ||
+            !mortise_utf8_valid(name, strlen(name)))
+            continue;
+        if (json_object_set_new(out, name, values_of(a, i, mem)) != 0) {
             json_decref(out);
             out = NULL;
         }
     }
-    mortise_arena_finish(&arena);
     return out;
 }
 
