@@ -15,7 +15,7 @@
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
 #   make format     clang-format over everything
-#   make docs       docs/cli.md and docs/errors.md anew, from the program
+#   make docs       docs/cli.md, docs/errors.md and schema/ anew, from the program
 #   make abi        what we promised others still holds; abi-accept: as it is now
 #   make install    PREFIX=/usr/local LIBDIR=... DESTDIR=; `uninstall`, too
 #   make clean
@@ -244,7 +244,8 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := cli cli_completion cli_doctor cli_engine cli_explain cli_graph \
-         cli_object cli_sick cli_why await docs embed kv kill store_crash
+         cli_object cli_schema cli_sick cli_why await docs embed kv \
+         kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill cli_sick
 
@@ -345,6 +346,8 @@ abi abi-accept: $(LIBS)
 docs: $(B)/mortise
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
 	$(Q)sh tools/errors-doc.sh $(B)/mortise >docs/errors.md
+	$(Q)for k in graph deployment plugin trust; do \
+	    $(B)/mortise schema $$k >schema/$$k.json || exit 1; done
 
 lint: $(B)/man/mortise.1
 	mandoc -T lint -W warning $(MAN)
@@ -357,7 +360,7 @@ lint: $(B)/man/mortise.1
 # ---- installing ---------------------------------------------------------
 
 # Each group: where it goes, with which mode, and its files.
-GROUPS := bin header sdk lib pc plugins trust man1 man3 man5 \
+GROUPS := bin header sdk lib pc plugins trust schema man1 man3 man5 \
           bash zsh fish
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
@@ -367,6 +370,7 @@ pc      = $(LIBDIR)/pkgconfig            644 $(PCS)
 plugins = $(LIBDIR)/mortise/plugins      644 $(PLUGINS) $(PLUGINS:.minisig=) \
                                          $(PLUGIN_NAMES:%=$(B)/plugins/%.so)
 trust   = $(LIBDIR)/mortise/trust.d      644 $(B)/trust.d/bundled.yaml
+schema  = $(DATADIR)/mortise/schema      644 $(wildcard schema/*.json)
 man1    = $(MANDIR)/man1                 644 $(shell echo $(B)/man/*.1)
 man3    = $(MANDIR)/man3                 644 $(wildcard docs/man/*.3)
 man5    = $(MANDIR)/man5                 644 $(wildcard docs/man/*.5)

@@ -201,17 +201,17 @@ static unsigned lines(const char *text)
  * ----------------------------------------------------------- */
 
 static const char *const names[] = {
-    "run",           "resume",      "approve",
-    "reject",        "answer",      "resolve",
-    "cancel",        "runs",        "show",
-    "history",       "events",      "inbox",
-    "check",         "plugin list", "plugin inspect",
-    "plugin verify", "plugin sign", "plugin unquarantine",
-    "key new",       "key list",    "key trust",
-    "key revoke",    "explain",     "why",
-    "config print",  "pause",       "plugin check",
-    "completion",    "doctor",      "graph show",
-    "version"};
+    "run",           "resume",       "approve",
+    "reject",        "answer",       "resolve",
+    "cancel",        "runs",         "show",
+    "history",       "events",       "inbox",
+    "check",         "plugin list",  "plugin inspect",
+    "plugin verify", "plugin sign",  "plugin unquarantine",
+    "key new",       "key list",     "key trust",
+    "key revoke",    "explain",      "why",
+    "schema",        "config print", "pause",
+    "plugin check",  "completion",   "doctor",
+    "graph show",    "version"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

@@ -173,6 +173,7 @@ extern const struct mortise_cmd mortise_cmd_key_trust;
 extern const struct mortise_cmd mortise_cmd_key_revoke;
 extern const struct mortise_cmd mortise_cmd_config_print;
 extern const struct mortise_cmd mortise_cmd_explain;
+extern const struct mortise_cmd mortise_cmd_schema;
 extern const struct mortise_cmd mortise_cmd_doctor;
 extern const struct mortise_cmd mortise_cmd_completion;
 extern const struct mortise_cmd mortise_cmd_version;

@@ -32,7 +32,7 @@ struct mortise_args {
     const char *run, *width;
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
-    bool unencrypted, in_process;
+    bool unencrypted, in_process, with_plugins;
 
     char **operands; /* of the caller's argv */
     size_t n_operands;

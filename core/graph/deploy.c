@@ -77,6 +77,10 @@ static void read_isolation(void *ctx, void *into,
             mortise_word_find(isolations, "isolation", map->items[i], r->diags);
 }
 
+static const struct mortise_key config_row = {.value = MORTISE_V_MAP};
+static const struct mortise_key isolation_row = {.value = MORTISE_V_WORD,
+                                                 .words = isolations};
+
 static const struct mortise_key plugins_keys[] = {
     {.name = "path",
      .value = MORTISE_V_STRINGS,
@@ -85,10 +89,12 @@ static const struct mortise_key plugins_keys[] = {
     {.name = "config",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
+     .each = &config_row,
      .read = read_config},
     {.name = "isolation",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
+     .each = &isolation_row,
      .read = read_isolation},
     {.name = "require", .later = MORTISE_HERE},
     {.name = "dev", .later = MORTISE_HERE},
@@ -152,57 +158,44 @@ static void read_metadata(void *ctx, void *into,
     struct mortise_metadata m;
 
     (void)into;
-    mortise_metadata_read(&m, slot->name, slot->value, r->diags);
+    mortise_metadata_read(&m, slot, r->diags);
     r->d->name = m.name;
 }
 
 /* `plugins`, `trust` and `store` are places of their own. */
-static void read_place(const struct mortise_place *place, void *ctx,
-                       const struct mortise_slot *slot)
+static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reader *r = ctx;
 
-    mortise_keys_read(place, MORTISE_HERE, slot->value, slot->name->span, r,
-                      NULL, r->diags);
+    mortise_keys_enter(slot, r, into, r->diags);
 }
 
-static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    read_place(&plugins_place, ctx, slot);
-}
-
-static void read_trust(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    read_place(&trust_place, ctx, slot);
-}
-
-static void read_store(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    read_place(&store_place, ctx, slot);
-}
+static const struct mortise_word kinds[] = {{.word = "Deployment"},
+                                            {.word = NULL}};
 
 static const struct mortise_key keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE),
+    MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
     {.name = "metadata",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
+     .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "plugins",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
-     .read = read_plugins},
+     .place = &plugins_place,
+     .read = read_place},
     {.name = "trust",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
-     .read = read_trust},
+     .place = &trust_place,
+     .read = read_place},
     {.name = "store",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
-     .read = read_store},
+     .place = &store_place,
+     .read = read_place},
     {.name = "models", .later = MORTISE_HERE},
     {.name = "secrets", .later = MORTISE_HERE},
     {.name = "tools", .later = MORTISE_HERE},
@@ -213,7 +206,7 @@ static const struct mortise_key keys[] = {
     {.name = "limits", .later = MORTISE_HERE},
 };
 
-static const struct mortise_place place = {
+const struct mortise_place mortise_deployment_place = {
     .what = "a deployment", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
 /* ---- the whole ------------------------------------------------------- */
@@ -232,8 +225,8 @@ static int read(struct reader *r, const char *path)
         r->d->tree = root = mortise_expand(&r->d->arena, root, r->diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
-        mortise_keys_read(&place, MORTISE_HERE, root, root->span, r, NULL,
-                          r->diags);
+        mortise_keys_read(&mortise_deployment_place, MORTISE_HERE, root,
+                          root->span, r, NULL, r->diags);
     }
     if (r->nomem || r->diags->failed)
         return MORTISE_ENOMEM;

@@ -2,6 +2,7 @@
 #ifndef MORTISE_GRAPH_DEPLOY_H
 #define MORTISE_GRAPH_DEPLOY_H
 
+#include "yaml/keys.h"
 #include "yaml/tree.h"
 
 struct mortise_deployment {
@@ -30,5 +31,8 @@ void mortise_deployment_free(struct mortise_deployment *d);
 /* The config of one plugin as JSON, a new reference; {} when there is none. */
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin);
+
+/* What stands in one. */
+extern const struct mortise_place mortise_deployment_place;
 
 #endif

@@ -201,16 +201,26 @@ static void read_all_routes(void *ctx, void *into,
     read_route_list(ctx, into, slot->value, MORTISE_EDGE_ROUTE_ALL);
 }
 
+static const struct mortise_key route_row = {.value = MORTISE_V_MAP,
+                                             .place = &route_place};
+
 static const struct mortise_key routes_keys[] = {
     {.name = "all",
-     .value = MORTISE_V_ANY,
+     .value = MORTISE_V_LIST,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
+     .min = 1,
+     .each = &route_row,
      .read = read_all_routes},
 };
 
 static const struct mortise_place routes_place = {
     .what = "routes", .keys = routes_keys, .n = 1};
+
+const struct mortise_key mortise_routes_forms[2] = {
+    {.value = MORTISE_V_LIST, .min = 1, .each = &route_row},
+    {.value = MORTISE_V_MAP, .place = &routes_place},
+};
 
 void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
                          const struct mortise_slot *slot)
@@ -325,6 +335,7 @@ static const struct mortise_key edge_keys[] = {
     {.name = "map",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
+     .place = &mortise_map_place,
      .read = read_map},
     {.name = "guardrail_policy", .later = MORTISE_HERE},
 };
@@ -333,6 +344,9 @@ static const struct mortise_place edge_place = {.what = "an edge",
                                                 .keys = edge_keys,
                                                 .n = sizeof edge_keys /
                                                      sizeof edge_keys[0]};
+
+const struct mortise_key mortise_edge_row = {.value = MORTISE_V_MAP,
+                                             .place = &edge_place};
 
 static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
                         const struct entry *e)
@@ -369,12 +383,6 @@ static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
 void mortise_load_edges(struct mortise_loader *ld,
                         const struct mortise_yaml *list)
 {
-    if (list->kind != MORTISE_YAML_SEQ) {
-        mortise_diag_add(ld->diags, "E0203", list->span,
-                         "'edges' takes a list, and this is %s",
-                         mortise_yaml_kind_name(list->kind));
-        return;
-    }
     for (size_t i = 0; i < list->n && !ld->nomem; i++)
         read_edge(ld, list->items[i]);
 }

@@ -16,6 +16,7 @@
 #include "graph/catalog.h"
 #include "graph/tmpl.h"
 #include "json/path.h"
+#include "yaml/keys.h"
 #include "yaml/tree.h"
 
 enum {
@@ -351,5 +352,8 @@ enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
 bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 const char *mortise_effect_name(enum mortise_effect effect);
+
+/* What stands in a graph file. */
+extern const struct mortise_place mortise_graph_place;
 
 #endif

@@ -65,6 +65,11 @@ static const struct mortise_key on_timeout_keys[] = {
 static const struct mortise_place on_timeout_place = {
     .what = "on_timeout", .keys = on_timeout_keys, .n = 1};
 
+const struct mortise_key mortise_on_timeout_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = timeouts},
+    {.value = MORTISE_V_MAP, .place = &on_timeout_place},
+};
+
 void mortise_node_read_on_timeout(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {

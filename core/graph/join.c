@@ -34,6 +34,11 @@ static const struct mortise_key quorum_keys[] = {
 static const struct mortise_place quorum_place = {
     .what = "join", .keys = quorum_keys, .n = 1};
 
+const struct mortise_key mortise_join_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = joins},
+    {.value = MORTISE_V_MAP, .place = &quorum_place},
+};
+
 static void read_word(struct mortise_loader *ld, struct mortise_join *join,
                       const struct mortise_yaml *v)
 {

@@ -120,10 +120,10 @@ static const struct mortise_key limit_keys[] = {
      .read = read_timeout},
 };
 
-static const struct mortise_place limits_place = {.what = "limits",
-                                                  .keys = limit_keys,
-                                                  .n = sizeof limit_keys /
-                                                       sizeof limit_keys[0]};
+const struct mortise_place mortise_limits_place = {.what = "limits",
+                                                   .keys = limit_keys,
+                                                   .n = sizeof limit_keys /
+                                                        sizeof limit_keys[0]};
 
 /* ---- defaults -------------------------------------------------------- */
 
@@ -162,6 +162,7 @@ static const struct mortise_key default_keys[] = {
     {.name = "retry_policy",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
+     .place = &mortise_retry_place,
      .read = read_default_retry},
     {.name = "effect_class",
      .value = MORTISE_V_WORD,
@@ -172,7 +173,7 @@ static const struct mortise_key default_keys[] = {
     {.name = "tool_errors", .later = MORTISE_HERE},
 };
 
-static const struct mortise_place defaults_place = {
+const struct mortise_place mortise_defaults_place = {
     .what = "defaults",
     .keys = default_keys,
     .n = sizeof default_keys / sizeof default_keys[0]};
@@ -181,13 +182,11 @@ static const struct mortise_place defaults_place = {
 void mortise_load_limits(struct mortise_loader *ld,
                          const struct mortise_slot *slot)
 {
-    mortise_keys_read(&limits_place, MORTISE_HERE, slot->value,
-                      slot->name->span, ld, ld, ld->diags);
+    mortise_keys_enter(slot, ld, ld, ld->diags);
 }
 
 void mortise_load_defaults(struct mortise_loader *ld,
                            const struct mortise_slot *slot)
 {
-    mortise_keys_read(&defaults_place, MORTISE_HERE, slot->value,
-                      slot->name->span, ld, &ld->defaults, ld->diags);
+    mortise_keys_enter(slot, ld, &ld->defaults, ld->diags);
 }

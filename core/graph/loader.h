@@ -126,6 +126,8 @@ void mortise_load_top(struct mortise_loader *ld);
 /* ... and a graph that stands in a node. */
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
+extern const struct mortise_key mortise_inner_forms[1];
+extern const struct mortise_place mortise_state_place;
 void mortise_load_state(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
 /* A path below scratch or artifacts, from a key; false after a finding. */
@@ -136,6 +138,7 @@ bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
 const struct mortise_schema *
 mortise_load_schema_at(const struct mortise_loader *ld,
                        const struct mortise_path *path);
+extern const struct mortise_key mortise_reducer_row; /* of `reducers` */
 void mortise_load_reducers(struct mortise_loader *ld,
                            const struct mortise_yaml *map);
 /* A path below the input that has this schema. */
@@ -143,8 +146,10 @@ bool mortise_load_input_path(struct mortise_loader *ld,
                              struct mortise_path *out,
                              const struct mortise_yaml *key,
                              const struct mortise_schema *input);
+extern const struct mortise_place mortise_limits_place;
 void mortise_load_limits(struct mortise_loader *ld,
                          const struct mortise_slot *slot);
+extern const struct mortise_place mortise_defaults_place;
 void mortise_load_defaults(struct mortise_loader *ld,
                            const struct mortise_slot *slot);
 
@@ -179,12 +184,14 @@ mortise_load_decision(struct mortise_loader *ld,
 /* ---- retry.c --------------------------------------------------------- */
 
 extern const struct mortise_retry mortise_retry_default;
+extern const struct mortise_place mortise_retry_place;
 void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
                         const struct mortise_slot *slot);
 
 /* ---- node.c ---------------------------------------------------------- */
 
 extern const struct mortise_word mortise_effect_words[];
+extern const struct mortise_key mortise_node_row; /* of `nodes` */
 void mortise_load_nodes(struct mortise_loader *ld,
                         const struct mortise_yaml *key,
                         const struct mortise_yaml *map);
@@ -210,8 +217,10 @@ void mortise_load_each_id(struct mortise_loader *ld,
                           void (*fn)(struct mortise_loader *ld, void *ud,
                                      const struct mortise_yaml *id),
                           void *ud);
+extern const struct mortise_key mortise_routes_forms[2];
 void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
                          const struct mortise_slot *slot);
+extern const struct mortise_key mortise_edge_row; /* of `edges` */
 void mortise_load_edges(struct mortise_loader *ld,
                         const struct mortise_yaml *list);
 void mortise_load_start(struct mortise_loader *ld,
@@ -223,6 +232,7 @@ void mortise_load_link_in(struct mortise_loader *ld);
 
 /* ---- map.c ----------------------------------------------------------- */
 
+extern const struct mortise_place mortise_map_place;
 /* The edge that `map` is; `from` MORTISE_NOWHERE: it is read and not made. */
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                       const struct mortise_slot *slot);

@@ -126,7 +126,7 @@ static const struct mortise_key keys[] = {
      .read = read_max_parallel},
 };
 
-static const struct mortise_place place = {
+const struct mortise_place mortise_map_place = {
     .what = "a map", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
@@ -141,8 +141,7 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
     r.map->as = "item";
     r.map->as_at = slot->name;
     r.map->max_parallel = 16;
-    mortise_keys_read(&place, MORTISE_HERE, slot->value, slot->name->span, ld,
-                      &r, ld->diags);
+    mortise_keys_enter(slot, ld, &r, ld->diags);
     if (from == MORTISE_NOWHERE || r.map->over == NULL ||
         r.map->to == MORTISE_NOWHERE || r.map->join == MORTISE_NOWHERE)
         return;

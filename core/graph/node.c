@@ -90,6 +90,8 @@ static const struct mortise_word branch_errors[] = {
     {NULL, 0, false},
 };
 
+static const struct mortise_key expr_row = {.value = MORTISE_V_EXPR};
+
 static const struct mortise_key keys[] = {
     {.name = "type", .value = MORTISE_V_WORD, .here = ALL, .words = type_words},
     {.name = "tool",
@@ -129,6 +131,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      .here = CALLS | SUBGRAPH,
      .later = LATER,
+     .place = &mortise_retry_place,
      .read = mortise_node_read_retry_policy},
     {.name = "input_schema",
      .value = MORTISE_V_SCHEMA,
@@ -146,7 +149,7 @@ static const struct mortise_key keys[] = {
      .later = GMI | VOICE | LEAF,
      .read = mortise_node_read_args},
     {.name = "graph",
-     .value = MORTISE_V_ANY,
+     MORTISE_FORMS(mortise_inner_forms),
      .here = SUBGRAPH,
      .required = SUBGRAPH,
      .later = TEAM,
@@ -154,10 +157,12 @@ static const struct mortise_key keys[] = {
     {.name = "input_mapping",
      .value = MORTISE_V_MAP,
      .here = SUBGRAPH,
+     .each = &expr_row,
      .read = mortise_node_read_input_mapping},
     {.name = "output_mapping",
      .value = MORTISE_V_MAP,
      .here = SUBGRAPH,
+     .each = &expr_row,
      .read = mortise_node_read_output_mapping},
     {.name = "prompt",
      .value = MORTISE_V_STRING,
@@ -179,7 +184,7 @@ static const struct mortise_key keys[] = {
      .min = 1,
      .read = mortise_node_read_wait},
     {.name = "on_timeout",
-     .value = MORTISE_V_ANY,
+     MORTISE_FORMS(mortise_on_timeout_forms),
      .here = HUMAN,
      .read = mortise_node_read_on_timeout},
     {.name = "guardrails",
@@ -204,14 +209,15 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      .here = WORKS,
      .later = LATER,
+     .each = &expr_row,
      .read = mortise_node_read_outputs},
     {.name = "output_as",
-     .value = MORTISE_V_ANY,
+     MORTISE_FORMS(mortise_output_as_forms),
      .here = WORKS,
      .later = LATER,
      .read = mortise_node_read_output_as},
     {.name = "on_error",
-     .value = MORTISE_V_ANY,
+     MORTISE_FORMS(mortise_on_error_forms),
      .here = ALL,
      .read = mortise_node_read_on_error},
     {.name = "depends_on",
@@ -219,7 +225,7 @@ static const struct mortise_key keys[] = {
      .here = ALL,
      .read = mortise_node_read_depends_on},
     {.name = "join",
-     .value = MORTISE_V_ANY,
+     MORTISE_FORMS(mortise_join_forms),
      .here = ALL,
      .read = mortise_node_read_join},
     {.name = "losers",
@@ -240,7 +246,7 @@ static const struct mortise_key keys[] = {
      .later = LATER,
      .read = mortise_node_read_next},
     {.name = "routes",
-     .value = MORTISE_V_ANY,
+     MORTISE_FORMS(mortise_routes_forms),
      .here = ALL,
      .read = mortise_node_read_routes},
     {.name = "default",
@@ -260,6 +266,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      .here = WORKS,
      .later = LATER,
+     .place = &mortise_map_place,
      .read = mortise_node_read_map},
     {.name = "max_visits",
      .value = MORTISE_V_INT,
@@ -307,7 +314,11 @@ static const struct mortise_key keys[] = {
 static const struct mortise_place place = {.what = "a node",
                                            .keys = keys,
                                            .n = sizeof keys / sizeof keys[0],
-                                           .types = types};
+                                           .types = types,
+                                           .select = "type"};
+
+const struct mortise_key mortise_node_row = {.value = MORTISE_V_MAP,
+                                             .place = &place};
 
 /* ---- one node -------------------------------------------------------- */
 

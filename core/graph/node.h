@@ -100,4 +100,9 @@ mortise_key_fn mortise_node_read_max_visits;
 void mortise_node_finish_router(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 
+/* What stands where more than one form may: human.c, join.c, result.c. */
+extern const struct mortise_key mortise_on_timeout_forms[2],
+    mortise_join_forms[2], mortise_on_error_forms[2],
+    mortise_output_as_forms[2];
+
 #endif

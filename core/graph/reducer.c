@@ -102,6 +102,13 @@ static const struct mortise_key keys[] = {
 static const struct mortise_place place = {
     .what = "a reducer", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
+static const struct mortise_key forms[] = {
+    {.value = MORTISE_V_WORD, .words = words},
+    {.value = MORTISE_V_MAP, .place = &place},
+};
+
+const struct mortise_key mortise_reducer_row = {MORTISE_FORMS(forms)};
+
 static void check_caps(struct mortise_loader *ld,
                        const struct mortise_reducer *r,
                        const struct mortise_yaml *v)

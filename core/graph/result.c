@@ -88,6 +88,11 @@ void mortise_node_read_outputs(void *ctx, void *into,
     }
 }
 
+const struct mortise_key mortise_output_as_forms[2] = {
+    {.value = MORTISE_V_ID},
+    {.value = MORTISE_V_NULL},
+};
+
 void mortise_node_read_output_as(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
@@ -150,6 +155,11 @@ static const struct mortise_place on_error_place = {
 static const struct mortise_word on_errors[] = {
     {"fail", 0, false},
     {NULL, 0, false},
+};
+
+const struct mortise_key mortise_on_error_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = on_errors},
+    {.value = MORTISE_V_MAP, .place = &on_error_place},
 };
 
 void mortise_node_read_on_error(void *ctx, void *into,

@@ -126,7 +126,7 @@ static const struct mortise_key keys[] = {
      .read = read_retry_on},
 };
 
-static const struct mortise_place place = {
+const struct mortise_place mortise_retry_place = {
     .what = "retry_policy", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
 void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
@@ -136,8 +136,7 @@ void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
     struct mortise_diag *d;
 
     *out = mortise_retry_default;
-    mortise_keys_read(&place, MORTISE_HERE, slot->value, slot->name->span, ld,
-                      out, ld->diags);
+    mortise_keys_enter(slot, ld, out, ld->diags);
     if (out->delay_ms <= out->max_delay_ms)
         return;
     at = mortise_yaml_get(slot->value, "delay");

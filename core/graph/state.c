@@ -163,16 +163,16 @@ static const struct mortise_key state_keys[] = {
     {.name = "reducers",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
+     .each = &mortise_reducer_row,
      .read = read_reducers},
 };
 
-static const struct mortise_place state_place = {.what = "state",
-                                                 .keys = state_keys,
-                                                 .n = sizeof state_keys /
-                                                      sizeof state_keys[0]};
+const struct mortise_place mortise_state_place = {.what = "state",
+                                                  .keys = state_keys,
+                                                  .n = sizeof state_keys /
+                                                       sizeof state_keys[0]};
 void mortise_load_state(struct mortise_loader *ld,
                         const struct mortise_slot *slot)
 {
-    mortise_keys_read(&state_place, MORTISE_HERE, slot->value, slot->name->span,
-                      ld, ld->g, ld->diags);
+    mortise_keys_enter(slot, ld, ld->g, ld->diags);
 }

@@ -19,7 +19,7 @@ static void read_metadata(void *ctx, void *into,
     struct mortise_metadata m;
 
     (void)into;
-    mortise_metadata_read(&m, slot->name, slot->value, ld->diags);
+    mortise_metadata_read(&m, slot, ld->diags);
     ld->g->name = m.name;
     ld->g->version = m.version;
     ld->g->description = m.description;
@@ -154,12 +154,15 @@ static const struct mortise_word ends[] = {
     {NULL, 0, false},
 };
 
+static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
+
 static const struct mortise_key graph_keys[] = {
-    MORTISE_HEADER_KEYS(OUTERMOST),
+    MORTISE_HEADER_KEYS(OUTERMOST, kinds),
     {.name = "metadata",
      .value = MORTISE_V_MAP,
      .here = OUTERMOST,
      .required = OUTERMOST,
+     .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "goal",
      .value = MORTISE_V_STRING,
@@ -180,21 +183,32 @@ static const struct mortise_key graph_keys[] = {
      .here = BOTH,
      .words = ends,
      .read = read_end},
-    {.name = "state", .value = MORTISE_V_MAP, .here = BOTH, .read = read_state},
+    {.name = "state",
+     .value = MORTISE_V_MAP,
+     .here = BOTH,
+     .place = &mortise_state_place,
+     .read = read_state},
     {.name = "limits",
      .value = MORTISE_V_MAP,
      .here = OUTERMOST,
+     .place = &mortise_limits_place,
      .read = read_limits},
     {.name = "defaults",
      .value = MORTISE_V_MAP,
      .here = BOTH,
+     .place = &mortise_defaults_place,
      .read = read_defaults},
     {.name = "nodes",
      .value = MORTISE_V_MAP,
      .here = BOTH,
      .required = BOTH,
+     .each = &mortise_node_row,
      .read = read_nodes},
-    {.name = "edges", .value = MORTISE_V_ANY, .here = BOTH, .read = read_edges},
+    {.name = "edges",
+     .value = MORTISE_V_LIST,
+     .here = BOTH,
+     .each = &mortise_edge_row,
+     .read = read_edges},
     {.name = "start", .value = MORTISE_V_IDS, .here = BOTH, .read = read_start},
     {.name = "interrupt_before",
      .value = MORTISE_V_IDS,
@@ -211,10 +225,10 @@ static const struct mortise_key graph_keys[] = {
     {.name = "persona", .later = OUTERMOST},
 };
 
-static const struct mortise_place graph_place = {.what = "a graph",
-                                                 .keys = graph_keys,
-                                                 .n = sizeof graph_keys /
-                                                      sizeof graph_keys[0]};
+const struct mortise_place mortise_graph_place = {.what = "a graph",
+                                                  .keys = graph_keys,
+                                                  .n = sizeof graph_keys /
+                                                       sizeof graph_keys[0]};
 
 static const char *const graph_types[32] = {"outermost", "inner"};
 
@@ -224,13 +238,17 @@ static const struct mortise_place inner_place = {.what = "a graph",
                                                       sizeof graph_keys[0],
                                                  .types = graph_types};
 
+const struct mortise_key mortise_inner_forms[1] = {
+    {.value = MORTISE_V_MAP, .place = &inner_place, .type = INNER},
+};
+
 void mortise_load_top(struct mortise_loader *ld)
 {
     const struct mortise_yaml *root = ld->g->tree;
 
     if (mortise_header_check(root, "Graph", ld->diags))
-        mortise_keys_read(&graph_place, OUTERMOST, root, root->span, ld, NULL,
-                          ld->diags);
+        mortise_keys_read(&mortise_graph_place, OUTERMOST, root, root->span, ld,
+                          NULL, ld->diags);
 }
 
 void mortise_load_inner(struct mortise_loader *ld,

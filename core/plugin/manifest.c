@@ -49,11 +49,11 @@ static void *take(struct reading *r, size_t size)
     return p;
 }
 
-static void read_place(struct reading *r, const struct mortise_place *place,
-                       const struct mortise_slot *slot, void *into)
+static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    mortise_keys_read(place, MORTISE_HERE, slot->value, slot->name->span, r,
-                      into, r->diags);
+    struct reading *r = ctx;
+
+    mortise_keys_enter(slot, r, into, r->diags);
 }
 
 static void read_string(void *ctx, void *into, const struct mortise_slot *slot)
@@ -74,12 +74,6 @@ static struct mortise_names names_of(struct reading *r,
     struct mortise_names out = {NULL, 0};
     const char **items = take(r, (list->n + 1) * sizeof *items);
 
-    if (list->kind != MORTISE_YAML_SEQ) {
-        mortise_diag_add(r->diags, "E0203", list->span,
-                         "'%s' takes a list of strings, and this is %s",
-                         slot->key->name, mortise_yaml_kind_name(list->kind));
-        return out;
-    }
     for (size_t i = 0; items != NULL && i < list->n; i++) {
         const struct mortise_yaml *v = list->items[i];
 
@@ -166,12 +160,6 @@ static const struct mortise_key metadata_keys[] = {
 };
 PLACE(metadata, "metadata");
 
-static void read_metadata(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    read_place(ctx, &metadata_place, slot, into);
-}
-
 static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest *m = into;
@@ -210,11 +198,6 @@ static const struct mortise_key abi_keys[] = {
      .read = read_minor},
 };
 PLACE(abi, "abi");
-
-static void read_abi(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    read_place(ctx, &abi_place, slot, into);
-}
 
 /* go implies isolation: process, as its runtime cannot be unloaded or forked
  * around. */
@@ -303,6 +286,9 @@ static const struct mortise_key artifact_keys[] = {
 };
 PLACE(artifact, "an artifact");
 
+static const struct mortise_key artifact_row = {.value = MORTISE_V_MAP,
+                                                .place = &artifact_place};
+
 static void check_unique(struct reading *r, const struct mortise_artifact *a,
                          const struct mortise_yaml *at)
 {
@@ -319,11 +305,6 @@ static void read_artifacts(void *ctx, void *into,
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
 
-    if (list->kind != MORTISE_YAML_SEQ || list->n == 0) {
-        mortise_diag_add(r->diags, "E0703", list->span,
-                         "'artifacts' takes a list of one or more files");
-        return;
-    }
     m->artifacts = take(r, list->n * sizeof *m->artifacts);
     for (size_t i = 0; m->artifacts != NULL && i < list->n; i++) {
         struct mortise_artifact *a = &m->artifacts[m->n_artifacts++];
@@ -426,20 +407,13 @@ static void read_effect(void *ctx, void *into, const struct mortise_slot *slot)
     read_string(ctx, &op->effect, slot);
 }
 
-static bool bool_of(struct reading *r, const struct mortise_slot *slot)
-{
-    if (slot->value->kind != MORTISE_YAML_BOOL)
-        mortise_diag_add(r->diags, "E0203", slot->value->span,
-                         "'%s' takes true or false", slot->key->name);
-    return slot->value->kind == MORTISE_YAML_BOOL && slot->value->u.b;
-}
-
 static void read_idempotent(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
 
-    op->idempotent = bool_of(ctx, slot);
+    (void)ctx;
+    op->idempotent = slot->value->u.b;
 }
 
 static void read_reconcile(void *ctx, void *into,
@@ -447,7 +421,8 @@ static void read_reconcile(void *ctx, void *into,
 {
     struct mortise_manifest_op *op = into;
 
-    op->reconcile = bool_of(ctx, slot);
+    (void)ctx;
+    op->reconcile = slot->value->u.b;
 }
 
 static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
@@ -477,10 +452,10 @@ static const struct mortise_key op_keys[] = {
      .words = effects,
      .read = read_effect},
     {.name = "idempotent",
-     .value = MORTISE_V_ANY,
+     .value = MORTISE_V_BOOL,
      MAY,
      .read = read_idempotent},
-    {.name = "reconcile", .value = MORTISE_V_ANY, MAY, .read = read_reconcile},
+    {.name = "reconcile", .value = MORTISE_V_BOOL, MAY, .read = read_reconcile},
     {.name = "timeout",
      .value = MORTISE_V_DURATION,
      MAY,
@@ -569,11 +544,15 @@ static void read_idle(void *ctx, void *into, const struct mortise_slot *slot)
         .read = read_concurrency                                               \
     }
 
+static const struct mortise_key op_row = {.value = MORTISE_V_MAP,
+                                          .place = &op_place};
+
 static const struct mortise_key executor_keys[] = {
     THREADS,
     {.name = "operations",
      .value = MORTISE_V_MAP,
      MUST,
+     .each = &op_row,
      .read = read_operations},
 };
 PLACE(executor, "provides.executor");
@@ -585,13 +564,12 @@ enum { IDLE_MS = 30000 };
 
 /* One call at a time, and a sign of life every half minute, unless the author
  * said otherwise. */
-static void read_interface(struct reading *r, const struct mortise_place *place,
-                           const struct mortise_slot *slot,
+static void read_interface(struct reading *r, const struct mortise_slot *slot,
                            struct mortise_provides *out)
 {
     *out = (struct mortise_provides){
         .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
-    read_place(r, place, slot, out);
+    read_place(r, out, slot);
 }
 
 static void read_executor(void *ctx, void *into,
@@ -599,7 +577,7 @@ static void read_executor(void *ctx, void *into,
 {
     struct mortise_manifest *m = into;
 
-    read_interface(ctx, &executor_place, slot, &m->executor);
+    read_interface(ctx, slot, &m->executor);
 }
 
 static void read_guardrail(void *ctx, void *into,
@@ -607,12 +585,20 @@ static void read_guardrail(void *ctx, void *into,
 {
     struct mortise_manifest *m = into;
 
-    read_interface(ctx, &guardrail_place, slot, &m->guardrail);
+    read_interface(ctx, slot, &m->guardrail);
 }
 
 static const struct mortise_key provides_keys[] = {
-    {.name = "executor", .value = MORTISE_V_MAP, MAY, .read = read_executor},
-    {.name = "guardrail", .value = MORTISE_V_MAP, MAY, .read = read_guardrail},
+    {.name = "executor",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &executor_place,
+     .read = read_executor},
+    {.name = "guardrail",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &guardrail_place,
+     .read = read_guardrail},
     {.name = "model", LATER},
     {.name = "memory", LATER},
     {.name = "discovery", LATER},
@@ -629,7 +615,7 @@ static void read_provides(void *ctx, void *into,
     if (slot->value->n == 0)
         mortise_diag_add(r->diags, "E0208", slot->value->span,
                          "'provides' must not be empty");
-    read_place(r, &provides_place, slot, into);
+    read_place(r, into, slot);
 }
 
 /* ---- requires -------------------------------------------------------------
@@ -680,30 +666,26 @@ static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
     const struct mortise_yaml *list = slot->value;
     const char **items = take(r, (list->n + 1) * sizeof *items);
 
-    if (list->kind != MORTISE_YAML_SEQ)
-        mortise_diag_add(r->diags, "E0203", list->span,
-                         "'methods' takes a list of strings, and this is %s",
-                         mortise_yaml_kind_name(list->kind));
-    else
-        for (size_t i = 0; items != NULL && i < list->n; i++)
-            if (mortise_word_find(methods, "methods", list->items[i],
-                                  r->diags) != NULL)
-                items[m->n_methods++] = list->items[i]->str;
+    for (size_t i = 0; items != NULL && i < list->n; i++)
+        if (mortise_word_find(methods, "methods", list->items[i], r->diags) !=
+            NULL)
+            items[m->n_methods++] = list->items[i]->str;
     m->methods = items;
 }
 
+static const struct mortise_key method_row = {.value = MORTISE_V_WORD,
+                                              .words = methods};
+
 static const struct mortise_key requires_keys[] = {
     {.name = "host", .value = MORTISE_V_STRING, MAY, .read = read_host},
-    {.name = "methods", .value = MORTISE_V_ANY, MAY, .read = read_methods},
+    {.name = "methods",
+     .value = MORTISE_V_LIST,
+     MAY,
+     .each = &method_row,
+     .read = read_methods},
     {.name = "plugins", LATER},
 };
 PLACE(requires, "requires");
-
-static void read_requires(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    read_place(ctx, &requires_place, slot, into);
-}
 
 /* ---- permissions ----------------------------------------------------------
  */
@@ -759,16 +741,15 @@ static void read_fs_write(void *ctx, void *into,
         names_of(ctx, slot, is_file, "absolute paths of files or config:PATH");
 }
 
+static const struct mortise_key name_row = {.value = MORTISE_V_STRING};
+
+#define NAMES .value = MORTISE_V_LIST, MAY, .each = &name_row
+
 static const struct mortise_key fs_keys[] = {
-    {.name = "read", .value = MORTISE_V_ANY, MAY, .read = read_fs_read},
-    {.name = "write", .value = MORTISE_V_ANY, MAY, .read = read_fs_write},
+    {.name = "read", NAMES, .read = read_fs_read},
+    {.name = "write", NAMES, .read = read_fs_write},
 };
 PLACE(fs, "permissions.fs");
-
-static void read_fs(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    read_place(ctx, &fs_place, slot, into);
-}
 
 static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -809,26 +790,27 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key permissions_keys[] = {
-    {.name = "net", .value = MORTISE_V_ANY, MAY, .read = read_net},
-    {.name = "fs", .value = MORTISE_V_MAP, MAY, .read = read_fs},
-    {.name = "exec", .value = MORTISE_V_ANY, MAY, .read = read_exec},
-    {.name = "env", .value = MORTISE_V_ANY, MAY, .read = read_env},
-    {.name = "state", .value = MORTISE_V_ANY, MAY, .read = read_state},
+    {.name = "net", NAMES, .read = read_net},
+    {.name = "fs",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &fs_place,
+     .read = read_place},
+    {.name = "exec", NAMES, .read = read_exec},
+    {.name = "env", NAMES, .read = read_env},
+    {.name = "state", NAMES, .read = read_state},
     {.name = "limits", LATER},
 };
 PLACE(permissions, "permissions");
-
-static void read_permissions(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    read_place(ctx, &permissions_place, slot, into);
-}
 
 static const struct mortise_word isolations[] = {
     {.word = "process", .value = 1},
     {.word = "in-process", .value = 2},
     {.word = NULL},
 };
+
+static const struct mortise_key isolation_row = {.value = MORTISE_V_WORD,
+                                                 .words = isolations};
 
 static void read_isolation(void *ctx, void *into,
                            const struct mortise_slot *slot)
@@ -849,31 +831,57 @@ static void read_isolation(void *ctx, void *into,
 /* ---- the file --------------------------------------------------------------
  */
 
+static const struct mortise_word kinds[] = {{.word = "Plugin"}, {.word = NULL}};
+
 static const struct mortise_key manifest_keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE),
-    {.name = "metadata", .value = MORTISE_V_MAP, MUST, .read = read_metadata},
+    MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
+    {.name = "metadata",
+     .value = MORTISE_V_MAP,
+     MUST,
+     .place = &metadata_place,
+     .read = read_place},
     {.name = "seq",
      .value = MORTISE_V_INT,
      MUST,
      .min = 1,
      .max = 9007199254740992.0,
      .read = read_seq},
-    {.name = "abi", .value = MORTISE_V_MAP, MUST, .read = read_abi},
+    {.name = "abi",
+     .value = MORTISE_V_MAP,
+     MUST,
+     .place = &abi_place,
+     .read = read_place},
     {.name = "runtime",
      .value = MORTISE_V_WORD,
      MAY,
      .words = runtimes,
      .read = read_runtime},
-    {.name = "artifacts", .value = MORTISE_V_ANY, MAY, .read = read_artifacts},
-    {.name = "provides", .value = MORTISE_V_MAP, MUST, .read = read_provides},
-    {.name = "requires", .value = MORTISE_V_MAP, MAY, .read = read_requires},
+    {.name = "artifacts",
+     .value = MORTISE_V_LIST,
+     MAY,
+     .min = 1,
+     .each = &artifact_row,
+     .read = read_artifacts},
+    {.name = "provides",
+     .value = MORTISE_V_MAP,
+     MUST,
+     .place = &provides_place,
+     .read = read_provides},
+    {.name = "requires",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &requires_place,
+     .read = read_place},
     {.name = "permissions",
      .value = MORTISE_V_MAP,
      MAY,
-     .read = read_permissions},
+     .place = &permissions_place,
+     .read = read_place},
     {.name = "isolation",
-     .value = MORTISE_V_STRINGS,
+     .value = MORTISE_V_LIST,
      MAY,
+     .min = 1,
+     .each = &isolation_row,
      .read = read_isolation},
     {.name = "on_failure", LATER},
     {.name = "config_schema",
@@ -881,7 +889,11 @@ static const struct mortise_key manifest_keys[] = {
      MAY,
      .read = read_config_schema},
 };
-PLACE(manifest, "a plugin manifest");
+
+const struct mortise_place mortise_manifest_place = {
+    .what = "a plugin manifest",
+    .keys = manifest_keys,
+    .n = sizeof manifest_keys / sizeof manifest_keys[0]};
 
 static void read_root(struct reading *r, const struct mortise_yaml *root)
 {
@@ -893,8 +905,8 @@ static void read_root(struct reading *r, const struct mortise_yaml *root)
     m->process = m->in_process = true;
     if (!mortise_header_check(root, "Plugin", r->diags))
         return;
-    mortise_keys_read(&manifest_place, MORTISE_HERE, root, root->span, r, m,
-                      r->diags);
+    mortise_keys_read(&mortise_manifest_place, MORTISE_HERE, root, root->span,
+                      r, m, r->diags);
     if (r->need_artifacts && mortise_yaml_get(root, "artifacts") == NULL)
         mortise_diag_help(r->diags,
                           mortise_diag_add(r->diags, "E0703", root->span,

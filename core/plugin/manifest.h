@@ -6,6 +6,7 @@
 #define MORTISE_PLUGIN_MANIFEST_H
 
 #include "json/schema.h"
+#include "yaml/keys.h"
 #include "yaml/tree.h"
 
 enum mortise_threading {
@@ -79,5 +80,8 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name);
 
 /* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a plugin may be called. */
 bool mortise_manifest_is_name(const char *name);
+
+/* What stands in one. */
+extern const struct mortise_place mortise_manifest_place;
 
 #endif

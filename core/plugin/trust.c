@@ -228,14 +228,10 @@ static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
 static void read_in_process(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
     struct mortise_trusted *by = into;
 
-    if (slot->value->kind != MORTISE_YAML_BOOL)
-        mortise_diag_add(r->diags, "E0203", slot->value->span,
-                         "'in_process' takes true or false");
-    else
-        by->in_process = slot->value->u.b;
+    (void)ctx;
+    by->in_process = slot->value->u.b;
 }
 
 static void read_bound(struct reading *r, uint64_t *out,
@@ -269,7 +265,7 @@ static const struct mortise_key trusted_keys[] = {
     {.name = "plugins", .value = MORTISE_V_STRINGS, MUST, .read = read_plugins},
     {.name = "kinds", .value = MORTISE_V_STRINGS, MAY, .read = read_kinds},
     {.name = "in_process",
-     .value = MORTISE_V_ANY,
+     .value = MORTISE_V_BOOL,
      MAY,
      .read = read_in_process},
     {.name = "not_before",
@@ -282,6 +278,9 @@ static const struct mortise_key trusted_keys[] = {
      .read = read_not_after},
 };
 PLACE(trusted, "an entry of 'keys'");
+
+static const struct mortise_key trusted_row = {.value = MORTISE_V_MAP,
+                                               .place = &trusted_place};
 
 static void read_trusted(struct reading *r, const struct mortise_yaml *v)
 {
@@ -303,22 +302,12 @@ static void read_trusted(struct reading *r, const struct mortise_yaml *v)
     r->t->n_trusted++;
 }
 
-static bool is_list(struct reading *r, const struct mortise_slot *slot)
-{
-    if (slot->value->kind == MORTISE_YAML_SEQ)
-        return true;
-    mortise_diag_add(r->diags, "E0203", slot->value->span,
-                     "'%s' takes a list, and this is %s", slot->key->name,
-                     mortise_yaml_kind_name(slot->value->kind));
-    return false;
-}
-
 static void read_keys(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
 
     (void)into;
-    for (size_t i = 0; is_list(r, slot) && i < slot->value->n; i++)
+    for (size_t i = 0; i < slot->value->n; i++)
         read_trusted(r, slot->value->items[i]);
 }
 
@@ -418,13 +407,16 @@ static const struct mortise_key version_keys[] = {
 };
 PLACE(version, "an entry of 'versions'");
 
+static const struct mortise_key version_row = {.value = MORTISE_V_MAP,
+                                               .place = &version_place};
+
 static void read_versions(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
 
     (void)into;
-    for (size_t i = 0; is_list(r, slot) && i < slot->value->n; i++) {
+    for (size_t i = 0; i < slot->value->n; i++) {
         const struct mortise_yaml *item = slot->value->items[i];
         struct revoked *v = add_revoked(r);
 
@@ -442,7 +434,11 @@ static const struct mortise_key revoked_keys[] = {
      MAY,
      .read = read_revoked_keys},
     {.name = "digests", .value = MORTISE_V_STRINGS, MAY, .read = read_digests},
-    {.name = "versions", .value = MORTISE_V_ANY, MAY, .read = read_versions},
+    {.name = "versions",
+     .value = MORTISE_V_LIST,
+     MAY,
+     .each = &version_row,
+     .read = read_versions},
 };
 PLACE(revoked, "'revoked'");
 
@@ -450,8 +446,7 @@ static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
 
-    mortise_keys_read(&revoked_place, MORTISE_HERE, slot->value,
-                      slot->name->span, r, into, r->diags);
+    mortise_keys_enter(slot, r, into, r->diags);
 }
 
 /* ---- files and directories ------------------------------------------------
@@ -467,18 +462,33 @@ static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
         r->seq = seq;
 }
 
+static const struct mortise_word file_kinds[] = {{.word = "Trust"},
+                                                 {.word = NULL}};
+
 static const struct mortise_key trust_keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE),
+    MORTISE_HEADER_KEYS(MORTISE_HERE, file_kinds),
     {.name = "seq",
      .value = MORTISE_V_INT,
      MUST,
      .min = 1,
      .max = 9007199254740992.0,
      .read = read_seq},
-    {.name = "keys", .value = MORTISE_V_ANY, MAY, .read = read_keys},
-    {.name = "revoked", .value = MORTISE_V_MAP, MAY, .read = read_revoked},
+    {.name = "keys",
+     .value = MORTISE_V_LIST,
+     MAY,
+     .each = &trusted_row,
+     .read = read_keys},
+    {.name = "revoked",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &revoked_place,
+     .read = read_revoked},
 };
-PLACE(trust, "a trust file");
+
+const struct mortise_place mortise_trust_place = {.what = "a trust file",
+                                                  .keys = trust_keys,
+                                                  .n = sizeof trust_keys /
+                                                       sizeof trust_keys[0]};
 
 /* A file of r->dir; the path outlives the reading. */
 static int read_trust_file(struct reading *r, const char *path,
@@ -490,8 +500,8 @@ static int read_trust_file(struct reading *r, const char *path,
     r->path = path;
     rv = mortise_yaml_read(&root, &r->t->arena, path, r->diags);
     if (rv == MORTISE_OK && mortise_header_check(root, "Trust", r->diags))
-        mortise_keys_read(&trust_place, MORTISE_HERE, root, root->span, r, NULL,
-                          r->diags);
+        mortise_keys_read(&mortise_trust_place, MORTISE_HERE, root, root->span,
+                          r, NULL, r->diags);
     return r->nomem || r->diags->failed || rv == MORTISE_ENOMEM
                ? mortise_nomem(err)
                : MORTISE_OK; /* findings are counted at the end */

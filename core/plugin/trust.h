@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "plugin/minisign.h"
 #include "yaml/diag.h"
+#include "yaml/keys.h"
 
 struct mortise_trust;
 
@@ -101,5 +102,8 @@ struct mortise_revoke { /* what is not revoked is NULL */
 int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
                          char **path, const struct mortise_mem *mem,
                          struct mortise_err *err);
+
+/* What stands in a trust file. */
+extern const struct mortise_place mortise_trust_place;
 
 #endif

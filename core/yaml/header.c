@@ -9,6 +9,9 @@
 
 static const char api_version[] = "mortise/v1";
 
+const struct mortise_word mortise_api_versions[] = {{.word = api_version},
+                                                    {.word = NULL}};
+
 static void expect(const struct mortise_yaml *root, const char *key,
                    const char *want, struct mortise_diags *diags)
 {
@@ -105,6 +108,8 @@ static void read_labels(void *ctx, void *into, const struct mortise_slot *slot)
                              mortise_yaml_kind_name(map->items[i]->kind));
 }
 
+static const struct mortise_key label = {.value = MORTISE_V_TEXT};
+
 static const struct mortise_key keys[] = {
     {.name = "name",
      .value = MORTISE_V_STRING,
@@ -122,17 +127,17 @@ static const struct mortise_key keys[] = {
     {.name = "labels",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
+     .each = &label,
      .read = read_labels},
 };
 
-static const struct mortise_place place = {
+const struct mortise_place mortise_metadata_place = {
     .what = "metadata", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
 void mortise_metadata_read(struct mortise_metadata *out,
-                           const struct mortise_yaml *key,
-                           const struct mortise_yaml *map,
+                           const struct mortise_slot *slot,
                            struct mortise_diags *diags)
 {
     *out = (struct mortise_metadata){NULL, "", ""};
-    mortise_keys_read(&place, MORTISE_HERE, map, key->span, diags, out, diags);
+    mortise_keys_enter(slot, diags, out, diags);
 }

@@ -14,21 +14,24 @@ struct mortise_metadata {              /* lent by the tree */
 bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
                           struct mortise_diags *diags);
 
-/* The mapping `metadata`. */
+/* The mapping `metadata`, of a key whose place is this. */
+extern const struct mortise_place mortise_metadata_place;
 void mortise_metadata_read(struct mortise_metadata *out,
-                           const struct mortise_yaml *key,
-                           const struct mortise_yaml *map,
+                           const struct mortise_slot *slot,
                            struct mortise_diags *diags);
 
-/* The two rows that mortise_header_check() has read already. */
-#define MORTISE_HEADER_KEYS(types)                                             \
+/* The two rows that mortise_header_check() has read already; the words that
+ * they take, each a list. */
+extern const struct mortise_word mortise_api_versions[];
+#define MORTISE_HEADER_KEYS(types, kinds)                                      \
     {.name = "apiVersion",                                                     \
-     .value = MORTISE_V_STRING,                                                \
+     .value = MORTISE_V_WORD,                                                  \
      .here = (types),                                                          \
-     .required = (types)},                                                     \
+     .required = (types),                                                      \
+     .words = mortise_api_versions},                                           \
     {                                                                          \
-        .name = "kind", .value = MORTISE_V_STRING, .here = (types),            \
-        .required = (types)                                                    \
+        .name = "kind", .value = MORTISE_V_WORD, .here = (types),              \
+        .required = (types), .words = (kinds)                                  \
     }
 
 #endif

@@ -118,6 +118,9 @@ static void admit(const struct mortise_place *place, uint32_t type,
 
 static const char *const expects[] = {
     [MORTISE_V_ANY] = "a value",
+    [MORTISE_V_NULL] = "null",
+    [MORTISE_V_BOOL] = "true or false",
+    [MORTISE_V_TEXT] = "a string",
     [MORTISE_V_STRING] = "a string",
     [MORTISE_V_INT] = "a whole number",
     [MORTISE_V_NUMBER] = "a number",
@@ -131,6 +134,8 @@ static const char *const expects[] = {
     [MORTISE_V_TEMPLATE] = "a value",
     [MORTISE_V_SCHEMA] = "a JSON Schema",
     [MORTISE_V_MAP] = "a mapping",
+    [MORTISE_V_LIST] = "a list",
+    [MORTISE_V_FORMS] = "a value",
 };
 
 static bool wrong_kind(const struct mortise_slot *slot,
@@ -266,7 +271,17 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
     switch (slot->key->value) {
     case MORTISE_V_ANY:
     case MORTISE_V_TEMPLATE:
+    case MORTISE_V_FORMS:
         return true;
+    case MORTISE_V_NULL:
+        return kind == MORTISE_YAML_NULL ||
+               wrong_kind(slot, slot->value, diags);
+    case MORTISE_V_BOOL:
+        return kind == MORTISE_YAML_BOOL ||
+               wrong_kind(slot, slot->value, diags);
+    case MORTISE_V_TEXT:
+        return kind == MORTISE_YAML_STRING ||
+               wrong_kind(slot, slot->value, diags);
     case MORTISE_V_STRING:
     case MORTISE_V_ID:
         return check_string(slot, slot->value, diags);
@@ -292,6 +307,10 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
                wrong_kind(slot, slot->value, diags);
     case MORTISE_V_MAP:
         return kind == MORTISE_YAML_MAP || wrong_kind(slot, slot->value, diags);
+    case MORTISE_V_LIST:
+        if (kind != MORTISE_YAML_SEQ)
+            return wrong_kind(slot, slot->value, diags);
+        return slot->key->min == 0 || !is_empty(slot, slot->value, diags);
     }
     return false;
 }
@@ -398,4 +417,13 @@ void mortise_keys_read(const struct mortise_place *place, uint32_t type,
         if (slots[i].key != NULL && check(&slots[i], diags) &&
             place->keys[i].read != NULL)
             place->keys[i].read(ctx, into, &slots[i]);
+}
+
+void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_key *key = slot->key;
+
+    mortise_keys_read(key->place, key->type != 0 ? key->type : MORTISE_HERE,
+                      slot->value, slot->name->span, ctx, into, diags);
 }

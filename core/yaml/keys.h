@@ -4,7 +4,7 @@
  * of keys.  One walker reads every mapping by its table, so that unknown keys,
  * missing keys, keys of a later build and values of the wrong kind are
  * reported the same way everywhere, and so that what people are told about a
- * file (its JSON Schema) can come from what is enforced.
+ * file (its JSON Schema, outline.h) comes from what is enforced.
  *
  * Keys that begin with x- are passed over.  [any] */
 #ifndef MORTISE_YAML_KEYS_H
@@ -14,7 +14,10 @@
 
 /* What a value has to be before its reader sees it. */
 enum mortise_value {
-    MORTISE_V_ANY,      /* the reader looks by itself */
+    MORTISE_V_ANY, /* the reader looks by itself */
+    MORTISE_V_NULL,
+    MORTISE_V_BOOL,
+    MORTISE_V_TEXT,
     MORTISE_V_STRING,   /* not empty */
     MORTISE_V_INT,      /* min..max */
     MORTISE_V_NUMBER,   /* min..max */
@@ -27,7 +30,9 @@ enum mortise_value {
     MORTISE_V_EXPR,     /* a scalar that holds an expression */
     MORTISE_V_TEMPLATE, /* anything, with ${...} in its strings */
     MORTISE_V_SCHEMA,   /* a JSON Schema: a mapping or a boolean */
-    MORTISE_V_MAP
+    MORTISE_V_MAP,      /* of `place`, or of any keys with values as `each` */
+    MORTISE_V_LIST,     /* of `min` or more as `each` */
+    MORTISE_V_FORMS     /* one of `forms`; the reader looks by itself */
 };
 
 struct mortise_word {
@@ -58,16 +63,27 @@ struct mortise_key {
     uint32_t here;     /* types that have the key in this build */
     uint32_t required; /* types that must have it */
     uint32_t later;    /* types that have it in the language */
-    double min, max;   /* INT, NUMBER, DURATION, SIZE */
-    const struct mortise_word *words; /* WORD */
-    mortise_key_fn *read;             /* NULL: nothing to do, all was checked */
+    double min, max;   /* INT, NUMBER, DURATION, SIZE, LIST (min) */
+    const struct mortise_word *words;  /* WORD */
+    const struct mortise_place *place; /* MAP: what stands in it */
+    uint32_t type;                     /* ... of this type, where it has some */
+    const struct mortise_key *each;    /* MAP, LIST: a row without a name */
+    const struct mortise_key *forms;   /* FORMS: rows without names */
+    size_t n_forms;
+    mortise_key_fn *read; /* NULL: nothing to do, all was checked */
 };
+
+/* For .forms and .n_forms: the rows of an array. */
+#define MORTISE_FORMS(rows)                                                    \
+    .value = MORTISE_V_FORMS, .forms = (rows),                                 \
+    .n_forms = sizeof(rows) / sizeof(rows)[0]
 
 struct mortise_place {
     const char *what;               /* "a node", "retry_policy": for messages */
     const struct mortise_key *keys; /* in the order in which they are read */
     size_t n;
     const char *const *types; /* names of the bits; NULL: no types */
+    const char *select;       /* the key that says which; NULL: where it is */
 };
 
 enum { MORTISE_MAX_KEYS = 96 }; /* of a place */
@@ -78,6 +94,10 @@ enum { MORTISE_MAX_KEYS = 96 }; /* of a place */
 void mortise_keys_read(const struct mortise_place *place, uint32_t type,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags);
+
+/* ... and the mapping of a slot, by the place that its key names. */
+void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
+                        struct mortise_diags *diags);
 
 /* The word that a scalar is, or NULL with a finding; a word of a later build
  * is a finding, too. */

@@ -1,0 +1,349 @@
+/* outline.c -- tables of keys as JSON Schema, for editors.
+ *
+ *   (1) The tables are the ones that files are read by, so what a schema
+ *       admits is what the reader admits, as far as a schema can say it: that
+ *       an edge leads to a node which exists, it cannot.  It is never stricter
+ *       than the reader: a file that loads is valid here.
+ *   (2) A place stands once, under `definitions`, and is pointed at from
+ *       wherever it occurs, so places may contain themselves.
+ *   (3) A place whose type a key selects is one definition for each type: an
+ *       editor then offers the keys of that type and no others.
+ *
+ * Keywords are those of draft-07 (json-schema.org/draft-07/schema).
+ */
+#include "yaml/outline.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* json_t pointers that are NULL mean: out of memory.  The functions below take
+ * such and give such, so the end alone looks. */
+struct outline {
+    json_t *definitions;
+};
+
+static json_t *of_row(struct outline *o, const struct mortise_key *key);
+
+/* ---- parts ----------------------------------------------------------- */
+
+/* Takes v; an object that failed stays one that failed. */
+static void put(json_t **object, const char *key, json_t *v)
+{
+    if (*object != NULL && v != NULL &&
+        json_object_set_new(*object, key, v) == 0)
+        return;
+    if (*object == NULL || v == NULL)
+        json_decref(v);
+    json_decref(*object);
+    *object = NULL;
+}
+
+static void add(json_t **list, json_t *v)
+{
+    if (*list != NULL && v != NULL && json_array_append_new(*list, v) == 0)
+        return;
+    if (*list == NULL || v == NULL)
+        json_decref(v);
+    json_decref(*list);
+    *list = NULL;
+}
+
+/* {key: v} */
+static json_t *wrap(const char *key, json_t *v)
+{
+    json_t *object = json_object();
+
+    put(&object, key, v);
+    return object;
+}
+
+static json_t *typed(const char *type)
+{
+    return json_pack("{s:s}", "type", type);
+}
+
+static json_t *pattern(const char *regex)
+{
+    return json_pack("{s:s, s:s}", "type", "string", "pattern", regex);
+}
+
+/* A bound as it was written: 1, not 1.0. */
+static json_t *number(double v)
+{
+    return v == (double)(json_int_t)v ? json_integer((json_int_t)v)
+                                      : json_real(v);
+}
+
+static json_t *ranged(const struct mortise_key *key, const char *type)
+{
+    json_t *v = typed(type);
+
+    put(&v, "minimum", number(key->min));
+    put(&v, "maximum", number(key->max));
+    return v;
+}
+
+static json_t *words_of(const struct mortise_word *words)
+{
+    json_t *list = json_array();
+
+    for (; words->word != NULL; words++)
+        if (!words->later)
+            add(&list, json_string(words->word));
+    return wrap("enum", list);
+}
+
+static json_t *list_of(json_t *item, size_t least)
+{
+    json_t *v = typed("array");
+
+    put(&v, "items", item);
+    if (least > 0)
+        put(&v, "minItems", json_integer((json_int_t)least));
+    return v;
+}
+
+static json_t *either(json_t *one, json_t *other)
+{
+    json_t *list = json_array();
+
+    add(&list, one);
+    add(&list, other);
+    return wrap("anyOf", list);
+}
+
+/* ---- places ---------------------------------------------------------- */
+
+/* "a node", of type "human": "node-human".  What is said of a place in
+ * messages tells them apart, too. */
+static void name_of(const struct mortise_place *place, const char *type,
+                    char *out, size_t size)
+{
+    const char *what = place->what;
+    size_t n;
+
+    if (strncmp(what, "a ", 2) == 0)
+        what += 2;
+    else if (strncmp(what, "an ", 3) == 0)
+        what += 3;
+    n = (size_t)snprintf(out, size, "%s%s%s", what, type != NULL ? "-" : "",
+                         type != NULL ? type : "");
+    assert(n < size); /* our tables */
+    for (char *p = out; *p != '\0'; p++)
+        if (!isalnum((unsigned char)*p) && *p != '.' && *p != '_')
+            *p = '-';
+}
+
+static json_t *reference(const char *name)
+{
+    char to[96];
+
+    snprintf(to, sizeof to, "#/definitions/%s", name);
+    return json_pack("{s:s}", "$ref", to);
+}
+
+/* The keys of a place's type, in their order. */
+static json_t *keys_of(struct outline *o, const struct mortise_place *place,
+                       uint32_t type)
+{
+    json_t *v = typed("object"), *keys = json_object(), *must = json_array();
+
+    for (size_t i = 0; i < place->n; i++) {
+        const struct mortise_key *key = &place->keys[i];
+
+        if (key->here & type)
+            put(&keys, key->name, of_row(o, key));
+        if (key->required & type)
+            add(&must, json_string(key->name));
+    }
+    put(&v, "properties", keys);
+    put(&v, "patternProperties", json_pack("{s:b}", "^x-", 1));
+    put(&v, "additionalProperties", json_false());
+    if (must != NULL && json_array_size(must) == 0)
+        json_decref(must);
+    else
+        put(&v, "required", must);
+    return v;
+}
+
+static json_t *types_of(struct outline *o, const struct mortise_place *place);
+
+/* Once; a place that contains itself finds the name taken (2).  `type` 0: all
+ * types. */
+static json_t *define(struct outline *o, const struct mortise_place *place,
+                      uint32_t type, const char *type_name)
+{
+    char name[64];
+    json_t *v;
+
+    if (o->definitions == NULL)
+        return NULL;
+    name_of(place, type_name, name, sizeof name);
+    if (json_object_get(o->definitions, name) == NULL) {
+        put(&o->definitions, name, json_object());
+        v = type != 0 ? keys_of(o, place, type) : types_of(o, place);
+        put(&o->definitions, name, v);
+    }
+    return reference(name);
+}
+
+/* {if: {properties: {type: {const: T}}}, then: ...} (3) */
+static json_t *when(const struct mortise_place *place, const char *word,
+                    json_t *then)
+{
+    json_t *v = json_object();
+
+    put(&v, "if",
+        json_pack("{s:{s:{s:s}}, s:[s]}", "properties", place->select, "const",
+                  word, "required", place->select));
+    put(&v, "then", then);
+    return v;
+}
+
+static const struct mortise_word *select_words(const struct mortise_place *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->keys[i].name, p->select) == 0)
+            return p->keys[i].words;
+    assert(!"the table has its `select` key");
+    return NULL;
+}
+
+static bool is_available(const struct mortise_word *words, const char *word)
+{
+    for (; words->word != NULL; words++)
+        if (strcmp(words->word, word) == 0)
+            return !words->later;
+    return false;
+}
+
+/* What all types have in common, and each of them. */
+static json_t *types_of(struct outline *o, const struct mortise_place *place)
+{
+    const struct mortise_word *words = select_words(place);
+    json_t *all = json_array(), *v = typed("object"), *keys = json_object();
+
+    for (uint32_t i = 0; i < 32 && place->types[i] != NULL; i++)
+        if (is_available(words, place->types[i]))
+            add(&all,
+                when(place, place->types[i],
+                     define(o, place, (uint32_t)1 << i, place->types[i])));
+    put(&keys, place->select, words_of(words));
+    put(&v, "properties", keys);
+    put(&v, "required", json_pack("[s]", place->select));
+    put(&v, "allOf", all);
+    return v;
+}
+
+static json_t *of_place(struct outline *o, const struct mortise_key *key)
+{
+    const struct mortise_place *place = key->place;
+    uint32_t bit = 0;
+
+    if (place->select != NULL)
+        return define(o, place, 0, NULL);
+    if (key->type == 0)
+        return define(o, place, MORTISE_HERE, NULL);
+    while (!(key->type & (uint32_t)1 << bit))
+        bit++;
+    return define(o, place, key->type, place->types[bit]);
+}
+
+/* ---- rows ------------------------------------------------------------ */
+
+static json_t *of_map(struct outline *o, const struct mortise_key *key)
+{
+    json_t *v;
+
+    if (key->place != NULL)
+        return of_place(o, key);
+    v = typed("object");
+    if (key->each != NULL) {
+        put(&v, "patternProperties", json_pack("{s:b}", "^x-", 1));
+        put(&v, "additionalProperties", of_row(o, key->each));
+    }
+    return v;
+}
+
+static json_t *of_forms(struct outline *o, const struct mortise_key *key)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < key->n_forms; i++)
+        add(&list, of_row(o, &key->forms[i]));
+    return wrap("anyOf", list);
+}
+
+static json_t *of_row(struct outline *o, const struct mortise_key *key)
+{
+    static const char id[] = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$";
+
+    switch (key->value) {
+    case MORTISE_V_ANY:
+    case MORTISE_V_TEMPLATE:
+        return json_object();
+    case MORTISE_V_NULL:
+        return typed("null");
+    case MORTISE_V_BOOL:
+        return typed("boolean");
+    case MORTISE_V_TEXT:
+        return typed("string");
+    case MORTISE_V_STRING:
+        return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
+    case MORTISE_V_INT:
+        return ranged(key, "integer");
+    case MORTISE_V_NUMBER:
+        return ranged(key, "number");
+    case MORTISE_V_DURATION:
+        return pattern("^[0-9]+(ms|s|m|h|d)$");
+    case MORTISE_V_SIZE:
+        return pattern("^[0-9]+([KMGT]i)?B$");
+    case MORTISE_V_WORD:
+        return words_of(key->words);
+    case MORTISE_V_STRINGS:
+        return list_of(
+            json_pack("{s:s, s:i}", "type", "string", "minLength", 1), 1);
+    case MORTISE_V_ID:
+        return pattern(id);
+    case MORTISE_V_IDS:
+        return either(pattern(id), list_of(pattern(id), 1));
+    case MORTISE_V_EXPR:
+        return json_pack("{s:[s, s, s, s]}", "type", "string", "boolean",
+                         "number", "null");
+    case MORTISE_V_SCHEMA:
+        return json_pack("{s:[s, s]}", "type", "object", "boolean");
+    case MORTISE_V_MAP:
+        return of_map(o, key);
+    case MORTISE_V_LIST:
+        return list_of(key->each != NULL ? of_row(o, key->each) : json_object(),
+                       (size_t)key->min);
+    case MORTISE_V_FORMS:
+        return of_forms(o, key);
+    }
+    return NULL;
+}
+
+/* ---- the whole ------------------------------------------------------- */
+
+json_t *mortise_outline(const struct mortise_place *place, const char *title)
+{
+    struct outline o = {.definitions = json_object()};
+    json_t *v =
+        json_pack("{s:s, s:s}", "$schema",
+                  "http://json-schema.org/draft-07/schema#", "title", title);
+    json_t *body = keys_of(&o, place, place->types != NULL ? 1 : MORTISE_HERE);
+
+    if (v != NULL && body != NULL && json_object_update_missing(v, body) != 0) {
+        json_decref(v);
+        v = NULL;
+    }
+    put(&v, "definitions", o.definitions);
+    if (body == NULL) {
+        json_decref(v);
+        v = NULL;
+    }
+    json_decref(body);
+    return v;
+}
