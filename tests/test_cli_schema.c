@@ -60,7 +60,7 @@ START_TEST(refusals)
     desk_code(3);
     desk_err("--with-plugins is for 'deployment'");
     child_run("$MORTISE schema");
-    desk_code(2);
+    desk_code(3);
 }
 END_TEST
 
