@@ -3,6 +3,7 @@
 #   make            build/mortise, the bundled plugins (signed) and their key
 #   make demo       the triage graph: run, kill -9, approve, resume
 #   make check      everything that must hold, as CI runs it
+#   make check-peers ... with programs of others, from npm; PEER="http" some
 #   make unit       the test programs alone; ONLY="yaml cli" some of them
 #   make programs   build them all and run none
 #   make asan       the test suite under AddressSanitizer and UBSan
@@ -74,7 +75,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check unit programs demo bench asan tsan valgrind mutants fuzz headers format \
+.PHONY: all check check-peers unit programs demo bench asan tsan valgrind mutants fuzz headers format \
         lint docs install uninstall abi abi-accept clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -283,6 +284,11 @@ check: unit headers
 	$(call say,AGAIN,"every call through the wire encoding")
 	$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
+
+PEER ?=
+check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c))
+	$(call say,AGAIN,"with programs of others")
+	$(Q)MORTISE_BUILD=$(B) sh tools/peers.sh $(PEER)
 
 SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
