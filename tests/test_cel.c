@@ -693,6 +693,27 @@ START_TEST(bytes_are_paid_for)
 }
 END_TEST
 
+/* A value that is only passed on costs nothing of what it is long; one that is
+ * put into another may be there many times, and is paid for. */
+START_TEST(passing_on_is_free)
+{
+    struct mortise_cel_env env = {values, 100};
+    char *text = repeated("a", "", "", 20000);
+    json_t *v, *s = json_string(text);
+
+    free(text);
+    json_object_set_new(input, "s", s);
+    ck_assert_int_eq(
+        mortise_cel_eval(compiled("input.s"), &env, &v, &where, &err),
+        MORTISE_OK);
+    ck_assert_ptr_eq(v, s);
+    json_decref(v);
+    ck_assert_int_eq(
+        mortise_cel_eval(compiled("[input.s]"), &env, &v, &where, &err),
+        MORTISE_ELIMIT);
+}
+END_TEST
+
 /* A small expression may stand for a huge value: 2^40 elements. */
 START_TEST(shared_parts_are_paid_for_each_time)
 {
@@ -942,6 +963,7 @@ static void add_evaluating(Suite *s)
     tcase_add_test(tc, a_test_wants_a_bool);
     tcase_add_test(tc, cost_is_bounded);
     tcase_add_test(tc, bytes_are_paid_for);
+    tcase_add_test(tc, passing_on_is_free);
     tcase_add_test(tc, shared_parts_are_paid_for_each_time);
     tcase_add_test(tc, regular_expressions_end);
     tcase_add_test(tc, many_searches_are_paid_for);

@@ -92,7 +92,13 @@ START_TEST(only_json_parses)
     refused("9223372036854775808", "too big integer");
     refused("1e999", "overflow");
     json_decref(parsed("-9223372036854775808"));
+    refused("\"", "");
+    refused("\"a\"b\"", "column 4");
+    refused("\"a\nb\"", "");
+    refused("\"\\\"", "");
     json_decref(parsed("\"a scalar\""));
+    json_decref(parsed("\"\""));
+    json_decref(parsed("\"\x7F\\n\" "));
     json_decref(parsed(" [] \n"));
 }
 END_TEST

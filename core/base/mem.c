@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BLOCK = 1024, LARGEST_BLOCK = 256 * 1024 };
+/* The first block, with its header, is not beyond what malloc() keeps at hand
+ * for a thread: many an arena lives for one event. */
+enum { FIRST_BLOCK = 960, LARGEST_BLOCK = 256 * 1024 };
 
 struct mortise_arena_block {
     struct mortise_arena_block *next;

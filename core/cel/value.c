@@ -78,8 +78,9 @@ struct mortise_cel_value mortise_cel_from_json(const json_t *v)
         return (struct mortise_cel_value){
             .kind = MORTISE_CEL_LIST, .is_json = true, .u.json = v};
     case JSON_STRING:
-        return mortise_cel_text(MORTISE_CEL_STRING, json_string_value(v),
-                                json_string_length(v));
+        return (struct mortise_cel_value){
+            .kind = MORTISE_CEL_STRING,
+            .u.s = {json_string_value(v), json_string_length(v), v}};
     case JSON_INTEGER:
         return mortise_cel_int(json_integer_value(v));
     case JSON_REAL:
@@ -110,6 +111,16 @@ static bool made(struct mortise_cel_ctx *c, json_t *v, json_t **out)
 static bool to_json(struct mortise_cel_ctx *c,
                     const struct mortise_cel_value *v, size_t depth,
                     json_t **out);
+
+static bool string_to_json(struct mortise_cel_ctx *c,
+                           const struct mortise_cel_value *v, json_t **out)
+{
+    return made(c,
+                v->u.s.json != NULL
+                    ? json_incref(mortise_json_unconst(v->u.s.json))
+                    : mortise_json_strn(v->u.s.p, v->u.s.n),
+                out);
+}
 
 static bool list_to_json(struct mortise_cel_ctx *c,
                          const struct mortise_cel_list *list, size_t depth,
@@ -210,8 +221,7 @@ static bool to_json(struct mortise_cel_ctx *c,
             return not_json(c, v->kind);
         return made(c, json_real(v->u.d), out);
     case MORTISE_CEL_STRING:
-        return mortise_cel_charge(c, v->u.s.n) &&
-               made(c, mortise_json_strn(v->u.s.p, v->u.s.n), out);
+        return mortise_cel_charge(c, v->u.s.n) && string_to_json(c, v, out);
     case MORTISE_CEL_LIST:
     case MORTISE_CEL_MAP:
         return container_to_json(c, v, depth, out);
@@ -226,6 +236,9 @@ static bool to_json(struct mortise_cel_ctx *c,
 bool mortise_cel_to_json(struct mortise_cel_ctx *c,
                          const struct mortise_cel_value *v, json_t **out)
 {
+    /* Alone, what came from JSON goes back as it is, however long. */
+    if (v->kind == MORTISE_CEL_STRING && v->u.s.json != NULL)
+        return mortise_cel_charge(c, 1) && string_to_json(c, v, out);
     if (to_json(c, v, MORTISE_JSON_DEPTH, out))
         return true;
     *out = NULL;

@@ -37,8 +37,9 @@ struct mortise_cel_value {
         struct {
             const char *p; /* strings are UTF-8 */
             size_t n;
-        } s;                /* string, bytes */
-        const json_t *json; /* list, map from outside */
+            const json_t *json; /* of which it is the text; or NULL */
+        } s;                    /* string, bytes */
+        const json_t *json;     /* list, map from outside */
         const struct mortise_cel_list *list;
         const struct mortise_cel_map *map;
         struct mortise_cel_time time; /* timestamp */
@@ -142,7 +143,7 @@ static inline struct mortise_cel_value mortise_cel_double(double d)
 static inline struct mortise_cel_value mortise_cel_text(uint8_t kind,
                                                         const char *p, size_t n)
 {
-    return (struct mortise_cel_value){.kind = kind, .u.s = {p, n}};
+    return (struct mortise_cel_value){.kind = kind, .u.s = {p, n, NULL}};
 }
 
 static inline struct mortise_cel_value mortise_cel_duration(int64_t ns)

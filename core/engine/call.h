@@ -48,12 +48,11 @@ struct mortise_ongoing { /* a call */
     const struct mortise_mem *mem;
     struct mortise_asked *asked; /* what it waits for at the door */
 
-    /* What the plugin gets. */
+    /* What the plugin gets; the strings lie behind us. */
     struct mortise_call call;
-    char *operation, *body;
-    char path[MORTISE_EXEC_PATH], key[MORTISE_DIGEST_HEX],
-        run_id[MORTISE_NAME_MAX + 1];
-    char node[MORTISE_NODE_MAX + 1];
+    const char *path, *run_id;
+    const char *node; /* the graph's */
+    char *body;
 
     /* How it ended; written before `ended` is posted. */
     int32_t status;
@@ -63,6 +62,9 @@ struct mortise_ongoing { /* a call */
     char code[64];
     const char *error_class; /* static */
     uint64_t retry_after_ms;
+
+    size_t text_size;
+    char text[];
 };
 
 /* NULL when it has ended.  Elsewhere than on the loop only for who knows that

@@ -45,9 +45,8 @@ static void unref(struct mortise_ongoing *c)
         return;
     json_decref(c->output);
     mortise_release_str(c->mem, c->message);
-    mortise_release_str(c->mem, c->operation);
     mortise_release(c->mem, c->body, c->call.body_size + 1);
-    mortise_release(c->mem, c, sizeof *c);
+    mortise_release(c->mem, c, sizeof *c + c->text_size);
 }
 
 static uint64_t run_hash(const struct mortise_live *live, uint64_t run_call)
@@ -432,33 +431,51 @@ static enum mortise_call_kind kind_of(enum mortise_run_call_kind kind)
     return MORTISE_CALL_EXECUTE;
 }
 
-/* The strings that the plugin gets, ours until the call is forgotten. */
+/* A copy of s behind those that are there; c->text_size made room for it. */
+static const char *keep(char **at, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = memcpy(*at, s, n);
+
+    *at += n;
+    return copy;
+}
+
+static const char *operation_of(const struct mortise_run_call *rc)
+{
+    return rc->operation != NULL ? rc->operation : "";
+}
+
+static size_t text_size(const struct mortise_live *live,
+                        const struct mortise_run_call *rc)
+{
+    return strlen(operation_of(rc)) + strlen(rc->path) + strlen(rc->key) +
+           strlen(live->id) + 4;
+}
+
+/* What the plugin gets, ours until the call is forgotten. */
 static int fill_call(struct mortise_ongoing *c,
                      const struct mortise_run_call *rc)
 {
     struct mortise_call *to = &c->call;
+    char *at = c->text;
 
-    c->operation =
-        mortise_strdup(c->mem, rc->operation != NULL ? rc->operation : "");
     c->body = mortise_json_text(c->mem, rc->body);
-    if (c->operation == NULL || c->body == NULL)
+    if (c->body == NULL)
         return MORTISE_ENOMEM;
-    memcpy(c->path, rc->path, sizeof c->path);
-    memcpy(c->key, rc->key, sizeof c->key);
-    snprintf(c->run_id, sizeof c->run_id, "%s", c->live->id);
-    snprintf(c->node, sizeof c->node, "%s", rc->node->id);
+    to->operation = keep(&at, operation_of(rc));
+    c->path = to->node_path = keep(&at, rc->path);
+    to->idempotency_key = keep(&at, rc->key);
+    c->run_id = to->run_id = keep(&at, c->live->id);
+    c->node = rc->node->id;
     to->kind = kind_of(rc->kind);
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
     to->stage = rc->kind == MORTISE_RUN_CHECK ? MORTISE_STAGE_NODE : 0;
     to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
-    to->operation = c->operation;
     to->body = c->body;
     to->body_size = strlen(c->body);
-    to->run_id = c->run_id;
-    to->node_path = c->path;
-    to->idempotency_key = c->key;
     return MORTISE_OK;
 }
 
@@ -470,11 +487,13 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
                                         const struct mortise_run_call *rc)
 {
     struct mortise *m = live->m;
-    struct mortise_ongoing *c = mortise_zalloc(m->mem, sizeof *c);
+    size_t n = text_size(live, rc);
+    struct mortise_ongoing *c = mortise_zalloc(m->mem, sizeof *c + n);
 
     if (c == NULL)
         return NULL;
     c->mem = m->mem;
+    c->text_size = n;
     c->id = ++m->last_call;
     c->run_call = rc->id;
     c->live = live;

@@ -24,7 +24,8 @@ struct mortise_flight {
     struct mortise_task landed;
     struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
     struct mortise_kv *kvs;                 /* ours; keys and values too */
-    void *entries;                          /* ours, commit.checkpoint.size */
+    void *entries;                          /* ours, of so much room */
+    size_t room;
     int failed; /* the whole batch's result; m->write_why has the words */
 };
 
@@ -59,7 +60,7 @@ static void flight_free(struct mortise *m, struct mortise_flight *f)
     free_pending(m->mem, f->opens, f->commit.n_opens);
     free_pending(m->mem, f->closes, f->commit.n_closes);
     free_kvs(m->mem, f->kvs, f->commit.n_kvs);
-    mortise_release(m->mem, f->entries, f->commit.checkpoint.size);
+    mortise_release(m->mem, f->entries, f->room);
     mortise_release(m->mem, f, sizeof *f);
 }
 
@@ -129,6 +130,7 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
     struct mortise_commit *to = &f->commit;
 
     f->entries = c->entries;
+    f->room = c->room;
     c->entries = NULL; /* taken */
     *to =
         (struct mortise_commit){.tenant = live->tenant,

@@ -74,6 +74,27 @@ static int fail_at(const char *text, const char *at, struct mortise_err *err,
                         col, why);
 }
 
+/* Is it one string in which every byte stands for itself?  Plugins mostly give
+ * those, and to take one as it is costs a tenth of looking at its letters one
+ * by one. */
+static bool is_plain_string(const char *text, size_t n)
+{
+    if (n < 2 || text[0] != '"' || text[n - 1] != '"')
+        return false;
+    for (size_t i = 1; i < n - 1; i++) {
+        if (text[i] < ' ' || text[i] > '~' || text[i] == '"' || text[i] == '\\')
+            return false;
+    }
+    return true;
+}
+
+static int parse_plain(json_t **out, const char *text, size_t n,
+                       struct mortise_err *err)
+{
+    *out = json_stringn_nocheck(text + 1, n - 2);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 static int parse(json_t **out, const char *text, size_t n, size_t depth,
                  struct mortise_err *err)
 {
@@ -106,12 +127,16 @@ static int parse(json_t **out, const char *text, size_t n, size_t depth,
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err)
 {
+    if (is_plain_string(text, n))
+        return parse_plain(out, text, n, err);
     return parse(out, text, n, MORTISE_JSON_DEPTH, err);
 }
 
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err)
 {
+    if (is_plain_string(text, n))
+        return parse_plain(out, text, n, err);
     return parse(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
 }
 

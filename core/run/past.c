@@ -193,6 +193,17 @@ static int by_index(const void *a, const void *b)
     return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
+/* Often they are in order as they were gathered: a look is cheaper. */
+static void sort_by_index(struct exec **list, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (list[i - 1]->index > list[i]->index) {
+            qsort(list, n, sizeof list[0], by_index);
+            return;
+        }
+    }
+}
+
 /* The place of an execution in the region, which is sorted by index; the
  * region's size if it is not there. */
 static size_t place_of(const struct region *g, const struct exec *x)
@@ -221,7 +232,7 @@ static int region_order(struct mortise_run *r, struct region *g,
 
     if (g->n < 2)
         return MORTISE_OK;
-    qsort(g->list, g->n, sizeof g->list[0], by_index);
+    sort_by_index(g->list, g->n);
     for (size_t i = 0; i < g->n; i++)
         n_edges += g->list[i]->n_preds;
     mortise_arena_init(&a, r->mem);
@@ -597,19 +608,21 @@ int past_of_frames(struct mortise_run *r, struct frame *const *frames,
     return MORTISE_OK;
 }
 
-static void gather_execs(struct exec **list, size_t *n, const struct frame *f)
+/* In front of `end`; returns the first. */
+static struct exec **gather_execs(struct exec **end, const struct frame *f)
 {
     for (struct exec *x = f->execs; x != NULL; x = x->sibling)
-        list[(*n)++] = x;
+        *--end = x;
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        gather_execs(list, n, kid);
+        end = gather_execs(end, kid);
+    return end;
 }
 
 int past_frontier(struct mortise_run *r, const struct frame *f,
                   uint32_t **preds, uint32_t *n, size_t *room,
                   struct mortise_err *err)
 {
-    size_t n_all = count_visit(f), k = 0;
+    size_t n_all = count_visit(f);
     struct exec **all = mortise_alloc(r->mem, n_all * sizeof *all);
     uint32_t stamp = ++r->stamp, *list;
 
@@ -620,8 +633,8 @@ int past_frontier(struct mortise_run *r, const struct frame *f,
         mortise_release(r->mem, all, n_all * sizeof *all);
         return mortise_nomem(err);
     }
-    gather_execs(all, &k, f);
-    qsort(all, n_all, sizeof *all, by_index);
+    gather_execs(all + n_all, f);
+    sort_by_index(all, n_all);
     /* Newest first, so that what somebody came after is marked before its own
      * turn; executions are made after their preds. */
     for (size_t i = n_all; i-- > 0;) {

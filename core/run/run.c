@@ -53,7 +53,7 @@ void mortise_run_commit_finish(struct mortise_run_commit *c,
     mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
     mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
     free_kvs(mem, c->kvs, c->n_kvs, c->n_kvs);
-    mortise_release(mem, c->entries, c->size);
+    mortise_release(mem, c->entries, c->room);
 }
 
 void mortise_actions_clear(struct mortise_actions *a)
@@ -523,19 +523,26 @@ static int on_synced(struct mortise_run *r, uint64_t seq,
 
 /* ---- the commit --------------------------------------------------------- */
 
-/* The checkpoint's id: time, and chance that belongs to (run, seq). */
+/* Every bit of v in every bit of what comes out; different values stay
+ * different (splitmix64). */
+static uint64_t mix(uint64_t v)
+{
+    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
+    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
+    return v ^ v >> 31;
+}
+
+/* The checkpoint's id: time, and chance that belongs to (run, seq).  The seed
+ * is the run's own, so ids need no more than to be spread. */
 static struct mortise_uuid checkpoint_id(const struct mortise_run *r,
                                          uint64_t seq)
 {
-    uint8_t digest[MORTISE_DIGEST];
-    struct mortise_hasher h;
+    uint64_t chance[2];
 
-    mortise_hasher_init(&h);
-    mortise_hasher_field(&h, r->seed, sizeof r->seed);
-    mortise_hasher_str(&h, r->id);
-    mortise_hasher_u64(&h, seq);
-    mortise_hasher_final(&h, digest);
-    return mortise_uuid7(r->time_ms, digest);
+    memcpy(chance, r->seed, sizeof chance);
+    chance[0] = mix(chance[0] + seq * 0x9e3779b97f4a7c15u);
+    chance[1] = mix(chance[1] ^ chance[0]);
+    return mortise_uuid7(r->time_ms, (const uint8_t *)chance);
 }
 
 /* The gravest of what the record holds. */
@@ -599,7 +606,8 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->reason = r->reason;
     c->n_pending = r->n_asked + r->n_questions + r->n_timers;
     c->size = r->record.n;
-    c->entries = take_exact(r, r->record.p, r->record.n, r->record.cap, 1);
+    c->room = r->record.cap;
+    c->entries = r->record.p;
     c->n_opens = r->n_opens;
     c->opens =
         take_exact(r, r->opens, r->n_opens, r->cap_opens, sizeof r->opens[0]);
@@ -792,6 +800,15 @@ int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
     return rv;
 }
 
+/* What was ready and has gone on since: nobody starts it from the queue, and
+ * nobody is to look at it again. */
+static void forget_started(struct mortise_run *r)
+{
+    while (r->ready_head < r->n_ready &&
+           r->execs[r->ready[r->ready_head]]->state != X_READY)
+        r->ready_head++;
+}
+
 int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
                       struct mortise_uuid id, const void *entries, size_t size,
                       struct mortise_err *err)
@@ -828,6 +845,7 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
                              (unsigned long long)seq);
     r->seq = r->synced = seq;
     r->head = id;
+    forget_started(r);
     find_status(r);
     return MORTISE_OK;
 }

@@ -166,7 +166,7 @@ struct mortise_run_commit {
     uint32_t n_events, step;
     enum mortise_phase phase;
     void *entries;
-    size_t size;
+    size_t size, room;  /* bytes of them; of what was allocated for them */
     int status;         /* enum mortise_run_status, after it */
     const char *reason; /* static */
     uint32_t n_pending;

@@ -150,11 +150,15 @@ struct json_t;
 struct mortise_graph *bench_compile(const struct mortise_buf *b);
 
 struct bench_lone; /* a run without an engine */
-/* Admitted, and on "disk"; `input` is borrowed. */
+/* Admitted, and on "disk"; `input` is borrowed.  `kept`: for the commits, if
+ * they are to be replayed, else NULL. */
 struct bench_lone *bench_lone_start(struct mortise_graph *g,
-                                    struct json_t *input);
+                                    struct json_t *input,
+                                    struct mortise_buf *kept);
 /* Answer n calls, or fewer at the end, with this; seconds of computing. */
 double bench_lone_feed(struct bench_lone *l, size_t n, struct json_t *output);
+/* Seconds, to make the run from what was kept. */
+double bench_lone_replay(const struct bench_lone *l);
 void bench_lone_expect(const struct bench_lone *l, int status);
 void bench_lone_free(struct bench_lone *l);
 

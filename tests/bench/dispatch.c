@@ -24,7 +24,7 @@ static double run_alone(struct mortise_graph *g)
 {
     json_t *input = json_loads(bench_input, 0, NULL);
     json_t *output = json_string("abcdefghijklmnopqr");
-    struct bench_lone *l = bench_lone_start(g, input);
+    struct bench_lone *l = bench_lone_start(g, input, NULL);
     double taken = bench_lone_feed(l, SIZE_MAX, output);
 
     bench_lone_expect(l, MORTISE_RUN_COMPLETED);

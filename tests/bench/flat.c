@@ -127,12 +127,33 @@ static double alone(struct mortise_graph *g, json_t *input, const char *output)
     double v[REPEATS];
 
     for (int i = 0; i < REPEATS; i++) {
-        struct bench_lone *l = bench_lone_start(g, input);
+        struct bench_lone *l = bench_lone_start(g, input, NULL);
 
         bench_lone_feed(l, 2, out);
         v[i] = bench_lone_feed(l, STEPS, out) / STEPS;
         bench_lone_free(l);
     }
+    json_decref(out);
+    return bench_median(v, REPEATS);
+}
+
+/* A checkpoint of a whole chain, read back. */
+static double replay(struct mortise_graph *g, json_t *input, const char *output)
+{
+    json_t *out = json_loads(output, JSON_DECODE_ANY, NULL);
+    struct mortise_buf kept;
+    struct bench_lone *l;
+    double v[REPEATS];
+    size_t n = g->n_nodes;
+
+    mortise_buf_init(&kept, &mortise_heap);
+    l = bench_lone_start(g, input, &kept);
+    bench_lone_feed(l, n, out);
+    bench_lone_expect(l, MORTISE_RUN_COMPLETED);
+    for (int i = 0; i < REPEATS; i++)
+        v[i] = bench_lone_replay(l) / (double)n;
+    bench_lone_free(l);
+    mortise_buf_finish(&kept);
     json_decref(out);
     return bench_median(v, REPEATS);
 }
@@ -171,7 +192,10 @@ static void appends(struct mortise_buf *b, size_t n)
     chain(b, n, "scratch.list: '[output]'");
 }
 
-static void rows_graphs(const char *what, graph_fn *make)
+typedef double measure_fn(struct mortise_graph *g, json_t *input,
+                          const char *output);
+
+static void rows_graphs(const char *what, graph_fn *make, measure_fn *measure)
 {
     json_t *input = state_of(states[0]);
     struct mortise_buf b;
@@ -185,7 +209,7 @@ static void rows_graphs(const char *what, graph_fn *make)
 
         make(&b, graphs[i]);
         g = bench_compile(&b);
-        took = alone(g, input, "\"abcdefghijklmnopqr\"");
+        took = measure(g, input, "\"abcdefghijklmnopqr\"");
         snprintf(name, sizeof name, "graph of %zu", graphs[i]);
         row(i == 0 ? what : "  ... ", name, took, first);
         first = i == 0 ? took : first;
@@ -222,9 +246,10 @@ void bench_flat(void)
 {
     bench_section("flat: a step of the step function alone, in something "
                   "large");
-    rows_graphs("chain, ", writes_scratch);
-    rows_graphs("fan-out, ", fan);
-    rows_graphs("loop of two beside, ", loop);
+    rows_graphs("chain, ", writes_scratch, alone);
+    rows_graphs("fan-out, ", fan, alone);
+    rows_graphs("loop of two beside, ", loop, alone);
+    rows_graphs("replay, a checkpoint, ", writes_scratch, replay);
     rows_states("scratch.v beside, ", writes_scratch);
     rows_states("one member of, ", writes_member);
     rows_states("appends to, ", appends);

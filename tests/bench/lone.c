@@ -52,6 +52,8 @@ struct bench_lone {
     uint64_t seq, synced;
     uint64_t *calls; /* to be answered, first come, first served */
     size_t first, n, cap;
+    struct mortise_graph *graph;
+    struct mortise_buf *kept; /* commits: u64 size, entries; NULL: not kept */
 };
 
 static void take_call(struct bench_lone *l, uint64_t id)
@@ -65,13 +67,23 @@ static void take_call(struct bench_lone *l, uint64_t id)
     l->calls[l->n++] = id;
 }
 
+static void keep_commit(struct bench_lone *l,
+                        const struct mortise_run_commit *c)
+{
+    l->seq = c->seq;
+    if (l->kept == NULL)
+        return;
+    mortise_buf_u64(l->kept, c->size);
+    mortise_buf_put(l->kept, c->entries, c->size);
+}
+
 static void take_actions(struct bench_lone *l)
 {
     for (size_t i = 0; i < l->actions.n; i++) {
         const struct mortise_action *a = &l->actions.list[i];
 
         if (a->kind == MORTISE_ACT_COMMIT)
-            l->seq = a->u.commit.seq;
+            keep_commit(l, &a->u.commit);
         else if (a->kind == MORTISE_ACT_CALL)
             take_call(l, a->u.call.id);
     }
@@ -107,7 +119,8 @@ static void feed_result(struct bench_lone *l, json_t *output)
     feed(l, &in);
 }
 
-struct bench_lone *bench_lone_start(struct mortise_graph *g, json_t *input)
+struct bench_lone *bench_lone_start(struct mortise_graph *g, json_t *input,
+                                    struct mortise_buf *kept)
 {
     struct mortise_admission adm = {.tenant = "default",
                                     .run = "bench",
@@ -119,6 +132,8 @@ struct bench_lone *bench_lone_start(struct mortise_graph *g, json_t *input)
 
     if (l == NULL)
         bench_die("out of memory");
+    l->graph = g;
+    l->kept = kept;
     mortise_actions_init(&l->actions, &mortise_heap);
     bench_must(mortise_run_admit(&l->run, &mortise_heap, g, &adm, 1700000000000,
                                  &l->actions, &err),
@@ -139,6 +154,30 @@ double bench_lone_feed(struct bench_lone *l, size_t n, json_t *output)
     }
     feed_synced(l);
     return bench_cpu() - begun;
+}
+
+double bench_lone_replay(const struct bench_lone *l)
+{
+    struct mortise_uuid id = {{0}};
+    struct mortise_reader r;
+    struct mortise_run *run;
+    struct mortise_err err = {0};
+    double begun = bench_cpu();
+
+    bench_must(mortise_run_replay(&run, &mortise_heap, l->graph, "default",
+                                  "bench", NULL, NULL, &err),
+               &err, "replay");
+    mortise_reader_init(&r, l->kept->p, l->kept->n);
+    for (uint64_t seq = 1; r.p < r.end; seq++) {
+        size_t n = mortise_read_u64(&r);
+
+        bench_must(mortise_run_apply(run, seq, 1700000000000, id,
+                                     mortise_read_raw(&r, n), n, &err),
+                   &err, "replay");
+    }
+    begun = bench_cpu() - begun;
+    mortise_run_free(run);
+    return begun;
 }
 
 void bench_lone_expect(const struct bench_lone *l, int status)
