@@ -212,6 +212,36 @@ START_TEST(a_losing_loop_finishes)
 }
 END_TEST
 
+/* ... and what lost inside of the loser stays out of what it sees. */
+START_TEST(a_loser_within_a_loser)
+{
+    begin(HEAD
+          "start: [a, x]\n"
+          "state: {reducers: {scratch.log: concat}}\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: t/read, next: z}\n"
+          "  x: {type: tool, tool: t/read, next: [b, c],\n"
+          "      args: {saw: \"${has(scratch.log) ? scratch.log : []}\"}}\n"
+          "  b: {type: tool, tool: t/read, next: y,\n"
+          "      outputs: {scratch.log: \"['b']\"}}\n"
+          "  c: {type: tool, tool: t/read, next: y,\n"
+          "      outputs: {scratch.log: \"['c']\"}}\n"
+          "  y: {type: tool, tool: t/read, join: any, losers: finish,\n"
+          "      routes: [{when: node.visit < 2, to: x}], default: z}\n"
+          "  z: {type: tool, tool: t/read, join: any, losers: finish}\n");
+    admit("{}");
+    finish("a");
+    finish("x");
+    finish("b");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("c", 2);
+    assert_record("1.0/x#2", "output", "{\"saw\":[\"b\"]}");
+    assert_value("scratch", "log", "nothing");
+    end();
+}
+END_TEST
+
 /* ---- failed branches ----------------------------------------------------- */
 
 #define TRIO(join)                                                             \
@@ -414,6 +444,7 @@ static Suite *races(void)
     tcase_add_test(tc, a_losing_question_is_withdrawn);
     tcase_add_test(tc, a_losing_loop_stops);
     tcase_add_test(tc, a_losing_loop_finishes);
+    tcase_add_test(tc, a_loser_within_a_loser);
     tcase_add_test(tc, a_failed_branch_fails);
     tcase_add_test(tc, a_failed_branch_is_collected);
     tcase_add_test(tc, nobody_collects);

@@ -195,13 +195,12 @@ static void fail_visits(struct frame *from, const struct frame *to,
 static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
                     struct mortise_err *err)
 {
-    struct frame *root = f->scope->root, *to = f;
-    bool apart = r->execs[cause]->discard && !root->discard;
+    const struct exec *x = r->execs[cause];
+    struct frame *root = f->scope->root;
+    bool apart = !race_counts(x, root);
 
     /* A loser that was left to finish fails its own branch alone. */
-    while (apart && to != root->parent && to->discard)
-        to = to->parent;
-    fail_visits(f, apart ? to : root->parent, cause);
+    fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
     if (root != f->top || apart)
         return MORTISE_OK; /* what of it, the map's join says */
     r->execs[cause]->surfaced = true;
@@ -314,7 +313,7 @@ static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (x == NULL)
         return MORTISE_ENOMEM;
-    x->discard = it->discard || f->discard;
+    x->discard = race_discard(f, it);
     it->exec = x->index;
     it->phase = ITEM_ACTIVE;
     return exec_ready(r, x, err);
@@ -329,7 +328,7 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
 
     if (next == NULL)
         return MORTISE_ENOMEM;
-    next->discard = it->discard || f->discard;
+    next->discard = race_discard(f, it);
     it->visit = next;
     it->phase = ITEM_ACTIVE;
     return activate(r, next, loop->entry, preds, n, err);
@@ -682,7 +681,7 @@ static int come_late(struct mortise_run *r, struct frame *f,
 {
     return n->join.kind != MORTISE_JOIN_ALL &&
                    n->join.on_branch_error == MORTISE_BRANCH_FAIL &&
-                   !r->execs[src]->discard
+                   race_counts(r->execs[src], f)
                ? fail_all(r, f, src, err)
                : MORTISE_OK;
 }
@@ -908,7 +907,8 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
         f->items[i].lost = f->items[i].discard = false;
     }
     f->again = f->left = f->failed = false;
-    f->lost = f->halted = f->discard = false;
+    f->lost = f->halted = false;
+    f->discard = 0;
     it->phase = ITEM_WAITS;
     rv = open_item(r, f, node, child, err);
     while (rv == MORTISE_OK && r->n_work > 0) {

@@ -135,7 +135,9 @@ struct exec {
     struct frame *frame;
     struct exec *sibling; /* made before it in its frame */
     enum loss loss;
-    bool discard;    /* it goes on, but what it writes counts for nothing */
+    uint32_t discard; /* 1 + the innermost frame in which it lost a race that
+                         lets losers finish: what it writes counts for nothing
+                         there and farther out; 0: none */
     bool counted;    /* as a step */
     bool shared;     /* several come after it, whatever edges it took */
     struct fan *fan; /* the map that it gathers; NULL: it is a node's */
@@ -252,7 +254,7 @@ struct frame {
     bool behind; /* a goto left it behind */
     bool lost;   /* nothing more starts in it */
     bool halted; /* ... and nothing more is decided */
-    bool discard;
+    uint32_t discard; /* what its executions begin with */
     uint32_t cause; /* failed: the execution */
 };
 
@@ -542,6 +544,10 @@ int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int race_reap(struct mortise_run *r, struct mortise_err *err);
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* What begins in an item of f is discarded so. */
+uint32_t race_discard(const struct frame *f, const struct item *it);
+/* Does what x does, in f or in frames in it, count for f? */
+bool race_counts(const struct exec *x, const struct frame *f);
 /* Was it stopped by a failure, which a resume may mend? */
 bool race_may_return(const struct exec *x);
 const char *race_words(enum loss why);

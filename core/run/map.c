@@ -108,7 +108,7 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
     if (f == NULL)
         return MORTISE_ENOMEM;
     scope->root = f;
-    f->discard = fan->home->discard || fan->item->discard;
+    f->discard = race_discard(fan->home, fan->item);
     fan->elements[fan->n_begun++] = f;
     return frame_enter(r, f, fan->map->entry, fan->preds, fan->n_preds,
                        fan->made, err);
@@ -165,7 +165,7 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
         return MORTISE_ENOMEM;
     x->fan = fan;
     x->counted = true; /* it is no step */
-    x->discard = fan->home->discard || fan->item->discard;
+    x->discard = race_discard(fan->home, fan->item);
     fan->gather = x;
     return exec_ready(r, x, err);
 }

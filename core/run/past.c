@@ -75,14 +75,7 @@ struct region {
     struct exec **list; /* in fold order once sorted */
     size_t n, cap;
     const struct mortise_mem *mem;
-    bool discarded; /* seen by who has lost a race: what others lost counts */
 };
-
-/* Does x write anything into the fold? */
-static bool counts(const struct region *g, const struct exec *x)
-{
-    return has_committed(x) && (g->discarded || !x->discard);
-}
 
 static void region_finish(struct region *g)
 {
@@ -393,7 +386,7 @@ static int region_check(struct mortise_run *r, const struct region *g,
     int rv;
 
     for (size_t i = 0; i < g->n; i++)
-        n += counts(g, g->list[i]) ? g->list[i]->n_writes : 0;
+        n += has_committed(g->list[i]) ? g->list[i]->n_writes : 0;
     if (g->n < 2 || n < 2)
         return MORTISE_OK;
     claims = mortise_alloc(r->mem, n * sizeof *claims);
@@ -402,7 +395,7 @@ static int region_check(struct mortise_run *r, const struct region *g,
     for (size_t i = 0; i < g->n; i++) {
         struct exec *x = g->list[i];
 
-        for (size_t w = 0; counts(g, x) && w < x->n_writes; w++, k++)
+        for (size_t w = 0; has_committed(x) && w < x->n_writes; w++, k++)
             claims[k] = (struct claim){&x->writes[w], x, k};
     }
     rv = check_claims(r, claims, n, err);
@@ -428,10 +421,10 @@ static int fold_writes(json_t **state, const struct exec *x, bool strict,
 
 /* The fold of the commits between `dom` and a join of `preds`, on `*state`. */
 static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
-                       uint32_t dom, bool strict, bool discarded,
-                       json_t **state, struct mortise_err *err)
+                       uint32_t dom, bool strict, json_t **state,
+                       struct mortise_err *err)
 {
-    struct region g = {.mem = r->mem, .discarded = discarded};
+    struct region g = {.mem = r->mem};
     int rv;
 
     rv = region_collect(r, &g, preds, n, dom, err);
@@ -440,7 +433,7 @@ static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
     if (rv == MORTISE_OK && strict)
         rv = region_check(r, &g, err);
     for (size_t i = 0; rv == MORTISE_OK && i < g.n; i++) {
-        if (counts(&g, g.list[i]))
+        if (has_committed(g.list[i]))
             rv = fold_writes(state, g.list[i], strict, err);
     }
     region_finish(&g);
@@ -475,8 +468,7 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
         state = json_incref(d->after);
     }
     if (x->n_preds > 1)
-        rv = fold_region(r, x->preds, x->n_preds, x->idom, strict, x->discard,
-                         &state, err);
+        rv = fold_region(r, x->preds, x->n_preds, x->idom, strict, &state, err);
     if (rv != MORTISE_OK) {
         json_decref(state);
         return rv;
@@ -560,27 +552,28 @@ static size_t count_visit(const struct frame *f)
     return n;
 }
 
-/* What has lost is part of it for who has lost (`all`).  Recursive as regions
- * nest: as deep as MORTISE_MAX_REGIONS. */
-static void mark_visit(struct mortise_run *r, const struct frame *f, bool all)
+/* All that others in `whole` came after, as far as it counts there.  Recursive
+ * as regions nest: as deep as MORTISE_MAX_REGIONS. */
+static void mark_visit(struct mortise_run *r, const struct frame *f,
+                       const struct frame *whole)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        for (uint32_t k = 0; k < x->n_preds && (all || !x->discard); k++)
+        for (uint32_t k = 0; k < x->n_preds && race_counts(x, whole); k++)
             r->execs[x->preds[k]]->mark = r->stamp;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        mark_visit(r, kid, all);
+        mark_visit(r, kid, whole);
 }
 
 static void take_last(const struct mortise_run *r, const struct frame *f,
-                      bool all, uint32_t *list, uint32_t *n)
+                      const struct frame *whole, uint32_t *list, uint32_t *n)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->mark != r->stamp && (all || !x->discard))
+        if (x->mark != r->stamp && race_counts(x, whole))
             list[(*n)++] = x->index;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        take_last(r, kid, all, list, n);
+        take_last(r, kid, whole, list, n);
 }
 
 int past_of_frames(struct mortise_run *r, struct frame *const *frames,
@@ -600,9 +593,9 @@ int past_of_frames(struct mortise_run *r, struct frame *const *frames,
         return mortise_nomem(err);
     ++r->stamp;
     for (size_t i = 0; i < n_frames; i++)
-        mark_visit(r, frames[i], frames[i]->discard);
+        mark_visit(r, frames[i], frames[i]);
     for (size_t i = 0; i < n_frames; i++)
-        take_last(r, frames[i], frames[i]->discard, *preds, n);
+        take_last(r, frames[i], frames[i], *preds, n);
     if (updated)
         (*preds)[(*n)++] = r->update;
     return MORTISE_OK;
@@ -640,8 +633,7 @@ int past_frontier(struct mortise_run *r, const struct frame *f,
     for (size_t i = n_all; i-- > 0;) {
         const struct exec *x = all[i];
         bool followed = x->mark == stamp;
-        /* A loser that runs on has a state of its own, to end with. */
-        bool counts_here = has_committed(x) && (f->discard || !x->discard);
+        bool counts_here = has_committed(x) && race_counts(x, f);
 
         if (counts_here && !followed)
             list[(*n)++] = x->index;
@@ -672,7 +664,7 @@ int past_total(struct mortise_run *r, const struct frame *f, bool strict,
     if (rv == MORTISE_OK)
         state = json_incref(r->execs[dom]->after);
     if (rv == MORTISE_OK && (n > 1 || preds[0] != dom))
-        rv = fold_region(r, preds, n, dom, strict, f->discard, &state, err);
+        rv = fold_region(r, preds, n, dom, strict, &state, err);
     mortise_release(r->mem, preds, room);
     if (rv != MORTISE_OK)
         drop(&state);

@@ -14,7 +14,10 @@
  *       go.  What it wrote, or would have, counts for nothing, even when its
  *       effect came back.
  *   (3) losers: finish.  They run on up to the join; each sees what its own
- *       branch wrote, nobody else does.
+ *       branch wrote, nobody else does.  So what comes after all of a frame
+ *       (the next visit of a loop, what gathers a map, the end of a graph)
+ *       leaves out who lost in that frame or in one inside it, and no others:
+ *       a loser's own frames are whole.
  */
 #include <assert.h>
 
@@ -86,13 +89,38 @@ static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
     return rv;
 }
 
-static void discard_frame(struct frame *f)
+uint32_t race_discard(const struct frame *f, const struct item *it)
 {
-    f->discard = true;
+    return it->discard ? f->index + 1 : f->discard;
+}
+
+/* Frames are made from the outside in. */
+bool race_counts(const struct exec *x, const struct frame *f)
+{
+    return x->discard <= f->index;
+}
+
+/* A race in a frame further in is the innermost. */
+static uint32_t inner(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static void discard_exec(struct exec *x, const struct frame *in)
+{
+    if (is_at_work(x))
+        x->discard = inner(x->discard, in->index + 1);
+}
+
+/* f, and all that is at work in it, lost a race in the frame `in`.  Graphs in
+ * it are worlds of their own: what they come to is one execution's. */
+static void discard_frame(struct frame *f, const struct frame *in)
+{
+    f->discard = inner(f->discard, in->index + 1);
     for (struct exec *x = f->execs; x != NULL; x = x->sibling)
-        x->discard |= is_at_work(x);
+        discard_exec(x, in);
     for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        discard_frame(kid);
+        discard_frame(kid, in);
 }
 
 /* ---- a race ------------------------------------------------------------- */
@@ -126,12 +154,12 @@ static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
     fan->lost |= !c->finish;
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
         if (c->finish)
-            discard_frame(fan->elements[i]);
+            discard_frame(fan->elements[i], c->f);
         else
             rv = lose_frame(c->r, fan->elements[i], LOSS_RACE, err);
     }
     if (fan->gather != NULL && c->finish)
-        fan->gather->discard = true;
+        discard_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)
         rv = lose(c->r, fan->gather, LOSS_RACE, err);
     return rv;
@@ -147,13 +175,13 @@ static int mark_item(struct race *c, struct item *it,
     if (it->phase != ITEM_ACTIVE)
         return MORTISE_OK;
     if (child == NULL && c->finish)
-        c->r->execs[it->exec]->discard = true;
+        discard_exec(c->r->execs[it->exec], c->f);
     else if (child == NULL)
         return lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
     else if (child->kind == MORTISE_REGION_MAP)
         return mark_map(c, it->fan, err);
     else if (c->finish)
-        discard_frame(it->visit);
+        discard_frame(it->visit, c->f);
     else
         return lose_frame(c->r, it->visit, LOSS_RACE, err);
     return MORTISE_OK;

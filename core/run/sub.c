@@ -137,7 +137,6 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
         frame_leave_behind(before);
     f->scope->owner = x;
     hold(&f->scope->input, input);
-    f->discard = x->discard;
     x->child = f;
     exec_become(r, x, X_INSIDE);
     return MORTISE_OK;

@@ -139,6 +139,28 @@ static bool same_index(const struct ref_frame *a, const struct ref_frame *b)
                   (size_t)a->n_index * sizeof a->index[0]) == 0;
 }
 
+/* How often its node came in its naming scope. */
+static int visit_number(const struct ref_run *r, const struct ref_exec *x)
+{
+    int n = 0;
+
+    for (const struct ref_exec *y = r->execs; y <= x; y++)
+        n += y->node == x->node && y->gather == 0 &&
+             same_index(&r->frames[y->frame], &r->frames[x->frame]);
+    return n;
+}
+
+/* How often the map's edge was taken in that scope. */
+static int map_number(const struct ref_run *r, int frame, int map)
+{
+    int edge = r->graph->regions[map].edge, n = 0;
+
+    for (int i = 0; i <= frame; i++)
+        n += r->frames[i].edges[edge] == REF_TAKEN &&
+             same_index(&r->frames[i], &r->frames[frame]);
+    return n;
+}
+
 static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
                                  const struct ref_set *past, int gather)
 {
@@ -149,9 +171,7 @@ static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
     assert(r->n_execs < REF_EXECS); /* ref_play() stops far below */
     *x = (struct ref_exec){
         .frame = frame, .node = node, .past = *past, .gather = gather};
-    for (struct ref_exec *y = r->execs; y <= x; y++)
-        x->visit += y->node == node && y->gather == gather &&
-                    same_index(&r->frames[y->frame], f);
+    x->visit = gather != 0 ? map_number(r, frame, gather) : visit_number(r, x);
     x->turn = x->visit + f->item + r->input;
     n = snprintf(x->path, REF_PATH, "%sn%d#%d", r->prefix, node, x->visit);
     for (int i = 0; i < f->n_index; i++)
@@ -308,10 +328,12 @@ static bool always_leads(const struct ref_graph *g, int region, int item,
         }
         if (edge->kind == REF_GATHER || edge->from < 0)
             continue;
-        /* Other edges of the node; of a loop, those to END or farther out. */
+        /* Other edges of the node; of a loop, those to END or farther out, but
+         * not what ends in an element of a map within it. */
         if (item < 100 ? edge->from == item
-                       : g->regions[item - 100].kind == REF_LOOP &&
-                             g->regions[item - 100].set >> edge->from & 1 &&
+                       : g->regions[item - 100].set >> edge->from & 1 &&
+                             ref_body(g, g->nodes[edge->from].region) ==
+                                 ref_body(g, region) &&
                              (edge->to < 0 ||
                               !(g->regions[region].set >> edge->to & 1)))
             return false;
@@ -547,7 +569,8 @@ static enum ref_loss loss_of_edge(struct ref_run *r, int frame, int edge)
 static enum ref_loss loss_of_exec(const struct ref_run *r,
                                   const struct ref_exec *x)
 {
-    if (x->status != REF_FAILED || x->gather || x->handled || x->discard != 0)
+    if (x->status != REF_FAILED || x->gather || x->handled ||
+        x->discard == 1 + x->frame) /* for nothing */
         return REF_MENDED;
     return loss_of_item(r, x->frame, x->node);
 }

@@ -102,7 +102,7 @@ static struct ref_set all_that_counts(const struct ref_run *r)
 
     for (int i = 0; i < r->n_execs; i++) {
         if (r->execs[i].discard == 0)
-            ref_add(&all, i);
+            ref_add_past(&all, r, i);
     }
     return all;
 }
