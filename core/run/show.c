@@ -236,19 +236,22 @@ static bool is_about_a_node(enum mortise_entry_type type)
            type != MORTISE_E_PINS;
 }
 
-/* Its node, and where that was: as exec_path() spells it. */
+/* Its node, and where that was: as exec_path() spells it.  What gathers a map
+ * is named after a node that is not of its frame's region. */
 static void put_place(json_t *out, const struct mortise_run *r,
                       const struct mortise_entry *e)
 {
     const struct frame *f = r->frames[e->frame < r->n_frames ? e->frame : 0];
-    const char *id =
-        e->node < f->graph->n_nodes ? f->graph->nodes[e->node].id : "?";
+    const struct mortise_node *n =
+        e->node < f->graph->n_nodes ? &f->graph->nodes[e->node] : NULL;
+    const char *id = n != NULL ? n->id : "?";
+    bool gathers = n != NULL && n->region != f->region->index;
 
     json_object_set_new(out, "node", json_string(id));
     json_object_set_new(out, "path",
                         json_sprintf("%s%s#%u%s%s", f->scope->prefix, id,
                                      (unsigned)e->visit, f->scope->suffix,
-                                     e->type == MORTISE_E_GATHER ? "[*]" : ""));
+                                     gathers ? "[*]" : ""));
     json_object_set_new(out, "visit", json_integer(e->visit));
 }
 

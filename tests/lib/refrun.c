@@ -176,6 +176,8 @@ static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
     n = snprintf(x->path, REF_PATH, "%sn%d#%d", r->prefix, node, x->visit);
     for (int i = 0; i < f->n_index; i++)
         n += snprintf(x->path + n, (size_t)(REF_PATH - n), "[%d]", f->index[i]);
+    if (gather != 0)
+        snprintf(x->path + n, (size_t)(REF_PATH - n), "[*]");
     for (int at = frame, item = exec_item(x);; at = f->parent) {
         f = &r->frames[at];
         if (f->loser[item] && x->discard == 0)
