@@ -55,18 +55,6 @@ static mortise_status on_emit(mortise_host *h, mortise_call call,
     return status;
 }
 
-static mortise_status on_finish(mortise_host *h, mortise_call call,
-                                mortise_status status, mortise_str msg,
-                                mortise_str detail)
-{
-    (void)h;
-    (void)call;
-    (void)status;
-    (void)msg;
-    (void)detail;
-    ck_abort_msg("no bundled plugin leaves a call pending");
-}
-
 static void on_fail(mortise_host *h, mortise_call call, mortise_str msg,
                     mortise_str detail)
 {
@@ -84,6 +72,18 @@ static void on_fail(mortise_host *h, mortise_call call, mortise_str msg,
     mortise_jv_cstr(mortise_jv_get(v, "class"), h->klass, sizeof h->klass);
     h->fails++;
     around(h, true);
+}
+
+static mortise_status on_finish(mortise_host *h, mortise_call call,
+                                mortise_status status, mortise_str msg,
+                                mortise_str detail)
+{
+    h->finishes++;
+    h->finished = status;
+    if (status >= 0)
+        return MORTISE_S_OK;
+    on_fail(h, call, msg, detail);
+    return MORTISE_S_OK;
 }
 
 static int32_t on_cancelled(mortise_host *h, mortise_call call)
@@ -113,13 +113,15 @@ static mortise_status on_ask(mortise_host *h, mortise_call call,
                              mortise_str method, mortise_str body,
                              mortise_answer_fn *fn, void *ud)
 {
-    (void)h;
     (void)call;
-    (void)method;
-    (void)body;
-    (void)fn;
-    (void)ud;
-    return MORTISE_S_UNSUPPORTED;
+    if (h->answer == NULL)
+        return MORTISE_S_UNSUPPORTED;
+    ck_assert(h->on_answer == NULL); /* one at a time */
+    snprintf(h->asked, sizeof h->asked, "%.*s %.*s", (int)method.n, method.p,
+             (int)body.n, body.p);
+    h->on_answer = fn;
+    h->on_answer_ud = ud;
+    return MORTISE_S_PENDING;
 }
 
 static mortise_status on_ask_wait(mortise_host *h, mortise_call call,
@@ -160,7 +162,8 @@ void bare_clear(struct mortise_host *h)
     free(h->out);
     h->out = NULL;
     h->n_out = 0;
-    h->emits = h->fails = 0;
+    h->emits = h->fails = h->finishes = 0;
+    h->on_answer = NULL;
     h->msg[0] = h->code[0] = h->klass[0] = '\0';
 }
 
@@ -247,6 +250,15 @@ static mortise_status judged(struct mortise_host *h, mortise_status status)
     return status;
 }
 
+/* The ask of a pending call is answered; so the call ends. */
+static mortise_status answered(struct mortise_host *h)
+{
+    ck_assert(h->on_answer != NULL);
+    h->on_answer(h->on_answer_ud, h->answer_status, mortise_strz(h->answer));
+    ck_assert_int_eq(h->finishes, 1);
+    return h->finished;
+}
+
 mortise_status bare_execute(struct mortise_host *h, const mortise_plugin *p,
                             mortise_inst *i, const struct bare_call *c)
 {
@@ -258,6 +270,8 @@ mortise_status bare_execute(struct mortise_host *h, const mortise_plugin *p,
     bare_clear(h);
     around(h, true);
     status = x->execute(i, &r);
+    if (status == MORTISE_S_PENDING)
+        status = answered(h);
     around(h, false);
     return judged(h, status);
 }

@@ -24,6 +24,15 @@ struct mortise_host {
     /* Told whenever the plugin is entered (true) or left, callbacks included;
      * may be NULL. */
     void (*around)(bool inside);
+    /* What every ask() is answered once execute() has returned; NULL: there is
+     * nothing to ask for. */
+    const char *answer;
+    mortise_status answer_status;
+    char asked[1024]; /* the last method, a blank, the body */
+    mortise_answer_fn *on_answer;
+    void *on_answer_ud;
+    int finishes;
+    mortise_status finished;
 };
 
 /* One call's circumstances; what is left 0 does not matter. */
