@@ -135,6 +135,25 @@ START_TEST(a_blocked_one_stays_the_hosts)
 }
 END_TEST
 
+/* ... and none of ours with it: it would come when the host lets it through. */
+START_TEST(a_host_that_blocks_it_gets_none_of_ours)
+{
+    sigset_t pipe;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, NULL);
+    mortise_guest_enter(&guest, ours);
+    write_to_nobody();
+    mortise_guest_pause(&guest);
+    mortise_guest_resume(&guest, ours);
+    write_to_nobody();
+    mortise_guest_leave(&guest);
+    pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
+    ck_assert_int_eq(pipes, 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("guest");
@@ -146,6 +165,7 @@ static Suite *suite(void)
     tcase_add_test(tc, callbacks_are_the_hosts);
     tcase_add_test(tc, nobody_visits);
     tcase_add_test(tc, a_blocked_one_stays_the_hosts);
+    tcase_add_test(tc, a_host_that_blocks_it_gets_none_of_ours);
     suite_add_tcase(s, tc);
     return s;
 }

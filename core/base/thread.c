@@ -7,18 +7,28 @@
  */
 #include "base/thread.h"
 
-#include <signal.h>
+void mortise_signals_block(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void mortise_signals_restore(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
 
 int mortise_thread_start(pthread_t *out, const char *name,
                          void *(*run)(void *ud), void *ud)
 {
-    sigset_t all, before;
+    sigset_t before;
     int e;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    mortise_signals_block(&before);
     e = pthread_create(out, NULL, run, ud);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    mortise_signals_restore(&before);
     if (e == 0)
         pthread_setname_np(*out, name);
     return e;

@@ -3,11 +3,17 @@
 #define MORTISE_BASE_THREAD_H
 
 #include <pthread.h>
+#include <signal.h>
 
 /* Start a thread that takes no signals: a handler of the embedder's runs on
  * threads of the embedder's.  `name` (at most 15 bytes) is what ps and gdb
  * show.  Returns 0 or an errno. */
 int mortise_thread_start(pthread_t *out, const char *name,
                          void *(*run)(void *ud), void *ud);
+
+/* Around a call that makes threads which are not ours: they take no signals,
+ * either.  Those of the calling thread are not lost; they wait. */
+void mortise_signals_block(sigset_t *before);
+void mortise_signals_restore(const sigset_t *before);
 
 #endif

@@ -6,9 +6,8 @@
  *   (2) A write of ours to a peer that went away is an error code, never a
  *       signal.  Our own sockets say MSG_NOSIGNAL; TLS and plugins may not, so
  *       SIGPIPE is blocked for this thread meanwhile, and one that came is
- *       taken before it is let through again.  (None of the host's own writes can
- *       have been pending: then it would be the host that had it blocked, and we
- *       touch nothing.)
+ *       taken before it is let through again.  Where the host has it blocked,
+ *       one that waited for it before we came goes on waiting.
  *   (3) The embedder's callbacks run with the embedder's locale and signals.
  *
  * Only the outermost visit changes anything.
@@ -24,6 +23,13 @@ static void only_sigpipe(sigset_t *set)
     sigaddset(set, SIGPIPE);
 }
 
+static bool is_pending(void)
+{
+    sigset_t pending;
+
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE);
+}
+
 static void block(struct mortise_guest *g)
 {
     sigset_t pipe, before;
@@ -31,6 +37,7 @@ static void block(struct mortise_guest *g)
     only_sigpipe(&pipe);
     g->blocked = pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0 &&
                  !sigismember(&before, SIGPIPE);
+    g->waits = !g->blocked && is_pending();
 }
 
 static void unblock(struct mortise_guest *g)
@@ -38,11 +45,11 @@ static void unblock(struct mortise_guest *g)
     const struct timespec now = {0, 0};
     sigset_t pipe;
 
-    if (!g->blocked)
-        return;
     only_sigpipe(&pipe);
-    sigtimedwait(&pipe, NULL, &now);
-    pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
+    if (!g->waits)
+        sigtimedwait(&pipe, NULL, &now);
+    if (g->blocked)
+        pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
     g->blocked = false;
 }
 

@@ -10,6 +10,7 @@ struct mortise_guest { /* zeroed: nobody is visiting */
     unsigned visits;   /* nested */
     locale_t locale;   /* the host's, while we are here */
     bool blocked;      /* SIGPIPE, by us */
+    bool waits;        /* one of the host's own, which it blocks */
 };
 
 /* Come in, with our locale, and leave; pairs nest. */
