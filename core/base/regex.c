@@ -43,9 +43,9 @@ static void to_arena(void *p, void *arena)
     (void)arena;
 }
 
-int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
-                          const char *pattern, size_t n, size_t *offset,
-                          struct mortise_err *err)
+static int compile(struct mortise_regex **out, struct mortise_arena *a,
+                   const char *pattern, size_t n, uint32_t options,
+                   size_t *offset, struct mortise_err *err)
 {
     pcre2_general_context *general =
         pcre2_general_context_create(from_arena, to_arena, a);
@@ -62,7 +62,7 @@ int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
     if (context == NULL)
         return mortise_nomem(err);
     re->code = pcre2_compile((PCRE2_SPTR)pattern, n,
-                             PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+                             options | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
                                  PCRE2_NEVER_BACKSLASH_C,
                              &code, &at, context);
     if (offset != NULL)
@@ -76,6 +76,24 @@ int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
     pcre2_get_error_message(code, words, sizeof words);
     return mortise_fail(err, MORTISE_EINVAL, "not a regular expression: %s",
                         (char *)words);
+}
+
+int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
+                          const char *pattern, size_t n, size_t *offset,
+                          struct mortise_err *err)
+{
+    return compile(out, a, pattern, n, 0, offset, err);
+}
+
+int mortise_regex_compile_ecma(struct mortise_regex **out,
+                               struct mortise_arena *a, const char *pattern,
+                               size_t n, size_t *offset,
+                               struct mortise_err *err)
+{
+    return compile(out, a, pattern, n,
+                   PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
+                       PCRE2_MATCH_UNSET_BACKREF,
+                   offset, err);
 }
 
 /* What PCRE2 said, in our words. */

@@ -184,7 +184,7 @@ static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
         rv = mortise_schema_check(schema, json, &err);
     json_decref(json);
     ld->nomem |= rv == MORTISE_ENOMEM;
-    if (rv != MORTISE_EINVAL)
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return;
     at = v != NULL ? at_pointer(v, err.msg)->span : r->key->span;
     if (name != NULL)

@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "yaml/schema.h"
+
 /* ---- helpers of all loader files ------------------------------------- */
 
 void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
@@ -60,38 +62,14 @@ static struct mortise_schema *keep_schema(struct mortise_loader *ld,
     return s;
 }
 
-/* Takes the reference to json, NULL included. */
-static int compile_schema(struct mortise_loader *ld, json_t *json,
-                          struct mortise_schema **out, char *where,
-                          size_t where_size, struct mortise_err *err)
-{
-    int rv = json != NULL ? mortise_schema_compile(out, ld->arena, json, where,
-                                                   where_size, err)
-                          : MORTISE_ENOMEM;
-
-    json_decref(json);
-    ld->nomem |= rv == MORTISE_ENOMEM;
-    if (rv == MORTISE_OK)
-        *out = keep_schema(ld, *out);
-    return rv;
-}
-
 struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
                                            const struct mortise_yaml *v)
 {
-    struct mortise_schema *s = NULL;
-    struct mortise_err err;
-    char where[512] = "";
-    int rv = compile_schema(ld, mortise_yaml_json(v, false), &s, where,
-                            sizeof where, &err);
+    struct mortise_schema *s;
+    int rv = mortise_yaml_schema(&s, ld->arena, v, ld->diags);
 
-    if (rv == MORTISE_EINVAL)
-        mortise_diag_add(ld->diags, "E0209", mortise_yaml_at(v, where)->span,
-                         "%s", err.msg);
-    else if (rv == MORTISE_EUNAVAILABLE)
-        mortise_diag_add(ld->diags, "E0205", mortise_yaml_at(v, where)->span,
-                         "%s", err.msg);
-    return rv == MORTISE_OK ? s : NULL;
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
 }
 
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
@@ -99,10 +77,14 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 {
     struct mortise_schema *s = NULL;
     char where[64];
-    int rv = compile_schema(ld, json, &s, where, sizeof where, NULL);
+    int rv = json != NULL ? mortise_schema_compile(&s, ld->arena, json, where,
+                                                   sizeof where, NULL)
+                          : MORTISE_ENOMEM;
 
+    json_decref(json);
     assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM); /* it is ours */
-    return rv == MORTISE_OK ? s : NULL;
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
 }
 
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,

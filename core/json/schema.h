@@ -1,8 +1,6 @@
-/* schema.h -- JSON Schema (draft 2020-12), compiled.  This build knows `type`,
- * `properties`, `required`, `enum`, `items`, `additionalProperties` and the
- * boolean schemas; annotations (title, description, default, examples,
- * $schema, $comment, and x-...) pass; any other keyword is refused when the
- * schema is compiled, never ignored.  [any] once compiled. */
+/* schema.h -- JSON Schema (draft 2020-12), compiled: all vocabularies that the
+ * draft requires.  `format`, `content...` and what no vocabulary knows are
+ * annotations: read and not enforced.  [any] once compiled. */
 #ifndef MORTISE_JSON_SCHEMA_H
 #define MORTISE_JSON_SCHEMA_H
 
@@ -13,7 +11,7 @@ struct mortise_schema;
 /* Into the arena; `json` is kept (a reference until the arena's owner calls
  * mortise_schema_finish).  On MORTISE_EINVAL the message says what, and `where`
  * (an RFC 6901 pointer, "" = the schema itself) says which part; on
- * MORTISE_EUNAVAILABLE a keyword of the full draft is not in this build. */
+ * MORTISE_EUNAVAILABLE the schema is in a dialect that this build lacks. */
 int mortise_schema_compile(struct mortise_schema **out,
                            struct mortise_arena *a, json_t *json,
                            char *where, size_t where_size,
@@ -21,8 +19,27 @@ int mortise_schema_compile(struct mortise_schema **out,
 /* Give up what the arena does not hold.  NULL is fine. */
 void mortise_schema_finish(struct mortise_schema *s);
 
+/* What a schema is compiled in; all zero is a world of nothing. */
+struct mortise_schema_world {
+    /* A document by its absolute URI without a fragment: a new reference, or
+     * NULL when there is none of that name.  May be NULL. */
+    json_t *(*find)(void *ctx, const char *uri);
+    /* A keyword that is none of the draft's stands at the pointer `where`, so
+     * it means nothing; `words` say so.  Not called for x-...  May be NULL. */
+    void (*unknown)(void *ctx, const char *where, const char *words);
+    void *ctx;
+};
+int mortise_schema_compile_in(struct mortise_schema **out,
+                              struct mortise_arena *a, json_t *json,
+                              const struct mortise_schema_world *world,
+                              char *where, size_t where_size,
+                              struct mortise_err *err);
+
 /* MORTISE_OK, or MORTISE_EINVAL with "at /a/0/b: expected integer, found
- * string" (first finding, in document order).  Cost is linear. */
+ * string" (the first finding, in document order).  Where the rule cannot be
+ * found by walking the schema as the value, "(schema: /allOf/0/type)" follows.
+ * MORTISE_ELIMIT: a regular expression or the schema takes too many steps on
+ * this value; MORTISE_ENOMEM. */
 int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
                          struct mortise_err *err);
 
@@ -32,13 +49,12 @@ int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
  * nothing changes; NULL when memory ran out. */
 json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value);
 
-/* What a checker asks: the schema of a member (NULL: unknown, anything goes)
- * and whether an unlisted member is impossible. */
+/* What a checker asks: a schema that every member of this name, every item,
+ * will fit (NULL: unknown, anything goes). */
 const struct mortise_schema *mortise_schema_member(
     const struct mortise_schema *s, const char *name);
 const struct mortise_schema *mortise_schema_items(
     const struct mortise_schema *s);
-bool mortise_schema_is_closed(const struct mortise_schema *s);
 /* The listed member most like `name`, for "did you mean"; NULL if none is. */
 const char *mortise_schema_nearest(const struct mortise_schema *s,
                                    const char *name);

@@ -20,6 +20,7 @@
 #include "json/path.h"
 #include "plugin/version.h"
 #include "yaml/header.h"
+#include "yaml/schema.h"
 
 struct reading {
     struct mortise_manifest *m;
@@ -338,22 +339,10 @@ static const struct mortise_yaml *find_secret(const struct mortise_yaml *v)
 static struct mortise_schema *schema_of(struct reading *r,
                                         const struct mortise_slot *slot)
 {
-    struct mortise_schema *schema = NULL;
-    struct mortise_err err;
-    char where[512];
-    json_t *json = mortise_yaml_json(slot->value, false);
-    int rv = MORTISE_ENOMEM;
+    struct mortise_schema *schema;
 
-    if (json != NULL)
-        rv = mortise_schema_compile(&schema, &r->m->arena, json, where,
-                                    sizeof where, &err);
-    if (rv == MORTISE_ENOMEM)
-        r->nomem = true;
-    else if (rv != MORTISE_OK)
-        mortise_diag_add(
-            r->diags, rv == MORTISE_EUNAVAILABLE ? "E0202" : "E0209",
-            mortise_yaml_at(slot->value, where)->span, "%s", err.msg);
-    json_decref(json);
+    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value,
+                                    r->diags) == MORTISE_ENOMEM;
     return schema;
 }
 

@@ -701,14 +701,18 @@ static int check_config(const struct entry *e, const json_t *config,
                         struct mortise_buf *text, struct mortise_err *err)
 {
     const struct mortise_schema *schema = e->manifest->config_schema;
-    int rv;
+    int rv = MORTISE_OK;
 
     if (schema == NULL && json_object_size(config) > 0)
         return mortise_fail(err, MORTISE_ECONFIG,
                             "plugin %s takes no config; take its part out of "
                             "plugins.config",
                             e->pub.name);
-    if (schema != NULL && mortise_schema_check(schema, config, err) != 0)
+    if (schema != NULL)
+        rv = mortise_schema_check(schema, config, err);
+    if (rv == MORTISE_ENOMEM)
+        return rv;
+    if (rv != MORTISE_OK)
         return mortise_doing(err, MORTISE_ECONFIG, "the config of plugin %s",
                              e->pub.name);
     rv = mortise_json_write(text, config);

@@ -529,9 +529,11 @@ static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     int rv;
 
     *code = "schema";
-    if (e->how != DONE_ANSWERED &&
-        settle_check_output(n, e->value, why) != MORTISE_OK)
-        return MORTISE_EINVAL;
+    rv = e->how != DONE_ANSWERED
+             ? settle_verdict(settle_check_output(n, e->value, why), err)
+             : MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return rv;
     if (e->how != DONE_ANSWERED && type_output(n, &e->value, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     *code = "reducer"; /* the view is there but for a reducer's failure */

@@ -539,8 +539,11 @@ static int start_tool(struct mortise_run *r, struct exec *x,
         return settle_failed_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (exec_check_body(n, x->body, &why) != MORTISE_OK)
+    rv = settle_verdict(exec_check_body(n, x->body, &why), err);
+    if (rv == MORTISE_EINVAL)
         return settle_failed_err(r, x, "schema", &why, err);
+    if (rv != MORTISE_OK)
+        return rv;
     if (x->frame->graph->approve_tools) {
         uint8_t digest[MORTISE_DIGEST];
 

@@ -1,0 +1,1009 @@
+/* check.c -- a value held against a compiled schema.
+ *
+ * Every output of every node comes through here, so what most schemas do
+ * (types, members, items) is one short walk over the value; everything else
+ * hangs on one pointer, `rest`.  The promises:
+ *
+ *   (1) The first finding is the one in the document's order: the value is
+ *       walked, not the schema.  It says where in the value, and where in the
+ *       schema if that was reached by more than members and items.
+ *   (2) It ends.  The nesting of schemas and the number of judgements are
+ *       bounded; past a bound the answer is MORTISE_ELIMIT, never "valid".
+ *   (3) Numbers compare as numbers (order.h): 1.0 is an integer and is in [1].
+ *   (4) What only asks whether something fits (`not`, the branches of `anyOf`)
+ *       writes no words, and takes no memory for small objects.
+ *
+ * unevaluated... need to know which members and items were looked at by
+ * whatever judges the same value: a set of marks, kept only where some schema
+ * asks for it.  A branch marks its own set, which counts once it fits.
+ */
+#include "json/compiled.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "json/order.h"
+#include "json/pointer.h"
+
+enum {
+    DEEPEST = 1000,       /* judgements inside each other, for the stack */
+    MOST_STEPS = 20000000 /* judgements in all: about a second */
+};
+
+/* The way to a value: on the stack, spelled only when there is a finding. */
+struct spot {
+    const struct spot *up; /* NULL at the root */
+    const char *key;       /* or NULL */
+    size_t index;
+};
+
+/* The resources that were entered, innermost first. */
+struct scope {
+    const struct scope *up;
+    const struct schema_resource *resource;
+};
+
+struct judge {
+    const struct mortise_mem *mem;
+    const struct scope *scope;
+    unsigned depth, quiet, aside; /* aside: by more than members and items */
+    size_t steps;
+    struct mortise_err *err;
+};
+
+/* Which members (in the value's order) or items were looked at. */
+struct marks {
+    size_t n; /* how many there are */
+    uint64_t few[4], *bits;
+};
+
+static int judge(struct judge *j, const struct mortise_schema *s,
+                 const json_t *v, const struct spot *spot, struct marks *marks);
+
+/* ---- findings -------------------------------------------------------- */
+
+static void spell(struct mortise_pointer *p, const struct spot *spot)
+{
+    if (spot->up == NULL)
+        return;
+    spell(p, spot->up);
+    if (spot->key != NULL)
+        mortise_pointer_push(p, spot->key);
+    else
+        mortise_pointer_push_index(p, spot->index);
+}
+
+static int finding(const struct judge *j, const struct mortise_schema *s,
+                   const char *keyword, const struct spot *spot,
+                   const char *fmt, ...) MORTISE_PRINTF(5, 6);
+
+static int finding(const struct judge *j, const struct mortise_schema *s,
+                   const char *keyword, const struct spot *spot,
+                   const char *fmt, ...)
+{
+    char at[256], rule[256], words[512];
+    struct mortise_pointer p;
+    va_list ap;
+
+    if (j->quiet > 0 || j->err == NULL)
+        return MORTISE_EINVAL;
+    mortise_pointer_init(&p, at, sizeof at);
+    spell(&p, spot);
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    words[mortise_utf8_cut(words, strlen(words), sizeof words - 2)] = '\0';
+    schema_spell_rule(rule, sizeof rule, s, keyword);
+    return mortise_fail(
+        j->err, MORTISE_EINVAL, "%s%s%s%s%s%s%s", at[0] != '\0' ? "at " : "",
+        at, at[0] != '\0' ? ": " : "", words, j->aside > 0 ? " (schema: " : "",
+        j->aside > 0 ? rule : "", j->aside > 0 ? ")" : "");
+}
+
+static int too_much(const struct judge *j)
+{
+    return mortise_fail(j->err, MORTISE_ELIMIT,
+                        "the schema takes too many steps on this value");
+}
+
+/* ---- marks ----------------------------------------------------------- */
+
+static size_t words_of(const struct marks *m)
+{
+    return (m->n + 63) / 64;
+}
+
+static size_t size_of(const json_t *v)
+{
+    return json_is_object(v) ? json_object_size(v) : json_array_size(v);
+}
+
+static bool marks_init(struct marks *m, const struct judge *j, const json_t *v)
+{
+    *m = (struct marks){.n = size_of(v)};
+    m->bits = m->few;
+    if (words_of(m) > sizeof m->few / sizeof m->few[0])
+        m->bits = mortise_zalloc(j->mem, words_of(m) * sizeof *m->bits);
+    return m->bits != NULL;
+}
+
+static void marks_finish(struct marks *m, const struct judge *j)
+{
+    if (m->bits != m->few)
+        mortise_release(j->mem, m->bits, words_of(m) * sizeof *m->bits);
+}
+
+/* `m` NULL: nobody asks. */
+static void mark(struct marks *m, size_t i)
+{
+    if (m != NULL)
+        m->bits[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+static bool is_marked(const struct marks *m, size_t i)
+{
+    return (m->bits[i / 64] >> i % 64 & 1) != 0;
+}
+
+static void mark_all(struct marks *m)
+{
+    for (size_t i = 0; m != NULL && i < words_of(m); i++)
+        m->bits[i] = UINT64_MAX;
+}
+
+static void mark_those(struct marks *m, const struct marks *others)
+{
+    for (size_t i = 0; m != NULL && i < words_of(m); i++)
+        m->bits[i] |= others->bits[i];
+}
+
+/* ---- asking aside ---------------------------------------------------- */
+
+/* What judges the same value by another way than members and items. */
+static int judge_aside(struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot,
+                       struct marks *marks)
+{
+    int rv;
+
+    j->aside++;
+    rv = judge(j, s, v, spot, marks);
+    j->aside--;
+    return rv;
+}
+
+/* Does it fit?  What a branch has marked counts if it does. */
+static int try(struct judge *j, const struct mortise_schema *s, const json_t *v,
+               const struct spot *spot, struct marks *marks, bool *fits)
+{
+    struct marks own;
+    int rv;
+
+    if (marks != NULL && !marks_init(&own, j, v))
+        return mortise_nomem(j->err);
+    j->quiet++;
+    rv = judge(j, s, v, spot, marks != NULL ? &own : NULL);
+    j->quiet--;
+    *fits = rv == MORTISE_OK;
+    if (*fits && marks != NULL)
+        mark_those(marks, &own);
+    if (marks != NULL)
+        marks_finish(&own, j);
+    return rv == MORTISE_EINVAL ? MORTISE_OK : rv;
+}
+
+/* ---- types and values ------------------------------------------------ */
+
+unsigned mortise_schema_type_of(const json_t *v)
+{
+    static const unsigned bits[] = {
+        [JSON_OBJECT] = MORTISE_T_OBJECT, [JSON_ARRAY] = MORTISE_T_ARRAY,
+        [JSON_STRING] = MORTISE_T_STRING, [JSON_INTEGER] = MORTISE_T_INT,
+        [JSON_REAL] = MORTISE_T_NUMBER,   [JSON_TRUE] = MORTISE_T_BOOL,
+        [JSON_FALSE] = MORTISE_T_BOOL,    [JSON_NULL] = MORTISE_T_NULL,
+    };
+
+    return bits[json_typeof(v)];
+}
+
+static bool fits_number(unsigned types, const json_t *v)
+{
+    if (json_is_integer(v))
+        return (types & MORTISE_T_NUMBER) != 0;
+    return json_is_real(v) && types & MORTISE_T_INT && mortise_json_is_whole(v);
+}
+
+static inline bool fits(unsigned types, const json_t *v)
+{
+    return (types & mortise_schema_type_of(v)) != 0 || fits_number(types, v);
+}
+
+static int wrong_type(const struct judge *j, const struct mortise_schema *s,
+                      const json_t *v, const struct spot *spot)
+{
+    char list[128] = "";
+
+    if (j->quiet > 0)
+        return MORTISE_EINVAL;
+    if (s->types == 0)
+        return finding(j, s, NULL, spot, "no value is allowed here");
+    for (unsigned bit = MORTISE_T_NULL; bit <= MORTISE_T_OBJECT; bit <<= 1) {
+        size_t n = strlen(list);
+
+        if (s->types & bit)
+            snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? " or " : "",
+                     mortise_schema_type_name(bit));
+    }
+    return finding(j, s, "type", spot, "expected %s, found %s", list,
+                   mortise_schema_type_name(mortise_schema_type_of(v)));
+}
+
+/* The value in few words. */
+struct shown {
+    char text[72];
+};
+
+static struct shown show(const json_t *v)
+{
+    struct shown s;
+    size_t n =
+        json_dumpb(v, s.text, sizeof s.text - 4,
+                   JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+
+    if (n == 0 || n > sizeof s.text - 4)
+        return (struct shown){"..."};
+    s.text[n] = '\0';
+    return s;
+}
+
+/* The choices, as many as fit. */
+static int not_listed(const struct judge *j, const struct mortise_schema *s,
+                      const struct spot *spot)
+{
+    const json_t *choices = s->enumeration;
+    char list[256] = "";
+    size_t n = 0;
+
+    if (j->quiet > 0)
+        return MORTISE_EINVAL;
+    for (size_t i = 0; i < json_array_size(choices); i++) {
+        struct shown one = show(json_array_get(choices, i));
+
+        if (strcmp(one.text, "...") == 0 ||
+            n + strlen(one.text) + 8 > sizeof list) {
+            snprintf(list + n, sizeof list - n, "%s...", n > 0 ? ", " : "");
+            break;
+        }
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
+                              n > 0 ? ", " : "", one.text);
+    }
+    return finding(j, s, "enum", spot, "expected one of %s", list);
+}
+
+static int judge_enum(const struct judge *j, const struct mortise_schema *s,
+                      const json_t *v, const struct spot *spot)
+{
+    for (size_t i = 0; i < json_array_size(s->enumeration); i++)
+        if (mortise_json_order(v, json_array_get(s->enumeration, i)) == 0)
+            return MORTISE_OK;
+    return not_listed(j, s, spot);
+}
+
+static int judge_const(const struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot)
+{
+    if (mortise_json_order(v, s->rest->constant) == 0)
+        return MORTISE_OK;
+    if (j->quiet > 0)
+        return MORTISE_EINVAL;
+    return finding(j, s, "const", spot, "expected %s",
+                   show(s->rest->constant).text);
+}
+
+static int judge_number(const struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *spot)
+{
+    const struct schema_rest *r = s->rest;
+    const struct {
+        const json_t *bound;
+        const char *keyword, *words;
+        bool breaks;
+    } rules[] = {
+        {r->minimum, "minimum", "is less than the minimum",
+         r->minimum != NULL && mortise_json_order(v, r->minimum) < 0},
+        {r->maximum, "maximum", "is more than the maximum",
+         r->maximum != NULL && mortise_json_order(v, r->maximum) > 0},
+        {r->above, "exclusiveMinimum", "is not more than",
+         r->above != NULL && mortise_json_order(v, r->above) <= 0},
+        {r->below, "exclusiveMaximum", "is not less than",
+         r->below != NULL && mortise_json_order(v, r->below) >= 0},
+        {r->multiple_of, "multipleOf", "is not a multiple of",
+         r->multiple_of != NULL && !mortise_json_multiple(v, r->multiple_of)},
+    };
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].breaks && j->quiet > 0)
+            return MORTISE_EINVAL;
+        else if (rules[i].breaks)
+            return finding(j, s, rules[i].keyword, spot, "%s %s %s",
+                           show(v).text, rules[i].words,
+                           show(rules[i].bound).text);
+    return MORTISE_OK;
+}
+
+/* How many there are, against a least and a most. */
+static int judge_count(const struct judge *j, const struct mortise_schema *s,
+                       const struct spot *spot, size_t n, size_t min,
+                       size_t max, const char *const keywords[2],
+                       const char *what)
+{
+    if (n < min)
+        return finding(j, s, keywords[0], spot,
+                       "%zu %s%s, expected at least %zu", n, what,
+                       n == 1 ? "" : "s", min);
+    if (n > max)
+        return finding(j, s, keywords[1], spot,
+                       "%zu %s%s, expected at most %zu", n, what,
+                       n == 1 ? "" : "s", max);
+    return MORTISE_OK;
+}
+
+int mortise_schema_matches(const struct mortise_schema *s,
+                           const struct schema_pattern *p, const char *text,
+                           size_t n, bool *found, struct mortise_err *err)
+{
+    return mortise_regex_search(p->regex, text, n, s->whole->mem, found, err);
+}
+
+static int judge_string(const struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *spot)
+{
+    static const char *const keywords[2] = {"minLength", "maxLength"};
+    const struct schema_rest *r = s->rest;
+    size_t n = json_string_length(v);
+    int rv = MORTISE_OK;
+    bool found = true;
+
+    if (r->min_length > 0 || r->max_length != SIZE_MAX)
+        rv =
+            judge_count(j, s, spot, mortise_utf8_count(json_string_value(v), n),
+                        r->min_length, r->max_length, keywords, "character");
+    if (rv == MORTISE_OK && r->pattern.regex != NULL)
+        rv = mortise_schema_matches(s, &r->pattern, json_string_value(v), n,
+                                    &found, j->err);
+    if (rv != MORTISE_OK || found)
+        return rv;
+    return finding(j, s, "pattern", spot, "does not match /%.200s/",
+                   r->pattern.text);
+}
+
+/* ---- arrays ---------------------------------------------------------- */
+
+static int judge_items(struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot,
+                       struct marks *marks)
+{
+    size_t n_prefix = s->rest != NULL ? s->rest->prefix.n : 0;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < json_array_size(v) && rv == MORTISE_OK; i++) {
+        const struct mortise_schema *item =
+            i < n_prefix ? s->rest->prefix.p[i] : s->items;
+        struct spot at = {spot, NULL, i};
+
+        if (item == NULL)
+            break;
+        rv = judge(j, item, json_array_get(v, i), &at, NULL);
+        mark(marks, i);
+    }
+    return rv;
+}
+
+/* All items, unless it is known before and nobody asks for marks. */
+static int count_hits(struct judge *j, const struct schema_rest *r,
+                      const json_t *v, struct marks *marks, size_t *hits)
+{
+    static const struct spot nowhere; /* nothing is said from there */
+    bool all = marks != NULL || r->max_contains != SIZE_MAX, fits;
+
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        int rv;
+
+        if (!all && *hits >= r->min_contains)
+            break;
+        rv = try(j, r->contains, json_array_get(v, i), &nowhere, NULL, &fits);
+        if (rv != MORTISE_OK)
+            return rv;
+        if (fits)
+            mark(marks, i);
+        *hits += fits;
+    }
+    return MORTISE_OK;
+}
+
+static int judge_contains(struct judge *j, const struct mortise_schema *s,
+                          const json_t *v, const struct spot *spot,
+                          struct marks *marks)
+{
+    const struct schema_rest *r = s->rest;
+    size_t hits = 0;
+    int rv = count_hits(j, r, v, marks, &hits);
+
+    if (rv != MORTISE_OK ||
+        (hits >= r->min_contains && hits <= r->max_contains))
+        return rv;
+    if (hits > r->max_contains)
+        return finding(j, s, "maxContains", spot,
+                       "%zu items fit 'contains', expected at most %zu", hits,
+                       r->max_contains);
+    if (r->min_contains == 1)
+        return finding(j, s, "contains", spot, "no item fits 'contains'");
+    return finding(j, s, "minContains", spot,
+                   "%zu item%s 'contains', expected at least %zu", hits,
+                   hits == 1 ? " fits" : "s fit", r->min_contains);
+}
+
+static int judge_unique(const struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *spot)
+{
+    size_t first, second;
+    bool found;
+
+    if (mortise_json_repeated(v, j->mem, &found, &first, &second) != MORTISE_OK)
+        return mortise_nomem(j->err);
+    if (!found)
+        return MORTISE_OK;
+    return finding(j, s, "uniqueItems", spot, "items %zu and %zu are the same",
+                   first, second);
+}
+
+/* What the rarer keywords say of an array. */
+static int judge_array(struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot,
+                       struct marks *marks)
+{
+    static const char *const keywords[2] = {"minItems", "maxItems"};
+    const struct schema_rest *r = s->rest;
+    int rv = judge_count(j, s, spot, json_array_size(v), r->min_items,
+                         r->max_items, keywords, "item");
+
+    if (rv == MORTISE_OK && r->contains != NULL)
+        rv = judge_contains(j, s, v, spot, marks);
+    if (rv == MORTISE_OK && r->unique)
+        rv = judge_unique(j, s, v, spot);
+    return rv;
+}
+
+/* ---- objects --------------------------------------------------------- */
+
+const struct mortise_schema *
+mortise_schema_listed(const struct mortise_schema *s, const char *name)
+{
+    size_t low = 0, high = s->n_members;
+
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        int d = strcmp(name, s->members[mid].name);
+
+        if (d == 0)
+            return s->members[mid].schema;
+        if (d < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return NULL;
+}
+
+static int unknown_member(const struct judge *j, const struct mortise_schema *s,
+                          const char *keyword, const char *name,
+                          const struct spot *spot)
+{
+    const char *near;
+
+    if (j->quiet > 0)
+        return MORTISE_EINVAL;
+    near = mortise_schema_nearest(s, name);
+    return finding(j, s, keyword, spot,
+                   near != NULL ? "unknown member '%s', did you mean '%s'?"
+                                : "unknown member '%s'",
+                   name, near);
+}
+
+/* By each pattern that is in the member's name. */
+static int judge_patterns(struct judge *j, const struct mortise_schema *s,
+                          const json_t *v, const struct spot *at, bool *known)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < s->rest->n_patterns && rv == MORTISE_OK; i++) {
+        const struct schema_pattern *p = &s->rest->patterns[i];
+        bool found;
+
+        rv = mortise_schema_matches(s, p, at->key, strlen(at->key), &found,
+                                    j->err);
+        if (rv != MORTISE_OK || !found)
+            continue;
+        *known = true;
+        rv = judge(j, p->schema, v, at, NULL);
+    }
+    return rv;
+}
+
+static int judge_member(struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *at, bool *known)
+{
+    const struct mortise_schema *part = mortise_schema_listed(s, at->key);
+    int rv = MORTISE_OK;
+
+    *known = part != NULL;
+    if (part != NULL)
+        rv = judge(j, part, v, at, NULL);
+    if (rv == MORTISE_OK && s->rest != NULL && s->rest->n_patterns > 0)
+        rv = judge_patterns(j, s, v, at, known);
+    if (rv != MORTISE_OK || *known || s->additional == NULL)
+        return rv;
+    *known = true;
+    if (s->additional->types == 0)
+        return unknown_member(j, s, "additionalProperties", at->key, at->up);
+    return judge(j, s->additional, v, at, NULL);
+}
+
+static int judge_members(struct judge *j, const struct mortise_schema *s,
+                         json_t *v, const struct spot *spot,
+                         struct marks *marks)
+{
+    size_t i = 0;
+
+    for (void *it = json_object_iter(v); it != NULL;
+         it = json_object_iter_next(v, it), i++) {
+        struct spot at = {spot, json_object_iter_key(it), 0};
+        bool known;
+        int rv = judge_member(j, s, json_object_iter_value(it), &at, &known);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        if (known)
+            mark(marks, i);
+    }
+    return MORTISE_OK;
+}
+
+static int judge_required(const struct judge *j, const struct mortise_schema *s,
+                          const json_t *v, const struct spot *spot)
+{
+    for (size_t i = 0; i < s->n_required; i++)
+        if (json_object_get(v, s->required[i]) == NULL)
+            return finding(j, s, "required", spot, "the member '%s' is missing",
+                           s->required[i]);
+    return MORTISE_OK;
+}
+
+static int judge_plain_object(struct judge *j, const struct mortise_schema *s,
+                              const json_t *v, const struct spot *spot,
+                              struct marks *marks)
+{
+    int rv = MORTISE_OK;
+
+    if (s->n_members > 0 || s->additional != NULL || s->rest != NULL)
+        rv = judge_members(j, s, mortise_json_unconst(v), spot, marks);
+    return rv == MORTISE_OK ? judge_required(j, s, v, spot) : rv;
+}
+
+/* Why the name does not fit; said again, aloud. */
+static int bad_name(const struct judge *j, const struct mortise_schema *s,
+                    const json_t *name, const struct spot *spot)
+{
+    static const struct spot root;
+    struct mortise_err why;
+    struct judge loud = *j;
+
+    if (j->quiet > 0)
+        return MORTISE_EINVAL;
+    loud.err = &why;
+    loud.aside = 0;
+    judge(&loud, s->rest->names, name, &root, NULL);
+    return finding(j, s, "propertyNames", spot, "the name '%s': %s",
+                   json_string_value(name), why.msg);
+}
+
+static int judge_names(struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot)
+{
+    json_t *object = mortise_json_unconst(v);
+    int rv = MORTISE_OK;
+
+    for (void *it = json_object_iter(object); it != NULL && rv == MORTISE_OK;
+         it = json_object_iter_next(object, it)) {
+        json_t *name = mortise_json_strn(json_object_iter_key(it),
+                                         json_object_iter_key_len(it));
+        bool fits = true;
+
+        if (name == NULL)
+            return mortise_nomem(j->err);
+        rv = try(j, s->rest->names, name, spot, NULL, &fits);
+        if (rv == MORTISE_OK && !fits)
+            rv = bad_name(j, s, name, spot);
+        json_decref(name);
+    }
+    return rv;
+}
+
+static int judge_needs(const struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot)
+{
+    json_t *all = mortise_json_unconst(s->rest->dependent_required);
+
+    for (void *it = json_object_iter(all); it != NULL;
+         it = json_object_iter_next(all, it)) {
+        const json_t *list = json_object_iter_value(it);
+
+        if (json_object_get(v, json_object_iter_key(it)) == NULL)
+            continue;
+        for (size_t i = 0; i < json_array_size(list); i++) {
+            const char *need = json_string_value(json_array_get(list, i));
+
+            if (json_object_get(v, need) == NULL)
+                return finding(j, s, "dependentRequired", spot,
+                               "the member '%s' is missing, which '%s' needs",
+                               need, json_object_iter_key(it));
+        }
+    }
+    return MORTISE_OK;
+}
+
+/* What the rarer keywords say of an object. */
+static int judge_object(struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *spot)
+{
+    static const char *const keywords[2] = {"minProperties", "maxProperties"};
+    const struct schema_rest *r = s->rest;
+    int rv = judge_count(j, s, spot, json_object_size(v), r->min_members,
+                         r->max_members, keywords, "member");
+
+    if (rv == MORTISE_OK && r->names != NULL)
+        rv = judge_names(j, s, v, spot);
+    if (rv == MORTISE_OK && r->dependent_required != NULL)
+        rv = judge_needs(j, s, v, spot);
+    return rv;
+}
+
+/* ---- others that judge the same value -------------------------------- */
+
+/* The schema of a $dynamicRef: whoever was entered first and has the anchor. */
+static const struct mortise_schema *target(const struct judge *j,
+                                           const struct schema_ref *ref)
+{
+    const struct mortise_schema *found = ref->target;
+
+    if (ref->dynamic == NULL)
+        return found;
+    for (const struct scope *s = j->scope; s != NULL; s = s->up)
+        for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
+             a = a->next)
+            if (a->dynamic && strcmp(a->name, ref->dynamic) == 0)
+                found = a->schema;
+    return found;
+}
+
+static int judge_ref(struct judge *j, const struct schema_ref *ref,
+                     const json_t *v, const struct spot *spot,
+                     struct marks *marks)
+{
+    const struct mortise_schema *to = target(j, ref);
+    struct scope scope = {j->scope, to->resource};
+    int rv;
+
+    j->scope = &scope;
+    rv = judge_aside(j, to, v, spot, marks);
+    j->scope = scope.up;
+    return rv;
+}
+
+/* Could this branch be the one that was meant?  Not if the value has another
+ * type, or a member that is not the one that tells such branches apart. */
+static bool plausible(struct judge *j, const struct mortise_schema *s,
+                      const json_t *v)
+{
+    json_t *object = mortise_json_unconst(v);
+    bool yes = mortise_schema_fits(s->kinds, v);
+
+    for (void *it = json_object_iter(object); it != NULL && yes;
+         it = json_object_iter_next(object, it)) {
+        const struct mortise_schema *m =
+            mortise_schema_member(s, json_object_iter_key(it));
+        static const struct spot nowhere;
+
+        if (m != NULL && (m->enumeration != NULL ||
+                          (m->rest != NULL && m->rest->constant != NULL)))
+            try(j, m, json_object_iter_value(it), &nowhere, NULL, &yes);
+    }
+    return yes;
+}
+
+/* If only one branch could have been meant: what is wrong there. */
+static int none_fits(struct judge *j, const struct mortise_schema *s,
+                     const char *keyword, const struct schema_list *list,
+                     const json_t *v, const struct spot *spot)
+{
+    const struct mortise_schema *meant = NULL;
+    size_t n = 0;
+
+    if (j->quiet > 0)
+        return MORTISE_EINVAL;
+    for (size_t i = 0; i < list->n; i++) {
+        if (!plausible(j, list->p[i], v))
+            continue;
+        meant = list->p[i];
+        n++;
+    }
+    if (n == 1)
+        return judge_aside(j, meant, v, spot, NULL);
+    return finding(j, s, keyword, spot, "fits none of the %zu schemas of '%s'",
+                   list->n, keyword);
+}
+
+static int judge_any(struct judge *j, const struct mortise_schema *s,
+                     const json_t *v, const struct spot *spot,
+                     struct marks *marks)
+{
+    const struct schema_list *list = &s->rest->any_of;
+    bool any = false;
+
+    for (size_t i = 0; i < list->n && !(any && marks == NULL); i++) {
+        bool fits;
+        int rv = try(j, list->p[i], v, spot, marks, &fits);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        any |= fits;
+    }
+    return any ? MORTISE_OK : none_fits(j, s, "anyOf", list, v, spot);
+}
+
+static int judge_one(struct judge *j, const struct mortise_schema *s,
+                     const json_t *v, const struct spot *spot,
+                     struct marks *marks)
+{
+    const struct schema_list *list = &s->rest->one_of;
+    size_t first = list->n;
+
+    for (size_t i = 0; i < list->n; i++) {
+        bool fits;
+        int rv = try(j, list->p[i], v, spot, marks, &fits);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        if (fits && first < list->n)
+            return finding(j, s, "oneOf", spot,
+                           "fits the schemas %zu and %zu of 'oneOf', and only "
+                           "one may fit",
+                           first, i);
+        if (fits)
+            first = i;
+    }
+    return first < list->n ? MORTISE_OK
+                           : none_fits(j, s, "oneOf", list, v, spot);
+}
+
+static int judge_not(struct judge *j, const struct mortise_schema *s,
+                     const json_t *v, const struct spot *spot)
+{
+    bool fits;
+    int rv = try(j, s->rest->not, v, spot, NULL, &fits);
+
+    if (rv != MORTISE_OK || !fits)
+        return rv;
+    return finding(j, s, "not", spot, "fits the schema that 'not' rules out");
+}
+
+static int judge_if(struct judge *j, const struct mortise_schema *s,
+                    const json_t *v, const struct spot *spot,
+                    struct marks *marks)
+{
+    const struct mortise_schema *next;
+    bool fits;
+    int rv = try(j, s->rest->when, v, spot, marks, &fits);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    next = fits ? s->rest->then : s->rest->otherwise;
+    return next != NULL ? judge_aside(j, next, v, spot, marks) : MORTISE_OK;
+}
+
+static int judge_dependents(struct judge *j, const struct mortise_schema *s,
+                            const json_t *v, const struct spot *spot,
+                            struct marks *marks)
+{
+    const struct schema_rest *r = s->rest;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < r->n_dependents && rv == MORTISE_OK; i++)
+        if (json_object_get(v, r->dependents[i].name) != NULL)
+            rv = judge_aside(j, r->dependents[i].schema, v, spot, marks);
+    return rv;
+}
+
+static int judge_others(struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *spot,
+                        struct marks *marks)
+{
+    const struct schema_rest *r = s->rest;
+    int rv = MORTISE_OK;
+
+    if (r->ref.target != NULL)
+        rv = judge_ref(j, &r->ref, v, spot, marks);
+    if (rv == MORTISE_OK && r->dynamic_ref.target != NULL)
+        rv = judge_ref(j, &r->dynamic_ref, v, spot, marks);
+    for (size_t i = 0; i < r->all_of.n && rv == MORTISE_OK; i++)
+        rv = judge_aside(j, r->all_of.p[i], v, spot, marks);
+    if (rv == MORTISE_OK && r->any_of.n > 0)
+        rv = judge_any(j, s, v, spot, marks);
+    if (rv == MORTISE_OK && r->one_of.n > 0)
+        rv = judge_one(j, s, v, spot, marks);
+    if (rv == MORTISE_OK && r->not != NULL)
+        rv = judge_not(j, s, v, spot);
+    if (rv == MORTISE_OK && r->when != NULL)
+        rv = judge_if(j, s, v, spot, marks);
+    return rv == MORTISE_OK ? judge_dependents(j, s, v, spot, marks) : rv;
+}
+
+/* ---- what nobody looked at ------------------------------------------- */
+
+static int judge_new_members(struct judge *j, const struct mortise_schema *s,
+                             json_t *v, const struct spot *spot,
+                             const struct marks *marks)
+{
+    const struct mortise_schema *by = s->rest->unevaluated_members;
+    size_t i = 0;
+    int rv = MORTISE_OK;
+
+    for (void *it = json_object_iter(v); it != NULL && rv == MORTISE_OK;
+         it = json_object_iter_next(v, it), i++) {
+        struct spot at = {spot, json_object_iter_key(it), 0};
+
+        if (is_marked(marks, i))
+            continue;
+        rv = by->types == 0
+                 ? unknown_member(j, s, "unevaluatedProperties", at.key, spot)
+                 : judge(j, by, json_object_iter_value(it), &at, NULL);
+    }
+    return rv;
+}
+
+static int judge_new_items(struct judge *j, const struct mortise_schema *s,
+                           const json_t *v, const struct spot *spot,
+                           const struct marks *marks)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < json_array_size(v) && rv == MORTISE_OK; i++) {
+        struct spot at = {spot, NULL, i};
+
+        if (!is_marked(marks, i))
+            rv = judge(j, s->rest->unevaluated_items, json_array_get(v, i), &at,
+                       NULL);
+    }
+    return rv;
+}
+
+static int judge_new(struct judge *j, const struct mortise_schema *s,
+                     const json_t *v, const struct spot *spot,
+                     const struct marks *marks)
+{
+    return json_is_object(v)
+               ? judge_new_members(j, s, mortise_json_unconst(v), spot, marks)
+               : judge_new_items(j, s, v, spot, marks);
+}
+
+/* ---- judging --------------------------------------------------------- */
+
+/* What most schemas do; enough for those without `rest`. */
+static int judge_plain(struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot,
+                       struct marks *marks)
+{
+    int rv = MORTISE_OK;
+
+    if (s->enumeration != NULL)
+        rv = judge_enum(j, s, v, spot);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (json_is_object(v))
+        return judge_plain_object(j, s, v, spot, marks);
+    if (json_is_array(v))
+        return judge_items(j, s, v, spot, marks);
+    return MORTISE_OK;
+}
+
+static int judge_rules(struct judge *j, const struct mortise_schema *s,
+                       const json_t *v, const struct spot *spot,
+                       struct marks *marks)
+{
+    int rv = MORTISE_OK;
+
+    if (s->rest->constant != NULL)
+        rv = judge_const(j, s, v, spot);
+    if (rv == MORTISE_OK)
+        rv = judge_plain(j, s, v, spot, marks);
+    if (rv == MORTISE_OK && json_is_number(v))
+        rv = judge_number(j, s, v, spot);
+    else if (rv == MORTISE_OK && json_is_string(v))
+        rv = judge_string(j, s, v, spot);
+    else if (rv == MORTISE_OK && json_is_array(v))
+        rv = judge_array(j, s, v, spot, marks);
+    else if (rv == MORTISE_OK && json_is_object(v))
+        rv = judge_object(j, s, v, spot);
+    return rv == MORTISE_OK ? judge_others(j, s, v, spot, marks) : rv;
+}
+
+/* With marks of its own: what neighbours looked at does not count here. */
+static int judge_marked(struct judge *j, const struct mortise_schema *s,
+                        const json_t *v, const struct spot *spot,
+                        struct marks *marks)
+{
+    struct marks own;
+    int rv;
+
+    if (!marks_init(&own, j, v))
+        return mortise_nomem(j->err);
+    rv = judge_rules(j, s, v, spot, &own);
+    if (rv == MORTISE_OK)
+        rv = judge_new(j, s, v, spot, &own);
+    marks_finish(&own, j);
+    mark_all(marks);
+    return rv;
+}
+
+static int judge_full(struct judge *j, const struct mortise_schema *s,
+                      const json_t *v, const struct spot *spot,
+                      struct marks *marks)
+{
+    struct scope scope = {j->scope, s->resource};
+    int rv;
+
+    if (s->rest->is_resource)
+        j->scope = &scope;
+    if ((json_is_object(v) && s->rest->unevaluated_members != NULL) ||
+        (json_is_array(v) && s->rest->unevaluated_items != NULL))
+        rv = judge_marked(j, s, v, spot, marks);
+    else
+        rv = judge_rules(j, s, v, spot, marks);
+    j->scope = scope.up;
+    return rv;
+}
+
+static int judge(struct judge *j, const struct mortise_schema *s,
+                 const json_t *v, const struct spot *spot, struct marks *marks)
+{
+    int rv;
+
+    if (!fits(s->types, v))
+        return wrong_type(j, s, v, spot);
+    if (++j->steps > MOST_STEPS || j->depth >= DEEPEST)
+        return too_much(j);
+    if (s->rest == NULL)
+        return judge_plain(j, s, v, spot, marks);
+    j->depth++;
+    rv = judge_full(j, s, v, spot, marks);
+    j->depth--;
+    return rv;
+}
+
+bool mortise_schema_fits(unsigned types, const json_t *v)
+{
+    return fits(types, v);
+}
+
+int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
+                         struct mortise_err *err)
+{
+    static const struct spot root = {NULL, NULL, 0};
+    struct scope scope = {NULL, s->resource};
+    struct judge j = {.mem = s->whole->mem, .scope = &scope, .err = err};
+
+    return judge(&j, s, value, &root, NULL);
+}

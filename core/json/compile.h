@@ -1,0 +1,84 @@
+/* compile.h -- what the three parts of the schema compiler share: compile.c
+ * walks, keywords.c reads, refs.c resolves.  For core/json alone. */
+#ifndef MORTISE_JSON_COMPILE_H
+#define MORTISE_JSON_COMPILE_H
+
+#include "json/compiled.h"
+
+/* The vocabularies of the draft. */
+enum {
+    SCHEMA_CORE = 1,
+    SCHEMA_APPLICATOR = 2,
+    SCHEMA_UNEVALUATED = 4,
+    SCHEMA_VALIDATION = 8,
+    SCHEMA_META_DATA = 16,
+    SCHEMA_FORMAT = 32,
+    SCHEMA_CONTENT = 64,
+    SCHEMA_ALL = 127
+};
+
+struct schema_fixup {
+    struct schema_fixup *next;
+    struct mortise_schema *schema;
+    const char *keyword;
+    struct schema_ref *ref; /* of the schema */
+};
+
+struct schema_compiler {
+    struct mortise_arena *arena;
+    const struct mortise_mem *mem;
+    const struct mortise_schema_world *world;
+    struct schema_whole *whole;
+    struct mortise_schema *all, **last; /* as they were read */
+    struct schema_resource *resources;
+    struct schema_fixup *fixups, **last_fixup;
+    struct { /* JSON object -> schema: open addressing, n a power of 2 */
+        const json_t *json;
+        struct mortise_schema *schema;
+    } * map;
+    size_t n_map, cap_map;
+    size_t depth;
+    struct schema_place failed; /* when has_failed: where */
+    bool has_failed;
+    struct mortise_err *err;
+};
+
+/* ---- compile.c ------------------------------------------------------- */
+
+/* A schema at `place`, in the resource unless it has an $id. */
+int schema_compile_at(struct schema_compiler *c, struct mortise_schema **out,
+                      json_t *json, struct schema_place place,
+                      struct schema_resource *resource);
+/* A document that was found under the URI; takes the reference. */
+int schema_compile_document(struct schema_compiler *c, const char *uri,
+                            json_t *json, struct mortise_schema **out);
+/* Which schema was made from this JSON object, or NULL. */
+struct mortise_schema *schema_of_json(const struct schema_compiler *c,
+                                      const json_t *json);
+/* The first failure is where it happened. */
+void schema_failed_at(struct schema_compiler *c, struct schema_place place);
+/* Room for n elements in the arena (NULL after MORTISE_ENOMEM). */
+void *schema_alloc(struct schema_compiler *c, size_t n, size_t size);
+
+/* ---- keywords.c ------------------------------------------------------ */
+
+int schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
+                        const char *name, json_t *value);
+/* The rarer keywords of s, made when first asked for. */
+struct schema_rest *schema_need_rest(struct schema_compiler *c,
+                                     struct mortise_schema *s);
+
+/* ---- refs.c ---------------------------------------------------------- */
+
+/* Every reference is followed, to documents that it brings in, too. */
+int schema_resolve(struct schema_compiler *c);
+/* A document by its URI: a new reference in *json, NULL when there is none. */
+int schema_find_document(struct schema_compiler *c, const char *uri,
+                         json_t **json);
+
+/* ---- places (compile.c) ---------------------------------------------- */
+
+/* Spell the place as an RFC 6901 pointer; what does not fit is cut. */
+void schema_spell_place(char *out, size_t size, struct schema_place place);
+
+#endif

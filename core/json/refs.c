@@ -1,0 +1,238 @@
+/* refs.c -- references in schemas: resolved once, when all is read.
+ *
+ * A reference is a URI.  Without its fragment it names a resource: this
+ * schema, a part of it that has an $id, one of the draft's own metaschemas or
+ * a document of the caller's world.  The fragment is a pointer or an anchor.
+ * A pointer may lead where no keyword has put a schema (people keep them
+ * under names of their own); what stands there is read as one then.
+ *
+ * A $dynamicRef is resolved like a $ref.  If that leads to a $dynamicAnchor,
+ * who has it last on the way from the value's root decides, which check.c
+ * finds out.
+ */
+#include "json/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "json/metaschema.h"
+#include "json/pointer.h"
+#include "json/uri.h"
+
+int schema_find_document(struct schema_compiler *c, const char *uri,
+                         json_t **json)
+{
+    const char *text = mortise_metaschema(uri);
+
+    *json = NULL;
+    if (text != NULL) /* is JSON, so all that can fail is memory */
+        return mortise_json_parse(json, text, strlen(text), NULL) == MORTISE_OK
+                   ? MORTISE_OK
+                   : mortise_nomem(c->err);
+    if (c->world->find != NULL)
+        *json = c->world->find(c->world->ctx, uri);
+    return MORTISE_OK;
+}
+
+static struct mortise_schema *named(const struct schema_compiler *c,
+                                    const char *uri)
+{
+    for (const struct schema_resource *r = c->resources; r != NULL; r = r->next)
+        if (strcmp(r->uri, uri) == 0)
+            return r->root;
+    return NULL;
+}
+
+static int no_such_document(struct schema_compiler *c, const char *uri)
+{
+    return mortise_fail(c->err, MORTISE_EINVAL,
+                        "no part of this schema is named %s, and nothing is "
+                        "ever fetched: put what it refers to under '$defs'",
+                        uri);
+}
+
+static int find_resource(struct schema_compiler *c, const char *uri,
+                         struct mortise_schema **out)
+{
+    json_t *json;
+    int rv;
+
+    *out = named(c, uri);
+    if (*out != NULL)
+        return MORTISE_OK;
+    rv = schema_find_document(c, uri, &json);
+    if (rv == MORTISE_OK && json == NULL)
+        return no_such_document(c, uri);
+    return rv == MORTISE_OK ? schema_compile_document(c, uri, json, out) : rv;
+}
+
+/* ---- fragments ------------------------------------------------------- */
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if ((c | 32) >= 'a' && (c | 32) <= 'f')
+        return (c | 32) - 'a' + 10;
+    return -1;
+}
+
+/* %41 is A, in place.  What is no escape stays. */
+static void percent_decode(char *text)
+{
+    char *out = text;
+
+    for (const char *in = text; *in != '\0'; in++) {
+        int high = in[0] == '%' ? hex(in[1]) : -1;
+        int low = high >= 0 ? hex(in[2]) : -1;
+
+        if (low >= 0 && high + low > 0) {
+            *out++ = (char)(high << 4 | low);
+            in += 2;
+        } else {
+            *out++ = *in;
+        }
+    }
+    *out = '\0';
+}
+
+static int no_such_part(struct schema_compiler *c, const char *token,
+                        json_t *in)
+{
+    const char *best = NULL;
+
+    for (void *it = json_object_iter(in); it != NULL;
+         it = json_object_iter_next(in, it)) {
+        const char *two[2] = {best, json_object_iter_key(it)};
+
+        best = mortise_nearest(token, two, 2);
+    }
+    return mortise_fail(c->err, MORTISE_EINVAL,
+                        best != NULL ? "there is no '%s' here, did you mean "
+                                       "'%s'?"
+                                     : "there is no '%s' where this leads",
+                        token, best);
+}
+
+/* One element, by a number without leading zeros. */
+static json_t *element(const json_t *array, const char *token)
+{
+    size_t n = strlen(token);
+
+    if (n == 0 || n > 9 || strspn(token, "0123456789") != n ||
+        (n > 1 && token[0] == '0'))
+        return NULL;
+    return json_array_get(array, (size_t)strtoul(token, NULL, 10));
+}
+
+/* The value at the pointer (without its first slash, decoded), and in *near
+ * the last schema on the way.  Writes into `path`. */
+static int walk(struct schema_compiler *c, char *path,
+                struct mortise_schema **near, json_t **at)
+{
+    *at = mortise_json_unconst((*near)->json);
+    for (char *next; path != NULL; path = next) {
+        json_t *part;
+
+        next = strchr(path, '/');
+        if (next != NULL)
+            *next++ = '\0';
+        mortise_pointer_unescape(path);
+        part = json_is_array(*at) ? element(*at, path)
+                                  : json_object_get(*at, path);
+        if (part == NULL)
+            return no_such_part(c, path, *at);
+        *at = part;
+        if (schema_of_json(c, part) != NULL)
+            *near = schema_of_json(c, part);
+    }
+    return MORTISE_OK;
+}
+
+static int by_pointer(struct schema_compiler *c, const struct schema_fixup *f,
+                      struct mortise_schema *root, char *path,
+                      struct mortise_schema **target)
+{
+    struct mortise_schema *s = root;
+    struct schema_place place = {.up = f->schema, .keyword = f->keyword};
+    json_t *json;
+    int rv = walk(c, path, &s, &json);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (s->json != json)
+        rv = schema_compile_at(c, &s, json, place, s->resource);
+    *target = s;
+    return rv;
+}
+
+static const struct schema_anchor *find_anchor(const struct schema_resource *r,
+                                               const char *name)
+{
+    const struct schema_anchor *found = NULL;
+
+    for (const struct schema_anchor *a = r->anchors; a != NULL; a = a->next)
+        if (strcmp(a->name, name) == 0 && (found == NULL || a->dynamic))
+            found = a;
+    return found;
+}
+
+static int by_anchor(struct schema_compiler *c, const struct schema_fixup *f,
+                     const struct mortise_schema *root, const char *name)
+{
+    const struct schema_anchor *a = find_anchor(root->resource, name);
+
+    if (a == NULL)
+        return mortise_fail(c->err, MORTISE_EINVAL,
+                            "there is no '$anchor' named '%s' here", name);
+    f->ref->target = a->schema;
+    if (a->dynamic && strcmp(f->keyword, "$dynamicRef") == 0) {
+        f->ref->dynamic = a->name;
+        c->whole->has_dynamic = true;
+    }
+    return MORTISE_OK;
+}
+
+/* ---- one after another ----------------------------------------------- */
+
+static int resolve(struct schema_compiler *c, const struct schema_fixup *f)
+{
+    char *uri =
+        mortise_uri_resolve(c->arena, f->schema->resource->uri, f->ref->text);
+    struct mortise_schema *root;
+    char *fragment;
+    int rv;
+
+    if (uri == NULL)
+        return mortise_nomem(c->err);
+    fragment = uri + strcspn(uri, "#");
+    if (*fragment != '\0')
+        *fragment++ = '\0';
+    rv = find_resource(c, uri, &root);
+    if (rv != MORTISE_OK)
+        return rv;
+    percent_decode(fragment);
+    if (fragment[0] == '/')
+        return by_pointer(c, f, root, fragment + 1, &f->ref->target);
+    if (fragment[0] != '\0')
+        return by_anchor(c, f, root, fragment);
+    f->ref->target = root;
+    return MORTISE_OK;
+}
+
+int schema_resolve(struct schema_compiler *c)
+{
+    int rv = MORTISE_OK;
+
+    /* What is read on the way adds to the end of the list. */
+    for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {
+        rv = resolve(c, f);
+        if (rv != MORTISE_OK) {
+            schema_failed_at(c, (struct schema_place){.up = f->schema,
+                                                      .keyword = f->keyword});
+            break;
+        }
+    }
+    return rv;
+}

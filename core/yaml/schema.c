@@ -1,0 +1,63 @@
+/* schema.c -- JSON Schemas that stand in a YAML file.
+ *
+ * The compiler knows JSON and says where in it something is wrong with a
+ * pointer; here the pointer becomes a line and a column of the file. */
+#include "yaml/schema.h"
+
+#include <string.h>
+
+struct told {
+    const struct mortise_yaml *root;
+    struct mortise_diags *diags;
+};
+
+/* The key at the end of the pointer. */
+static struct mortise_span key_span(const struct mortise_yaml *root,
+                                    const char *pointer)
+{
+    const struct mortise_yaml *value = mortise_yaml_at(root, pointer), *map;
+    const char *last = strrchr(pointer, '/');
+    char above[512];
+    size_t n = last != NULL ? (size_t)(last - pointer) : 0;
+
+    if (n >= sizeof above)
+        return value->span;
+    memcpy(above, pointer, n);
+    above[n] = '\0';
+    map = mortise_yaml_at(root, above);
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
+        if (map->items[i] == value)
+            return map->keys[i]->span;
+    return value->span;
+}
+
+static void unknown_keyword(void *ctx, const char *where, const char *words)
+{
+    struct told *t = ctx;
+
+    mortise_diag_add(t->diags, "W0215", key_span(t->root, where), "%s", words);
+}
+
+int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
+                        const struct mortise_yaml *node,
+                        struct mortise_diags *diags)
+{
+    struct told told = {node, diags};
+    struct mortise_schema_world world = {.unknown = unknown_keyword,
+                                         .ctx = &told};
+    json_t *json = mortise_yaml_json(node, false);
+    struct mortise_err err;
+    char where[512] = "";
+    int rv = MORTISE_ENOMEM;
+
+    *out = NULL;
+    if (json != NULL)
+        rv = mortise_schema_compile_in(out, a, json, &world, where,
+                                       sizeof where, &err);
+    json_decref(json);
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0205" : "E0209",
+                     mortise_yaml_at(node, where)->span, "%s", err.msg);
+    return MORTISE_ECHECK;
+}

@@ -1,0 +1,16 @@
+/* schema.h -- JSON Schemas that stand in a YAML file.  [any] */
+#ifndef MORTISE_YAML_SCHEMA_H
+#define MORTISE_YAML_SCHEMA_H
+
+#include "json/schema.h"
+#include "yaml/tree.h"
+
+/* Compile what stands at the node into the arena; the owner of the arena calls
+ * mortise_schema_finish().  What is wrong is a finding at its place (E0209,
+ * E0205), and so is a keyword without effect (W0215).  MORTISE_ECHECK after an
+ * error, MORTISE_ENOMEM; then *out is NULL. */
+int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
+                        const struct mortise_yaml *node,
+                        struct mortise_diags *diags);
+
+#endif

@@ -1,0 +1,527 @@
+/* test_schema.c -- JSON Schema: what compiles, what fits, and how values are
+ * typed.  The official suite runs in `make check-peers`; these are the promises
+ * of our own. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/schema.h"
+#include "lib/json.h"
+#include "lib/test.h"
+
+static struct mortise_err err;
+static struct mortise_arena arena;
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+    mortise_arena_init(&arena, &test_mem);
+}
+
+static void finish(void)
+{
+    mortise_arena_finish(&arena);
+    test_nothing_left();
+}
+
+static json_t *parsed(const char *text)
+{
+    json_t *v = NULL;
+
+    ck_assert_msg(mortise_json_parse(&v, text, strlen(text), &err) ==
+                      MORTISE_OK,
+                  "%s: %s", text, err.msg);
+    return v;
+}
+
+/* Single quotes for double ones: schemas are easier to read that way. */
+static json_t *quoted(const char *text)
+{
+    char *copy = strdup(text);
+    json_t *v;
+
+    for (char *p = copy; *p != '\0'; p++)
+        if (*p == '\'')
+            *p = '"';
+    v = parsed(copy);
+    free(copy);
+    return v;
+}
+
+static char *written(const json_t *v)
+{
+    static char text[4096];
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &test_mem);
+    ck_assert_int_eq(mortise_json_write(&b, v), MORTISE_OK);
+    ck_assert_uint_lt(b.n, sizeof text);
+    memcpy(text, b.p, b.n);
+    text[b.n] = '\0';
+    mortise_buf_finish(&b);
+    return text;
+}
+
+/* ---- compiling and judging ------------------------------------------- */
+
+/* A schema with its JSON's reference given up: it must hold its own. */
+static struct mortise_schema *schema_of(const char *text)
+{
+    struct mortise_schema *s;
+    char where[64];
+    json_t *json = quoted(text);
+
+    ck_assert_msg(mortise_schema_compile(&s, &arena, json, where, sizeof where,
+                                         &err) == MORTISE_OK,
+                  "%s: %s", where, err.msg);
+    json_decref(json);
+    return s;
+}
+
+static void no_schema(const char *text, int code, const char *at,
+                      const char *words)
+{
+    struct mortise_schema *s;
+    char where[64];
+    json_t *json = quoted(text);
+
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err),
+        code);
+    ck_assert_ptr_null(s);
+    ck_assert_str_eq(where, at);
+    ck_assert_str_eq(err.msg, words);
+    json_decref(json);
+}
+
+static void fits(const char *schema, const char *value)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = quoted(value);
+
+    ck_assert_msg(mortise_schema_check(s, v, &err) == MORTISE_OK, "%s: %s",
+                  value, err.msg);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+
+static void breaks(const char *schema, const char *value, const char *words)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = quoted(value);
+
+    ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, words);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+
+static int compile_code(const char *text)
+{
+    struct mortise_schema *s;
+    char where[64];
+    json_t *json = quoted(text);
+    int rv =
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err);
+
+    mortise_schema_finish(s);
+    json_decref(json);
+    return rv;
+}
+
+/* What breaks the draft's rules is refused, with the place. */
+START_TEST(broken_schemas_say_where)
+{
+    static const struct {
+        const char *text, *at, *words;
+    } cases[] = {
+        {"{'type':'strng'}", "/type",
+         "no type 'strng', did you mean 'string'?"},
+        {"{'type':[]}", "/type", "'type' lists no type"},
+        {"{'type':['null','null']}", "/type", "'type' lists a type twice"},
+        {"{'type':1}", "/type", "'type' names a type, or lists several"},
+        {"{'enum':[]}", "/enum", "'enum' is a list of values"},
+        {"{'required':[1]}", "/required", "'required' is a list of names"},
+        {"{'required':'a'}", "/required", "'required' is a list of names"},
+        {"{'required':['a','b','a']}", "/required",
+         "'required' lists 'a' twice"},
+        {"{'properties':[]}", "/properties",
+         "'properties' maps names to schemas"},
+        {"{'title':1}", "/title", "expected a string"},
+        {"{'examples':1}", "/examples", "'examples' is a list"},
+        {"{'deprecated':1}", "/deprecated", "'deprecated' is true or false"},
+        {"{'additionalProperties':7}", "/additionalProperties",
+         "a schema is an object, true or false"},
+        {"null", "", "a schema is an object, true or false"},
+        {"{'items':[true]}", "/items",
+         "'items' is one schema; a list of them is 'prefixItems'"},
+        {"{'allOf':[]}", "/allOf",
+         "'allOf' is a list of schemas, one at least"},
+        {"{'anyOf':[{},{'not':3}]}", "/anyOf/1/not",
+         "a schema is an object, true or false"},
+        {"{'properties':{'a/b~':{'minimum':'1'}}}",
+         "/properties/a~1b~0/minimum", "'minimum' is a number"},
+        {"{'exclusiveMinimum':true}", "/exclusiveMinimum",
+         "'exclusiveMinimum' is a number"},
+        {"{'multipleOf':0}", "/multipleOf",
+         "'multipleOf' is a number greater than 0"},
+        {"{'minLength':-1}", "/minLength",
+         "'minLength' is a whole number of at least 0"},
+        {"{'maxItems':1.5}", "/maxItems",
+         "'maxItems' is a whole number of at least 0"},
+        {"{'uniqueItems':1}", "/uniqueItems", "'uniqueItems' is true or false"},
+        {"{'pattern':'a('}", "/pattern",
+         "not a regular expression: missing closing parenthesis"},
+        {"{'patternProperties':{'[':{}}}", "/patternProperties/[",
+         "not a regular expression: missing terminating ] for character "
+         "class"},
+        {"{'dependentRequired':{'a':['b','b']}}", "/dependentRequired",
+         "'dependentRequired' lists 'b' twice"},
+        {"{'dependentSchemas':{'a':[]}}", "/dependentSchemas/a",
+         "a schema is an object, true or false"},
+        {"{'contentSchema':1}", "/contentSchema",
+         "a schema is an object, true or false"},
+        {"{'$defs':{'a':{'type':'x'}}}", "/$defs/a/type", "no type 'x'"},
+        {"{'$anchor':'1a'}", "/$anchor",
+         "'$anchor' is a name: a letter or _, then letters, digits, - _ or ."},
+        {"{'$defs':{'a':{'$anchor':'x'},'b':{'$anchor':'x'}}}",
+         "/$defs/b/$anchor", "two anchors are named 'x'"},
+        {"{'$id':'#a'}", "/$id",
+         "'$id' has no fragment: that would be an '$anchor'"},
+        {"{'$id':'a:b','$defs':{'x':{'$id':'a:b'}}}", "/$defs/x/$id",
+         "two schemas are named a:b"},
+        {"{'$vocabulary':{'x':1}}", "/$vocabulary",
+         "'$vocabulary' maps URIs to true or false"},
+        {"{'$defs':{'x':{'$schema':"
+         "'https://json-schema.org/draft/2020-12/schema'}}}",
+         "/$defs/x/$schema",
+         "'$schema' stands where a schema begins, beside its '$id'"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        no_schema(cases[i].text, MORTISE_EINVAL, cases[i].at, cases[i].words);
+}
+END_TEST
+
+/* References that lead nowhere are refused, and none is ever fetched. */
+START_TEST(references_lead_somewhere)
+{
+    no_schema("{'$ref':1}", MORTISE_EINVAL, "/$ref", "'$ref' is a reference");
+    no_schema("{'$ref':'#/$defs/adress','$defs':{'address':{}}}",
+              MORTISE_EINVAL, "/$ref",
+              "there is no 'adress' here, did you mean 'address'?");
+    no_schema("{'items':{'$ref':'#/definition/a'},'definitions':{'a':{}}}",
+              MORTISE_EINVAL, "/items/$ref",
+              "there is no 'definition' here, did you mean 'definitions'?");
+    no_schema("{'$ref':'#/allOf/01','allOf':[{},{}]}", MORTISE_EINVAL, "/$ref",
+              "there is no '01' where this leads");
+    no_schema("{'$ref':'#here'}", MORTISE_EINVAL, "/$ref",
+              "there is no '$anchor' named 'here' here");
+    no_schema("{'items':{'$ref':'http://example.com/a.json'}}", MORTISE_EINVAL,
+              "/items/$ref",
+              "no part of this schema is named http://example.com/a.json, and "
+              "nothing is ever fetched: put what it refers to under '$defs'");
+    no_schema("{'$ref':'#/x-mine/a','x-mine':{'a':{'type':'x'}}}",
+              MORTISE_EINVAL, "/$ref/type", "no type 'x'");
+    fits("{'$ref':'#/x-mine/a','x-mine':{'a':{'type':'null'}}}", "null");
+    fits("{'$ref':'#/$defs/a%25b~1c','$defs':{'a%b/c':true}}", "null");
+}
+END_TEST
+
+/* A way that never goes into the value would never end. */
+START_TEST(references_in_circles_are_refused)
+{
+    static const char words[] =
+        "this leads back to itself without going into the value";
+
+    no_schema("{'$ref':'#'}", MORTISE_EINVAL, "/$ref", words);
+    no_schema("{'$defs':{'a':{'allOf':[{'$ref':'#/$defs/b'}]},"
+              "'b':{'if':{'$ref':'#/$defs/a'}}}}",
+              MORTISE_EINVAL, "/$defs/b/if/$ref", words);
+    no_schema("{'not':{'dependentSchemas':{'a':{'$dynamicRef':'#'}}}}",
+              MORTISE_EINVAL, "/not/dependentSchemas/a/$dynamicRef", words);
+    fits("{'properties':{'next':{'$ref':'#'}}}", "{'next':{'next':{}}}");
+}
+END_TEST
+
+/* ... and a way that is too long for a stack is refused, too, whichever end
+ * of it is read first. */
+START_TEST(chains_have_an_end)
+{
+    char text[16384], *p = text;
+
+    p += sprintf(p, "{'$defs':{'n0':{}");
+    for (int i = 1; i < 150; i++)
+        p += sprintf(p, ",'n%d':{'$ref':'#/$defs/n%d'}", i, i - 1);
+    sprintf(p, "}}");
+    ck_assert_int_eq(compile_code(text), MORTISE_EINVAL);
+    ck_assert_ptr_nonnull(
+        strstr(err.msg, "more than 100 schemas in a row judge the same value"));
+    p = text + sprintf(text, "{'$defs':{'n0':{}");
+    for (int i = 1; i < 99; i++)
+        p += sprintf(p, ",'n%d':{'$ref':'#/$defs/n%d'}", i, i - 1);
+    sprintf(p, "}}");
+    ck_assert_int_eq(compile_code(text), MORTISE_OK);
+}
+END_TEST
+
+/* Other dialects are refused by name, and so are vocabularies. */
+START_TEST(dialects_are_known_or_refused)
+{
+    no_schema("{'$schema':'http://json-schema.org/draft-07/schema#'}",
+              MORTISE_EUNAVAILABLE, "/$schema",
+              "the dialect http://json-schema.org/draft-07/schema# is not "
+              "available: schemas are written in "
+              "https://json-schema.org/draft/2020-12/schema");
+    no_schema("{'$schema':1}", MORTISE_EINVAL, "/$schema", "expected a string");
+    fits("{'$schema':'https://json-schema.org/draft/2020-12/schema',"
+         "'title':'t','description':'d','$comment':'c',"
+         "'default':1,'examples':[],'x-ours':{'minimum':'a'}}",
+         "{'any':'thing'}");
+}
+END_TEST
+
+/* A schema made by a program may nest as it likes: an answer, not a crash. */
+START_TEST(schemas_are_not_nested_without_end)
+{
+    json_t *json = json_true(), *outer;
+    struct mortise_schema *s;
+    char where[8];
+
+    for (int i = 0; i < 100; i++) {
+        outer = json_object();
+        json_object_set_new(outer, "items", json);
+        json = outer;
+    }
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err),
+        MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, "the schema is nested too deeply");
+    ck_assert_str_eq(where, "/items/");
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(types_are_checked)
+{
+    fits("true", "1");
+    breaks("false", "1", "no value is allowed here");
+    breaks("{'type':'integer'}", "'x'", "expected integer, found string");
+    fits("{'type':'integer'}", "1.0");
+    breaks("{'type':'integer'}", "1.5", "expected integer, found number");
+    breaks("{'type':'integer'}", "1e300", "expected integer, found number");
+    fits("{'type':'number'}", "1");
+    fits("{'type':['null','object']}", "{}");
+    breaks("{'type':['null','object']}", "[]",
+           "expected null or object, found array");
+    breaks("{'type':'boolean'}", "null", "expected boolean, found null");
+}
+END_TEST
+
+/* The first finding, in the value's order, with the way to it. */
+START_TEST(findings_say_where)
+{
+    static const char schema[] =
+        "{'type':'object','required':['a'],"
+        "'additionalProperties':false,'properties':{"
+        "'a':{'items':{'type':'object','properties':{"
+        "'b/c':{'type':'integer'}}}},"
+        "'z':{'type':'null'},"
+        "'label':{'enum':['refund','other',1,{'k':[1.0]}]}}}";
+
+    fits(schema, "{'a':[{'b/c':1,'free':true}]}");
+    breaks(schema, "{'z':1,'a':[{},{'b/c':'x'}]}",
+           "at /z: expected null, found integer");
+    breaks(schema, "{'a':[{},{'b/c':'x'}],'z':1}",
+           "at /a/1/b~1c: expected integer, found string");
+    breaks(schema, "{}", "the member 'a' is missing");
+    breaks(schema, "{'a':[],'labl':1}",
+           "unknown member 'labl', did you mean 'label'?");
+    breaks(schema, "{'a':[],'quite else':1}", "unknown member 'quite else'");
+    breaks(schema, "{'a':[],'label':'x'}",
+           "at /label: expected one of \"refund\", \"other\", 1, "
+           "{\"k\":[1.0]}");
+    fits(schema, "{'a':[],'label':1.0}");
+    fits(schema, "{'a':[],'label':{'k':[1]}}");
+    breaks(schema, "{'a':[],'label':{'k':[1,1]}}",
+           "at /label: expected one of \"refund\", \"other\", 1, "
+           "{\"k\":[1.0]}");
+}
+END_TEST
+
+/* additionalProperties with a schema holds for what is not listed, alone. */
+START_TEST(additional_members_have_their_schema)
+{
+    static const char schema[] = "{'additionalProperties':{'type':'null'},"
+                                 "'properties':{'a':{}}}";
+
+    fits(schema, "{'a':1,'b':null}");
+    fits(schema, "[1]");
+    breaks(schema, "{'b':1}", "at /b: expected null, found integer");
+}
+END_TEST
+
+static void normal_is(const char *schema, const char *value, const char *want)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = quoted(value), *same = quoted(value), *w = quoted(want);
+    json_t *n = mortise_schema_normal(s, v);
+
+    ck_assert_msg(json_equal(n, w), "%s", written(n)); /* 1 is not 1.0 here */
+    ck_assert(json_equal(v, same));
+    if (strcmp(value, want) == 0)
+        ck_assert_ptr_eq(n, v);
+    ck_assert_int_eq(mortise_schema_check(s, n, &err),
+                     mortise_schema_check(s, v, &err));
+    json_decref(n);
+    json_decref(w);
+    json_decref(same);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+
+/* What a schema calls a number is a real; nothing else is touched, and what
+ * does not change is not copied. */
+START_TEST(normal_values_are_typed)
+{
+    normal_is("{'type':'number'}", "1", "1.0");
+    normal_is("{'type':'integer'}", "1.0", "1");
+    normal_is("{'type':['integer','number']}", "1", "1");
+    normal_is("{'type':['integer','number']}", "1.0", "1.0");
+    normal_is("{}", "[1,1.0]", "[1,1.0]");
+    normal_is("{'enum':[1,2]}", "1.0", "1");
+    normal_is("{'type':'number','enum':[1,2]}", "1", "1.0");
+    normal_is("{'items':{'type':'number'}}", "[1.5,1,2]", "[1.5,1.0,2.0]");
+    normal_is("{'items':{'type':'number'}}", "[1.5]", "[1.5]");
+    normal_is("{'properties':{'b':{'type':'number'}},"
+              "'additionalProperties':{'type':'integer'}}",
+              "{'a':1.0,'b':1,'c':[1],'d':2}", "{'a':1,'b':1.0,'c':[1],'d':2}");
+}
+END_TEST
+
+START_TEST(normal_survives_oom)
+{
+    struct mortise_schema *s =
+        schema_of("{'properties':{'a':{'items':{'type':'number'}},"
+                  "'b':{'type':'number'}}}");
+    json_t *v = quoted("{'a':[1,2],'b':1}"), *n;
+    int k = 0;
+
+    do {
+        test_mem_fail_at(k++);
+        n = mortise_schema_normal(s, v);
+        ck_assert_int_eq(n == NULL, test_mem_failed());
+        json_decref(n);
+    } while (test_mem_failed());
+    test_mem_fail_at(-1);
+    ck_assert_int_gt(k, 3);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+END_TEST
+
+START_TEST(a_checker_can_ask)
+{
+    struct mortise_schema *s =
+        schema_of("{'type':'object','properties':{'label':{'enum':['a',null]}"
+                  ","
+                  "'amount':{'type':'number'},'list':{'items':{'type':"
+                  "'string'}}},'additionalProperties':false}");
+    const struct mortise_schema *label = mortise_schema_member(s, "label"),
+                                *list = mortise_schema_member(s, "list");
+
+    ck_assert_uint_eq(mortise_schema_types(s), MORTISE_T_OBJECT);
+    ck_assert_uint_eq(mortise_schema_types(label),
+                      MORTISE_T_STRING | MORTISE_T_NULL);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "amount")),
+                      MORTISE_T_NUMBER);
+    ck_assert_uint_eq(mortise_schema_types(list), MORTISE_T_ANY);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_items(list)),
+                      MORTISE_T_STRING);
+    ck_assert_ptr_null(mortise_schema_member(list, "x"));
+    ck_assert_ptr_null(mortise_schema_items(s));
+    ck_assert_str_eq(mortise_schema_nearest(s, "amuont"), "amount");
+    ck_assert_ptr_null(mortise_schema_nearest(s, "zzz"));
+    ck_assert(json_is_object(mortise_schema_json(s)));
+    mortise_schema_finish(s);
+    mortise_schema_finish(NULL);
+}
+END_TEST
+
+/* Compiling copes with every allocation failing, and then keeps nothing. */
+START_TEST(schema_compile_survives_oom)
+{
+    json_t *json = quoted("{'properties':{'a':{'items':{'enum':[1]}}}}");
+    struct mortise_schema *s;
+    char where[32];
+    int n = 0, rv;
+
+    do {
+        struct mortise_arena a;
+
+        test_mem_fail_at(n++);
+        mortise_arena_init(&a, &test_mem);
+        rv = mortise_schema_compile(&s, &a, json, where, sizeof where, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(s == NULL, test_mem_failed());
+        mortise_schema_finish(s);
+        mortise_arena_finish(&a);
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 1);
+    json_decref(json);
+}
+END_TEST
+
+static TCase *compiling(void)
+{
+    TCase *tc = tcase_create("compile");
+
+    tcase_add_checked_fixture(tc, begin, finish);
+    tcase_add_test(tc, broken_schemas_say_where);
+    tcase_add_test(tc, references_lead_somewhere);
+    tcase_add_test(tc, references_in_circles_are_refused);
+    tcase_add_test(tc, chains_have_an_end);
+    tcase_add_test(tc, dialects_are_known_or_refused);
+    tcase_add_test(tc, schemas_are_not_nested_without_end);
+    tcase_add_test(tc, schema_compile_survives_oom);
+    return tc;
+}
+
+static TCase *judging(void)
+{
+    TCase *tc = tcase_create("check");
+
+    tcase_add_checked_fixture(tc, begin, finish);
+    tcase_add_test(tc, types_are_checked);
+    tcase_add_test(tc, findings_say_where);
+    tcase_add_test(tc, additional_members_have_their_schema);
+    return tc;
+}
+
+static TCase *typing(void)
+{
+    TCase *tc = tcase_create("normal");
+
+    tcase_add_checked_fixture(tc, begin, finish);
+    tcase_add_test(tc, normal_values_are_typed);
+    tcase_add_test(tc, normal_survives_oom);
+    tcase_add_test(tc, a_checker_can_ask);
+    return tc;
+}
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("schema");
+
+    suite_add_tcase(s, compiling());
+    suite_add_tcase(s, judging());
+    suite_add_tcase(s, typing());
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
