@@ -990,6 +990,35 @@ START_TEST(a_commit_needs_the_head_it_expects)
 }
 END_TEST
 
+/* Very many runs at once: each has a head of its own, whatever was put in
+ * between, and one that another commit moved is not to be moved again. */
+START_TEST(no_head_is_taken_for_another)
+{
+    enum { RUNS = 3000 };
+    struct made_commit *m = calloc(RUNS, sizeof *m);
+    struct mortise_commit **list = calloc(RUNS, sizeof *list);
+    struct mortise_store *s = open_store();
+
+    for (uint64_t step = 0; step < 6; step++) { /* each twice */
+        for (int i = 0; i < RUNS; i++) {
+            char *run = m[i].entries + 4096;
+
+            sprintf(run, "%d", i);
+            make_commit(&m[i], "default", run, step / 2 + 1, 0);
+            list[i] = &m[i].c;
+        }
+        ck_assert_int_eq(mortise_store_write(s, list, RUNS, NULL), MORTISE_OK);
+        for (int i = 0; i < RUNS; i++)
+            ck_assert_int_eq(m[i].c.result, step % 2 == 0 ? MORTISE_OK
+                                            : step == 1   ? MORTISE_EEXISTS
+                                                          : MORTISE_ECONFLICT);
+    }
+    mortise_store_close(s);
+    free(list);
+    free(m);
+}
+END_TEST
+
 /* In one batch: commits of one run follow each other, what conflicts is left
  * out with all that was built on it, the others are written. */
 START_TEST(a_batch_leaves_out_what_conflicts)
@@ -1736,6 +1765,11 @@ static void wait_for(struct answers *a, size_t n)
         usleep(200);
 }
 
+static int submit(struct mortise_writer *w, struct mortise_commit *c)
+{
+    return mortise_writer_submit(w, &c, 1, NULL);
+}
+
 /* What is handed in is written and answered once, in order, in fewer batches
  * than commits; stopping waits for all of it. */
 START_TEST(the_writer_groups_commits)
@@ -1756,7 +1790,7 @@ START_TEST(the_writer_groups_commits)
         make_commit(&m[i], "default", "", i / 10 + 1, 0);
         m[i].c.run = run;
         sprintf(run, "run%llu", (unsigned long long)i % 10);
-        ck_assert_int_eq(mortise_writer_submit(w, &m[i].c, NULL), MORTISE_OK);
+        ck_assert_int_eq(submit(w, &m[i].c), MORTISE_OK);
     }
     mortise_writer_stop(w);
     ck_assert_uint_eq(a.n, N);
@@ -1798,7 +1832,7 @@ START_TEST(the_writer_writes_inline_when_quiet)
             ck_assert_int_eq(c->result, MORTISE_OK);
             inlined++;
         } else {
-            ck_assert_int_eq(mortise_writer_submit(w, c, NULL), MORTISE_OK);
+            ck_assert_int_eq(submit(w, c), MORTISE_OK);
             submitted++;
         }
         if (i % 5 == 0)
@@ -1836,7 +1870,7 @@ START_TEST(the_writer_stops_at_a_failed_write)
                      MORTISE_OK);
     for (uint64_t i = 0; i < N; i++) {
         make_commit(&m[i], "default", "a", i + 2, 10);
-        ck_assert_int_eq(mortise_writer_submit(w, &m[i].c, NULL), MORTISE_OK);
+        ck_assert_int_eq(submit(w, &m[i].c), MORTISE_OK);
         if (i % 10 == 0)
             wait_for(&a, i + 1);
     }
@@ -1882,9 +1916,9 @@ START_TEST(the_writer_survives_oom)
     ck_assert_int_gt(n, 1);
     make_commit(&m, "default", "a", 1, 0);
     test_mem_fail_at(0);
-    ck_assert_int_eq(mortise_writer_submit(w, &m.c, NULL), MORTISE_ENOMEM);
+    ck_assert_int_eq(submit(w, &m.c), MORTISE_ENOMEM);
     test_mem_fail_at(-1);
-    ck_assert_int_eq(mortise_writer_submit(w, &m.c, NULL), MORTISE_OK);
+    ck_assert_int_eq(submit(w, &m.c), MORTISE_OK);
     mortise_writer_stop(w);
     mortise_writer_stop(NULL);
     ck_assert_uint_eq(a.n, 1);
@@ -1909,7 +1943,7 @@ START_TEST(reads_beside_the_writer_see_whole_commits)
                      MORTISE_OK);
     for (uint64_t i = 0; i < N; i++) {
         make_commit(&m[i], "default", "a", i + 2, 40);
-        ck_assert_int_eq(mortise_writer_submit(w, &m[i].c, NULL), MORTISE_OK);
+        ck_assert_int_eq(submit(w, &m[i].c), MORTISE_OK);
     }
     while (seen < N + 1) {
         struct checkpoints c = {"a", 1, 0};
@@ -1961,6 +1995,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_flipped_byte_in_a_table_is_corrupt);
     tcase_add_loop_test(tc, a_missing_checkpoint_is_corrupt, 1, 6);
     tcase_add_test(tc, a_commit_needs_the_head_it_expects);
+    tcase_add_test(tc, no_head_is_taken_for_another);
     tcase_add_test(tc, a_batch_leaves_out_what_conflicts);
     tcase_add_test(tc, a_batch_of_conflicts_writes_nothing);
     tcase_add_test(tc, a_name_too_long_is_refused);

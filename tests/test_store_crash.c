@@ -168,9 +168,8 @@ static int commit_round(struct mortise_writer *w, struct round *r, size_t n,
     }
     r->n_open = n;
     r->result = MORTISE_OK;
-    for (size_t i = 0; i < n; i++)
-        if (mortise_writer_submit(w, list[i], NULL) != MORTISE_OK)
-            _exit(9);
+    if (mortise_writer_submit(w, list, n, NULL) != MORTISE_OK)
+        _exit(9);
     pthread_mutex_lock(&r->lock);
     while (r->n_open > 0)
         pthread_cond_wait(&r->answered, &r->lock);

@@ -333,6 +333,7 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
                              const struct mortise_err *err)
 {
     struct mortise *m = ud;
+    struct mortise_tasks landed_now = {NULL, NULL};
 
     if (result != MORTISE_OK && m->write_why.code == MORTISE_OK)
         m->write_why = *err;
@@ -340,8 +341,10 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
         struct mortise_flight *f = flight_of(commits[i]);
 
         f->failed = result;
-        mortise_mail_put(&m->mail, &f->landed, true);
+        mortise_tasks_put(&landed_now, &f->landed);
     }
+    /* At once, so that what they lead to makes one batch again. */
+    mortise_mail_bring(&m->mail, &landed_now, true);
 }
 
 /* ---- handing over ------------------------------------------------------- */
@@ -375,35 +378,28 @@ static bool write_here(struct mortise *m)
     return true;
 }
 
-static void hand_over(struct mortise *m, struct mortise_flight *f)
+/* Memory ran out where the batch was to be handed over: its runs are lost. */
+static void give_up(struct mortise *m, size_t n, const struct mortise_err *why)
 {
-    struct mortise_err err;
-    int rv;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_flight *f = flight_of(m->batch[i]);
 
-    if (f->live->lost) { /* an earlier one of this run could not go */
         f->live->flying--;
+        mortise_live_lose(f->live, why);
         flight_free(m, f);
-        return;
     }
-    rv = mortise_writer_submit(m->writer, &f->commit, &err);
-    if (rv == MORTISE_OK) {
-        m->n_flying++;
-        return;
-    }
-    f->live->flying--;
-    mortise_live_lose(f->live, &err);
-    flight_free(m, f);
-    if (rv != MORTISE_ENOMEM)
-        write_failed(m, rv, &err);
 }
 
 void mortise_commits_flush(struct mortise *m)
 {
     size_t n = m->n_batch;
+    struct mortise_err err;
 
     if (n == 0 || (is_alone(m) && write_here(m)))
         return;
     m->n_batch = 0; /* losing a run must not look for it here */
-    for (size_t i = 0; i < n; i++)
-        hand_over(m, flight_of(m->batch[i]));
+    if (mortise_writer_submit(m->writer, m->batch, n, &err) == MORTISE_OK)
+        m->n_flying += n;
+    else
+        give_up(m, n, &err);
 }

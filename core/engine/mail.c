@@ -50,17 +50,26 @@ void mortise_mail_finish(struct mortise_mail *m)
     pthread_mutex_destroy(&m->lock);
 }
 
-void mortise_mail_put(struct mortise_mail *m, struct mortise_task *t,
-                      bool urgent)
+void mortise_mail_bring(struct mortise_mail *m, struct mortise_tasks *tasks,
+                        bool urgent)
 {
     bool was_empty;
 
     pthread_mutex_lock(&m->lock);
     was_empty = m->urgent.first == NULL && m->others.first == NULL;
-    mortise_tasks_put(urgent ? &m->urgent : &m->others, t);
+    mortise_tasks_move(urgent ? &m->urgent : &m->others, tasks);
     pthread_mutex_unlock(&m->lock);
     if (was_empty)
         m->wake(m->ud);
+}
+
+void mortise_mail_put(struct mortise_mail *m, struct mortise_task *t,
+                      bool urgent)
+{
+    struct mortise_tasks one = {t, t};
+
+    t->next = NULL;
+    mortise_mail_bring(m, &one, urgent);
 }
 
 void mortise_mail_take(struct mortise_mail *m, struct mortise_tasks *urgent,

@@ -34,6 +34,8 @@ struct mortise_mail {
 int mortise_mail_init(struct mortise_mail *m, void (*wake)(void *ud), void *ud);
 void mortise_mail_finish(struct mortise_mail *m);
 /* [any].  `urgent`: landed commits, which make room for more. */
+void mortise_mail_bring(struct mortise_mail *m, struct mortise_tasks *tasks,
+                        bool urgent);
 void mortise_mail_put(struct mortise_mail *m, struct mortise_task *t,
                       bool urgent);
 /* [loop] */

@@ -12,6 +12,14 @@
 #include "store/record.h"
 #include "store/store.h"
 
+/* Where a run stands, as far as the compare-and-set looks. */
+struct mortise_spot {
+    uint64_t seq; /* 0: there is no such run */
+    struct mortise_uuid checkpoint;
+};
+
+enum { MORTISE_SPOTS = 1024 }; /* a power of two */
+
 struct mortise_store {
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
@@ -27,6 +35,10 @@ struct mortise_store {
 
     pthread_mutex_t writing;       /* guards what follows, and `commits` */
     struct mortise_buf key, value; /* of the entry being put */
+    struct {
+        uint64_t mark;
+        struct mortise_spot at;
+    } spots[MORTISE_SPOTS];        /* heads as last put, by mark_of() */
     uint64_t *marks;               /* of the runs in a batch */
     size_t n_marks;                /* there is room for */
     uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */

@@ -421,6 +421,7 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
 
     atomic_store(&s->dead, true);
     s->knows_graph = false;
+    memset(s->spots, 0, sizeof s->spots);
     if (s->db != NULL)
         leveldb_close(s->db);
     s->db = NULL;
@@ -459,21 +460,15 @@ static int drop(struct mortise_store *s, leveldb_writebatch_t *batch)
     return MORTISE_OK;
 }
 
-/* Where a run stands, as far as the compare-and-set looks. */
-struct spot {
-    uint64_t seq; /* 0: there is no such run */
-    struct mortise_uuid checkpoint;
-};
-
 static int stored_spot(struct mortise_store *s, const struct mortise_commit *c,
-                       struct spot *at, struct mortise_err *err)
+                       struct mortise_spot *at, struct mortise_err *err)
 {
     struct mortise_head head;
     char *value;
     size_t n;
     int rv;
 
-    *at = (struct spot){0};
+    *at = (struct mortise_spot){0};
     mortise_key_head(&s->key, c->tenant, c->run);
     rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
     if (rv == MORTISE_ENOTFOUND)
@@ -482,7 +477,7 @@ static int stored_spot(struct mortise_store *s, const struct mortise_commit *c,
         return rv;
     rv = mortise_record_read_head(&head, value, n);
     if (rv == MORTISE_OK)
-        *at = (struct spot){head.seq, head.checkpoint};
+        *at = (struct mortise_spot){head.seq, head.checkpoint};
     else
         mortise_ldb_bad(err, rv, "the head of a run");
     leveldb_free(value);
@@ -511,7 +506,7 @@ static bool same_run(const struct mortise_commit *a,
 /* The head as it will be behind the first `i` commits of the batch. */
 static int spot_before(struct mortise_store *s,
                        struct mortise_commit *const *commits, size_t i,
-                       struct spot *at, struct mortise_err *err)
+                       struct mortise_spot *at, struct mortise_err *err)
 {
     const struct mortise_commit *c = commits[i];
 
@@ -520,15 +515,37 @@ static int spot_before(struct mortise_store *s,
 
         if (s->marks[k] == s->marks[i] && e->result == MORTISE_OK &&
             same_run(e, c)) {
-            *at = (struct spot){e->head.seq, e->head.checkpoint};
+            *at = (struct mortise_spot){e->head.seq, e->head.checkpoint};
             return MORTISE_OK;
         }
     }
     return stored_spot(s, c, at, err);
 }
 
+/* Did we put the very head that this commit expects?  Most commits follow one
+ * that was put a moment ago, and need not read what stands in the store.  What
+ * is remembered of a run is its newest; it can only be that of another. */
+static bool is_remembered(const struct mortise_store *s,
+                          const struct mortise_commit *c, uint64_t mark)
+{
+    const struct mortise_spot *at = &s->spots[mark % MORTISE_SPOTS].at;
+
+    return c->expected_seq != 0 && at->seq == c->expected_seq &&
+           s->spots[mark % MORTISE_SPOTS].mark == mark &&
+           memcmp(&at->checkpoint, &c->checkpoint.parent,
+                  sizeof at->checkpoint) == 0;
+}
+
+static void remember(struct mortise_store *s, const struct mortise_commit *c,
+                     uint64_t mark)
+{
+    s->spots[mark % MORTISE_SPOTS].mark = mark;
+    s->spots[mark % MORTISE_SPOTS].at =
+        (struct mortise_spot){c->head.seq, c->head.checkpoint};
+}
+
 /* (2) */
-static int judge(const struct mortise_commit *c, const struct spot *at)
+static int judge(const struct mortise_commit *c, const struct mortise_spot *at)
 {
     if (c->expected_seq == 0)
         return at->seq == 0 ? MORTISE_OK : MORTISE_EEXISTS;
@@ -670,7 +687,7 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
                     struct mortise_err *err)
 {
     struct mortise_commit *c = commits[i];
-    struct spot at;
+    struct mortise_spot at;
     int rv;
 
     check_shape(c);
@@ -678,11 +695,18 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
     s->marks[i] = mark_of(c);
     if (!has_names(c))
         return MORTISE_OK;
-    rv = spot_before(s, commits, i, &at, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    c->result = judge(c, &at);
-    return c->result == MORTISE_OK ? put_commit(s, batch, c, err) : MORTISE_OK;
+    if (is_remembered(s, c, s->marks[i])) {
+        c->result = MORTISE_OK;
+    } else {
+        rv = spot_before(s, commits, i, &at, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        c->result = judge(c, &at);
+    }
+    if (c->result != MORTISE_OK)
+        return MORTISE_OK;
+    remember(s, c, s->marks[i]);
+    return put_commit(s, batch, c, err);
 }
 
 /* Put the bookkeeping that every batch carries (3), and write it (1). */

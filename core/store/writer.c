@@ -207,21 +207,42 @@ void mortise_writer_stop(struct mortise_writer *w)
     free_writer(w);
 }
 
-int mortise_writer_submit(struct mortise_writer *w, struct mortise_commit *c,
+/* With the lock held: room for n more. */
+static bool reserve(struct mortise_writer *w, size_t n)
+{
+    struct queue *q = &w->queue;
+    size_t cap = q->cap != 0 ? q->cap : 64;
+    void *grown;
+
+    if (n <= q->cap - q->n)
+        return true;
+    while (cap - q->n < n)
+        cap *= 2;
+    grown = mortise_realloc(w->mem, q->list, q->cap * sizeof *q->list,
+                            cap * sizeof *q->list);
+    if (grown == NULL)
+        return false;
+    q->list = grown;
+    q->cap = cap;
+    return true;
+}
+
+int mortise_writer_submit(struct mortise_writer *w,
+                          struct mortise_commit *const *commits, size_t n,
                           struct mortise_err *err)
 {
     struct queue *q = &w->queue;
-    void *grown;
+    bool taken;
 
     pthread_mutex_lock(&w->lock);
-    grown = mortise_grow(w->mem, q->list, q->n, &q->cap, sizeof *q->list);
-    if (grown != NULL) {
-        q->list = grown;
-        q->list[q->n++] = c;
+    taken = reserve(w, n);
+    if (taken) {
+        memcpy(q->list + q->n, commits, n * sizeof *commits);
+        q->n += n;
         pthread_cond_signal(&w->work);
     }
     pthread_mutex_unlock(&w->lock);
-    return grown != NULL ? MORTISE_OK : mortise_nomem(err);
+    return taken ? MORTISE_OK : mortise_nomem(err);
 }
 
 bool mortise_writer_inline(struct mortise_writer *w,

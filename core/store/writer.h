@@ -26,7 +26,9 @@ int mortise_writer_start(struct mortise_writer **out, struct mortise_store *s,
                          struct mortise_err *err);
 /* Waits for what was handed in.  NULL is fine. */
 void mortise_writer_stop(struct mortise_writer *w);
-int mortise_writer_submit(struct mortise_writer *w, struct mortise_commit *c,
+/* All of them, or with MORTISE_ENOMEM none. */
+int mortise_writer_submit(struct mortise_writer *w,
+                          struct mortise_commit *const *commits, size_t n,
                           struct mortise_err *err);
 /* Write on this thread instead, when nothing is queued or under way: returns
  * false if it is (submit then); else *result says how it went and `done` is
