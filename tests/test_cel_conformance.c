@@ -228,7 +228,7 @@ static const struct {
     {"fields", 36},     {"fp_math", 23},      {"integer_math", 39},
     {"lists", 24},      {"logic", 16},        {"macros", 25},
     {"macros2", 33},    {"parse", 115},       {"string", 32},
-    {"timestamps", 37},
+    {"timestamps", 37}, {"string_ext", 126},  {"math_ext", 122},
 };
 enum { N_FILES = sizeof files / sizeof files[0] };
 

@@ -53,6 +53,16 @@ size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v)
     return neutral(out);
 }
 
+size_t mortise_real_digits(char *out, size_t size, double v, char letter,
+                           int digits)
+{
+    if (letter == 'e')
+        snprintf(out, size, "%.*e", digits, v);
+    else
+        snprintf(out, size, "%.*f", digits, v);
+    return neutral(out);
+}
+
 static const char *skip_digits(const char *p, const char *end)
 {
     while (p < end && *p >= '0' && *p <= '9')

@@ -131,7 +131,7 @@ enum {
 /* A function with one number of arguments: a name may have several. */
 struct mortise_cel_function {
     const char *name; /* "math.abs" where it has a namespace */
-    uint8_t n_args;   /* a receiver counts; MANY: one list of them */
+    uint8_t n_args;   /* a receiver counts; MANY: any number, as a list */
     uint8_t style;
     uint8_t which;                   /* of those that share a `call` */
     uint16_t args[MORTISE_CEL_ARGS]; /* bits of the kinds that each takes */

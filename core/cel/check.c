@@ -210,11 +210,22 @@ static int no_such_name(const struct checker *c,
     return fail_unknown(c, n, "name", n->u.name.p, near);
 }
 
+/* Which name of the scope; its number of names: none. */
+static size_t find_name(const struct checker *c, const char *name)
+{
+    size_t i = 0;
+
+    while (i < c->scope->n && strcmp(c->scope->names[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 static int check_ident(struct checker *c, struct mortise_cel_node *n,
                        const struct local *locals, struct type *out)
 {
     const struct local *local =
         n->is_absolute ? NULL : find_local(locals, n->u.name);
+    size_t i;
 
     if (local != NULL) {
         n->op = MORTISE_CEL_LOCAL;
@@ -222,12 +233,11 @@ static int check_ident(struct checker *c, struct mortise_cel_node *n,
         *out = local->type;
         return MORTISE_OK;
     }
-    for (size_t i = 0; i < c->scope->n; i++) {
-        if (strcmp(c->scope->names[i].name, n->u.name.p) == 0) {
-            become_name(n, i);
-            *out = type_of(c->scope->names[i].schema);
-            return MORTISE_OK;
-        }
+    i = find_name(c, n->u.name.p);
+    if (i < c->scope->n) {
+        become_name(n, i);
+        *out = type_of(c->scope->names[i].schema);
+        return MORTISE_OK;
     }
     *out = just(BIT(MORTISE_CEL_TYPE));
     return type_constant(n) ? MORTISE_OK : no_such_name(c, n);
@@ -524,7 +534,8 @@ static int find_function(const struct checker *c, struct mortise_cel_node *n)
             continue;
         of_name = f;
         other_style = other_style && !(f->style & style);
-        if (f->style & style && f->n_args == n->n) {
+        if (f->style & style && (f->n_args == n->n ||
+                                 (f->n_args == MORTISE_CEL_MANY && n->n > 0))) {
             n->u.call.function = f;
             return MORTISE_OK;
         }
@@ -533,27 +544,84 @@ static int find_function(const struct checker *c, struct mortise_cel_node *n)
                            : no_such_function(c, n);
 }
 
-static int check_call(struct checker *c, struct mortise_cel_node *n,
-                      const struct local *locals, struct type *out)
+/* Is there "NAMESPACE.name", or any function of the namespace (name NULL)? */
+static bool has_function(struct mortise_cel_text space, const char *name)
 {
     const struct mortise_cel_function *f;
-    char who[64];
-    int rv = find_function(c, n);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    f = n->u.call.function;
+    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++)
+        if (strncmp(f->name, space.p, space.n) == 0 &&
+            f->name[space.n] == '.' &&
+            (name == NULL || strcmp(f->name + space.n + 1, name) == 0))
+            return true;
+    return false;
+}
+
+/* math.abs(x) is written as a call on a name that is none: it becomes a call of
+ * the function with its namespace. */
+static int qualify(const struct checker *c, struct mortise_cel_node *n,
+                   const struct local *locals)
+{
+    const struct mortise_cel_node *of = n->kids[0];
+    size_t size = of->u.name.n + n->u.call.name.n + 2;
+    char *name;
+
+    if (of->op != MORTISE_CEL_IDENT || find_local(locals, of->u.name) != NULL)
+        return MORTISE_OK;
+    if (!has_function(of->u.name, find_name(c, of->u.name.p) < c->scope->n
+                                      ? n->u.call.name.p
+                                      : NULL))
+        return MORTISE_OK;
+    name = mortise_arena_alloc(c->src->arena, size);
+    if (name == NULL)
+        return mortise_nomem(c->src->err);
+    snprintf(name, size, "%s.%s", of->u.name.p, n->u.call.name.p);
+    n->u.call.name.p = name;
+    n->is_receiver = false;
+    n->kids++;
+    n->n--;
+    return MORTISE_OK;
+}
+
+/* Each argument, of the kinds that its function takes; *first is the first. */
+static int check_args(struct checker *c, struct mortise_cel_node *n,
+                      const struct local *locals, struct type *first)
+{
+    const struct mortise_cel_function *f = n->u.call.function;
+    char who[64];
+    int rv = MORTISE_OK;
+
+    *first = anything;
     snprintf(who, sizeof who, "%s()", f->name);
-    for (uint32_t i = 0; i < n->n; i++) {
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n; i++) {
+        bool many = f->n_args == MORTISE_CEL_MANY;
+        unsigned takes = !many ? f->args[i] : n->n > 1 ? NUMBER : f->args[0];
         struct type t;
 
         rv = check(c, n->kids[i], locals, &t);
         if (rv == MORTISE_OK)
-            rv = need(c, n->kids[i], t, f->args[i], who);
-        if (rv != MORTISE_OK)
-            return rv;
+            rv = need(c, n->kids[i], t, takes, who);
+        if (i == 0)
+            *first = t;
     }
-    *out = just(f->result);
+    return rv;
+}
+
+static int check_call(struct checker *c, struct mortise_cel_node *n,
+                      const struct local *locals, struct type *out)
+{
+    const struct mortise_cel_function *f;
+    struct type first;
+    int rv = n->is_receiver ? qualify(c, n, locals) : MORTISE_OK;
+
+    if (rv == MORTISE_OK)
+        rv = find_function(c, n);
+    if (rv == MORTISE_OK)
+        rv = check_args(c, n, locals, &first);
+    if (rv != MORTISE_OK)
+        return rv;
+    f = n->u.call.function;
+    *out = just(f->result != 0 ? f->result : first.kinds & f->args[0]);
     return f->prepare != NULL ? f->prepare(c->src, n) : MORTISE_OK;
 }
 

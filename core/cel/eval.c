@@ -220,35 +220,12 @@ static bool join_text(struct ev *e, const struct mortise_cel_value *a,
     return true;
 }
 
-/* A list with room for n elements and none yet; NULL with the fault set. */
-static struct mortise_cel_list *new_list(struct ev *e, size_t n)
-{
-    struct mortise_cel_list *list;
-
-    if (!mortise_cel_charge(e->c, 1))
-        return NULL;
-    if (n > SIZE_MAX / 4 / sizeof list->items[0])
-        n = SIZE_MAX / 4 / sizeof list->items[0]; /* more than can be paid */
-    if (!mortise_cel_charge(e->c, n))
-        return NULL;
-    list = mortise_arena_alloc(e->c->arena,
-                               sizeof *list + n * sizeof list->items[0]);
-    if (list == NULL)
-        mortise_cel_fault(e->c, MORTISE_CEL_MEMORY);
-    return list;
-}
-
-static struct mortise_cel_value list_value(const struct mortise_cel_list *l)
-{
-    return (struct mortise_cel_value){.kind = MORTISE_CEL_LIST, .u.list = l};
-}
-
 static bool join_lists(struct ev *e, const struct mortise_cel_value *a,
                        const struct mortise_cel_value *b,
                        struct mortise_cel_value *out)
 {
     size_t na = mortise_cel_count(a), nb = mortise_cel_count(b);
-    struct mortise_cel_list *list = new_list(e, na + nb);
+    struct mortise_cel_list *list = mortise_cel_list_new(e->c, na + nb);
 
     if (list == NULL)
         return false;
@@ -256,7 +233,7 @@ static bool join_lists(struct ev *e, const struct mortise_cel_value *a,
         list->items[list->n++] = mortise_cel_item(a, i);
     for (size_t i = 0; i < nb; i++)
         list->items[list->n++] = mortise_cel_item(b, i);
-    *out = list_value(list);
+    *out = mortise_cel_list_value(list);
     return true;
 }
 
@@ -525,14 +502,14 @@ static bool eval_condition(struct ev *e, const struct mortise_cel_node *n,
 static bool eval_list(struct ev *e, const struct mortise_cel_node *n,
                       struct mortise_cel_value *out)
 {
-    struct mortise_cel_list *list = new_list(e, n->n);
+    struct mortise_cel_list *list = mortise_cel_list_new(e->c, n->n);
 
     if (list == NULL)
         return false;
     for (; list->n < n->n; list->n++)
         if (!eval(e, n->kids[list->n], &list->items[list->n]))
             return false;
-    *out = list_value(list);
+    *out = mortise_cel_list_value(list);
     return true;
 }
 
@@ -555,12 +532,15 @@ static bool eval_map(struct ev *e, const struct mortise_cel_node *n,
 static bool eval_call(struct ev *e, const struct mortise_cel_node *n,
                       struct mortise_cel_value *out)
 {
+    const struct mortise_cel_function *f = n->u.call.function;
     struct mortise_cel_value args[MORTISE_CEL_ARGS];
 
+    if (f->n_args == MORTISE_CEL_MANY && n->n > 1)
+        return eval_list(e, n, &args[0]) && f->call(e->c, n, args, out);
     for (uint32_t i = 0; i < n->n; i++)
         if (!eval(e, n->kids[i], &args[i]))
             return false;
-    return n->u.call.function->call(e->c, n, args, out);
+    return f->call(e->c, n, args, out);
 }
 
 /* ---- macros ---------------------------------------------------------- */
@@ -659,7 +639,7 @@ static bool eval_make_list(struct ev *e, const struct mortise_cel_node *n,
 
     if (!walk_init(e, &w, n))
         return false;
-    list = new_list(e, w.cursor.n);
+    list = mortise_cel_list_new(e->c, w.cursor.n);
     if (list == NULL)
         return false;
     while (walk_next(e, &w)) {
@@ -668,7 +648,7 @@ static bool eval_make_list(struct ev *e, const struct mortise_cel_node *n,
             return false;
         list->n += holds;
     }
-    *out = list_value(list);
+    *out = mortise_cel_list_value(list);
     return true;
 }
 

@@ -12,9 +12,9 @@
 const struct mortise_cel_function *mortise_cel_function_at(size_t i)
 {
     static const struct mortise_cel_functions *const tables[] = {
-        &mortise_cel_text_functions,
-        &mortise_cel_convert_functions,
-        &mortise_cel_time_functions,
+        &mortise_cel_text_functions,   &mortise_cel_convert_functions,
+        &mortise_cel_time_functions,   &mortise_cel_string_functions,
+        &mortise_cel_format_functions, &mortise_cel_math_functions,
     };
 
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
@@ -62,7 +62,8 @@ bool mortise_cel_copy(struct mortise_cel_ctx *c, const char *text, size_t n,
 
     if (copy == NULL)
         return false;
-    memcpy(copy, text, n);
+    if (n > 0)
+        memcpy(copy, text, n);
     *out = mortise_cel_text(MORTISE_CEL_STRING, copy, n);
     return true;
 }

@@ -19,6 +19,9 @@ struct mortise_cel_functions {
 extern const struct mortise_cel_functions mortise_cel_text_functions;
 extern const struct mortise_cel_functions mortise_cel_convert_functions;
 extern const struct mortise_cel_functions mortise_cel_time_functions;
+extern const struct mortise_cel_functions mortise_cel_string_functions;
+extern const struct mortise_cel_functions mortise_cel_format_functions;
+extern const struct mortise_cel_functions mortise_cel_math_functions;
 
 /* Faults: no such overload for these arguments; this value is none of those. */
 bool mortise_cel_overload(struct mortise_cel_ctx *c,

@@ -262,6 +262,24 @@ struct mortise_cel_value mortise_cel_item(const struct mortise_cel_value *list,
     return list->u.list->items[i];
 }
 
+struct mortise_cel_list *mortise_cel_list_new(struct mortise_cel_ctx *c,
+                                              size_t n)
+{
+    struct mortise_cel_list *list;
+
+    if (!mortise_cel_charge(c, 1))
+        return NULL;
+    if (n > SIZE_MAX / 4 / sizeof list->items[0])
+        n = SIZE_MAX / 4 / sizeof list->items[0]; /* more than can be paid */
+    if (!mortise_cel_charge(c, n))
+        return NULL;
+    list =
+        mortise_arena_alloc(c->arena, sizeof *list + n * sizeof list->items[0]);
+    if (list == NULL)
+        mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+    return list;
+}
+
 void mortise_cel_cursor_init(struct mortise_cel_cursor *cur,
                              const struct mortise_cel_value *of)
 {

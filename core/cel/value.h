@@ -84,7 +84,13 @@ enum mortise_cel_fault_kind {
     MORTISE_CEL_NOT_UTF8,
     MORTISE_CEL_NOT_JSON, /* x: the kind */
     MORTISE_CEL_NOT_JSON_KEY,
-    MORTISE_CEL_REGEX, /* words */
+    MORTISE_CEL_REGEX,
+    MORTISE_CEL_ELEMENT,   /* x: what a list should not hold here */
+    MORTISE_CEL_EMPTY,     /* a list that may not be */
+    MORTISE_CEL_SHIFT,     /* by less than no bits */
+    MORTISE_CEL_NO_CLAUSE, /* of format() */
+    MORTISE_CEL_CLAUSE,    /* x: what y, its letter, cannot show */
+    MORTISE_CEL_TOO_FEW,   /* values for its clauses */
     /* These no `||` absorbs: */
     MORTISE_CEL_COST,
     MORTISE_CEL_STEPS, /* of a regular expression */
@@ -179,6 +185,15 @@ bool mortise_cel_compare(struct mortise_cel_ctx *c,
 size_t mortise_cel_count(const struct mortise_cel_value *v);
 struct mortise_cel_value mortise_cel_item(const struct mortise_cel_value *list,
                                           size_t i);
+
+/* A list with room for n elements and none yet; NULL with the fault set. */
+struct mortise_cel_list *mortise_cel_list_new(struct mortise_cel_ctx *c,
+                                              size_t n);
+static inline struct mortise_cel_value
+mortise_cel_list_value(const struct mortise_cel_list *l)
+{
+    return (struct mortise_cel_value){.kind = MORTISE_CEL_LIST, .u.list = l};
+}
 
 /* Walk over a list (key: the index) or a map. */
 struct mortise_cel_cursor {

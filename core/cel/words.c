@@ -110,6 +110,13 @@ static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
         return mortise_fail(err, MORTISE_EINVAL, "a map's key cannot be %s", x);
     case MORTISE_CEL_RANGE:
         return mortise_fail(err, MORTISE_EINVAL, "%s out of range", x);
+    case MORTISE_CEL_ELEMENT:
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "no such overload: %s of a list that holds %s",
+                            f->at->u.call.function->name, x);
+    case MORTISE_CEL_CLAUSE:
+        return mortise_fail(err, MORTISE_EINVAL, "%%%c cannot show %s", f->y,
+                            x);
     case MORTISE_CEL_CONVERT:
         return mortise_fail(err, MORTISE_EINVAL, "this %s is no %s", x,
                             mortise_cel_kind_name(f->y));
@@ -138,6 +145,13 @@ int mortise_cel_report(const struct mortise_cel_ctx *c,
             {MORTISE_EINVAL, "the result holds a map whose keys are not all "
                              "strings, which JSON has no form for"},
         [MORTISE_CEL_REGEX] = {MORTISE_EINVAL, "not a regular expression"},
+        [MORTISE_CEL_EMPTY] = {MORTISE_EINVAL, "the list is empty"},
+        [MORTISE_CEL_SHIFT] = {MORTISE_EINVAL, "a shift by less than 0"},
+        [MORTISE_CEL_NO_CLAUSE] =
+            {MORTISE_EINVAL, "no such clause: there are %s %d %f %e %b %o %x "
+                             "%X and %%, with .N before f and e"},
+        [MORTISE_CEL_TOO_FEW] = {MORTISE_EINVAL,
+                                 "more clauses than values for them"},
         [MORTISE_CEL_COST] = {MORTISE_ELIMIT,
                               "the expression passes its cost limit"},
         [MORTISE_CEL_STEPS] = {MORTISE_ELIMIT,
@@ -163,6 +177,8 @@ int mortise_cel_report(const struct mortise_cel_ctx *c,
     case MORTISE_CEL_NO_MEMBERS:
     case MORTISE_CEL_KEY_KIND:
     case MORTISE_CEL_RANGE:
+    case MORTISE_CEL_ELEMENT:
+    case MORTISE_CEL_CLAUSE:
     case MORTISE_CEL_CONVERT:
     case MORTISE_CEL_NOT_JSON:
         return say_kinds(f, err);

@@ -1,0 +1,386 @@
+/* func_format.c -- "%d of %s".format([2, 'three']).
+ *
+ * Clauses: %s anything, %d decimal, %f and %e fixed and scientific (six digits,
+ * or %.Nf), %b binary, %o octal, %x and %X hexadecimal (of strings and bytes,
+ * too), %% a percent sign.  Maps are shown in the order of their keys' texts,
+ * so that equal maps look alike.
+ */
+#include "cel/func.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "base/utf8.h"
+
+enum {
+    PRECISION_MAX = 1000,
+    LONGEST = 400 + PRECISION_MAX, /* -1.8e308 with all its digits */
+    DEPTH = 64                     /* of lists and maps that are shown */
+};
+
+/* What is being written.  Every byte is charged for when it is put. */
+struct writer {
+    struct mortise_cel_ctx *c;
+    struct mortise_buf b;
+};
+
+static bool put(struct writer *w, const char *p, size_t n)
+{
+    if (!mortise_cel_charge(w->c, n + 1))
+        return false;
+    mortise_buf_put(&w->b, p, n);
+    return !w->b.failed || mortise_cel_fault(w->c, MORTISE_CEL_MEMORY);
+}
+
+static bool say(struct writer *w, const char *text)
+{
+    return put(w, text, strlen(text));
+}
+
+/* ---- anything ---------------------------------------------------------- */
+
+static bool show(struct writer *w, const struct mortise_cel_value *v,
+                 size_t depth);
+
+static bool show_list(struct writer *w, const struct mortise_cel_value *v,
+                      size_t depth)
+{
+    if (!say(w, "["))
+        return false;
+    for (size_t i = 0; i < mortise_cel_count(v); i++) {
+        struct mortise_cel_value item = mortise_cel_item(v, i);
+
+        if ((i > 0 && !say(w, ", ")) || !show(w, &item, depth))
+            return false;
+    }
+    return say(w, "]");
+}
+
+/* A key as text, and the value that stands there. */
+struct shown {
+    const char *key;
+    size_t n;
+    struct mortise_cel_value value;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct shown *x = a, *y = b;
+    size_t n = x->n < y->n ? x->n : y->n;
+    int d = memcmp(x->key, y->key, n);
+
+    return d != 0 ? d : (x->n > y->n) - (x->n < y->n);
+}
+
+/* The text of a key, in the arena. */
+static bool show_key(struct writer *w, const struct mortise_cel_value *key,
+                     struct shown *out)
+{
+    size_t from = w->b.n;
+    struct mortise_cel_value text;
+
+    if (!show(w, key, 0) ||
+        !mortise_cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
+        return false;
+    w->b.n = from;
+    out->key = text.u.s.p;
+    out->n = text.u.s.n;
+    return true;
+}
+
+static bool show_map(struct writer *w, const struct mortise_cel_value *v,
+                     size_t depth)
+{
+    size_t n = mortise_cel_count(v), i = 0;
+    struct shown *list = mortise_cel_alloc(w->c, n, sizeof *list);
+    struct mortise_cel_value key;
+    struct mortise_cel_cursor cur;
+
+    if (list == NULL || !say(w, "{"))
+        return false;
+    mortise_cel_cursor_init(&cur, v);
+    for (; mortise_cel_next(&cur, &key, &list[i].value); i++)
+        if (!show_key(w, &key, &list[i]))
+            return false;
+    qsort(list, n, sizeof *list, by_key);
+    for (i = 0; i < n; i++)
+        if ((i > 0 && !say(w, ", ")) || !put(w, list[i].key, list[i].n) ||
+            !say(w, ": ") || !show(w, &list[i].value, depth))
+            return false;
+    return say(w, "}");
+}
+
+/* NaN and the infinities, which every clause writes so; NULL: none of them. */
+static const char *special(double d)
+{
+    return isnan(d)    ? "NaN"
+           : !isinf(d) ? NULL
+           : d > 0     ? "Infinity"
+                       : "-Infinity";
+}
+
+static bool show_double(struct writer *w, double d)
+{
+    char text[MORTISE_REAL_TEXT];
+
+    if (special(d) != NULL)
+        return say(w, special(d));
+    return put(w, text, mortise_real_text(text, d));
+}
+
+static bool show_when(struct writer *w, const struct mortise_cel_value *v)
+{
+    char text[MORTISE_CEL_TIME_TEXT];
+
+    return put(w, text, mortise_cel_when_text(text, v));
+}
+
+static bool show_integer(struct writer *w, const struct mortise_cel_value *v)
+{
+    char text[24];
+    int n =
+        v->kind == MORTISE_CEL_INT
+            ? snprintf(text, sizeof text, "%lld", (long long)v->u.i)
+            : snprintf(text, sizeof text, "%llu", (unsigned long long)v->u.u);
+
+    return put(w, text, (size_t)n);
+}
+
+static bool show(struct writer *w, const struct mortise_cel_value *v,
+                 size_t depth)
+{
+    switch ((enum mortise_cel_kind)v->kind) {
+    case MORTISE_CEL_NULL:
+        return say(w, "null");
+    case MORTISE_CEL_BOOL:
+        return say(w, v->u.b ? "true" : "false");
+    case MORTISE_CEL_INT:
+    case MORTISE_CEL_UINT:
+        return show_integer(w, v);
+    case MORTISE_CEL_DOUBLE:
+        return show_double(w, v->u.d);
+    case MORTISE_CEL_BYTES:
+        if (!mortise_utf8_valid(v->u.s.p, v->u.s.n))
+            return mortise_cel_fault(w->c, MORTISE_CEL_NOT_UTF8);
+        return put(w, v->u.s.p, v->u.s.n);
+    case MORTISE_CEL_STRING:
+        return put(w, v->u.s.p, v->u.s.n);
+    case MORTISE_CEL_TIMESTAMP:
+    case MORTISE_CEL_DURATION:
+        return show_when(w, v);
+    case MORTISE_CEL_TYPE:
+        return say(w, mortise_cel_type_name(v->u.type));
+    case MORTISE_CEL_LIST:
+    case MORTISE_CEL_MAP:
+        if (depth == 0)
+            return mortise_cel_fault(w->c, MORTISE_CEL_DEPTH);
+        return v->kind == MORTISE_CEL_LIST ? show_list(w, v, depth - 1)
+                                           : show_map(w, v, depth - 1);
+    case MORTISE_CEL_KINDS:
+        break;
+    }
+    return false;
+}
+
+/* ---- clauses ----------------------------------------------------------- */
+
+/* One clause of the template, and the value it shows. */
+struct clause {
+    char letter;
+    int precision; /* 6 where none is given */
+};
+
+static bool cannot_show(struct writer *w, const struct clause *k,
+                        const struct mortise_cel_value *v)
+{
+    mortise_cel_fault(w->c, MORTISE_CEL_CLAUSE);
+    w->c->fault.x = v->kind;
+    w->c->fault.y = (uint8_t)k->letter;
+    return false;
+}
+
+static const char *digits_of(char letter)
+{
+    return letter == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
+}
+
+/* In base 2, 8 or 16, with a sign before it. */
+static bool show_in_base(struct writer *w, uint64_t v, bool negative,
+                         unsigned shift, const char *digits)
+{
+    char text[66], *p = text + sizeof text;
+
+    do
+        *--p = digits[v & ((1u << shift) - 1)];
+    while ((v >>= shift) > 0);
+    if (negative)
+        *--p = '-';
+    return put(w, p, (size_t)(text + sizeof text - p));
+}
+
+static bool show_whole(struct writer *w, const struct clause *k,
+                       const struct mortise_cel_value *v)
+{
+    unsigned shift = k->letter == 'b' ? 1 : k->letter == 'o' ? 3 : 4;
+    bool negative = v->kind == MORTISE_CEL_INT && v->u.i < 0;
+
+    if (v->kind == MORTISE_CEL_BOOL && k->letter == 'b')
+        return say(w, v->u.b ? "1" : "0");
+    if (v->kind != MORTISE_CEL_INT && v->kind != MORTISE_CEL_UINT)
+        return cannot_show(w, k, v);
+    return show_in_base(w, negative ? 0 - v->u.u : v->u.u, negative, shift,
+                        digits_of(k->letter));
+}
+
+static bool show_hex(struct writer *w, const struct clause *k,
+                     const struct mortise_cel_value *v)
+{
+
+    const char *digits = digits_of(k->letter);
+
+    if (v->kind != MORTISE_CEL_STRING && v->kind != MORTISE_CEL_BYTES)
+        return show_whole(w, k, v);
+    for (size_t i = 0; i < v->u.s.n; i++) {
+        uint8_t b = (uint8_t)v->u.s.p[i];
+
+        if (!put(w, &digits[b >> 4], 1) || !put(w, &digits[b & 15], 1))
+            return false;
+    }
+    return true;
+}
+
+static bool show_decimal(struct writer *w, const struct clause *k,
+                         const struct mortise_cel_value *v)
+{
+    if (v->kind == MORTISE_CEL_DOUBLE)
+        return show_double(w, v->u.d);
+    if (v->kind != MORTISE_CEL_INT && v->kind != MORTISE_CEL_UINT)
+        return cannot_show(w, k, v);
+    return show_integer(w, v);
+}
+
+static bool show_real(struct writer *w, const struct clause *k,
+                      const struct mortise_cel_value *v)
+{
+    char text[LONGEST];
+    double d;
+
+    if (v->kind == MORTISE_CEL_DOUBLE)
+        d = v->u.d;
+    else if (v->kind == MORTISE_CEL_INT)
+        d = (double)v->u.i;
+    else if (v->kind == MORTISE_CEL_UINT)
+        d = (double)v->u.u;
+    else
+        return cannot_show(w, k, v);
+    if (special(d) != NULL)
+        return say(w, special(d));
+    return put(
+        w, text,
+        mortise_real_digits(text, sizeof text, d, k->letter, k->precision));
+}
+
+static bool show_clause(struct writer *w, const struct clause *k,
+                        const struct mortise_cel_value *v)
+{
+    switch (k->letter) {
+    case 's':
+        return show(w, v, DEPTH);
+    case 'd':
+        return show_decimal(w, k, v);
+    case 'f':
+    case 'e':
+        return show_real(w, k, v);
+    case 'x':
+    case 'X':
+        return show_hex(w, k, v);
+    default:
+        return show_whole(w, k, v);
+    }
+}
+
+/* Behind a percent sign: [.digits]letter. */
+static bool read_clause(const char **p, const char *end, struct clause *k)
+{
+    k->precision = 6;
+    if (*p < end && **p == '.') {
+        k->precision = 0;
+        for (++*p; *p < end && **p >= '0' && **p <= '9'; ++*p)
+            if (k->precision <= PRECISION_MAX)
+                k->precision = k->precision * 10 + (**p - '0');
+    }
+    if (*p == end || k->precision > PRECISION_MAX ||
+        memchr("sdfexXbo", **p, 8) == NULL)
+        return false;
+    k->letter = *(*p)++;
+    return true;
+}
+
+/* One clause; `i` counts the values that were shown. */
+static bool format_one(struct writer *w, const char **p, const char *end,
+                       const struct mortise_cel_value *list, size_t *i)
+{
+    struct mortise_cel_value v;
+    struct clause k;
+
+    if (*p < end && **p == '%') {
+        ++*p;
+        return say(w, "%");
+    }
+    if (!read_clause(p, end, &k))
+        return mortise_cel_fault(w->c, MORTISE_CEL_NO_CLAUSE);
+    if (*i >= mortise_cel_count(list))
+        return mortise_cel_fault(w->c, MORTISE_CEL_TOO_FEW);
+    v = mortise_cel_item(list, (*i)++);
+    return show_clause(w, &k, &v);
+}
+
+static bool format_all(struct writer *w, const struct mortise_cel_value *text,
+                       const struct mortise_cel_value *list)
+{
+    const char *p = text->u.s.p, *end = p + text->u.s.n;
+    size_t i = 0;
+
+    while (p < end) {
+        const char *percent = memchr(p, '%', (size_t)(end - p));
+        size_t plain = (size_t)((percent != NULL ? percent : end) - p);
+
+        if (!put(w, p, plain))
+            return false;
+        p += plain;
+        if (p < end && (p++, !format_one(w, &p, end, list, &i)))
+            return false;
+    }
+    return true;
+}
+
+static bool call_format(MORTISE_CEL_PARAMS)
+{
+    struct writer w = {.c = c};
+    bool ok;
+
+    if (args[0].kind != MORTISE_CEL_STRING || args[1].kind != MORTISE_CEL_LIST)
+        return mortise_cel_overload(c, n, args);
+    mortise_buf_init(&w.b, c->arena->mem);
+    ok = format_all(&w, &args[0], &args[1]) &&
+         mortise_cel_copy(c, w.b.p, w.b.n, out);
+    mortise_buf_finish(&w.b);
+    return ok;
+}
+
+static const struct mortise_cel_function rows[] = {
+    {"format",
+     2,
+     MORTISE_CEL_RECEIVER,
+     0,
+     {STRING, LIST},
+     STRING,
+     call_format,
+     NULL},
+};
+
+const struct mortise_cel_functions mortise_cel_format_functions = {
+    rows, sizeof rows / sizeof rows[0]};

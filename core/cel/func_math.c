@@ -1,0 +1,218 @@
+/* func_math.c -- the math extension: math.greatest() and the like.
+ *
+ * Numbers of different kinds compare by value, and what comes first of equal
+ * ones is given.  Bits are those of 64-bit numbers: a right shift of an int
+ * fills with zeros, and whoever shifts by 64 or more has none left.
+ */
+#include "cel/func.h"
+
+#include <math.h>
+
+static bool is_number(const struct mortise_cel_value *v)
+{
+    return (NUMBER & BIT(v->kind)) != 0;
+}
+
+/* ---- the greatest and the least ---------------------------------------- */
+
+enum { GREATEST, LEAST };
+
+static bool pick(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
+                 const struct mortise_cel_value *v,
+                 struct mortise_cel_value *best)
+{
+    int order, wanted = n->u.call.function->which == GREATEST ? 1 : -1;
+
+    if (!is_number(v)) {
+        mortise_cel_fault(c, MORTISE_CEL_ELEMENT);
+        c->fault.x = v->kind;
+        return false;
+    }
+    if (!mortise_cel_charge(c, 1) || !mortise_cel_compare(c, v, best, &order))
+        return false;
+    if (order == wanted)
+        *best = *v;
+    return true;
+}
+
+/* One number is its own; else it is a list, perhaps of many arguments. */
+static bool call_extreme(MORTISE_CEL_PARAMS)
+{
+    struct mortise_cel_value item;
+
+    if (is_number(args)) {
+        *out = *args;
+        return true;
+    }
+    if (args->kind != MORTISE_CEL_LIST)
+        return mortise_cel_overload(c, n, args);
+    if (mortise_cel_count(args) == 0)
+        return mortise_cel_fault(c, MORTISE_CEL_EMPTY);
+    *out = mortise_cel_item(args, 0);
+    for (size_t i = 0; i < mortise_cel_count(args); i++) {
+        item = mortise_cel_item(args, i);
+        if (!is_number(out))
+            *out = item; /* which pick() refuses */
+        if (!pick(c, n, &item, out))
+            return false;
+    }
+    return true;
+}
+
+/* ---- of one double ----------------------------------------------------- */
+
+enum { CEIL, FLOOR, ROUND, TRUNC, IS_NAN, IS_INF, IS_FINITE };
+
+static bool call_double(MORTISE_CEL_PARAMS)
+{
+    double d = args->u.d;
+
+    if (args->kind != MORTISE_CEL_DOUBLE)
+        return mortise_cel_overload(c, n, args);
+    switch (n->u.call.function->which) {
+    case CEIL:
+        *out = mortise_cel_double(ceil(d));
+        return true;
+    case FLOOR:
+        *out = mortise_cel_double(floor(d));
+        return true;
+    case ROUND: /* halves away from zero */
+        *out = mortise_cel_double(round(d));
+        return true;
+    case TRUNC:
+        *out = mortise_cel_double(trunc(d));
+        return true;
+    case IS_NAN:
+        *out = mortise_cel_bool(isnan(d));
+        return true;
+    case IS_INF:
+        *out = mortise_cel_bool(isinf(d));
+        return true;
+    default:
+        *out = mortise_cel_bool(isfinite(d));
+        return true;
+    }
+}
+
+/* ---- of one number ----------------------------------------------------- */
+
+static bool call_abs(MORTISE_CEL_PARAMS)
+{
+    *out = *args;
+    if (!is_number(args))
+        return mortise_cel_overload(c, n, args);
+    if (args->kind == MORTISE_CEL_DOUBLE)
+        out->u.d = fabs(args->u.d);
+    if (args->kind != MORTISE_CEL_INT || args->u.i >= 0)
+        return true;
+    return !__builtin_sub_overflow(0, args->u.i, &out->u.i) ||
+           mortise_cel_fault(c, MORTISE_CEL_OVERFLOW);
+}
+
+static bool call_sign(MORTISE_CEL_PARAMS)
+{
+    double d = args->u.d;
+
+    if (!is_number(args))
+        return mortise_cel_overload(c, n, args);
+    if (args->kind == MORTISE_CEL_INT)
+        *out = mortise_cel_int((args->u.i > 0) - (args->u.i < 0));
+    else if (args->kind == MORTISE_CEL_UINT)
+        *out = mortise_cel_uint(args->u.u > 0);
+    else
+        *out = mortise_cel_double(isnan(d) ? d : (d > 0) - (d < 0));
+    return true;
+}
+
+static bool call_sqrt(MORTISE_CEL_PARAMS)
+{
+    if (!is_number(args))
+        return mortise_cel_overload(c, n, args);
+    *out = mortise_cel_double(
+        sqrt(args->kind == MORTISE_CEL_INT    ? (double)args->u.i
+             : args->kind == MORTISE_CEL_UINT ? (double)args->u.u
+                                              : args->u.d));
+    return true;
+}
+
+/* ---- bits -------------------------------------------------------------- */
+
+enum { AND, OR, XOR, LEFT, RIGHT };
+
+static bool is_whole(const struct mortise_cel_value *v)
+{
+    return (WHOLE & BIT(v->kind)) != 0;
+}
+
+/* An int and a uint lie in the same bits. */
+static struct mortise_cel_value bits(const struct mortise_cel_value *like,
+                                     uint64_t u)
+{
+    return (struct mortise_cel_value){.kind = like->kind, .u.u = u};
+}
+
+static bool call_bits(MORTISE_CEL_PARAMS)
+{
+    uint64_t a = args[0].u.u, b = args[1].u.u;
+    uint8_t which = n->u.call.function->which;
+
+    if (!is_whole(&args[0]) || args[1].kind != args[0].kind)
+        return mortise_cel_overload(c, n, args);
+    *out = bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
+    return true;
+}
+
+static bool call_bit_not(MORTISE_CEL_PARAMS)
+{
+    if (!is_whole(args))
+        return mortise_cel_overload(c, n, args);
+    *out = bits(args, ~args->u.u);
+    return true;
+}
+
+static bool call_shift(MORTISE_CEL_PARAMS)
+{
+    uint64_t a = args[0].u.u;
+    int64_t by = args[1].u.i;
+
+    if (!is_whole(&args[0]) || args[1].kind != MORTISE_CEL_INT)
+        return mortise_cel_overload(c, n, args);
+    if (by < 0)
+        return mortise_cel_fault(c, MORTISE_CEL_SHIFT);
+    *out = bits(args, by > 63                              ? 0
+                      : n->u.call.function->which == RIGHT ? a >> by
+                                                           : a << by);
+    return true;
+}
+
+/* result 0: as the argument. */
+#define MATH(name, n, which, result, call, ...)                                \
+    {                                                                          \
+        "math." name, n, MORTISE_CEL_GLOBAL, which, {__VA_ARGS__}, result,     \
+            call, NULL                                                         \
+    }
+
+static const struct mortise_cel_function rows[] = {
+    MATH("greatest", MORTISE_CEL_MANY, GREATEST, NUMBER, call_extreme,
+         NUMBER | LIST),
+    MATH("least", MORTISE_CEL_MANY, LEAST, NUMBER, call_extreme, NUMBER | LIST),
+    MATH("ceil", 1, CEIL, DOUBLE, call_double, DOUBLE),
+    MATH("floor", 1, FLOOR, DOUBLE, call_double, DOUBLE),
+    MATH("round", 1, ROUND, DOUBLE, call_double, DOUBLE),
+    MATH("trunc", 1, TRUNC, DOUBLE, call_double, DOUBLE),
+    MATH("isNaN", 1, IS_NAN, BOOL, call_double, DOUBLE),
+    MATH("isInf", 1, IS_INF, BOOL, call_double, DOUBLE),
+    MATH("isFinite", 1, IS_FINITE, BOOL, call_double, DOUBLE),
+    MATH("abs", 1, 0, 0, call_abs, NUMBER),
+    MATH("sign", 1, 0, 0, call_sign, NUMBER),
+    MATH("sqrt", 1, 0, DOUBLE, call_sqrt, NUMBER),
+    MATH("bitAnd", 2, AND, 0, call_bits, WHOLE, WHOLE),
+    MATH("bitOr", 2, OR, 0, call_bits, WHOLE, WHOLE),
+    MATH("bitXor", 2, XOR, 0, call_bits, WHOLE, WHOLE),
+    MATH("bitNot", 1, 0, 0, call_bit_not, WHOLE),
+    MATH("bitShiftLeft", 2, LEFT, 0, call_shift, WHOLE, INT),
+    MATH("bitShiftRight", 2, RIGHT, 0, call_shift, WHOLE, INT),
+};
+
+const struct mortise_cel_functions mortise_cel_math_functions = {
+    rows, sizeof rows / sizeof rows[0]};

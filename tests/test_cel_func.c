@@ -1,0 +1,302 @@
+/* test_cel_func.c -- the extension functions at their edges: strings, format(),
+ * math.  What they do in the middle is in the public suite's cases. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cel/cel.h"
+#include "lib/cel.h"
+#include "lib/json.h"
+#include "lib/test.h"
+
+static struct mortise_err err;
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+}
+
+static void finish(void)
+{
+    test_nothing_left();
+}
+
+#define NO_INDEX "index out of bounds"
+
+/* Positions count characters, and the end is one; nothing lies beyond it. */
+START_TEST(positions_count_characters)
+{
+    test_cel_gives("[x.charAt(0), x.charAt(1), x.charAt(2), x.charAt(3)]",
+                   "\"a\\u00e9\\ud83d\\ude00\"",
+                   "[\"a\",\"\u00e9\",\"\U0001F600\",\"\"]");
+    test_cel_gives("[x.substring(1), x.substring(1, 2), x.substring(3)]",
+                   "\"a\\u00e9\\ud83d\\ude00\"",
+                   "[\"\u00e9\U0001F600\",\"\u00e9\",\"\"]");
+    test_cel_gives("[''.charAt(0), ''.substring(0), ''.substring(0, 0)]", NULL,
+                   "[\"\",\"\",\"\"]");
+    test_cel_fails("x.charAt(4)", "\"abc\"", "charAt", NO_INDEX);
+    test_cel_fails("x.charAt(-1)", "\"abc\"", "charAt", NO_INDEX);
+    test_cel_fails("x.substring(2, 1)", "\"abc\"", "substring", NO_INDEX);
+    test_cel_fails("x.substring(0, 4)", "\"abc\"", "substring", NO_INDEX);
+    test_cel_fails("x.substring(-9223372036854775808)", "\"abc\"", "substring",
+                   NO_INDEX);
+    test_cel_fails("x.indexOf('a', 4)", "\"abc\"", "indexOf", NO_INDEX);
+    test_cel_fails("x.lastIndexOf('a', -1)", "\"abc\"", "lastIndexOf",
+                   NO_INDEX);
+}
+END_TEST
+
+START_TEST(parts_are_found)
+{
+    test_cel_gives("[x.indexOf(''), x.indexOf('', 3), x.indexOf('c', 2),"
+                   " x.indexOf('a', 1), x.indexOf('abcd')]",
+                   "\"abc\"", "[0,3,2,-1,-1]");
+    test_cel_gives("[x.lastIndexOf(''), x.lastIndexOf('', 1), "
+                   "x.lastIndexOf('aa'), x.lastIndexOf('aa', 0), "
+                   "x.lastIndexOf('aaaa'), x.lastIndexOf('b')]",
+                   "\"aaa\"", "[3,1,1,0,-1,-1]");
+    test_cel_gives("[''.indexOf(''), ''.lastIndexOf(''), ''.indexOf('a')]",
+                   NULL, "[0,0,-1]");
+}
+END_TEST
+
+START_TEST(strings_are_split_and_joined)
+{
+    test_cel_gives("[x.split(','), x.split(',', 0), x.split(',', 1), "
+                   "x.split(',', 2), x.split(',', -1).size()]",
+                   "\"a,,b,\"",
+                   "[[\"a\",\"\",\"b\",\"\"],[],[\"a,,b,\"],"
+                   "[\"a\",\",b,\"],4]");
+    test_cel_gives("[x.split(''), x.split('', 2), x.split('', 0),"
+                   " ''.split(''), ''.split(',')]",
+                   "\"a\\u00e9b\"",
+                   "[[\"a\",\"\u00e9\",\"b\"],[\"a\",\"\u00e9"
+                   "b\"],[],[],[\"\"]]");
+    test_cel_gives("[x.join(), x.join(', '), [].join('x'), ['', ''].join('-'),"
+                   " x.map(s, s + '!').join()]",
+                   "[\"a\",\"b\"]", "[\"ab\",\"a, b\",\"\",\"-\",\"a!b!\"]");
+    test_cel_fails("x.join(',')", "[\"a\",1]", "join",
+                   "no such overload: join of a list that holds int");
+}
+END_TEST
+
+START_TEST(strings_are_replaced)
+{
+    test_cel_gives("[x.replace('a', ''), x.replace('a', 'aa', 1), "
+                   "x.replace('a', 'b', 0), x.replace('a', 'b', -1), "
+                   "x.replace('', '-'), x.replace('', '-', 2), "
+                   "x.replace('aa', 'b')]",
+                   "\"aaa\"",
+                   "[\"\",\"aaaa\",\"aaa\",\"bbb\",\"-a-a-a-\",\"-a-aa\","
+                   "\"ba\"]");
+    test_cel_gives("[''.replace('', '-'), ''.replace('a', 'b')]", NULL,
+                   "[\"-\",\"\"]");
+}
+END_TEST
+
+START_TEST(strings_change_shape)
+{
+    test_cel_gives("[' \\t\\u00a0a b\\u3000\\n'.trim(), ''.trim(), "
+                   "' '.trim(), '[AZ`az{]'.lowerAscii(), "
+                   "'[AZ`az{]'.upperAscii(), 'a\\u00e9b'.reverse()]",
+                   NULL,
+                   "[\"a b\",\"\",\"\",\"[az`az{]\",\"[AZ`AZ{]\",\"b\u00e9"
+                   "a\"]");
+    test_cel_gives("strings.quote('\\\"\\a\\\\')", NULL,
+                   "\"\\\"\\\\\\\"\\\\a\\\\\\\\\\\"\"");
+}
+END_TEST
+
+/* ---- format ------------------------------------------------------------ */
+
+START_TEST(clauses_show_values)
+{
+    test_cel_gives("'%d|%d|%d|%d'.format([x, 2u, -3, 1.5])",
+                   "9223372036854775807", "\"9223372036854775807|2|-3|1.5\"");
+    test_cel_gives("'%x|%X|%x|%b|%b|%o'.format([-255, 'jk', b'\\xff\\x00', -5,"
+                   " true, 18446744073709551615u])",
+                   NULL, "\"-ff|6A6B|ff00|-101|1|1777777777777777777777\"");
+    test_cel_gives("'%x'.format([x])", "-9223372036854775808",
+                   "\"-8000000000000000\"");
+    test_cel_gives("'%.0f|%.2f|%.f|%f|%.2e'.format([0.5, x, 2.5, 1, 12345u])",
+                   "-1.005", "\"0|-1.00|2|1.000000|1.23e+04\"");
+    test_cel_gives("'%s %s %s'.format([{'b': [], 'a': {}}, {}, [{}, null]])",
+                   NULL, "\"{a: {}, b: []} {} [{}, null]\"");
+    test_cel_gives("'100%%'.format(['more than needed'])", NULL, "\"100%\"");
+    test_cel_gives("size('%.1000f'.format([1e308]))", NULL, "1310");
+}
+END_TEST
+
+START_TEST(clauses_refuse)
+{
+    static const char no_clause[] = "no such clause: there are %s %d %f %e %b "
+                                    "%o %x %X and %%, with .N before f and e";
+
+    test_cel_fails("'%'.format([1])", NULL, "format", no_clause);
+    test_cel_fails("'%.3'.format([1])", NULL, "format", no_clause);
+    test_cel_fails("'%.1001f'.format([1])", NULL, "format", no_clause);
+    test_cel_fails("'%.99999999999999f'.format([1])", NULL, "format",
+                   no_clause);
+    test_cel_fails("'%5d'.format([1])", NULL, "format", no_clause);
+    test_cel_fails("'%d %d'.format([1])", NULL, "format",
+                   "more clauses than values for them");
+    test_cel_fails("'%d'.format(['1'])", NULL, "format",
+                   "%d cannot show string");
+    test_cel_fails("'%f'.format([x])", "null", "format", "%f cannot show null");
+    test_cel_fails("'%s'.format([b'\\xff'])", NULL, "format",
+                   "these bytes are not UTF-8");
+}
+END_TEST
+
+/* ---- math -------------------------------------------------------------- */
+
+START_TEST(numbers_at_their_ends)
+{
+    test_cel_gives("[math.greatest(x), math.least(x), math.greatest(1, 2.5),"
+                   " math.least(3u, 2, 7.0), math.greatest([1u])]",
+                   "[3,1,2]", "[3,1,2.5,2,1]");
+    test_cel_gives("[math.abs(-5), math.abs(-0.5), math.sign(-3), "
+                   "math.sqrt(2.25), math.round(-2.5), math.trunc(-2.9)]",
+                   NULL, "[5,0.5,-1,1.5,-3.0,-2.0]");
+    test_cel_fails("math.abs(x)", "-9223372036854775808", "abs",
+                   "integer overflow");
+    test_cel_fails("math.greatest(x)", "[]", "greatest", "the list is empty");
+    test_cel_fails("math.greatest(x)", "[1,\"a\"]", "greatest",
+                   "no such overload: math.greatest of a list that holds "
+                   "string");
+    test_cel_fails("math.least(x, 1)", "\"a\"", "least",
+                   "no such overload: math.least of a list that holds string");
+    test_cel_fails("math.greatest()", NULL, "greatest",
+                   "math.greatest() does not take 0 arguments");
+    test_cel_fails("math.least('a', 1)", NULL, "'a'",
+                   "math.least() needs int or uint or double, this is string");
+    test_cel_fails("math.bitShiftLeft(x, -1)", "1", "bitShiftLeft",
+                   "a shift by less than 0");
+    test_cel_fails("math.sgn(1)", NULL, "sgn",
+                   "unknown function 'math.sgn', did you mean 'math.sign'?");
+}
+END_TEST
+
+/* A variable of a macro hides a namespace of its name. */
+START_TEST(namespaces_are_found)
+{
+    test_cel_gives("[x].map(math, math.size())", "\"abc\"", "[3]");
+    test_cel_fails("strange.size()", NULL, "strange",
+                   "unknown name 'strange'");
+    test_cel_fails("[1].map(math, math.abs(1))", NULL, "abs",
+                   "unknown function 'abs'");
+}
+END_TEST
+
+/* ---- bounds ------------------------------------------------------------ */
+
+/* What is read and what is made is paid for, also where the result is far
+ * larger than what it is made of. */
+START_TEST(work_is_paid_for)
+{
+    static const char *const exprs[] = {
+        "x.replace('a', x)",
+        "x.replace('', x)",
+        "x.split('')",
+        "x.split('a').join(x)",
+        "x.lastIndexOf(x.substring(1) + 'b')",
+        "x.reverse()",
+        "x.upperAscii()",
+        "x.trim()",
+        "x.charAt(0)",
+        "strings.quote(x)",
+        "'%s%s'.format([x, x])",
+        "'%x'.format([x])",
+        "x.format([])",
+        "x.indexOf('b')",
+    };
+    struct mortise_cel_name name = {"x", NULL};
+    struct mortise_cel_scope scope = {&name, 1};
+    char *text = malloc(5001);
+    const json_t *values[1];
+    struct mortise_cel_env env = {values, 3000};
+
+    memset(text, 'a', 5000);
+    text[5000] = '\0';
+    values[0] = json_string(text);
+    free(text);
+    for (size_t i = 0; i < sizeof exprs / sizeof exprs[0]; i++) {
+        struct mortise_arena a;
+        struct mortise_cel *prog;
+        json_t *v;
+
+        mortise_arena_init(&a, &test_mem);
+        ck_assert_int_eq(mortise_cel_compile(&prog, &a, exprs[i],
+                                             strlen(exprs[i]), &scope, NULL,
+                                             &err),
+                         MORTISE_OK);
+        ck_assert_msg(mortise_cel_eval(prog, &env, &v, NULL, &err) ==
+                          MORTISE_ELIMIT,
+                      "%s", exprs[i]);
+        mortise_arena_finish(&a);
+    }
+    json_decref(mortise_json_unconst(values[0]));
+}
+END_TEST
+
+/* Compiling and evaluating cope with each allocation failing in turn. */
+START_TEST(functions_survive_oom)
+{
+    static const char expr[] =
+        "['a b', 'c'].map(s, s.split(' ').join(s.upperAscii()))"
+        ".map(s, '%s %x %.2f'.format([{s: [s]}, s.reverse(), 1.5]))"
+        ".map(s, strings.quote(s.replace('a', s))).map(s, s + "
+        "string(timestamp(0).getHours('Europe/' + 'Berlin')) + "
+        "string(timestamp(0).getHours('Asia/Tokyo')) + "
+        "string(math.greatest(1, 2, 3)))";
+    struct mortise_cel_scope scope = {NULL, 0};
+    const json_t *values[1] = {NULL};
+    struct mortise_cel_env env = {values, 0};
+    int n = 0, rv;
+
+    do {
+        struct mortise_arena a;
+        struct mortise_cel *prog;
+        json_t *v = NULL;
+
+        mortise_arena_init(&a, &test_mem);
+        test_mem_fail_at(n++);
+        rv = mortise_cel_compile(&prog, &a, expr, strlen(expr), &scope, NULL,
+                                 &err);
+        if (rv == MORTISE_OK)
+            rv = mortise_cel_eval(prog, &env, &v, NULL, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(v == NULL, test_mem_failed());
+        json_decref(v);
+        mortise_arena_finish(&a);
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 10);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cel functions");
+    TCase *tc = tcase_create("functions");
+
+    tcase_add_checked_fixture(tc, begin, finish);
+    tcase_add_test(tc, positions_count_characters);
+    tcase_add_test(tc, parts_are_found);
+    tcase_add_test(tc, strings_are_split_and_joined);
+    tcase_add_test(tc, strings_are_replaced);
+    tcase_add_test(tc, strings_change_shape);
+    tcase_add_test(tc, clauses_show_values);
+    tcase_add_test(tc, clauses_refuse);
+    tcase_add_test(tc, numbers_at_their_ends);
+    tcase_add_test(tc, namespaces_are_found);
+    tcase_add_test(tc, work_is_paid_for);
+    tcase_add_test(tc, functions_survive_oom);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
