@@ -272,7 +272,7 @@ static bool dotted_name(struct checker *c, struct mortise_cel_node *n,
             return true;
         }
     }
-    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
+    for (unsigned k = MORTISE_CEL_TIMESTAMP; k <= MORTISE_CEL_DURATION; k++) {
         const char *name = mortise_cel_type_name(k);
 
         if (is_spelled(n, name, strlen(name), locals)) {
