@@ -27,7 +27,8 @@
  *            closed by exec; after a fork() the child must not use an engine
  *            of the parent's, not even close it, and should exec or _exit.
  *            It reads the environment (a deployment's `${env:...}`, the
- *            usual proxy variables) only in mortise_open().
+ *            usual proxy variables, SSL_CERT_FILE and SSL_CERT_DIR) only in
+ *            mortise_open().
  */
 #ifndef MORTISE_H
 #define MORTISE_H

@@ -118,6 +118,8 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_loop_open(m, err);
     if (rv == MORTISE_OK)
+        rv = mortise_http_open(&m->http, m->mem, &m->loop, &m->timers, err);
+    if (rv == MORTISE_OK)
         rv = mortise_writer_start(&m->writer, m->store, m->mem,
                                   mortise_commits_written, m, err);
     if (rv == MORTISE_OK)

@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -193,16 +194,6 @@ static void on_clock(struct mortise_timer *t)
 
 /* ---- open and close ----------------------------------------------------- */
 
-static int start_curl(struct mortise_http *h, struct mortise_err *err)
-{
-    int rv = h->ready ? MORTISE_OK : mortise_curl_loop_start(&h->curl, err);
-
-    if (rv == MORTISE_OK && !h->ready)
-        rv = mortise_proxies_read(&h->proxies, &h->arena, err);
-    h->ready = rv == MORTISE_OK;
-    return rv;
-}
-
 static void done(void *private, CURLcode code)
 {
     mortise_http_hop_done(private, code);
@@ -217,6 +208,28 @@ static void no_socket(void *private)
 {
     mortise_http_end(private, MORTISE_HTTP_NOMEM,
                      "no means to wait for a socket");
+}
+
+static const char *variable(struct mortise_arena *a, const char *name,
+                            bool *failed)
+{
+    const char *value = getenv(name);
+
+    if (value == NULL || value[0] == '\0')
+        return NULL;
+    value = mortise_arena_strdup(a, value);
+    *failed |= value == NULL;
+    return value;
+}
+
+static int read_environment(struct mortise_http *h, struct mortise_err *err)
+{
+    bool failed = false;
+
+    h->ca_file = variable(&h->arena, "SSL_CERT_FILE", &failed);
+    h->ca_dir = variable(&h->arena, "SSL_CERT_DIR", &failed);
+    return failed ? mortise_nomem(err)
+                  : mortise_proxies_read(&h->proxies, &h->arena, err);
 }
 
 int mortise_http_open(struct mortise_http **out, const struct mortise_mem *mem,
@@ -237,7 +250,7 @@ int mortise_http_open(struct mortise_http **out, const struct mortise_mem *mem,
                                          .no_socket = no_socket};
     h->soon.fire = deliver_now;
     mortise_arena_init(&h->arena, mem);
-    return MORTISE_OK;
+    return read_environment(h, err);
 }
 
 void mortise_http_close(struct mortise_http *h)
@@ -371,7 +384,7 @@ static void set_bounds(struct mortise_http_call *c)
 static void begin(struct mortise_http_call *c)
 {
     struct mortise_err err;
-    int rv = start_curl(c->h, &err);
+    int rv = mortise_curl_loop_start(&c->h->curl, &err);
 
     if (rv != MORTISE_OK) {
         mortise_http_end(c,

@@ -78,7 +78,9 @@ struct mortise_http_request {
     void *ud;
 };
 
-/* Cheap: libcurl comes with the first request.  Loop and timers are lent. */
+/* Cheap: libcurl comes with the first request.  Loop and timers are lent. Reads
+ * the environment: the proxy variables, SSL_CERT_FILE and SSL_CERT_DIR.  Close
+ * it also when this fails. */
 int mortise_http_open(struct mortise_http **out, const struct mortise_mem *mem,
                       uv_loop_t *loop, struct mortise_timers *timers,
                       struct mortise_err *err);

@@ -8,10 +8,10 @@
 struct mortise_http {
     const struct mortise_mem *mem; /* lent */
     struct mortise_curl_loop curl;
-    bool ready;                 /* it is started, and the proxies were read */
     struct mortise_timer soon;  /* deliver */
-    struct mortise_arena arena; /* of proxies */
+    struct mortise_arena arena; /* of what the environment says: */
     struct mortise_proxies proxies;
+    const char *ca_file, *ca_dir; /* whom TLS trusts; NULL: as the system */
     struct mortise_http_call *changed; /* there is something to deliver */
     size_t n_calls;
 };

@@ -248,6 +248,17 @@ static void set_callbacks(struct mortise_http_call *c, CURL *e)
     curl->easy_setopt(e, CURLOPT_PREREQDATA, (void *)c);
 }
 
+/* For certificates of one's own, as OpenSSL's tools have it. */
+static bool set_authorities(const struct mortise_http *h, CURL *e)
+{
+    const struct mortise_curl *curl = h->curl.curl;
+
+    return (h->ca_file == NULL ||
+            curl->easy_setopt(e, CURLOPT_CAINFO, h->ca_file) == CURLE_OK) &&
+           (h->ca_dir == NULL ||
+            curl->easy_setopt(e, CURLOPT_CAPATH, h->ca_dir) == CURLE_OK);
+}
+
 /* Whatever could fail here would for want of memory; a limit that was not set
  * must not go unnoticed. */
 static bool set_options(struct mortise_http_call *c, CURL *e)
@@ -258,6 +269,8 @@ static bool set_options(struct mortise_http_call *c, CURL *e)
     c->proxied = proxy[0] != '\0';
     set_callbacks(c, e);
     set_method(c, e);
+    if (!set_authorities(c->h, e))
+        return false;
     curl->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* (4) */
     curl->easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);

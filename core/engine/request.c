@@ -452,13 +452,10 @@ static void start(struct mortise_asked *a)
     struct mortise *m = a->m;
     struct mortise_err err = {.code = MORTISE_OK};
     struct wish w = {.json = NULL};
-    int rv = MORTISE_OK;
+    int rv;
 
     mortise_arena_init(&w.arena, m->mem);
-    if (m->http == NULL)
-        rv = mortise_http_open(&m->http, m->mem, &m->loop, &m->timers, &err);
-    if (rv == MORTISE_OK)
-        rv = fill(&w, a, &err);
+    rv = fill(&w, a, &err);
     if (rv == MORTISE_OK) {
         a->data = mortise_http_start(m->http, &w.http);
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);

@@ -13,7 +13,9 @@ fail() {
 deploy() {
     {
         printf 'apiVersion: mortise/v1\nkind: Deployment\n'
-        printf 'metadata: {name: peers}\nplugins:\n  config:\n    http:\n'
+        printf 'metadata: {name: peers}\ntrust: {dir: "%s/trust.d"}\n' "$TESTS"
+        printf 'plugins:\n  path: ["%s/plugins"]\n' "$TESTS"
+        printf '  config:\n    http:\n'
         printf '      allow:\n'
         printf '        - "%s"\n' "$@"
     } >"$WORK/mortise.yaml"
