@@ -68,6 +68,74 @@ START_TEST(what_is_no_pattern_says_where)
 }
 END_TEST
 
+static bool ecma(const char *pattern, const char *s)
+{
+    struct mortise_regex *re;
+    bool yes;
+
+    ck_assert_msg(mortise_regex_compile_ecma(&re, &arena, pattern,
+                                             strlen(pattern),
+                                             &err) == MORTISE_OK,
+                  "%s: %s", pattern, err.msg);
+    ck_assert_int_eq(
+        mortise_regex_search(re, s, strlen(s), &test_mem, &yes, &err),
+        MORTISE_OK);
+    return yes;
+}
+
+/* The other dialect: what it writes as PCRE2 does and means otherwise. */
+START_TEST(ecma_patterns_mean_what_ecma_says)
+{
+    static const char nbsp[] = "\xC2\xA0", bom[] = "\xEF\xBB\xBF",
+                      line[] = "\xE2\x80\xA8", pi[] = "\xCF\x80";
+
+    ck_assert(ecma("^\\s\\s\\s$", "\xC2\xA0\xEF\xBB\xBF\xE2\x80\xA8"));
+    ck_assert(ecma("^[a\\s]$", nbsp) && ecma("^[\\s]$", bom));
+    ck_assert(!ecma("\\S", line) && ecma("^\\S$", pi));
+    ck_assert(ecma("^\\s$", "\v") && !ecma("\\s", "x"));
+    ck_assert(ecma("^\\p{Letter}+$", pi) && !ecma("\\p{Letter}", "1"));
+    ck_assert(ecma("^\\p{gc=Lowercase_Letter}\\P{L}$", "a1"));
+    ck_assert(ecma("^[\\p{General_Category=Decimal_Number}_]+$", "1_2"));
+    ck_assert(ecma("^\\p{Script=Greek}$", pi) && ecma("^\\p{Lu}$", "A"));
+    ck_assert(!ecma("\\d", "\xD9\xA3") && !ecma("\\w", pi));
+    ck_assert(ecma("^\\u0041\\x41\\u{1F600}$", "AA\xF0\x9F\x98\x80"));
+    ck_assert(ecma("^[[:alpha:]+]+$", "[a:pl]")); /* a class, then ]+ */
+    ck_assert(ecma("^[[:x]$", "[") && ecma("^[[:x]$", ":"));
+    ck_assert(ecma("^[^]$", "\n") && !ecma("[]", "x"));
+    ck_assert(ecma("^(?<year>\\d+)-\\k<year>$", "12-12"));
+    ck_assert(ecma("^\\/\\-\\.[\\]\\-]$", "/-.]"));
+    ck_assert(ecma("^\\cA$", "\x01") && !ecma("a$", "a\n"));
+}
+END_TEST
+
+/* What other engines have besides would mean nothing elsewhere. */
+START_TEST(what_ecma_lacks_is_refused)
+{
+    static const struct {
+        const char *pattern, *words;
+    } cases[] = {
+        {"^a\\Z", "there is no \\Z in ECMA-262"},
+        {"\\a", "there is no \\a in ECMA-262"},
+        {"(*UCP)a", "there is no (* in ECMA-262"},
+        {"a\\", "\\ at end of pattern"},
+        {"\\p{Klingon}", "unknown property"},
+        {"\\p{L", "malformed"},
+        {"(", "missing closing parenthesis"},
+    };
+    struct mortise_regex *re;
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ck_assert_int_eq(
+            mortise_regex_compile_ecma(&re, &arena, cases[i].pattern,
+                                       strlen(cases[i].pattern), &err),
+            MORTISE_EINVAL);
+        ck_assert_ptr_null(re);
+        ck_assert_msg(strstr(err.msg, cases[i].words) != NULL, "%s: %s",
+                      cases[i].pattern, err.msg);
+    }
+}
+END_TEST
+
 /* Steps, depth and memory are bounded, and that is an error, not "no". */
 START_TEST(searches_end)
 {
@@ -108,6 +176,8 @@ START_TEST(regex_survives_oom)
         rv = mortise_regex_compile(&re, &a, "(a|b)+c{3,500}", 14, NULL, &err);
         if (rv == MORTISE_OK)
             rv = mortise_regex_search(re, "abccc", 5, &test_mem, &yes, &err);
+        if (rv == MORTISE_OK)
+            rv = mortise_regex_compile_ecma(&re, &a, "\\s\\p{Mark}", 10, &err);
         ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
         mortise_arena_finish(&a);
     } while (test_mem_failed());
@@ -123,6 +193,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, finish);
     tcase_add_test(tc, patterns_search);
     tcase_add_test(tc, what_is_no_pattern_says_where);
+    tcase_add_test(tc, ecma_patterns_mean_what_ecma_says);
+    tcase_add_test(tc, what_ecma_lacks_is_refused);
     tcase_add_test(tc, searches_end);
     tcase_add_test(tc, text_that_is_not_utf8_is_an_error);
     tcase_add_test(tc, regex_survives_oom);

@@ -118,6 +118,18 @@ static void breaks(const char *schema, const char *value, const char *words)
     mortise_schema_finish(s);
 }
 
+static bool is_valid(const char *schema, const char *value)
+{
+    struct mortise_schema *s = schema_of(schema);
+    json_t *v = quoted(value);
+    int rv = mortise_schema_check(s, v, &err);
+
+    ck_assert(rv == MORTISE_OK || rv == MORTISE_EINVAL);
+    json_decref(v);
+    mortise_schema_finish(s);
+    return rv == MORTISE_OK;
+}
+
 static int compile_code(const char *text)
 {
     struct mortise_schema *s;
@@ -363,6 +375,285 @@ START_TEST(additional_members_have_their_schema)
 }
 END_TEST
 
+/* Every rule says what it found and what it wanted. */
+START_TEST(rules_say_what_they_want)
+{
+    static const struct {
+        const char *schema, *value, *words;
+    } cases[] = {
+        {"{'const':{'a':1}}", "{'a':2}", "expected {\"a\":1}"},
+        {"{'minimum':3}", "2", "2 is less than the minimum 3"},
+        {"{'maximum':3}", "3.5", "3.5 is more than the maximum 3"},
+        {"{'exclusiveMinimum':3}", "3.0", "3.0 is not more than 3"},
+        {"{'exclusiveMaximum':3}", "3", "3 is not less than 3"},
+        {"{'multipleOf':0.01}", "1.005", "1.005 is not a multiple of 0.01"},
+        {"{'minLength':2}", "'\u00e9'", "1 character, expected at least 2"},
+        {"{'maxLength':0}", "'ab'", "2 characters, expected at most 0"},
+        {"{'pattern':'^a+$'}", "'ab'", "does not match /^a+$/"},
+        {"{'minItems':1}", "[]", "0 items, expected at least 1"},
+        {"{'maxItems':1}", "[1,2]", "2 items, expected at most 1"},
+        {"{'uniqueItems':true}", "[{'a':1,'b':[2]},3,{'b':[2.0],'a':1.0},3]",
+         "items 0 and 2 are the same"},
+        {"{'contains':{'type':'null'}}", "[1]", "no item fits 'contains'"},
+        {"{'contains':{'type':'null'},'minContains':2}", "[null]",
+         "1 item fits 'contains', expected at least 2"},
+        {"{'contains':{'type':'null'},'maxContains':1}", "[null,null]",
+         "2 items fit 'contains', expected at most 1"},
+        {"{'minProperties':1}", "{}", "0 members, expected at least 1"},
+        {"{'maxProperties':0}", "{'a':1}", "1 member, expected at most 0"},
+        {"{'propertyNames':{'maxLength':2}}", "{'abc':1}",
+         "the name 'abc': 3 characters, expected at most 2"},
+        {"{'dependentRequired':{'a':['b']}}", "{'a':1}",
+         "the member 'b' is missing, which 'a' needs"},
+        {"{'not':{'type':'null'}}", "null",
+         "fits the schema that 'not' rules out"},
+        {"{'oneOf':[{},true]}", "1",
+         "fits the schemas 0 and 1 of 'oneOf', and only one may fit"},
+        {"{'anyOf':[{'minimum':3},{'multipleOf':3}]}", "1",
+         "fits none of the 2 schemas of 'anyOf'"},
+        {"{'unevaluatedProperties':false,'properties':{'ab':{}}}", "{'abc':1}",
+         "unknown member 'abc', did you mean 'ab'?"},
+        {"{'unevaluatedItems':false,'prefixItems':[{}]}", "[1,2]",
+         "at /1: no value is allowed here"},
+        {"{'unevaluatedItems':{'type':'null'}}", "[1]",
+         "at /0: expected null, found integer"},
+        {"{'patternProperties':{'^x':{'type':'null'}}}", "{'xa':1}",
+         "at /xa: expected null, found integer"},
+        {"{'patternProperties':{'^x':{}},'additionalProperties':false}",
+         "{'xa':1,'y':2}", "unknown member 'y'"},
+        {"{'prefixItems':[{'type':'null'}]}", "[1]",
+         "at /0: expected null, found integer"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        breaks(cases[i].schema, cases[i].value, cases[i].words);
+}
+END_TEST
+
+/* What was reached by more than members and items says where the rule is. */
+START_TEST(findings_say_which_rule)
+{
+    static const char row[] =
+        "{'items':{'$ref':'#/$defs/row'},'$defs':{'row':{'required':['id'],"
+        "'allOf':[{'properties':{'id':{'type':'integer'}}}]}}}";
+
+    breaks(row, "[{'id':1},{}]",
+           "at /1: the member 'id' is missing (schema: /$defs/row/required)");
+    breaks(row, "[{'id':'x'}]",
+           "at /0/id: expected integer, found string (schema: "
+           "/$defs/row/allOf/0/properties/id/type)");
+    breaks("{'if':{'required':['a']},'then':{'required':['b']},"
+           "'else':{'maxProperties':0}}",
+           "{'a':1}", "the member 'b' is missing (schema: /then/required)");
+    breaks("{'dependentSchemas':{'a/b':{'minProperties':2}}}", "{'a/b':1}",
+           "1 member, expected at least 2 (schema: "
+           "/dependentSchemas/a~1b/minProperties)");
+    breaks("{'properties':{'schema':{'$ref':"
+           "'https://json-schema.org/draft/2020-12/schema'}}}",
+           "{'schema':{'items':{'type':'strnig'}}}",
+           "at /schema/items/type: expected one of \"array\", \"boolean\", "
+           "\"integer\", \"null\", \"number\", \"object\", \"string\" (schema: "
+           "https://json-schema.org/draft/2020-12/meta/validation#"
+           "/$defs/simpleTypes/enum)");
+}
+END_TEST
+
+/* Of several branches the one that was meant is reported, if it is clear. */
+START_TEST(the_branch_that_was_meant_is_reported)
+{
+    static const char pay[] =
+        "{'oneOf':[{'$ref':'#/$defs/card'},{'$ref':'#/$defs/cash'},"
+        "{'type':'null'}],'$defs':{"
+        "'card':{'type':'object','required':['no'],"
+        "'properties':{'by':{'const':'card'},'no':{'type':'string'}}},"
+        "'cash':{'type':'object','properties':{'by':{'enum':['cash']},"
+        "'sum':{'type':'number'}}}}}";
+
+    breaks("{'anyOf':[{'type':'null'},{'type':'string','maxLength':1}]}",
+           "'ab'",
+           "2 characters, expected at most 1 (schema: /anyOf/1/maxLength)");
+    breaks(pay, "{'by':'card'}",
+           "the member 'no' is missing (schema: /$defs/card/required)");
+    breaks(pay, "{'by':'cash','sum':'1'}",
+           "at /sum: expected number, found string (schema: "
+           "/$defs/cash/properties/sum/type)");
+    breaks(pay, "{'by':'air'}", "fits none of the 3 schemas of 'oneOf'");
+    breaks(pay, "1", "fits none of the 3 schemas of 'oneOf'");
+    fits(pay, "null");
+}
+END_TEST
+
+/* Numbers are what was written, however wide: no rounding on the way. */
+START_TEST(numbers_are_exact)
+{
+    fits("{'const':9007199254740992}", "9007199254740992.0");
+    ck_assert(!is_valid("{'const':9007199254740993}", "9007199254740992.0"));
+    ck_assert(
+        !is_valid("{'maximum':9223372036854775806}", "9223372036854775807"));
+    ck_assert(!is_valid("{'maximum':9223372036854775807}", "1e19"));
+    ck_assert(!is_valid("{'exclusiveMinimum':-9223372036854775808}",
+                        "-9223372036854775808.0"));
+    fits("{'minimum':-9223372036854775808}", "-9223372036854775808.0");
+    fits("{'multipleOf':0.0001}", "0.0075");
+    fits("{'multipleOf':0.01}", "4.35");
+    fits("{'multipleOf':0.1}", "-1.1");
+    fits("{'multipleOf':1e-8}", "12391239123");
+    fits("{'multipleOf':0.5}", "1e308");
+    fits("{'multipleOf':5e-324}", "1e308");
+    fits("{'multipleOf':7}", "0.0");
+    fits("{'multipleOf':9223372036854775807}", "9223372036854775807");
+    fits("{'multipleOf':2}", "-9223372036854775808");
+    fits("{'multipleOf':3037000499.5}", "6074000999");
+    ck_assert(!is_valid("{'multipleOf':0.0001}", "0.00751"));
+    ck_assert(!is_valid("{'multipleOf':0.123456789}", "1e308"));
+    ck_assert(!is_valid("{'multipleOf':10}", "9223372036854775807"));
+    ck_assert(
+        !is_valid("{'multipleOf':9223372036854775807}", "9223372036854775806"));
+    ck_assert(!is_valid("{'multipleOf':1e10}", "1"));
+}
+END_TEST
+
+/* Equal elements are found among many in little more than one pass: a
+ * comparison of all pairs would take minutes. */
+START_TEST(many_items_are_unique_quickly)
+{
+    struct mortise_schema *s = schema_of("{'uniqueItems':true}");
+    json_t *list = json_array();
+
+    for (int i = 0; i < 20000; i++)
+        json_array_append_new(
+            list, json_pack("{s:i,s:[s,i]}", "b", i, "a", "x", i % 7));
+    ck_assert_int_eq(mortise_schema_check(s, list, &err), MORTISE_OK);
+    json_array_append_new(list,
+                          json_pack("{s:[s,f],s:i}", "a", "x", 5.0, "b", 5));
+    ck_assert_int_eq(mortise_schema_check(s, list, &err), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, "items 5 and 20000 are the same");
+    json_decref(list);
+    mortise_schema_finish(s);
+}
+END_TEST
+
+/* More members and items than the marks have room for on the stack. */
+START_TEST(marks_grow)
+{
+    struct mortise_schema *s = schema_of(
+        "{'anyOf':[{'patternProperties':{'^a':{}}},{'contains':{'const':1}}],"
+        "'unevaluatedProperties':false,'unevaluatedItems':{'const':2}}");
+    json_t *object = json_object(), *array = json_array();
+    char name[16];
+
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        json_object_set_new(object, name, json_null());
+        json_array_append_new(array, json_integer(i % 2 + 1));
+    }
+    ck_assert_int_eq(mortise_schema_check(s, object, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_schema_check(s, array, &err), MORTISE_OK);
+    json_object_set_new(object, "b", json_null());
+    json_array_append_new(array, json_integer(3));
+    ck_assert_int_eq(mortise_schema_check(s, object, &err), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, "unknown member 'b'");
+    ck_assert_int_eq(mortise_schema_check(s, array, &err), MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, "at /1000: expected 2");
+    json_decref(object);
+    json_decref(array);
+    mortise_schema_finish(s);
+}
+END_TEST
+
+static int check_code(const char *schema, const json_t *v)
+{
+    struct mortise_schema *s = schema_of(schema);
+    int rv = mortise_schema_check(s, v, &err);
+
+    mortise_schema_finish(s);
+    return rv;
+}
+
+static json_t *chain(int n)
+{
+    json_t *v = json_integer(1);
+
+    for (int i = 0; i < n; i++)
+        v = json_pack("{s:o}", "n", v);
+    return v;
+}
+
+/* Schemas that would take as good as forever, and one that goes too deep, end
+ * with an error that is not "invalid". */
+START_TEST(judging_ends)
+{
+    json_t *deep = chain(60), *deeper = chain(3000),
+           *as = parsed("\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!\"");
+
+    ck_assert_int_eq(
+        check_code("{'properties':{'n':{'allOf':[{'$ref':'#'},{'$ref':'#'}]}}}",
+                   deep),
+        MORTISE_ELIMIT);
+    ck_assert_str_eq(err.msg, "the schema takes too many steps on this value");
+    ck_assert_int_eq(
+        check_code("{'properties':{'n':{'anyOf':[{'$ref':'#'},{'$ref':'#'}]}},"
+                   "'required':['m']}",
+                   deep),
+        MORTISE_ELIMIT);
+    ck_assert_int_eq(check_code("{'not':{'pattern':'^(a+)+$'}}", as),
+                     MORTISE_ELIMIT);
+    ck_assert_int_eq(check_code("{'properties':{'n':{'$ref':'#'}}}", deeper),
+                     MORTISE_ELIMIT);
+    ck_assert_int_eq(check_code("{'properties':{'n':{'$ref':'#'}}}", deep),
+                     MORTISE_OK);
+    json_decref(deep);
+    json_decref(deeper);
+    json_decref(as);
+}
+END_TEST
+
+/* Checking and typing cope with every allocation failing. */
+START_TEST(checking_survives_oom)
+{
+    struct mortise_schema *s = schema_of(
+        "{'anyOf':[{'patternProperties':{'^n':{'type':'number'}}},false],"
+        "'propertyNames':{'pattern':'^.'},'properties':{'list':{'uniqueItems':"
+        "true}},'unevaluatedProperties':false,'if':{'required':['n1']},"
+        "'then':{'properties':{'list':{'items':{'type':'number'}}}}}");
+    json_t *v = json_object(), *list = json_array(), *n = NULL;
+    char name[8];
+    int k = 0, rv;
+
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        json_object_set_new(v, name, json_integer(i));
+        json_array_append_new(list, json_integer(i));
+    }
+    json_object_set_new(v, "list", list);
+    ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_OK);
+    do {
+        test_mem_fail_at(k++);
+        rv = mortise_schema_check(s, v, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        if (k > 40)
+            k += 97; /* one of each name's is enough */
+    } while (test_mem_failed());
+    ck_assert_int_gt(k, 100);
+    k = 0;
+    do {
+        test_mem_fail_at(k++);
+        n = mortise_schema_normal(s, v);
+        ck_assert_int_eq(n == NULL, test_mem_failed());
+        json_decref(n);
+        if (k > 40)
+            k += 97;
+    } while (test_mem_failed());
+    test_mem_fail_at(-1);
+    n = mortise_schema_normal(s, v);
+    ck_assert(json_is_real(json_object_get(n, "n7")));
+    ck_assert(json_is_real(json_array_get(json_object_get(n, "list"), 7)));
+    json_decref(n);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+END_TEST
+
 static void normal_is(const char *schema, const char *value, const char *want)
 {
     struct mortise_schema *s = schema_of(schema);
@@ -453,7 +744,12 @@ END_TEST
 /* Compiling copes with every allocation failing, and then keeps nothing. */
 START_TEST(schema_compile_survives_oom)
 {
-    json_t *json = quoted("{'properties':{'a':{'items':{'enum':[1]}}}}");
+    json_t *json = quoted(
+        "{'$id':'a:b','properties':{'a':{'items':{'enum':[1]}}},'required':"
+        "['a','b'],'patternProperties':{'^x':{'pattern':'\\\\s'}},'oneOf':[{"
+        "'$ref':'#/$defs/c'},{'$dynamicRef':'#d'}],'minLength':1,'$defs':{'c':{"
+        "'$id':'c','$anchor':'k'},'d':{'$dynamicAnchor':'d'},'e':{'$ref':"
+        "'https://json-schema.org/draft/2020-12/meta/unevaluated'}}}");
     struct mortise_schema *s;
     char where[32];
     int n = 0, rv;
@@ -497,6 +793,14 @@ static TCase *judging(void)
     tcase_add_test(tc, types_are_checked);
     tcase_add_test(tc, findings_say_where);
     tcase_add_test(tc, additional_members_have_their_schema);
+    tcase_add_test(tc, rules_say_what_they_want);
+    tcase_add_test(tc, findings_say_which_rule);
+    tcase_add_test(tc, the_branch_that_was_meant_is_reported);
+    tcase_add_test(tc, numbers_are_exact);
+    tcase_add_test(tc, many_items_are_unique_quickly);
+    tcase_add_test(tc, marks_grow);
+    tcase_add_test(tc, judging_ends);
+    tcase_add_test(tc, checking_survives_oom);
     return tc;
 }
 

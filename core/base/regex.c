@@ -20,6 +20,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "base/ecma.h"
+
 enum {
     STEPS = 10000,
     STEPS_PER_BYTE = 100,
@@ -27,6 +29,8 @@ enum {
     DEPTH_LIMIT = 2000,
     HEAP_LIMIT_KIB = 4096
 };
+
+#define ECMA_OPTIONS (PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF)
 
 struct mortise_regex {
     pcre2_code *code;
@@ -44,8 +48,8 @@ static void to_arena(void *p, void *arena)
 }
 
 static int compile(struct mortise_regex **out, struct mortise_arena *a,
-                   const char *pattern, size_t n, uint32_t options,
-                   size_t *offset, struct mortise_err *err)
+                   const char *pattern, size_t n, bool ecma, size_t *offset,
+                   struct mortise_err *err)
 {
     pcre2_general_context *general =
         pcre2_general_context_create(from_arena, to_arena, a);
@@ -61,9 +65,11 @@ static int compile(struct mortise_regex **out, struct mortise_arena *a,
     context = pcre2_compile_context_create(general);
     if (context == NULL)
         return mortise_nomem(err);
+    if (ecma)
+        pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALT_BSUX);
     re->code = pcre2_compile((PCRE2_SPTR)pattern, n,
-                             options | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
-                                 PCRE2_NEVER_BACKSLASH_C,
+                             (ecma ? ECMA_OPTIONS : 0) | PCRE2_UTF |
+                                 PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C,
                              &code, &at, context);
     if (offset != NULL)
         *offset = at < n ? at : n;
@@ -82,18 +88,23 @@ int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
                           const char *pattern, size_t n, size_t *offset,
                           struct mortise_err *err)
 {
-    return compile(out, a, pattern, n, 0, offset, err);
+    return compile(out, a, pattern, n, false, offset, err);
 }
 
 int mortise_regex_compile_ecma(struct mortise_regex **out,
                                struct mortise_arena *a, const char *pattern,
-                               size_t n, size_t *offset,
-                               struct mortise_err *err)
+                               size_t n, struct mortise_err *err)
 {
-    return compile(out, a, pattern, n,
-                   PCRE2_ALT_BSUX | PCRE2_ALLOW_EMPTY_CLASS |
-                       PCRE2_MATCH_UNSET_BACKREF,
-                   offset, err);
+    struct mortise_buf text;
+    int rv;
+
+    *out = NULL;
+    mortise_buf_init(&text, a->mem);
+    rv = mortise_ecma_translate(&text, pattern, n, err);
+    if (rv == MORTISE_OK)
+        rv = compile(out, a, text.n > 0 ? text.p : "", text.n, true, NULL, err);
+    mortise_buf_finish(&text);
+    return rv;
 }
 
 /* What PCRE2 said, in our words. */

@@ -16,12 +16,11 @@ int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
                           const char *pattern, size_t n, size_t *offset,
                           struct mortise_err *err);
 
-/* The same for the dialect of JSON Schema, ECMA-262 in Unicode mode, as far as
- * PCRE2 goes: \d and \w are ASCII, \s is not, \u0041 and \p{Letter} exist. */
+/* The same for the dialect of JSON Schema, ECMA-262 in Unicode mode (ecma.h),
+ * as far as PCRE2 goes. */
 int mortise_regex_compile_ecma(struct mortise_regex **out,
                                struct mortise_arena *a, const char *pattern,
-                               size_t n, size_t *offset,
-                               struct mortise_err *err);
+                               size_t n, struct mortise_err *err);
 
 /* Does it match anywhere in s?  Takes at most 10,000 + 100 n steps and needs
  * memory of `mem` meanwhile.  MORTISE_ELIMIT when the limits end the search,

@@ -29,8 +29,9 @@
 #include "json/pointer.h"
 
 enum {
-    DEEPEST = 1000,       /* judgements inside each other, for the stack */
-    MOST_STEPS = 20000000 /* judgements in all: about a second */
+    DEEPEST = 1000,      /* judgements inside each other, for the stack */
+    STEPS = 1000000,     /* judgements in all: a fraction of a second, */
+    STEPS_PER_VALUE = 20 /* and so many for each value in the value */
 };
 
 /* The way to a value: on the stack, spelled only when there is a finding. */
@@ -50,7 +51,9 @@ struct judge {
     const struct mortise_mem *mem;
     const struct scope *scope;
     unsigned depth, quiet, aside; /* aside: by more than members and items */
-    size_t steps;
+    size_t steps, most_steps;     /* of judgements by schemas with `rest`: */
+                                  /* those without do no more than look once */
+    const json_t *whole;          /* NULL: counted in most_steps */
     struct mortise_err *err;
 };
 
@@ -101,6 +104,32 @@ static int finding(const struct judge *j, const struct mortise_schema *s,
         j->err, MORTISE_EINVAL, "%s%s%s%s%s%s%s", at[0] != '\0' ? "at " : "",
         at, at[0] != '\0' ? ": " : "", words, j->aside > 0 ? " (schema: " : "",
         j->aside > 0 ? rule : "", j->aside > 0 ? ")" : "");
+}
+
+static size_t count_values(const json_t *v)
+{
+    json_t *object = mortise_json_unconst(v);
+    size_t n = 1;
+
+    for (void *it = json_object_iter(object); it != NULL;
+         it = json_object_iter_next(object, it))
+        n += count_values(json_object_iter_value(it));
+    for (size_t i = 0; i < json_array_size(v); i++)
+        n += count_values(json_array_get(v, i));
+    return n;
+}
+
+/* Is it enough?  How large the value is counts once it matters. */
+static bool is_too_much(struct judge *j)
+{
+    if (j->depth >= DEEPEST)
+        return true;
+    if (j->steps < j->most_steps)
+        return false;
+    if (j->whole != NULL)
+        j->most_steps += STEPS_PER_VALUE * count_values(j->whole);
+    j->whole = NULL;
+    return j->steps >= j->most_steps;
 }
 
 static int too_much(const struct judge *j)
@@ -983,10 +1012,11 @@ static int judge(struct judge *j, const struct mortise_schema *s,
 
     if (!fits(s->types, v))
         return wrong_type(j, s, v, spot);
-    if (++j->steps > MOST_STEPS || j->depth >= DEEPEST)
-        return too_much(j);
     if (s->rest == NULL)
         return judge_plain(j, s, v, spot, marks);
+    if (is_too_much(j))
+        return too_much(j);
+    j->steps++;
     j->depth++;
     rv = judge_full(j, s, v, spot, marks);
     j->depth--;
@@ -1003,7 +1033,11 @@ int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
 {
     static const struct spot root = {NULL, NULL, 0};
     struct scope scope = {NULL, s->resource};
-    struct judge j = {.mem = s->whole->mem, .scope = &scope, .err = err};
+    struct judge j = {.mem = s->whole->mem,
+                      .scope = &scope,
+                      .most_steps = STEPS,
+                      .whole = value,
+                      .err = err};
 
     return judge(&j, s, value, &root, NULL);
 }

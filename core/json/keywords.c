@@ -255,12 +255,8 @@ static int read_dependent_required(struct schema_compiler *c,
 static int compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
                            const char *text, size_t n)
 {
-    size_t at;
-    int rv =
-        mortise_regex_compile_ecma(&p->regex, c->arena, text, n, &at, c->err);
-
     p->text = text;
-    return rv;
+    return mortise_regex_compile_ecma(&p->regex, c->arena, text, n, c->err);
 }
 
 static int read_pattern(struct schema_compiler *c, struct mortise_schema *s,

@@ -83,26 +83,37 @@ static int order_arrays(const json_t *a, const json_t *b)
     return d;
 }
 
+/* The member of b with this name; `it` is a guess where. */
+static const json_t *counterpart(const json_t *b, void *it, const char *key)
+{
+    if (it != NULL && strcmp(json_object_iter_key(it), key) == 0)
+        return json_object_iter_value(it);
+    return json_object_get(b, key);
+}
+
 /* The smallest name in `a` at which it differs from b, into *name (kept when
  * there is none that is smaller), and how.  A member that is not there comes
- * after every value. */
-static int first_difference(const json_t *a, const json_t *b, const char **name)
+ * after every value, and *alone says that there was one. */
+static int first_difference(const json_t *a, const json_t *b, const char **name,
+                            bool *alone)
 {
-    json_t *object = mortise_json_unconst(a);
+    json_t *object = mortise_json_unconst(a), *other = mortise_json_unconst(b);
+    void *beside = json_object_iter(other);
     int d = 0;
 
     for (void *it = json_object_iter(object); it != NULL;
          it = json_object_iter_next(object, it)) {
         const char *key = json_object_iter_key(it);
-        const json_t *other;
-        int here;
+        const json_t *peer = counterpart(b, beside, key);
+        int here = -1;
 
+        if (beside != NULL)
+            beside = json_object_iter_next(other, beside);
+        *alone |= peer == NULL;
         if (*name != NULL && strcmp(key, *name) >= 0)
             continue;
-        other = json_object_get(b, key);
-        here = other != NULL
-                   ? mortise_json_order(json_object_iter_value(it), other)
-                   : -1;
+        if (peer != NULL)
+            here = mortise_json_order(json_object_iter_value(it), peer);
         if (here != 0) {
             *name = key;
             d = here;
@@ -116,14 +127,15 @@ static int order_objects(const json_t *a, const json_t *b)
 {
     int d = order_sizes(json_object_size(a), json_object_size(b)), other;
     const char *name = NULL, *before;
+    bool alone = false;
 
     if (d != 0)
         return d;
-    d = first_difference(a, b, &name);
-    if (d == 0)
-        return 0; /* as many members, and all of them are equal */
+    d = first_difference(a, b, &name, &alone);
+    if (!alone)
+        return d; /* the names are the same */
     before = name;
-    other = first_difference(b, a, &name);
+    other = first_difference(b, a, &name, &alone);
     return name != before ? -other : d;
 }
 

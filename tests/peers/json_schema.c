@@ -129,6 +129,7 @@ int main(int argc, char **argv)
         run_file(argv[i]);
     if (argc == 2)
         run_all();
-    printf("%u passed, %u failed\n", passed, failed);
+    printf("%u passed, %u failed: the required cases of draft 2020-12\n",
+           passed, failed);
     return failed > 0 || passed == 0 || test_mem_blocks() > 0;
 }

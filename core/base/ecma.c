@@ -1,0 +1,172 @@
+/* ecma.c -- ECMA-262 regular expressions in the words of PCRE2.
+ *
+ * JSON Schema's patterns are ECMA's, in Unicode mode, and PCRE2 runs them.
+ * Where both write the same and mean something else, the pattern is written
+ * anew; what only PCRE2 has is refused, so that a schema means the same to
+ * every validator:
+ *
+ *   \s          knows all Unicode spaces (in a class, \S knows ASCII alone)
+ *   \p{Letter}  has a long name; PCRE2 has the short ones
+ *   [           is itself inside a class, and no [:posix:]
+ *   \A \Z ...   letters without a meaning are mistakes, not PCRE2's
+ *   (*VERB)     likewise
+ */
+#include "base/ecma.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* General categories, as Unicode's PropertyValueAliases.txt has them. */
+static const struct {
+    const char *name, *letters;
+} categories[] = {
+    {"Cased_Letter", "L&"},
+    {"Close_Punctuation", "Pe"},
+    {"Combining_Mark", "M"},
+    {"Connector_Punctuation", "Pc"},
+    {"Control", "Cc"},
+    {"Currency_Symbol", "Sc"},
+    {"Dash_Punctuation", "Pd"},
+    {"Decimal_Number", "Nd"},
+    {"Enclosing_Mark", "Me"},
+    {"Final_Punctuation", "Pf"},
+    {"Format", "Cf"},
+    {"Initial_Punctuation", "Pi"},
+    {"LC", "L&"},
+    {"Letter", "L"},
+    {"Letter_Number", "Nl"},
+    {"Line_Separator", "Zl"},
+    {"Lowercase_Letter", "Ll"},
+    {"Mark", "M"},
+    {"Math_Symbol", "Sm"},
+    {"Modifier_Letter", "Lm"},
+    {"Modifier_Symbol", "Sk"},
+    {"Nonspacing_Mark", "Mn"},
+    {"Number", "N"},
+    {"Open_Punctuation", "Ps"},
+    {"Other", "C"},
+    {"Other_Letter", "Lo"},
+    {"Other_Number", "No"},
+    {"Other_Punctuation", "Po"},
+    {"Other_Symbol", "So"},
+    {"Paragraph_Separator", "Zp"},
+    {"Private_Use", "Co"},
+    {"Punctuation", "P"},
+    {"Separator", "Z"},
+    {"Space_Separator", "Zs"},
+    {"Spacing_Mark", "Mc"},
+    {"Surrogate", "Cs"},
+    {"Symbol", "S"},
+    {"Titlecase_Letter", "Lt"},
+    {"Unassigned", "Cn"},
+    {"Uppercase_Letter", "Lu"},
+    {"digit", "Nd"},
+    {"punct", "P"},
+};
+
+#define SPACES "\\s\\ufeff\\p{Z}"
+
+struct reading {
+    struct mortise_buf *out;
+    const char *p, *end;
+    bool in_class;
+    struct mortise_err *err;
+};
+
+/* Behind the prefix, if it is there. */
+static const char *without(const char *p, const char *end, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return (size_t)(end - p) > n && memcmp(p, prefix, n) == 0 ? p + n : p;
+}
+
+/* What stands between the braces of \p{...}. */
+static void put_property(struct mortise_buf *out, const char *p,
+                         const char *end)
+{
+    p = without(without(p, end, "gc="), end, "General_Category=");
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
+        if (strlen(categories[i].name) == (size_t)(end - p) &&
+            memcmp(categories[i].name, p, (size_t)(end - p)) == 0) {
+            mortise_buf_puts(out, categories[i].letters);
+            return;
+        }
+    mortise_buf_put(out, p, (size_t)(end - p));
+}
+
+/* At the brace of \p{...}, or not: then PCRE2 finds the mistake. */
+static void read_property(struct reading *r)
+{
+    const char *close = memchr(r->p, '}', (size_t)(r->end - r->p));
+
+    if (r->p == r->end || *r->p != '{' || close == NULL)
+        return;
+    mortise_buf_put(r->out, "{", 1);
+    put_property(r->out, r->p + 1, close);
+    r->p = close;
+}
+
+static void put_spaces(struct reading *r, char c)
+{
+    if (r->in_class)
+        mortise_buf_puts(r->out, c == 's' ? SPACES : "\\S");
+    else
+        mortise_buf_puts(r->out, c == 's' ? "[" SPACES "]" : "[^" SPACES "]");
+}
+
+/* A backslash and what follows. */
+static int read_escape(struct reading *r)
+{
+    char c;
+
+    if (++r->p == r->end) {
+        mortise_buf_put(r->out, "\\", 1); /* PCRE2 says why not */
+        return MORTISE_OK;
+    }
+    c = *r->p++;
+    if (c == 's' || c == 'S') {
+        put_spaces(r, c);
+        return MORTISE_OK;
+    }
+    if (((c | 32) >= 'a' && (c | 32) <= 'z' &&
+         strchr("dDwWbBfnrtvcxukpP", c) == NULL))
+        return mortise_fail(r->err, MORTISE_EINVAL,
+                            "not a regular expression: there is no \\%c in "
+                            "ECMA-262",
+                            c);
+    mortise_buf_put(r->out, r->p - 2, 2);
+    if (c == 'p' || c == 'P')
+        read_property(r);
+    return MORTISE_OK;
+}
+
+static int read_char(struct reading *r)
+{
+    char c = *r->p;
+
+    if (c == '\\')
+        return read_escape(r);
+    if (c == '(' && !r->in_class && r->end - r->p > 1 && r->p[1] == '*')
+        return mortise_fail(r->err, MORTISE_EINVAL,
+                            "not a regular expression: there is no (* in "
+                            "ECMA-262");
+    if (c == '[' && r->in_class)
+        mortise_buf_put(r->out, "\\", 1);
+    r->in_class = c == '[' || (r->in_class && c != ']');
+    mortise_buf_put(r->out, r->p++, 1);
+    return MORTISE_OK;
+}
+
+int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,
+                           size_t n, struct mortise_err *err)
+{
+    struct reading r = {out, pattern, pattern + n, false, err};
+    int rv = MORTISE_OK;
+
+    while (r.p < r.end && rv == MORTISE_OK)
+        rv = read_char(&r);
+    if (rv == MORTISE_OK && out->failed)
+        rv = mortise_nomem(err);
+    return rv;
+}
