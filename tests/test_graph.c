@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "graph/deploy.h"
+#include "graph/disk.h"
 #include "graph/graph.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
@@ -39,11 +40,15 @@ static void end(void)
     test_nothing_left();
 }
 
+/* A file that names another is seen from the directory of the broken ones. */
 static int load_n(const char *name, const char *text, size_t n)
 {
+    struct mortise_graph_files files;
+    struct mortise_catalog catalog =
+        mortise_disk_catalog(test_catalog(), &files, "tests/graphs/bad");
     struct mortise_err err;
 
-    return mortise_graph_load(&graph, &test_mem, name, text, n, test_catalog(),
+    return mortise_graph_load(&graph, &test_mem, name, text, n, &catalog,
                               &diags, &err);
 }
 
@@ -305,8 +310,8 @@ static void load_good_file(const char *name)
     char *text = read_file("good", name, &n);
 
     ck_assert_int_eq(load_n(name, text, n), MORTISE_OK);
-    ck_assert_uint_eq(graph->source_size, n);
-    ck_assert_mem_eq(graph->source, text, n);
+    ck_assert_uint_eq(graph->sources[0].size, n);
+    ck_assert_mem_eq(graph->sources[0].text, text, n);
     free(text);
 }
 

@@ -186,6 +186,7 @@ static const struct mortise_head a_head = {
     .graph_name = "g",
 };
 
+static const struct mortise_source a_source = {"p", "src", 3};
 static const struct mortise_checkpoint a_checkpoint = {
     .id = {{0xC0}},
     .parent = {{0xC1}},
@@ -268,8 +269,9 @@ START_TEST(values_are_what_they_were)
                "02000000"
                "7b7d");
     mortise_buf_clear(&b);
-    mortise_record_graph(&b, "p", "src", 3);
+    mortise_record_graph(&b, &a_source, 1);
     is_hex(&b, "01"
+               "01000000"
                "02000000"
                "7000"
                "03000000"
@@ -277,6 +279,19 @@ START_TEST(values_are_what_they_were)
     mortise_buf_finish(&b);
 }
 END_TEST
+
+static int read_graph(const void *p, size_t n)
+{
+    struct mortise_source *files;
+    struct mortise_arena a;
+    size_t n_files;
+    int rv;
+
+    mortise_arena_init(&a, &test_mem);
+    rv = mortise_record_read_graph(&a, &files, &n_files, p, n);
+    mortise_arena_finish(&a);
+    return rv;
+}
 
 /* Read one value of the kind that `i` says; what it holds is not looked at. */
 static int read_any(int i, const void *p, size_t n)
@@ -286,7 +301,7 @@ static int read_any(int i, const void *p, size_t n)
     struct mortise_head head;
     struct mortise_checkpoint cp;
     struct mortise_pending pending;
-    const char *where, *source;
+    const char *source;
     uint64_t number;
     size_t size;
 
@@ -306,7 +321,7 @@ static int read_any(int i, const void *p, size_t n)
     case 6:
         return mortise_record_read_kv(&source, &size, p, n);
     default:
-        return mortise_record_read_graph(&where, &source, &size, p, n);
+        return read_graph(p, n);
     }
 }
 
@@ -339,7 +354,7 @@ static void write_any(int i, struct mortise_buf *b)
         mortise_record_kv(b, "1", 1);
         break;
     default:
-        mortise_record_graph(b, "p", "src", 3);
+        mortise_record_graph(b, &a_source, 1);
     }
 }
 
@@ -1206,7 +1221,9 @@ START_TEST(a_run_is_read_back)
 {
     struct mortise_store *s = open_store();
     struct mortise_head head;
-    struct mortise_buf where, source;
+    struct mortise_source *files;
+    struct mortise_arena a;
+    size_t n_files;
     uint8_t digest[MORTISE_DIGEST] = {1};
 
     commit_up_to(s, "default", "a", 5);
@@ -1226,16 +1243,16 @@ START_TEST(a_run_is_read_back)
         }
         ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
     }
-    mortise_buf_init(&where, &test_mem);
-    mortise_buf_init(&source, &test_mem);
-    ck_assert_int_eq(mortise_store_graph(s, head.graph, &where, &source, NULL),
-                     MORTISE_OK);
-    ck_assert_str_eq(where.p, "made.yaml");
-    ck_assert_str_eq(source.p, made_graph);
-    ck_assert_int_eq(mortise_store_graph(s, digest, &where, &source, NULL),
+    mortise_arena_init(&a, &test_mem);
+    ck_assert_int_eq(
+        mortise_store_graph(s, head.graph, &a, &files, &n_files, NULL),
+        MORTISE_OK);
+    ck_assert_uint_eq(n_files, 1);
+    ck_assert_str_eq(files[0].path, "made.yaml");
+    ck_assert_str_eq(files[0].text, made_graph);
+    ck_assert_int_eq(mortise_store_graph(s, digest, &a, &files, &n_files, NULL),
                      MORTISE_ENOTFOUND);
-    mortise_buf_finish(&where);
-    mortise_buf_finish(&source);
+    mortise_arena_finish(&a);
     mortise_store_close(s);
 }
 END_TEST
@@ -1543,7 +1560,10 @@ END_TEST
 START_TEST(reading_survives_oom)
 {
     struct mortise_store *s = open_store();
-    struct mortise_buf where, source;
+    struct mortise_source *files;
+    struct mortise_arena a;
+    struct mortise_buf value;
+    size_t n_files;
     static struct listing l;
     struct made_commit m;
     uint64_t v;
@@ -1554,8 +1574,8 @@ START_TEST(reading_survives_oom)
     make_commit(&m, "default", "a", 1, 0);
     for (int what = 0; what < 8; what++) {
         for (n = 0;; n++) {
-            mortise_buf_init(&where, &test_mem);
-            mortise_buf_init(&source, &test_mem);
+            mortise_arena_init(&a, &test_mem);
+            mortise_buf_init(&value, &test_mem);
             memset(&l, 0, sizeof l);
             count = 0;
             test_mem_fail_at(n);
@@ -1572,15 +1592,15 @@ START_TEST(reading_survives_oom)
             if (what == 4)
                 rv = mortise_store_due(s, 99999, list_request, &l, NULL);
             if (what == 5)
-                rv = mortise_store_graph(s, m.c.checkpoint.graph, &where,
-                                         &source, NULL);
+                rv = mortise_store_graph(s, m.c.checkpoint.graph, &a, &files,
+                                         &n_files, NULL);
             if (what == 6)
                 rv = mortise_store_mark_get(s, "x", &v, NULL);
             if (what == 7)
-                rv = mortise_store_kv(s, "default", "made", "a\0", 2, &source,
+                rv = mortise_store_kv(s, "default", "made", "a\0", 2, &value,
                                       NULL);
-            mortise_buf_finish(&where);
-            mortise_buf_finish(&source);
+            mortise_arena_finish(&a);
+            mortise_buf_finish(&value);
             if (!test_mem_failed())
                 break;
             ck_assert_int_eq(rv, MORTISE_ENOMEM);

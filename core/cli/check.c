@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "engine/stock.h"
+#include "graph/disk.h"
 #include "graph/graph.h"
 #include "plugin/registry.h"
 #include "plugin/trust.h"
@@ -83,12 +84,16 @@ static int catalog_for(struct checking *c, const char *path,
 static int check_graph(struct checking *c, const char *path, const char *text,
                        size_t n, struct mortise_err *err)
 {
+    struct mortise_graph_files files;
+    struct mortise_catalog catalog;
     struct mortise_graph *g;
     int rv = catalog_for(c, path, err);
 
-    if (rv == MORTISE_OK)
-        rv = mortise_graph_load(&g, c->cli->mem, path, text, n,
-                                &c->stock.strict, &c->diags, err);
+    if (rv == MORTISE_OK) {
+        catalog = mortise_disk_catalog(&c->stock.strict, &files, NULL);
+        rv = mortise_graph_load(&g, c->cli->mem, path, text, n, &catalog,
+                                &c->diags, err);
+    }
     if (rv == MORTISE_OK)
         mortise_graph_unref(g);
     return rv;

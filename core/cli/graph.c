@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/overlay.h"
 #include "engine/stock.h"
+#include "graph/disk.h"
 #include "graph/picture.h"
 #include "json/value.h"
 #include "plugin/registry.h"
@@ -32,6 +33,8 @@ static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
         .trust_dirs = site->trust_dirs,
         .n_trust_dirs = site->n_trust_dirs,
     };
+    struct mortise_graph_files files;
+    struct mortise_catalog catalog;
     struct mortise_plugins *plugins;
     struct mortise_stock stock;
     char *text;
@@ -43,8 +46,9 @@ static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
     mortise_stock_open(&stock, cli->mem, plugins);
     rv = mortise_cli_read(cli, path, &text, &n, err);
     if (rv == MORTISE_OK) {
-        rv = mortise_graph_load(out, cli->mem, path, text, n, &stock.strict,
-                                diags, err);
+        catalog = mortise_disk_catalog(&stock.strict, &files, NULL);
+        rv = mortise_graph_load(out, cli->mem, path, text, n, &catalog, diags,
+                                err);
         mortise_release(cli->mem, text, n + 1);
     }
     mortise_stock_close(&stock);

@@ -4,7 +4,9 @@
  * The id is printed as soon as there is one, which is after the admission is on
  * disk (R3): whoever has read it can resume the run, whatever happens to us.
  */
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
@@ -19,7 +21,7 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
                       struct mortise_err *err)
 {
     json_t *input = NULL, *source;
-    char *text;
+    char cwd[PATH_MAX], *text;
     size_t n;
     int rv = mortise_cli_read(cli, graph, &text, &n, err);
 
@@ -35,8 +37,10 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
         json_decref(source);
         return rv;
     }
-    *out = json_pack("{s:{s:s, s:o}, s:s*, s:o*}", "graph", "path", graph,
-                     "source", source, "run", cli->args.id, "input", input);
+    *out = json_pack("{s:{s:s, s:o, s:s*}, s:s*, s:o*}", "graph", "path", graph,
+                     "source", source, "cwd",
+                     getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
+                     cli->args.id, "input", input);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 

@@ -6,15 +6,10 @@
  * delivered from inside; calling back in from there is refused.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "engine/engine.h"
-
-enum { GRAPH_MAX = 16 << 20 }; /* bytes of a graph file */
+#include "yaml/text.h"
 
 /* ---- helpers ------------------------------------------------------------ */
 
@@ -90,37 +85,14 @@ int mortise_timeout(struct mortise *m)
 
 /* ---- graphs ------------------------------------------------------------- */
 
-static int read_all(int fd, struct mortise_buf *b, const char *path,
-                    struct mortise_err *err)
-{
-    char chunk[16384];
-    ssize_t n;
-
-    while ((n = read(fd, chunk, sizeof chunk)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return mortise_syserr(err, errno, "read %s", path);
-        mortise_buf_put(b, chunk, (size_t)n);
-        if (b->n > GRAPH_MAX)
-            return mortise_fail(err, MORTISE_ELIMIT, "%s is larger than %d MiB",
-                                path, GRAPH_MAX >> 20);
-        if (b->failed)
-            return mortise_nomem(err);
-    }
-    return MORTISE_OK;
-}
-
 static int read_file(const char *path, struct mortise_buf *b,
                      struct mortise_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), rv;
+    int errnum = mortise_text_slurp(path, b);
 
-    if (fd < 0)
-        return mortise_syserr(err, errno, "open %s", path);
-    rv = read_all(fd, b, path, err);
-    close(fd);
-    return rv;
+    if (errnum != 0)
+        return mortise_syserr(err, errnum, "read %s", path);
+    return mortise_buf_cstr(b) != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 int mortise_load(struct mortise *m, const char *path,
@@ -142,8 +114,9 @@ int mortise_load(struct mortise *m, const char *path,
     mortise_buf_init(&findings, m->mem);
     rv = read_file(path, &text, err);
     if (rv == MORTISE_OK)
-        rv = mortise_graphs_compile(m, path, text.p != NULL ? text.p : "",
-                                    text.n, out, &findings, err);
+        rv = mortise_graphs_compile(
+            m, &(struct mortise_source){path, text.p, text.n}, NULL, out,
+            &findings, err);
     if (report != NULL && (rv == MORTISE_OK || rv == MORTISE_ECHECK) &&
         findings.n > 0)
         *report = mortise_strndup(m->mem, findings.p, findings.n);

@@ -161,9 +161,8 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     if (c->seq == 1) {
-        to->graph_path = g->path;
-        to->graph_source = g->source;
-        to->graph_size = g->source_size;
+        to->graph = g->sources;
+        to->n_graph = g->n_sources;
     }
     if (copy_pending(m->mem, &f->opens, c->opens, c->n_opens) != MORTISE_OK ||
         copy_pending(m->mem, &f->closes, c->closes, c->n_closes) !=

@@ -180,10 +180,10 @@ int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
                        bool lenient, struct mortise_graph **out,
                        struct mortise_err *err);
 void mortise_graphs_close(struct mortise *m);
-/* Compile.  Findings are appended to `report` as text. */
-int mortise_graphs_compile(struct mortise *m, const char *path,
-                           const char *text, size_t n,
-                           struct mortise_graph **out,
+/* Compile a file that is seen from the directory `cwd` (NULL: ours), where
+ * those that it names are, too.  Findings are appended to `report` as text. */
+int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
+                           const char *cwd, struct mortise_graph **out,
                            struct mortise_buf *report, struct mortise_err *err);
 
 /* ---- live.c ------------------------------------------------------------- */

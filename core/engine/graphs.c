@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "graph/disk.h"
+
 enum { KEPT = 32 };
 
 struct mortise_kept_graph { /* newest first */
@@ -71,7 +73,7 @@ void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g)
 }
 
 static int compile(struct mortise *m, const struct mortise_catalog *catalog,
-                   const char *path, const char *text, size_t n,
+                   const struct mortise_source *file,
                    struct mortise_graph **out, struct mortise_buf *report,
                    struct mortise_err *err)
 {
@@ -79,11 +81,12 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
     int rv;
 
     mortise_diags_init(&diags, m->mem);
-    rv = mortise_graph_load(out, m->mem, path, text, n, catalog, &diags, err);
+    rv = mortise_graph_load(out, m->mem, file->path, file->text, file->size,
+                            catalog, &diags, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
         mortise_diags_text(&diags, report);
     if (rv == MORTISE_ECHECK)
-        mortise_fail(err, rv, "%s has %zu error%s", path, diags.n_errors,
+        mortise_fail(err, rv, "%s has %zu error%s", file->path, diags.n_errors,
                      diags.n_errors == 1 ? "" : "s");
     mortise_diags_finish(&diags);
     if (rv == MORTISE_OK && report->failed) {
@@ -93,30 +96,71 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
     return report->failed ? mortise_nomem(err) : rv;
 }
 
-int mortise_graphs_compile(struct mortise *m, const char *path,
-                           const char *text, size_t n,
-                           struct mortise_graph **out,
+int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
+                           const char *cwd, struct mortise_graph **out,
                            struct mortise_buf *report, struct mortise_err *err)
 {
-    int rv = compile(m, &m->stock.strict, path, text, n, out, report, err);
+    struct mortise_graph_files files;
+    struct mortise_catalog catalog =
+        mortise_disk_catalog(&m->stock.strict, &files, cwd);
+    int rv = compile(m, &catalog, file, out, report, err);
 
     if (rv == MORTISE_OK)
         mortise_graphs_keep(m, *out);
     return rv;
 }
 
+/* ---- what was pinned ----------------------------------------------------- */
+
+/* The files of a run's graph, as they were when it started. */
+struct pinned {
+    struct mortise_source *files;
+    size_t n;
+};
+
+static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
+                       struct mortise_err *why)
+{
+    const struct pinned *p = ud;
+
+    for (size_t i = 0; i < p->n; i++) {
+        if (strcmp(p->files[i].path, path) != 0)
+            continue;
+        mortise_buf_put(text, p->files[i].text, p->files[i].size);
+        return text->failed ? mortise_nomem(why) : MORTISE_OK;
+    }
+    return mortise_fail(why, MORTISE_ENOTFOUND, "the run has not pinned it");
+}
+
+/* All of them: the loader knows which lie in a directory. */
+static int pinned_list(void *ud, const char *dir,
+                       int (*fn)(void *into, const char *path), void *into,
+                       struct mortise_err *why)
+{
+    const struct pinned *p = ud;
+    int rv = MORTISE_OK;
+
+    (void)dir;
+    (void)why;
+    for (size_t i = 1; i < p->n && rv == MORTISE_OK; i++)
+        rv = fn(into, p->files[i].path);
+    return rv;
+}
+
 /* Compile the store's copy, which must be of that digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
-                          bool lenient, const struct mortise_buf *path,
-                          const struct mortise_buf *source,
+                          bool lenient, struct pinned *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
+    const struct mortise_graph_files files = {pinned, pinned_read, pinned_list};
+    struct mortise_catalog catalog =
+        lenient ? m->stock.lenient : m->stock.strict;
     struct mortise_buf report;
     int rv;
 
+    catalog.files = &files;
     mortise_buf_init(&report, m->mem);
-    rv = compile(m, lenient ? &m->stock.lenient : &m->stock.strict, path->p,
-                 source->p, source->n - 1, out, &report, err);
+    rv = compile(m, &catalog, &pinned->files[0], out, &report, err);
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, MORTISE_EBLOCKED,
                           "the run's graph cannot run here as it was pinned: "
@@ -130,7 +174,7 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
         rv = mortise_fail(err, MORTISE_ECORRUPT,
                           "the store's copy of graph %s is not the graph that "
                           "its digest names",
-                          path->p);
+                          pinned->files[0].path);
     }
     return rv;
 }
@@ -140,7 +184,8 @@ int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
                        struct mortise_err *err)
 {
     struct mortise_graph *g = find(m, digest, lenient);
-    struct mortise_buf path, source;
+    struct mortise_arena arena;
+    struct pinned pinned;
     bool stood_in = false;
     int rv;
 
@@ -149,19 +194,18 @@ int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
         *out = mortise_graph_ref(g);
         return MORTISE_OK;
     }
-    mortise_buf_init(&path, m->mem);
-    mortise_buf_init(&source, m->mem);
-    rv = mortise_store_graph(m->store, digest, &path, &source, err);
+    mortise_arena_init(&arena, m->mem);
+    rv = mortise_store_graph(m->store, digest, &arena, &pinned.files, &pinned.n,
+                             err);
     if (rv == MORTISE_OK)
-        rv = compile_stored(m, digest, false, &path, &source, out, err);
+        rv = compile_stored(m, digest, false, &pinned, out, err);
     if (rv == MORTISE_EBLOCKED && lenient) {
         stood_in = true;
-        rv = compile_stored(m, digest, true, &path, &source, out, err);
+        rv = compile_stored(m, digest, true, &pinned, out, err);
     }
     if (rv == MORTISE_OK)
         keep(m, *out, stood_in);
-    mortise_buf_finish(&path);
-    mortise_buf_finish(&source);
+    mortise_arena_finish(&arena);
     return rv;
 }
 

@@ -210,24 +210,27 @@ static int send_report(struct mortise_request *q, struct mortise_buf *report,
 static int compile(struct mortise_request *q, const json_t *graph,
                    struct mortise_graph **out, struct mortise_err *err)
 {
-    static const char *const known[] = {"path", "source", NULL};
-    const char *path, *source;
+    static const char *const known[] = {"path", "source", "cwd", NULL};
+    struct mortise_source file;
+    const char *cwd;
     struct mortise_buf report;
     struct mortise_err ignored;
     int rv = json_is_object(graph)
                  ? check_members(graph, known, err)
                  : mortise_fail(err, MORTISE_EINVAL,
-                                "'graph' must be {path, source}");
+                                "'graph' must be {path, source, cwd?}");
 
     if (rv == MORTISE_OK)
-        rv = get_text(graph, "path", true, &path, err);
+        rv = get_text(graph, "path", true, &file.path, err);
     if (rv == MORTISE_OK)
-        rv = get_text(graph, "source", true, &source, err);
+        rv = get_text(graph, "source", true, &file.text, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(graph, "cwd", false, &cwd, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&report, q->m->mem);
-    rv = mortise_graphs_compile(q->m, path, source, strlen(source), out,
-                                &report, err);
+    file.size = strlen(file.text);
+    rv = mortise_graphs_compile(q->m, &file, cwd, out, &report, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
         send_report(q, &report, &ignored);
     mortise_buf_finish(&report);

@@ -182,8 +182,10 @@ void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
     mortise_arena_init(&s->arena, mem);
     mortise_table_init(&s->ops, mem);
     s->plugins = plugins;
-    s->strict = (struct mortise_catalog){s, operation, guardrail};
-    s->lenient = (struct mortise_catalog){s, any_operation, any_guardrail};
+    s->strict = (struct mortise_catalog){
+        .ud = s, .operation = operation, .guardrail = guardrail};
+    s->lenient = (struct mortise_catalog){
+        .ud = s, .operation = any_operation, .guardrail = any_guardrail};
 }
 
 void mortise_stock_close(struct mortise_stock *s)

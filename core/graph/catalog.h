@@ -1,26 +1,41 @@
-/* catalog.h -- what a graph needs to know of plugins to be checked.  Filled
- * from manifests alone (no plugin code runs), by who owns the plugins. */
+/* catalog.h -- what a graph needs to know of its surroundings to be checked.
+ * Plugins: filled from manifests alone (no plugin code runs), by who owns the
+ * plugins.  Files: those that the graph names. */
 #ifndef MORTISE_GRAPH_CATALOG_H
 #define MORTISE_GRAPH_CATALOG_H
 
+#include "base/buf.h"
 #include "json/schema.h"
 
 enum mortise_effect { /* in order of strictness */
-    MORTISE_PURE = 1,
-    MORTISE_READ = 2,
-    MORTISE_WRITE = 3,
-    MORTISE_EXTERNAL = 4
+                      MORTISE_PURE = 1,
+                      MORTISE_READ = 2,
+                      MORTISE_WRITE = 3,
+                      MORTISE_EXTERNAL = 4
 };
 
 struct mortise_operation { /* lives as long as the catalogue */
     const char *plugin, *name;
     enum mortise_effect effect;
     bool idempotent, reconcile;
-    uint64_t timeout_ms; /* 0: none given */
+    uint64_t timeout_ms;                         /* 0: none given */
     const struct mortise_schema *input, *output; /* NULL: anything */
     /* What it does to the world it does by asking the host, and nothing
      * besides: its effects are those of its steps. */
     bool by_asking;
+};
+
+/* Where the text of a file comes from that a graph names. */
+struct mortise_graph_files {
+    void *ud;
+    /* Append the file of a path; or why not. */
+    int (*read)(void *ud, const char *path, struct mortise_buf *text,
+                struct mortise_err *why);
+    /* Call fn with the path of each graph file (*.graph.yaml) of a directory
+     * ("": where we are), until it gives other than MORTISE_OK. */
+    int (*list)(void *ud, const char *dir,
+                int (*fn)(void *into, const char *path), void *into,
+                struct mortise_err *why);
 };
 
 struct mortise_catalog {
@@ -33,6 +48,7 @@ struct mortise_catalog {
                                                  struct mortise_err *why);
     /* MORTISE_OK when a guardrail answers to this id. */
     int (*guardrail)(void *ud, const char *id, struct mortise_err *why);
+    const struct mortise_graph_files *files; /* NULL: nothing is found */
 };
 
 #endif

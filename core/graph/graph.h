@@ -13,6 +13,7 @@
 #ifndef MORTISE_GRAPH_GRAPH_H
 #define MORTISE_GRAPH_GRAPH_H
 
+#include "base/source.h"
 #include "graph/catalog.h"
 #include "graph/tmpl.h"
 #include "json/path.h"
@@ -296,8 +297,9 @@ struct mortise_graph {
     const char *path;                         /* as loaded, for messages */
     uint8_t digest[MORTISE_DIGEST];           /* of the canonical form */
     const struct mortise_yaml *tree;          /* source, spans */
-    const char *source; /* the file's text: what a run pins */
-    size_t source_size;
+    /* What a run pins: the file, and those of graphs inside it. */
+    const struct mortise_source *sources;
+    size_t n_sources;
 
     struct mortise_node *nodes;
     uint32_t n_nodes;

@@ -14,6 +14,7 @@
  * Limits, name and version are the outermost graph's.  Of hitl_mode the
  * stricter holds.
  */
+#include "graph/files.h"
 #include "graph/node.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static bool is_too_deep(struct mortise_loader *ld,
     return true;
 }
 
-/* What holds in the outer graph, or is a name for both. */
+/* What holds in the outer graph, or is a name for both; a file has its own. */
 static struct mortise_graph *new_graph(struct mortise_loader *ld,
                                        const struct mortise_yaml *tree)
 {
@@ -46,10 +47,8 @@ static struct mortise_graph *new_graph(struct mortise_loader *ld,
     g->name = outer->name;
     g->version = outer->version;
     g->description = outer->description;
-    g->path = outer->path;
+    g->path = tree->span.file->path;
     g->tree = tree;
-    g->source = outer->source;
-    g->source_size = outer->source_size;
     g->approve_tools = outer->approve_tools;
     g->concurrency = outer->concurrency;
     g->expr_cost = outer->expr_cost;
@@ -69,11 +68,13 @@ static void keep_names(struct mortise_loader *inner, struct mortise_reading *r)
         memcpy(r->inner, inner->names, sizeof inner->names);
 }
 
+/* From the slot's own mapping, or (`slot` NULL) from a file. */
 static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
                        const struct mortise_slot *slot)
 {
     struct mortise_loader inner = {
         .root = ld->root,
+        .outer = ld,
         .depth = ld->depth + 1,
         .g = r->node->sub,
         .arena = ld->arena,
@@ -85,7 +86,10 @@ static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
         .first_diag = ld->diags->n,
     };
 
-    mortise_load_inner(&inner, slot);
+    if (slot != NULL)
+        mortise_load_inner(&inner, slot);
+    else
+        mortise_load_file_keys(&inner);
     if (!inner.nomem)
         mortise_load_whole(&inner);
     if (!inner.nomem)
@@ -96,25 +100,39 @@ static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
     mortise_load_finish(&inner);
 }
 
+/* A file is loaded anew for each node that runs it, since what stands around
+ * it counts; its own findings would be the same again. */
+static void load_named(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_yaml *ref)
+{
+    struct mortise_graph_file *f = mortise_load_file(ld, ref);
+    size_t errors = ld->diags->n_errors;
+
+    if (f == NULL || (r->node->sub = new_graph(ld, f->tree)) == NULL)
+        return;
+    load_inner(ld, r, NULL);
+    f->bad = ld->diags->n_errors > errors;
+    if (!f->bad && !ld->nomem && !f->loaded)
+        mortise_load_digest(ld, f->digest, f->tree);
+    f->loaded = !f->bad;
+    if (f->loaded)
+        mortise_load_check_digest(ld, ref, f);
+}
+
 void mortise_node_read_graph(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (slot->value->kind != MORTISE_YAML_MAP) {
-        mortise_diag_add(ld->diags, "E0205", slot->value->span,
-                         "a graph that stands elsewhere is not available in "
-                         "this build: write it here, as a mapping");
-        return;
-    }
     if (is_too_deep(ld, slot))
         return;
-    r->node->sub = new_graph(ld, slot->value);
-    if (r->node->sub == NULL)
-        return;
-    load_inner(ld, r, slot);
-    ld->names[MORTISE_IN_OUTPUT].schema = r->node->sub->artifacts;
+    if (mortise_load_is_ref(slot->value))
+        load_named(ld, r, slot->value);
+    else if ((r->node->sub = new_graph(ld, slot->value)) != NULL)
+        load_inner(ld, r, slot);
+    if (r->node->sub != NULL)
+        ld->names[MORTISE_IN_OUTPUT].schema = r->node->sub->artifacts;
 }
 
 /* ---- mappings -------------------------------------------------------- */

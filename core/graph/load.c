@@ -15,7 +15,7 @@
  *       are ignored (x-...).  Inside `args` there are none such: there an x-
  *       key is data, which the plugin sees.
  */
-#include "graph/loader.h"
+#include "graph/files.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -107,10 +107,26 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
 }
 /* ---- the whole way --------------------------------------------------- */
 
-static bool restore_args(json_t *to, const struct mortise_yaml *nodes);
+static bool restore(struct mortise_loader *ld, json_t *to,
+                    const struct mortise_yaml *nodes);
+
+/* Another file's graph is named by its content, wherever it stands. */
+static bool restore_file(struct mortise_loader *ld, json_t *to,
+                         const struct mortise_yaml *ref)
+{
+    const struct mortise_graph_file *f = mortise_load_known_file(ld, ref);
+    char hex[2 * MORTISE_DIGEST + 1];
+
+    if (f == NULL)
+        return false;
+    mortise_hex(hex, f->digest, sizeof f->digest);
+    return json_object_set_new(to, "graph",
+                               json_pack("{s:s}", "digest", hex)) == 0;
+}
 
 /* One node's, and those of a graph inside it. */
-static bool restore_node(json_t *to, const struct mortise_yaml *node)
+static bool restore_node(struct mortise_loader *ld, json_t *to,
+                         const struct mortise_yaml *node)
 {
     const struct mortise_yaml *args = mortise_yaml_get(node, "args"),
                               *inner = mortise_yaml_get(node, "graph");
@@ -118,41 +134,36 @@ static bool restore_node(json_t *to, const struct mortise_yaml *node)
     if (args != NULL &&
         json_object_set_new(to, "args", mortise_yaml_json(args, false)) != 0)
         return false;
-    return inner == NULL || inner->kind != MORTISE_YAML_MAP ||
-           restore_args(json_object_get(to, "graph"), inner);
+    if (inner == NULL)
+        return true;
+    return mortise_load_is_ref(inner)
+               ? restore_file(ld, to, inner)
+               : restore(ld, json_object_get(to, "graph"), inner);
 }
 
 /* x- keys are gone, but what stands in args is data (5).  Inner graphs are as
  * deep in each other as YAML allows. */
-static bool restore_args(json_t *to, const struct mortise_yaml *graph)
+static bool restore(struct mortise_loader *ld, json_t *to,
+                    const struct mortise_yaml *graph)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes");
     json_t *map = json_object_get(to, "nodes"), *node;
 
     for (size_t i = 0; i < nodes->n; i++) {
         node = json_object_get(map, nodes->keys[i]->str);
-        if (node != NULL && !restore_node(node, nodes->items[i]))
+        if (node != NULL && !restore_node(ld, node, nodes->items[i]))
             return false;
     }
     return true;
 }
 
-static json_t *canonical(const struct mortise_yaml *root)
+void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
+                         const struct mortise_yaml *tree)
 {
-    json_t *all = mortise_yaml_json(root, true);
+    json_t *v = mortise_yaml_json(tree, true);
 
-    if (all != NULL && restore_args(all, root))
-        return all;
-    json_decref(all);
-    return NULL;
-}
-
-static void digest(struct mortise_loader *ld)
-{
-    json_t *v = canonical(ld->g->tree);
-
-    if (v == NULL ||
-        mortise_json_digest(ld->g->digest, v, ld->mem) != MORTISE_OK)
+    if (v == NULL || !restore(ld, v, tree) ||
+        mortise_json_digest(out, v, ld->mem) != MORTISE_OK)
         ld->nomem = true;
     json_decref(v);
 }
@@ -200,14 +211,14 @@ static void read_all(struct mortise_loader *ld)
     ld->max_depth = 8;
     ld->suggestions = 50;
     ld->defaults.retry = mortise_retry_default;
-    g->source = g->tree->span.file->text;
-    g->source_size = g->tree->span.file->size;
-    mortise_load_top(ld);
+    mortise_load_file_keys(ld);
     if (!ld->nomem)
         mortise_load_whole(ld);
     sort_plugins(g);
     if (!ld->nomem && ld->diags->n_errors == 0)
-        digest(ld);
+        mortise_load_digest(ld, g->digest, g->tree);
+    if (!ld->nomem)
+        mortise_load_sources(ld);
 }
 
 void mortise_load_finish(struct mortise_loader *ld)

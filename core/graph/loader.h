@@ -54,10 +54,12 @@ struct mortise_defaults {
 };
 
 struct mortise_loader {
-    struct mortise_loader *root; /* of the outermost graph: itself, there */
-    uint32_t depth;              /* graphs around this one */
-    struct mortise_graph *g;     /* being built */
-    struct mortise_arena *arena; /* the outermost graph's */
+    struct mortise_loader *root;  /* of the outermost graph: itself, there */
+    struct mortise_loader *outer; /* of the graph around this; NULL: none */
+    struct mortise_graph_file *files; /* [root] */
+    uint32_t depth;                   /* graphs around this one */
+    struct mortise_graph *g;          /* being built */
+    struct mortise_arena *arena;      /* the outermost graph's */
     const struct mortise_mem *mem;
     const struct mortise_catalog *catalog;
     struct mortise_diags *diags;
@@ -98,6 +100,9 @@ struct mortise_loader {
 
 /* ---- load.c ---------------------------------------------------------- */
 
+/* The digest of the canonical form of a graph file without findings. */
+void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
+                         const struct mortise_yaml *tree);
 /* After the keys were read: edges, expressions, and the graph as a whole. */
 void mortise_load_whole(struct mortise_loader *ld);
 /* Give up what only loading needed. */
@@ -121,12 +126,12 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
 /* ---- top.c, state.c, reducer.c, limits.c
  * ---------------------------------------- */
 
-/* The whole file. */
-void mortise_load_top(struct mortise_loader *ld);
+/* A whole file. */
+void mortise_load_file_keys(struct mortise_loader *ld);
 /* ... and a graph that stands in a node. */
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
-extern const struct mortise_key mortise_inner_forms[1];
+extern const struct mortise_key mortise_inner_forms[3];
 extern const struct mortise_place mortise_state_place;
 void mortise_load_state(struct mortise_loader *ld,
                         const struct mortise_slot *slot);

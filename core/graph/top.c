@@ -1,16 +1,18 @@
 /* top.c -- the keys of a graph: of a file, or inside a node.
  *
- * One table has both, as two types of one place.
+ * One table has both, as two types of one place.  A file that a node names is
+ * read like any other; of its limits the run has its own already, so they are
+ * checked and hold when it runs by itself.
  *
  * Their order in the table is the order in which they are read: what others
  * build on (schemas, limits, defaults) before the nodes, and what names nodes
  * after them.
  */
-#include "graph/loader.h"
+#include "graph/files.h"
 
 #include "yaml/header.h"
 
-enum { OUTERMOST = 1 << 0, INNER = 1 << 1, BOTH = OUTERMOST | INNER };
+enum { A_FILE = 1 << 0, INNER = 1 << 1, BOTH = A_FILE | INNER };
 
 static void read_metadata(void *ctx, void *into,
                           const struct mortise_slot *slot)
@@ -64,10 +66,15 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_load_state(ctx, slot);
 }
 
+/* The run has its own limits: those of a graph in it are read for nothing. */
 static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    struct mortise_graph alone = {.refs = 0};
+    struct mortise_loader apart = {.g = &alone, .diags = ld->diags};
+
     (void)into;
-    mortise_load_limits(ctx, slot);
+    mortise_load_limits(ld->outer == NULL ? ld : &apart, slot);
 }
 
 static void read_defaults(void *ctx, void *into,
@@ -157,16 +164,16 @@ static const struct mortise_word ends[] = {
 static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
 
 static const struct mortise_key graph_keys[] = {
-    MORTISE_HEADER_KEYS(OUTERMOST, kinds),
+    MORTISE_HEADER_KEYS(A_FILE, kinds),
     {.name = "metadata",
      .value = MORTISE_V_MAP,
-     .here = OUTERMOST,
-     .required = OUTERMOST,
+     .here = A_FILE,
+     .required = A_FILE,
      .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "goal",
      .value = MORTISE_V_STRING,
-     .here = OUTERMOST,
+     .here = A_FILE,
      .read = read_goal},
     {.name = "hitl_mode",
      .value = MORTISE_V_WORD,
@@ -190,7 +197,7 @@ static const struct mortise_key graph_keys[] = {
      .read = read_state},
     {.name = "limits",
      .value = MORTISE_V_MAP,
-     .here = OUTERMOST,
+     .here = A_FILE,
      .place = &mortise_limits_place,
      .read = read_limits},
     {.name = "defaults",
@@ -218,11 +225,11 @@ static const struct mortise_key graph_keys[] = {
      .value = MORTISE_V_IDS,
      .here = BOTH,
      .read = read_interrupt_after},
-    {.name = "checkpoint_policy", .later = OUTERMOST},
-    {.name = "memory_consistency", .later = OUTERMOST},
-    {.name = "budget", .later = OUTERMOST},
-    {.name = "roles", .later = OUTERMOST},
-    {.name = "persona", .later = OUTERMOST},
+    {.name = "checkpoint_policy", .later = A_FILE},
+    {.name = "memory_consistency", .later = A_FILE},
+    {.name = "budget", .later = A_FILE},
+    {.name = "roles", .later = A_FILE},
+    {.name = "persona", .later = A_FILE},
 };
 
 const struct mortise_place mortise_graph_place = {.what = "a graph",
@@ -230,7 +237,7 @@ const struct mortise_place mortise_graph_place = {.what = "a graph",
                                                   .n = sizeof graph_keys /
                                                        sizeof graph_keys[0]};
 
-static const char *const graph_types[32] = {"outermost", "inner"};
+static const char *const graph_types[32] = {"outermost", "inner", "named"};
 
 static const struct mortise_place inner_place = {.what = "a graph",
                                                  .keys = graph_keys,
@@ -238,16 +245,18 @@ static const struct mortise_place inner_place = {.what = "a graph",
                                                       sizeof graph_keys[0],
                                                  .types = graph_types};
 
-const struct mortise_key mortise_inner_forms[1] = {
+const struct mortise_key mortise_inner_forms[3] = {
     {.value = MORTISE_V_MAP, .place = &inner_place, .type = INNER},
+    {.value = MORTISE_V_MAP, .place = &mortise_graph_ref_place},
+    {.value = MORTISE_V_STRING},
 };
 
-void mortise_load_top(struct mortise_loader *ld)
+void mortise_load_file_keys(struct mortise_loader *ld)
 {
     const struct mortise_yaml *root = ld->g->tree;
 
     if (mortise_header_check(root, "Graph", ld->diags))
-        mortise_keys_read(&mortise_graph_place, OUTERMOST, root, root->span, ld,
+        mortise_keys_read(&mortise_graph_place, A_FILE, root, root->span, ld,
                           NULL, ld->diags);
 }
 

@@ -623,8 +623,7 @@ static int put_graph(struct mortise_store *s, leveldb_writebatch_t *batch,
     rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
     leveldb_free(value);
     if (rv == MORTISE_ENOTFOUND) {
-        mortise_record_graph(&s->value, c->graph_path, c->graph_source,
-                             c->graph_size);
+        mortise_record_graph(&s->value, c->graph, c->n_graph);
         rv = put(s, batch);
     }
     if (rv == MORTISE_OK) {
@@ -651,7 +650,7 @@ static int put_commit(struct mortise_store *s, leveldb_writebatch_t *batch,
         rv = put_requests(s, batch, c);
     for (size_t i = 0; rv == MORTISE_OK && i < c->n_kvs; i++)
         rv = put_kv(s, batch, c, &c->kvs[i]);
-    if (rv == MORTISE_OK && c->graph_source != NULL)
+    if (rv == MORTISE_OK && c->n_graph > 0)
         rv = put_graph(s, batch, c, err);
     return rv;
 }
@@ -677,7 +676,7 @@ static void check_shape(const struct mortise_commit *c)
     assert(c->head.seq == c->checkpoint.seq);
     assert(memcmp(&c->head.checkpoint, &c->checkpoint.id,
                   sizeof c->head.checkpoint) == 0);
-    assert(c->graph_source == NULL || c->expected_seq == 0);
+    assert(c->n_graph == 0 || c->expected_seq == 0);
     (void)c; /* NDEBUG */
 }
 

@@ -413,13 +413,12 @@ int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
 
 int mortise_store_graph(struct mortise_store *s,
                         const uint8_t digest[MORTISE_DIGEST],
-                        struct mortise_buf *path, struct mortise_buf *source,
-                        struct mortise_err *err)
+                        struct mortise_arena *a, struct mortise_source **files,
+                        size_t *n_files, struct mortise_err *err)
 {
-    const char *where, *text;
     struct mortise_buf key;
     char *value = NULL;
-    size_t n, size;
+    size_t n;
     int rv = mortise_ldb_alive(s, err);
 
     if (rv != MORTISE_OK)
@@ -432,17 +431,12 @@ int mortise_store_graph(struct mortise_store *s,
         return mortise_fail(err, rv, "no graph of that digest");
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_record_read_graph(&where, &text, &size, value, n);
-    if (rv != MORTISE_OK) {
-        mortise_ldb_bad(err, rv, "a graph");
-    } else {
-        mortise_buf_put(path, where, strlen(where) + 1);
-        mortise_buf_put(source, text, size);
-        mortise_buf_put(source, "", 1);
-        if (path->failed || source->failed)
-            rv = mortise_nomem(err);
-    }
+    rv = mortise_record_read_graph(a, files, n_files, value, n);
     leveldb_free(value);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    if (rv != MORTISE_OK)
+        mortise_ldb_bad(err, rv, "a graph");
     return rv;
 }
 

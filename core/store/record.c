@@ -106,12 +106,15 @@ void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size)
     mortise_buf_blob(b, value, size);
 }
 
-void mortise_record_graph(struct mortise_buf *b, const char *path,
-                          const char *source, size_t size)
+void mortise_record_graph(struct mortise_buf *b,
+                          const struct mortise_source *files, size_t n)
 {
     mortise_buf_u8(b, VERSION);
-    put_text(b, path);
-    mortise_buf_blob(b, source, size);
+    mortise_buf_u32(b, (uint32_t)n);
+    for (size_t i = 0; i < n; i++) {
+        put_text(b, files[i].path);
+        mortise_buf_blob(b, files[i].text, files[i].size);
+    }
 }
 
 /* A reader behind the version byte. */
@@ -258,15 +261,39 @@ int mortise_record_read_kv(const char **value, size_t *size, const void *p,
     return end(&r);
 }
 
-int mortise_record_read_graph(const char **path, const char **source,
-                              size_t *size, const void *p, size_t n)
+static bool read_source(struct mortise_arena *a, struct mortise_source *out,
+                        struct mortise_reader *r)
 {
+    const char *path = read_text(r), *text = mortise_read_blob(r, &out->size);
+
+    if (r->bad)
+        return true; /* the end says so */
+    out->path = mortise_arena_strdup(a, path);
+    out->text = mortise_arena_strndup(a, text, out->size);
+    return out->path != NULL && out->text != NULL;
+}
+
+int mortise_record_read_graph(struct mortise_arena *a,
+                              struct mortise_source **files, size_t *n_files,
+                              const void *p, size_t n)
+{
+    struct mortise_source *list;
     struct mortise_reader r;
     int rv = begin(&r, p, n);
+    uint32_t count;
 
     if (rv != MORTISE_OK)
         return rv;
-    *path = read_text(&r);
-    *source = mortise_read_blob(&r, size);
+    count = mortise_read_u32(&r);
+    if (count == 0 || count > n / 9) /* the least that a file takes */
+        return MORTISE_ECORRUPT;
+    list = mortise_arena_alloc(a, count * sizeof *list);
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (uint32_t i = 0; i < count; i++)
+        if (!read_source(a, &list[i], &r))
+            return MORTISE_ENOMEM;
+    *files = list;
+    *n_files = count;
     return end(&r);
 }

@@ -40,8 +40,8 @@ void mortise_record_pending(struct mortise_buf *b,
                             const struct mortise_pending *p);
 void mortise_record_deadline(struct mortise_buf *b);
 void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size);
-void mortise_record_graph(struct mortise_buf *b, const char *path,
-                          const char *source, size_t size);
+void mortise_record_graph(struct mortise_buf *b,
+                          const struct mortise_source *files, size_t n);
 
 int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
                               size_t n);
@@ -57,7 +57,9 @@ int mortise_record_read_pending(struct mortise_pending *out, const void *p,
                                 size_t n);
 int mortise_record_read_kv(const char **value, size_t *size, const void *p,
                            size_t n);
-int mortise_record_read_graph(const char **path, const char **source,
-                              size_t *size, const void *p, size_t n);
+/* Copied into the arena. */
+int mortise_record_read_graph(struct mortise_arena *a,
+                              struct mortise_source **files, size_t *n_files,
+                              const void *p, size_t n);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/phase.h"
+#include "base/source.h"
 
 struct mortise_store;
 
@@ -77,9 +78,8 @@ struct mortise_commit {
     const struct mortise_kv *kvs; /* put in this order */
     size_t n_kvs;
     /* With a new run: its graph, stored once per digest.  NULL otherwise. */
-    const char *graph_path;
-    const char *graph_source;
-    size_t graph_size;
+    const struct mortise_source *graph; /* its file, then those it names */
+    size_t n_graph;
     /* Result of this commit, set by mortise_store_write(): MORTISE_OK,
      * MORTISE_ECONFLICT (the head is not at expected_seq, or not the parent),
      * MORTISE_EEXISTS (the id is taken), MORTISE_EINVAL (a name too long). */
@@ -143,11 +143,11 @@ int mortise_store_inbox(struct mortise_store *s, const char *tenant,
 int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
                       mortise_pending_fn *fn, void *ud,
                       struct mortise_err *err);
-/* The graph of a digest: its path and source, appended with a NUL each. */
+/* The files of the graph of a digest, in the arena. */
 int mortise_store_graph(struct mortise_store *s,
                         const uint8_t digest[MORTISE_DIGEST],
-                        struct mortise_buf *path, struct mortise_buf *source,
-                        struct mortise_err *err);
+                        struct mortise_arena *a, struct mortise_source **files,
+                        size_t *n_files, struct mortise_err *err);
 
 /* What a plugin has under a key: appended.  MORTISE_ENOTFOUND, without words,
  * when there is nothing. */

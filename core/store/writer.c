@@ -58,8 +58,10 @@ struct mortise_writer {
 
 static size_t bytes_of(const struct mortise_commit *c)
 {
-    size_t n = COMMIT_OVERHEAD + c->checkpoint.size + c->graph_size;
+    size_t n = COMMIT_OVERHEAD + c->checkpoint.size;
 
+    for (size_t i = 0; i < c->n_graph; i++)
+        n += c->graph[i].size;
     for (size_t i = 0; i < c->n_opens; i++)
         n += c->opens[i].payload_size;
     for (size_t i = 0; i < c->n_kvs; i++)

@@ -241,6 +241,26 @@ const struct mortise_code mortise_codes[] = {
      "join: c}}\n"
      "  b: {type: human, prompt: x, next: c}\n"
      "  c: {type: human, prompt: x}\n"},
+    {"E0315", "a graph that is not there",
+     "`graph` names a file, seen from the file that says so (a path has a '/' "
+     "or ends with .yaml, .yml or .json), or a graph by its metadata, NAME or "
+     "NAME@VERSION, in the *.graph.yaml files of the same directory.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: subgraph, graph: ./missing.graph.yaml}\n"},
+    {"E0316", "a graph that would contain itself",
+     "Graphs that name each other must end somewhere.  What comes again and "
+     "again is a loop of nodes.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: subgraph, graph: ./example.yaml}\n"},
+    {"E0317", "a graph that is another than was pinned",
+     "`version` and `digest` of a graph that stands elsewhere are those of "
+     "the file: when it changes, whoever uses it is to look first.",
+     "metadata: {name: example, version: 1.0.0}\n"
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: subgraph, graph: {file: ./example.yaml, version: 2.0.0}}\n"},
 
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "

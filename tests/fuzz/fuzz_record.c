@@ -43,12 +43,16 @@ static int pending(struct mortise_buf *b, const void *p, size_t n)
 
 static int graph(struct mortise_buf *b, const void *p, size_t n)
 {
-    const char *path, *source;
-    size_t size;
-    int rv = mortise_record_read_graph(&path, &source, &size, p, n);
+    struct mortise_source *files;
+    struct mortise_arena a;
+    size_t n_files;
+    int rv;
 
+    mortise_arena_init(&a, &mortise_heap);
+    rv = mortise_record_read_graph(&a, &files, &n_files, p, n);
     if (rv == MORTISE_OK)
-        mortise_record_graph(b, path, source, size);
+        mortise_record_graph(b, files, n_files);
+    mortise_arena_finish(&a);
     return rv;
 }
 

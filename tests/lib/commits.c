@@ -7,6 +7,8 @@
 #include <string.h>
 
 const char made_graph[] = "nodes:\n  a: {tool: x}\n";
+static const struct mortise_source made_source = {"made.yaml", made_graph,
+                                                  sizeof made_graph - 1};
 
 struct mortise_uuid made_id(const char *run, uint64_t seq)
 {
@@ -117,9 +119,8 @@ void make_commit(struct made_commit *m, const char *tenant, const char *run,
                                   .graph_name = "made"};
     memcpy(head->graph, cp->graph, sizeof head->graph);
     if (seq == 1) {
-        m->c.graph_path = "made.yaml";
-        m->c.graph_source = made_graph;
-        m->c.graph_size = strlen(made_graph);
+        m->c.graph = &made_source;
+        m->c.n_graph = 1;
     }
     make_requests(m, seq);
     make_kvs(m, run, seq);

@@ -184,12 +184,17 @@ static int read_deadline(struct reader_store *s, struct bytes *k)
 static int read_graph(struct reader_store *s, struct bytes *k, struct bytes *v)
 {
     struct reader_graph *g = ADD(s->graphs, s->n_graphs);
-    char *source;
+    uint32_t files = little32(v);
 
     array(k, g->digest, 32);
     g->path = text(v);
-    source = blob(v, &g->size);
-    free(source);
+    free(blob(v, &g->size));
+    for (uint32_t i = 1; i < files && !v->bad; i++) {
+        size_t size;
+
+        free(text(v));
+        free(blob(v, &size));
+    }
     return 0;
 }
 
