@@ -50,7 +50,8 @@ static int find_guardrail(void *ud, const char *id, struct mortise_err *why)
     return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
 }
 
-const struct mortise_catalog sim_catalog = {NULL, find_op, find_guardrail};
+const struct mortise_catalog sim_catalog = {.operation = find_op,
+                                            .guardrail = find_guardrail};
 
 struct mortise_graph *sim_graph(const char *yaml)
 {
