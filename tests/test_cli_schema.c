@@ -1,13 +1,14 @@
 /* test_cli_schema.c -- `mortise schema`: what editors are told about files is
  * what `mortise check` does with them. */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <jansson.h>
 #include <unistd.h>
 
+#include "json/schema.h"
 #include "lib/desk.h"
+#include "yaml/tree.h"
 
 static char root[4096];
 
@@ -30,23 +31,128 @@ START_TEST(shipped)
 }
 END_TEST
 
+/* ---- what a schema admits --------------------------------------------------
+ */
+
+static struct mortise_arena arena;
+static struct mortise_schema *schema;
+
+/* With our validator, which is of a later draft: what the tables use of
+ * draft-07 means the same there. */
+static void open_schema(const char *kind)
+{
+    char path[64], where[64], *text;
+    struct mortise_err err;
+    json_t *v;
+
+    mortise_arena_init(&arena, &mortise_heap);
+    snprintf(path, sizeof path, "schema/%s.json", kind);
+    text = test_read(path, NULL);
+    v = json_loads(text, 0, NULL);
+    free(text);
+    ck_assert_int_eq(json_object_del(v, "$schema"), 0);
+    ck_assert_msg(mortise_schema_compile(&schema, &arena, v, where,
+                                         sizeof where, &err) == MORTISE_OK,
+                  "%s: %s", where, err.msg);
+    json_decref(v);
+}
+
+static void close_schema(void)
+{
+    mortise_schema_finish(schema);
+    mortise_arena_finish(&arena);
+}
+
+/* Does a file fit the schema? -1: it is no YAML. */
+static int fits(const char *path, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    struct mortise_yaml *tree;
+    json_t *v;
+    int rv;
+
+    mortise_diags_init(&diags, &mortise_heap);
+    rv = mortise_yaml_read(&tree, &arena, path, &diags);
+    mortise_diags_finish(&diags);
+    if (rv != MORTISE_OK)
+        return -1;
+    v = mortise_yaml_json(tree, false);
+    rv = mortise_schema_check(schema, v, err);
+    json_decref(v);
+    return rv == MORTISE_OK;
+}
+
+/* All files of a kind that load fit its schema: an editor never marks what
+ * `check` accepts. */
+static const char *const good[][2] = {
+    {"graph", "tests/graphs/good/*.yaml"},
+    {"graph", "configs/*/*.graph.yaml"},
+    {"graph", "examples/*/*.graph.yaml"},
+    {"deployment", "configs/*/mortise.yaml"},
+    {"deployment", "examples/*/mortise.yaml"},
+    {"plugin", "plugins/*/*/*.plugin.yaml"},
+    {"plugin", "examples/*/*.plugin.yaml"},
+};
+enum { N_GOOD = sizeof good / sizeof good[0] };
+
+START_TEST(good_files_fit)
+{
+    struct mortise_err err = {.msg = ""};
+    glob_t found;
+
+    open_schema(good[_i][0]);
+    ck_assert_int_eq(glob(good[_i][1], 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        ck_assert_msg(fits(found.gl_pathv[i], &err) == 1, "%s: %s",
+                      found.gl_pathv[i], err.msg);
+    globfree(&found);
+    close_schema();
+}
+END_TEST
+
+/* What a table rules out, its schema does: of the broken graphs, those with an
+ * unknown key, a key of another type, a missing one, or a value of the wrong
+ * kind, word or range. */
+static const char *const bad[] = {"E0201", "E0202", "E0203",
+                                  "E0204", "E0206", "E0207"};
+enum { N_BAD = sizeof bad / sizeof bad[0] };
+
+START_TEST(bad_files_do_not_fit)
+{
+    char pattern[64];
+    glob_t found;
+
+    open_schema("graph");
+    snprintf(pattern, sizeof pattern, "tests/graphs/bad/%s-*.yaml", bad[_i]);
+    ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        ck_assert_msg(fits(found.gl_pathv[i], NULL) == 0, "%s fits",
+                      found.gl_pathv[i]);
+    globfree(&found);
+    close_schema();
+}
+END_TEST
+
+/* ---- the command -----------------------------------------------------------
+ */
+
 /* --with-plugins holds the config of a plugin to the schema of its manifest,
  * whose references to itself still lead there. */
 START_TEST(with_plugins)
 {
-    json_t *schema;
+    json_t *v;
     const char *id, *type;
 
     desk_ok("$MORTISE schema deployment --with-plugins");
-    schema = json_loads(child.out, 0, NULL);
-    ck_assert_int_eq(json_unpack(schema, "{s:{s:{s:{s:{s:{s:{s:s, s:s}}}}}}}",
+    v = json_loads(child.out, 0, NULL);
+    ck_assert_int_eq(json_unpack(v, "{s:{s:{s:{s:{s:{s:{s:s, s:s}}}}}}}",
                                  "definitions", "plugins", "properties",
                                  "config", "properties", "file", "$id", &id,
                                  "type", &type),
                      0);
     ck_assert_str_eq(id, "mortise-plugin:file");
     ck_assert_str_eq(type, "object");
-    json_decref(schema);
+    json_decref(v);
 }
 END_TEST
 
@@ -85,6 +191,8 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, shipped, 0, N_KINDS);
+    tcase_add_loop_test(tc, good_files_fit, 0, N_GOOD);
+    tcase_add_loop_test(tc, bad_files_do_not_fit, 0, N_BAD);
     tcase_add_test(tc, with_plugins);
     tcase_add_test(tc, refusals);
     tcase_add_test(tc, modelines);
