@@ -1190,7 +1190,7 @@ START_TEST(effective_grant)
     ok(child_run("$MORTISE plugin inspect file --json | tr -d ' \\n'"));
     expect_out("\"grant\":{\"net\":[],\"fs\":{\"read\":[\"/a\",\"/b\","
                "\"/c\"],\"write\":[\"/a\",\"/b\"]},\"exec\":[],"
-               "\"env\":[]}");
+               "\"env\":[],\"secrets\":[]}");
     ok(child_run("$MORTISE plugin inspect %s",
                  child_build("plugins/file.plugin.yaml")));
     ck_assert_ptr_null(strstr(child.out, "writes in"));

@@ -12,16 +12,16 @@
 /* A deployment with something of everything. */
 static void put_all(void)
 {
-    desk_put("sub.yaml",
-             HEAD "store: {path: '${env:T_STORE:-./state}'}\n"
-                  "trust: {dir: trust.d}\n"
-                  "plugins:\n"
-                  "  path: [./plugins]\n"
-                  "  config:\n"
-                  "    p: {url: 'http://u:pa55@h/x', key: '${env:T_KEY}',\n"
-                  "        file: '${file:key.txt}', x-own: 1, lit: '$${x}',\n"
-                  "        n: 1.5, none: ~, dflt: '${env:T_NO:-fall}'}\n"
-                  "x-mine: private\n");
+    desk_put("sub.yaml", HEAD
+             "store: {path: '${env:T_STORE:-./state}'}\n"
+             "trust: {dir: trust.d}\n"
+             "plugins:\n"
+             "  path: [./plugins]\n"
+             "  config:\n"
+             "    http: {url: 'http://u:pa55@h/x', key: '${env:T_KEY}',\n"
+             "           file: '${file:key.txt}', x-own: 1, lit: '$${x}',\n"
+             "           n: 1.5, none: ~, dflt: '${env:T_NO:-fall}'}\n"
+             "x-mine: private\n");
     desk_put("key.txt", "s3cr3t-file\n");
     setenv("T_KEY", "s3cr3t-env", 1);
     unsetenv("T_STORE");
@@ -75,9 +75,9 @@ START_TEST(each_value_has_its_origin)
     desk_out("  path: \"${env:T_STORE:-./state}\"  # sub.yaml:4:15, "
              "environment T_STORE (unset: its default)\n");
     desk_out("    - ./plugins  # sub.yaml:7:10\n");
-    desk_out("      key: \"${env:T_KEY}\"  # sub.yaml:9:40, environment "
+    desk_out("      key: \"${env:T_KEY}\"  # sub.yaml:9:43, environment "
              "T_KEY\n");
-    desk_out("      file: \"${file:key.txt}\"  # sub.yaml:10:15, file "
+    desk_out("      file: \"${file:key.txt}\"  # sub.yaml:10:18, file "
              "key.txt\n");
     desk_out("      x-own: 1  #");
     desk_not_out("private");
@@ -120,11 +120,11 @@ START_TEST(resolved_is_what_holds)
     v = printed("--resolved --deployment sub.yaml");
     in_desk(value_at(v, "store", "path", NULL, NULL), "state");
     in_desk(value_at(v, "trust", "dir", NULL, NULL), "trust.d");
-    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "key"),
+    ck_assert_str_eq(value_at(v, "plugins", "config", "http", "key"),
                      "s3cr3t-env");
-    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "file"),
+    ck_assert_str_eq(value_at(v, "plugins", "config", "http", "file"),
                      "s3cr3t-file");
-    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "lit"), "${x}");
+    ck_assert_str_eq(value_at(v, "plugins", "config", "http", "lit"), "${x}");
     json_decref(v);
     setenv("T_STORE", "/over/there", 1);
     v = printed("--resolved --deployment sub.yaml");
@@ -159,11 +159,33 @@ START_TEST(redacted_keeps_secrets_back)
     desk_out("dflt: fall");
     v = printed("--resolved --redacted --deployment sub.yaml");
     nothing_secret();
-    ck_assert_str_eq(value_at(v, "plugins", "config", "p", "key"),
+    ck_assert_str_eq(value_at(v, "plugins", "config", "http", "key"),
                      "${env:T_KEY}");
     ck_assert(json_is_true(
-        json_object_get(origin(v, "/plugins/config/p/key"), "redacted")));
+        json_object_get(origin(v, "/plugins/config/http/key"), "redacted")));
     json_decref(v);
+}
+END_TEST
+
+/* Config of a plugin that is not installed might be secret, and that of one
+ * that is there is as its schema says; references stand as they are and are
+ * never resolved. */
+START_TEST(redacted_asks_the_plugins)
+{
+    desk_put("sub.yaml", HEAD
+             "plugins: {config: {gone: {a: hidden-a, b: [hidden-b, 7]},\n"
+             "  file: {roots: [./seen]}, http: {secrets: [api]}}}\n"
+             "secrets: {api: {exec: [touch, was-run]}, f: {file: ./key.txt}}\n"
+             "x-a: b\n");
+    desk_ok("$MORTISE config print --resolved --redacted --deployment "
+            "sub.yaml");
+    desk_not_out("hidden");
+    desk_out("./seen");
+    desk_out("- touch");
+    desk_out("/key.txt  #");
+    desk_ok("$MORTISE config print --resolved --deployment sub.yaml");
+    desk_out("hidden-a");
+    desk_ok("test ! -e was-run");
 }
 END_TEST
 
@@ -216,6 +238,7 @@ static Suite *suite(void)
     tcase_add_test(tc, without_a_file_and_by_option);
     tcase_add_test(tc, resolved_is_what_holds);
     tcase_add_test(tc, redacted_keeps_secrets_back);
+    tcase_add_test(tc, redacted_asks_the_plugins);
     tcase_add_test(tc, text_loads_again);
     tcase_add_test(tc, broken_files_are_findings);
     suite_add_tcase(s, tc);

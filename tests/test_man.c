@@ -81,8 +81,8 @@ static unsigned check_keys(const char *source, const char *page_path,
 static const struct {
     const char *page, *sources; /* a glob */
     unsigned at_least;
-} tables[] = {{"docs/man/mortise-graph.5", "core/graph/[!d]*.c", 60},
-              {"docs/man/mortise-deployment.5", "core/graph/deploy.c", 8},
+} tables[] = {{"docs/man/mortise-graph.5", "core/graph/[!dp]*.c", 60},
+              {"docs/man/mortise-deployment.5", "core/graph/[dp]*.c", 12},
               {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
               {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30}};
 

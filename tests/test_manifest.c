@@ -144,8 +144,8 @@ static const struct {
     {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},
     {"x-mine: whatever", "on_failure: {}", "E0202", "on_failure"},
     {"  methods: [state.get/1]", "  plugins: []", "E0202", "plugins"},
-    {"{base: {type: string}}", "{base: {type: string, x-secret: true}}",
-     "E0202", "x-secret"},
+    {"{base: {type: string}}", "{base: {enum: [{x-secret: true}]}}", "E0704",
+     "is followed"},
     /* wrong values */
     {"name: acme.pay", "name: .pay", "E0211", ".pay"},
     {"name: acme.pay", "name: a/b", "E0211", "a/b"},

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
+#include "engine/secret.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
 #include "graph/graph.h"
@@ -56,7 +57,8 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
     config.n_trust_dirs = c->site.n_trust_dirs;
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
-        mortise_stock_open(&c->stock, c->cli->mem, c->plugins);
+        mortise_stock_open(&c->stock, c->cli->mem, c->plugins,
+                           c->site.deployment);
     return rv;
 }
 
@@ -111,14 +113,20 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
+/* By itself, and then what it says of the plugins that it names. */
 static int check_deployment(struct checking *c, const char *path,
                             struct mortise_err *err)
 {
-    struct mortise_deployment *d;
-    int rv = mortise_deployment_read(&d, c->cli->mem, path, &c->diags);
+    int rv;
 
+    if (c->open)
+        forget_plugins(c);
+    snprintf(c->deployment, sizeof c->deployment, "%s", path);
+    c->cli->deployment = path;
+    rv = open_plugins(c, err);
     if (rv == MORTISE_OK)
-        mortise_deployment_free(d);
+        rv = mortise_secret_check_config(c->site.deployment, c->plugins,
+                                         &c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 

@@ -11,8 +11,10 @@
  *       belongs, too.  With it, what they stand for, and paths from the root
  *       on.
  *   (3) With --redacted nothing is printed that came through ${env:...} or
- *       ${file:...} (it stays as it was written), except in paths, and no
- *       credentials inside URLs.
+ *       ${file:...} (it stays as it was written), except in paths, no
+ *       credentials inside URLs, and nothing that stands in the file itself
+ *       where a plugin's config_schema marks a secret.
+ *   (4) A secret:// reference is printed as it stands: no provider is asked.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,16 +24,20 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
+#include "cli/shelf.h"
 #include "graph/expand.h"
+#include "json/secret.h"
 #include "yaml/write.h"
 
 static const char withheld[] = "[redacted]";
+static const char config_of[] = "/plugins/config/";
 
 struct page {
     const struct mortise_args *args;
     struct mortise_site *site;
-    struct mortise_arena *arena; /* the site's */
-    json_t *value, *origins;     /* origins: by the pointer into value */
+    struct mortise_arena *arena;     /* the site's */
+    struct mortise_plugins *plugins; /* with --redacted; else NULL */
+    json_t *value, *origins;         /* origins: by the pointer into value */
     struct mortise_buf pointer;
     bool nomem;
 };
@@ -64,7 +70,8 @@ static bool is_path(const char *pointer)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strncmp(pointer, lists[i], strlen(lists[i])) == 0)
             return true;
-    return false;
+    return strncmp(pointer, "/secrets/", 9) == 0 &&
+           strcmp(strrchr(pointer, '/'), "/file") == 0;
 }
 
 /* From the root on, whatever directory this is. */
@@ -190,6 +197,31 @@ static void origin_of(struct page *p, const struct mortise_yaml *written,
     put_origin(p, pointer_of(p), origin);
 }
 
+/* ---- secrets ------------------------------------------------------------- */
+
+/* Does the plugin say that this is a secret?  One that is not installed cannot
+ * say that it is none. */
+static bool is_marked(struct page *p)
+{
+    const char *pointer = pointer_of(p), *rest;
+    const struct mortise_manifest *m;
+    char name[160];
+
+    if (strncmp(pointer, config_of, sizeof config_of - 1) != 0)
+        return false;
+    pointer += sizeof config_of - 1;
+    rest = pointer + strcspn(pointer, "/");
+    snprintf(name, sizeof name, "%.*s", (int)(rest - pointer), pointer);
+    m = mortise_plugins_find(p->plugins, name, NULL);
+    return m == NULL || mortise_secret_place(&m->config_secrets, rest);
+}
+
+static bool is_reference(const struct mortise_yaml *v)
+{
+    return v->kind == MORTISE_YAML_STRING &&
+           mortise_secret_name(v->str) != NULL;
+}
+
 /* ---- the file's values --------------------------------------------------- */
 
 static json_t *value_of(struct page *p, const struct mortise_yaml *written,
@@ -199,7 +231,7 @@ static json_t *value_of(struct page *p, const struct mortise_yaml *written,
 static bool is_left_out(struct page *p, const char *key)
 {
     return mortise_yaml_is_x(key) &&
-           strncmp(pointer_of(p), "/plugins/config/", 16) != 0;
+           strncmp(pointer_of(p), config_of, sizeof config_of - 1) != 0;
 }
 
 static json_t *items_of(struct page *p, const struct mortise_yaml *written,
@@ -215,7 +247,7 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
         if (map && is_left_out(p, key))
             continue;
         if (map)
-            mortise_yaml_pointer(&p->pointer, key);
+            mortise_json_pointer(&p->pointer, key);
         else
             mortise_buf_printf(&p->pointer, "/%zu", i);
         if (map)
@@ -231,6 +263,13 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
     return out;
 }
 
+static void note_redacted(struct page *p)
+{
+    json_t *origin = json_object_get(p->origins, pointer_of(p));
+
+    p->nomem |= json_object_set_new(origin, "redacted", json_true()) != 0;
+}
+
 static json_t *value_of(struct page *p, const struct mortise_yaml *written,
                         const struct mortise_yaml *meant)
 {
@@ -243,9 +282,12 @@ static json_t *value_of(struct page *p, const struct mortise_yaml *written,
     origin_of(p, written, &outside);
     withhold = p->args->redacted && outside && !is_path(pointer_of(p));
     if (withhold)
-        p->nomem |=
-            json_object_set_new(json_object_get(p->origins, pointer_of(p)),
-                                "redacted", json_true()) != 0;
+        note_redacted(p);
+    if (p->args->redacted && !withhold && is_marked(p) &&
+        !is_reference(written)) {
+        note_redacted(p);
+        return json_string(withheld);
+    }
     if (written->kind == MORTISE_YAML_STRING)
         return string_of(p, written, meant, withhold);
     return mortise_yaml_json(written, false);
@@ -374,11 +416,14 @@ static int print_json(struct mortise_cli *cli, struct page *p)
     return MORTISE_OK;
 }
 
-static int print_page(struct mortise_cli *cli, struct mortise_site *site,
+static int print_page(struct mortise_cli *cli, struct mortise_shelf *shelf,
                       struct mortise_err *err)
 {
-    struct page p = {.args = &cli->args, .site = site, .arena = &site->arena};
-    const struct mortise_deployment *d = site->deployment;
+    struct page p = {.args = &cli->args,
+                     .site = &shelf->site,
+                     .arena = &shelf->site.arena,
+                     .plugins = shelf->plugins};
+    const struct mortise_deployment *d = shelf->site.deployment;
     int rv = MORTISE_OK;
 
     mortise_buf_init(&p.pointer, cli->mem);
@@ -400,7 +445,7 @@ static int print_page(struct mortise_cli *cli, struct mortise_site *site,
 static int config_print(struct mortise_cli *cli)
 {
     const char *format = cli->args.format;
-    struct mortise_site site;
+    struct mortise_shelf shelf = {.plugins = NULL};
     struct mortise_err err;
     int rv;
 
@@ -409,10 +454,11 @@ static int config_print(struct mortise_cli *cli)
     else if (format != NULL && strcmp(format, "text") != 0)
         return mortise_cli_usage(cli, "--format is text or json, not '%s'",
                                  format);
-    rv = mortise_cli_site(cli, &site, &err);
+    rv = cli->args.redacted ? mortise_shelf_open(&shelf, cli, NULL, &err)
+                            : mortise_cli_site(cli, &shelf.site, &err);
     if (rv == MORTISE_OK)
-        rv = print_page(cli, &site, &err);
-    mortise_site_close(&site);
+        rv = print_page(cli, &shelf, &err);
+    mortise_shelf_close(&shelf);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
@@ -422,7 +468,8 @@ static const struct mortise_opt opts[] = {
                      "with whole paths"),
     MORTISE_OPT_FLAG("redacted", redacted,
                      "Without what came through ${...}, except in\n"
-                     "paths, and without passwords in URLs"),
+                     "paths, without passwords in URLs, and without\n"
+                     "what a plugin calls a secret"),
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
@@ -441,7 +488,8 @@ const struct mortise_cmd mortise_cmd_config_print = {
             "\n"
             "Without --redacted, what stands in the file is printed as it\n"
             "stands, and --resolved prints what variables and files hold.\n"
-            "With it, both can be shown to others.\n",
+            "With it, both can be shown to others.  A secret:// reference is\n"
+            "printed as it is, always.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise config print --resolved --redacted",

@@ -43,7 +43,7 @@ static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_stock_open(&stock, cli->mem, plugins);
+    mortise_stock_open(&stock, cli->mem, plugins, site->deployment);
     rv = mortise_cli_read(cli, path, &text, &n, err);
     if (rv == MORTISE_OK) {
         catalog = mortise_disk_catalog(&stock.strict, &files, NULL);

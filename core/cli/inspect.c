@@ -75,6 +75,7 @@ static void print_manifest(struct mortise_out *o,
     names(o, "fs write", &m->fs_write);
     names(o, "exec", &m->exec);
     names(o, "env", &m->env);
+    names(o, "secrets", &m->secrets);
     if (m->n_ops > 0)
         mortise_out_puts(o, "operations\n");
     for (size_t i = 0; i < m->n_ops; i++)
@@ -121,18 +122,19 @@ static json_t *list_of(struct mortise_arena *a, const char *what,
     return list;
 }
 
-/* {net, fs: {read, write}, exec, env}: a new reference. */
+/* {net, fs: {read, write}, exec, env, secrets}: a new reference. */
 static json_t *grant_of(struct mortise_arena *a,
                         const struct mortise_manifest *m, const json_t *config,
                         struct mortise_err *err)
 {
     mortise_nomem(err); /* unless something else is said */
-    return json_pack("{s:o, s:{s:o, s:o}, s:o, s:o}", "net",
+    return json_pack("{s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "net",
                      net_of(a, &m->net, config, err), "fs", "read",
                      list_of(a, "fs.read", &m->fs_read, config, err), "write",
                      list_of(a, "fs.write", &m->fs_write, config, err), "exec",
                      list_of(a, "exec", &m->exec, config, err), "env",
-                     list_of(a, "env", &m->env, config, err));
+                     list_of(a, "env", &m->env, config, err), "secrets",
+                     list_of(a, "secrets", &m->secrets, config, err));
 }
 
 /* Where the manifest asks for anything. */
@@ -157,6 +159,7 @@ static void print_grant(struct mortise_out *o, const struct mortise_manifest *m,
     granted(o, "reads in", &m->fs_read, json_object_get(fs, "read"));
     granted(o, "writes in", &m->fs_write, json_object_get(fs, "write"));
     granted(o, "may start", &m->exec, json_object_get(grant, "exec"));
+    granted(o, "may use", &m->secrets, json_object_get(grant, "secrets"));
 }
 
 /* ---- all of it ---------------------------------------------------------- */

@@ -24,6 +24,7 @@
  * it) while the worker is still on its way out of it.
  */
 #include "engine/call.h"
+#include "engine/secret.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -132,6 +133,8 @@ static void set_words(struct mortise_ongoing *c, const char *code,
                       const char *error_class, const char *message)
 {
     c->message = mortise_strdup(c->mem, message); /* NULL: without words */
+    if (c->message != NULL)
+        mortise_vault_cover(c->live->m->vault, c->message);
     snprintf(c->code, sizeof c->code, "%s", code);
     c->error_class = error_class;
 }
@@ -307,10 +310,11 @@ static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
     if (*out != NULL && !(*out)->given_up)
         return MORTISE_OK;
     before = mortise_mono_ns();
-    config = mortise_deployment_config(m->site.deployment, plugin);
-    if (config == NULL)
-        return mortise_nomem(err);
-    rv = mortise_plugins_start(m->plugins, plugin, config, &i, err);
+    rv = mortise_secret_config(m, plugin, &config, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_plugins_start(m->plugins, plugin, config, &i, err);
+    if (rv != MORTISE_OK)
+        mortise_vault_cover(m->vault, err->msg);
     json_decref(config);
     *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || *out != NULL)
@@ -768,7 +772,14 @@ void mortise_call_starve(struct mortise *m, uint64_t call)
 /* [any] */
 static void on_log(void *ud, int level, const char *plugin, const char *text)
 {
-    mortise_log(ud, level, "plugin '%s': %s", plugin, text);
+    struct mortise *m = ud;
+    char *covered = mortise_strdup(m->mem, text);
+
+    if (covered != NULL)
+        mortise_vault_cover(m->vault, covered);
+    mortise_log(m, level, "plugin '%s': %s", plugin,
+                covered != NULL ? covered : "(out of memory)");
+    mortise_release_str(m->mem, covered);
 }
 
 void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)

@@ -22,17 +22,15 @@
 #include <string.h>
 
 #include "engine/call.h"
+#include "engine/secret.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 
 const struct mortise_door_method *const mortise_door_methods[] = {
-    &mortise_door_state_get,
-    &mortise_door_http_request,
-    &mortise_door_interrupt,
-    &mortise_door_timer,
-    &mortise_door_kv_get,
-    &mortise_door_kv_put,
-    NULL,
+    &mortise_door_state_get,  &mortise_door_http_request,
+    &mortise_door_interrupt,  &mortise_door_timer,
+    &mortise_door_kv_get,     &mortise_door_kv_put,
+    &mortise_door_secret_get, NULL,
 };
 
 static const struct mortise_door_method *method_of(const char *name)
@@ -186,7 +184,10 @@ void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
     assert((status == MORTISE_S_OK) == (value != NULL));
     if (words != a->words)
         snprintf(a->words, sizeof a->words, "%s", words);
-    become(a, MORTISE_ASKED_DONE, status, value);
+    become(a,
+           a->method->effect == MORTISE_DOOR_UNRECORDED ? MORTISE_ASKED_REPLIED
+                                                        : MORTISE_ASKED_DONE,
+           status, value);
 }
 
 void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
@@ -212,7 +213,8 @@ static void forget(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
 
-    if (a->state == MORTISE_ASKED_BEGUN && a->method->cancel != NULL)
+    if (a->state == MORTISE_ASKED_BEGUN && !mortise_secret_let_go(a) &&
+        a->method->cancel != NULL)
         a->method->cancel(a);
     unlink_asked(a);
     tell(c->lane->instance, c->id, a->id, MORTISE_S_CANCELLED, "cancelled");
@@ -341,6 +343,7 @@ static enum mortise_step_kind kind_of(const struct mortise_asked *a)
         return MORTISE_STEP_GET;
     case MORTISE_DOOR_PUT:
         return MORTISE_STEP_PUT;
+    case MORTISE_DOOR_UNRECORDED: /* the run is not asked */
     case MORTISE_DOOR_READ:
         break;
     }
@@ -375,7 +378,11 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->run_call = c->run_call;
     status = judge(a, a->words);
     a->live = NULL;
-    if (status == MORTISE_S_OK)
+    if (status == MORTISE_S_OK &&
+        a->method->effect == MORTISE_DOOR_UNRECORDED) {
+        a->state = MORTISE_ASKED_BEGUN;
+        a->method->start(a);
+    } else if (status == MORTISE_S_OK)
         ask_run(a);
     else
         become(a, MORTISE_ASKED_REPLIED, status, NULL);

@@ -29,6 +29,9 @@ enum mortise_door_effect {
     /* Settled by whose operation asks: inside a `write` or `external` one it
      * is performed once its intent is on disk, inside others it is a read. */
     MORTISE_DOOR_CALLER,
+    /* Changes nothing and is no business of the run's: performed at once, each
+     * time anew, and no record ever holds the answer. */
+    MORTISE_DOOR_UNRECORDED,
     /* The run's own: checked here, never started. */
     MORTISE_DOOR_QUESTION,
     MORTISE_DOOR_TIMER,
@@ -56,6 +59,7 @@ struct mortise_asked {
     const char *node_path;
     char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
     void *data; /* the method's, from start() to its answer or cancel() */
+    struct mortise_fetch *fetch; /* secret.c: what it waits for; or NULL */
 
     /* The run that asks; only while check() and start() run. */
     struct mortise_live *live;
@@ -97,11 +101,12 @@ extern const struct mortise_door_method *const mortise_door_methods[];
 /* Each in the file that performs it. */
 extern const struct mortise_door_method mortise_door_state_get; /* state.c */
 extern const struct mortise_door_method
-    mortise_door_http_request;                                  /* request.c */
-extern const struct mortise_door_method mortise_door_interrupt; /* await.c */
-extern const struct mortise_door_method mortise_door_timer;     /* await.c */
-extern const struct mortise_door_method mortise_door_kv_get;    /* kv.c */
-extern const struct mortise_door_method mortise_door_kv_put;    /* kv.c */
+    mortise_door_http_request;                                   /* request.c */
+extern const struct mortise_door_method mortise_door_interrupt;  /* await.c */
+extern const struct mortise_door_method mortise_door_timer;      /* await.c */
+extern const struct mortise_door_method mortise_door_kv_get;     /* kv.c */
+extern const struct mortise_door_method mortise_door_kv_put;     /* kv.c */
+extern const struct mortise_door_method mortise_door_secret_get; /* secret.c */
 
 /* Does a plugin that requires this do its effects by asking? */
 bool mortise_door_is_caller(const char *method);

@@ -15,6 +15,7 @@
 
 #include "engine/control.h"
 #include "engine/http.h"
+#include "engine/secret.h"
 
 int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
 {
@@ -54,25 +55,53 @@ static int seq_put(void *ud, const char *plugin, uint64_t seq,
     return mortise_store_mark_put(m->store, name, seq, err);
 }
 
-/* Where things are, from the Deployment file; its findings become the error. */
+/* Findings in the Deployment file, as the words of an error. */
+static int found_wrong(struct mortise *m, struct mortise_diags *diags,
+                       struct mortise_err *err)
+{
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, m->mem);
+    mortise_diags_text(diags, &text);
+    rv = mortise_buf_cstr(&text) != NULL
+             ? mortise_fail(err, MORTISE_ECONFIG, "%s", text.p)
+             : mortise_nomem(err);
+    mortise_buf_finish(&text);
+    return rv;
+}
+
+/* Where things are, from the Deployment file. */
 static int open_site(struct mortise *m, const struct mortise_options *o,
                      struct mortise_err *err)
 {
     struct mortise_diags diags;
-    struct mortise_buf text;
     int rv;
 
     mortise_diags_init(&diags, m->mem);
-    mortise_buf_init(&text, m->mem);
     rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store, &diags,
                            err);
-    if (rv == MORTISE_ECHECK) {
-        mortise_diags_text(&diags, &text);
-        rv = mortise_buf_cstr(&text) != NULL
-                 ? mortise_fail(err, MORTISE_ECONFIG, "%s", text.p)
-                 : mortise_nomem(err);
-    }
-    mortise_buf_finish(&text);
+    if (rv == MORTISE_ECHECK)
+        rv = found_wrong(m, &diags, err);
+    mortise_diags_finish(&diags);
+    if (rv == MORTISE_OK)
+        rv =
+            mortise_vault_open(&m->vault, m, &m->site.deployment->secrets, err);
+    return rv;
+}
+
+/* What the file says of plugins, now that they are known. */
+static int check_config(struct mortise *m, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_diags_init(&diags, m->mem);
+    rv = mortise_secret_check_config(m->site.deployment, m->plugins, &diags);
+    if (rv == MORTISE_ECHECK)
+        rv = found_wrong(m, &diags, err);
+    else if (rv != MORTISE_OK)
+        rv = mortise_nomem(err);
     mortise_diags_finish(&diags);
     return rv;
 }
@@ -98,7 +127,7 @@ static int open_plugins(struct mortise *m, struct mortise_err *err)
     mortise_calls_ops(m, &c.ops);
     rv = mortise_plugins_open(&m->plugins, &c, err);
     if (rv == MORTISE_OK)
-        mortise_stock_open(&m->stock, m->mem, m->plugins);
+        mortise_stock_open(&m->stock, m->mem, m->plugins, m->site.deployment);
     return rv;
 }
 
@@ -126,6 +155,8 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
         rv = mortise_pool_open(&m->pool, m->mem, err);
     if (rv == MORTISE_OK)
         rv = open_plugins(m, err);
+    if (rv == MORTISE_OK)
+        rv = check_config(m, err);
     if (rv == MORTISE_OK)
         rv = mortise_control_open(m, err);
     return rv;
@@ -231,6 +262,7 @@ void mortise_close(struct mortise *m)
     mortise_table_finish(&m->topics);
     mortise_actions_finish(&m->actions);
     mortise_release(m->mem, m->batch, m->cap_batch * sizeof *m->batch);
+    mortise_vault_close(m->vault);
     mortise_site_close(&m->site);
     mortise_release_str(m->mem, m->actor);
     mortise_leave(m);

@@ -59,6 +59,7 @@ enum {
 };
 
 struct mortise_control; /* control.c */
+struct mortise_vault;   /* vault.c */
 struct mortise_flight;  /* commits.c: a commit on its way */
 struct mortise_ongoing; /* calls.c: a call that has not ended */
 
@@ -86,6 +87,7 @@ struct mortise {
     struct mortise_site site;
     struct mortise_plugins *plugins;
     struct mortise_stock stock;
+    struct mortise_vault *vault;
     struct mortise_store *store;
     struct mortise_writer *writer;
     struct mortise_pool *pool;

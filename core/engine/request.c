@@ -1,9 +1,9 @@
 /* request.c -- http.request/1: a request of a plugin, and its answer, as JSON.
  *
- * Asked  {url, method?, headers?: {name: value}, body? | json? | body_base64?,
- *         timeout_ms?, connect_timeout_ms?, idle_timeout_ms?, max_body?,
- *         redirects?, stream?}
- * Answer {status, url, headers: {name: value}, body | body_base64, class?,
+ * Asked  {url, method?, headers?: {name: value}, secret_headers?: {name:
+ *         reference}, body? | json? | body_base64?, timeout_ms?,
+ * connect_timeout_ms?, idle_timeout_ms?, max_body?, redirects?, stream?} Answer
+ * {status, url, headers: {name: value}, body | body_base64, class?,
  *         retry_after_ms?}
  *
  * Whatever status a server answers with is an answer; `class` says what it
@@ -16,6 +16,11 @@
  * as a first piece (the answer without a body), then the body's bytes as they
  * come, and the whole answer at the end all the same: who is entered again
  * after a crash gets that alone.
+ *
+ * `secret_headers` have references to secrets (json/secret.h) for values; what
+ * is journaled has no more.  The values are put in here, on the way out, and
+ * neither the plugin nor any record sees them.  Like all headers they are lost
+ * at a redirect to another origin.
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -26,6 +31,7 @@
 #include "base/utf8.h"
 #include "engine/door.h"
 #include "engine/http.h"
+#include "engine/secret.h"
 
 enum { REDIRECTS_MAX = 20, HEADERS_N = 256 };
 
@@ -77,6 +83,21 @@ static bool are_headers(const json_t *value)
     return true;
 }
 
+static bool are_references(const json_t *value)
+{
+    const char *name;
+    json_t *one;
+
+    if (!are_headers(value))
+        return false;
+    json_object_foreach(mortise_json_unconst(value), name, one)
+    {
+        if (mortise_secret_name(json_string_value(one)) == NULL)
+            return false;
+    }
+    return true;
+}
+
 static bool is_count(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 0 &&
@@ -105,6 +126,8 @@ static const struct member {
     {"url", "a string", is_text},
     {"method", "a string", is_text},
     {"headers", "an object of at most 256 strings", are_headers},
+    {"secret_headers", "an object of at most 256 references to secrets",
+     are_references},
     {"body", "a string", is_any_string},
     {"body_base64", "a string", is_text},
     {"json", "a value", is_any},
@@ -123,6 +146,27 @@ static const struct member *member_of(const char *name)
             return &members[i];
     }
     return NULL;
+}
+
+static int32_t check_secrets(const struct mortise_asked *a, char *words)
+{
+    const json_t *headers = json_object_get(a->body, "secret_headers");
+    struct mortise_err why;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(headers), name, value)
+    {
+        int rv = mortise_secret_granted(
+            a->m->site.deployment, a->manifest,
+            mortise_secret_name(json_string_value(value)), &why);
+
+        if (rv == MORTISE_OK)
+            continue;
+        snprintf(words, MORTISE_DOOR_WORDS, "%.500s", why.msg);
+        return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_DENIED;
+    }
+    return MORTISE_S_OK;
 }
 
 static int32_t check(const struct mortise_asked *a, char *words)
@@ -149,7 +193,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
     for (size_t i = 0; i < 3; i++)
         n += json_object_get(a->body, bodies[i]) != NULL;
     if (json_object_get(a->body, "url") != NULL && n <= 1)
-        return MORTISE_S_OK;
+        return check_secrets(a, words);
     snprintf(words, MORTISE_DOOR_WORDS,
              "a request has a url, and at most one of body, body_base64 and "
              "json");
@@ -332,19 +376,79 @@ struct wish { /* a request, with all that it is lent */
     struct mortise_arena arena;
     struct mortise_http_request http;
     struct mortise_egress egress;
-    char *json; /* NULL: none */
+    char *json;     /* NULL: none */
+    char **secrets; /* headers' values, to be wiped */
+    size_t n_secrets;
 };
 
-static int take_headers(struct wish *w, const json_t *headers, bool typed)
+/* The value of a header with its secret, in memory that is wiped. */
+static int fill_secret(struct wish *w, const struct mortise_asked *a,
+                       const char *reference, const char **out,
+                       struct mortise_err *err)
 {
-    size_t n = json_object_size(headers);
-    struct mortise_http_header *list =
-        mortise_arena_alloc(&w->arena, (n + 1) * sizeof *list);
+    const char *name = mortise_secret_name(reference);
+    size_t lead = (size_t)(name - reference) - strlen("secret://");
+    char *value, *text;
+    int rv = mortise_vault_get(a->m->vault, name, &value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    text = mortise_arena_alloc(&w->arena, lead + strlen(value) + 1);
+    if (text != NULL) {
+        memcpy(text, reference, lead);
+        strcpy(text + lead, value);
+        w->secrets[w->n_secrets++] = text;
+    }
+    mortise_vault_give_back(a->m->vault, value);
+    *out = text;
+    return text != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int take_secrets(struct wish *w, const struct mortise_asked *a,
+                        struct mortise_http_header *list, size_t *n,
+                        struct mortise_err *err)
+{
+    const json_t *headers = json_object_get(a->body, "secret_headers");
     const char *name;
     json_t *value;
+    int rv = MORTISE_OK;
+
+    w->secrets = mortise_arena_alloc(
+        &w->arena, (json_object_size(headers) + 1) * sizeof *w->secrets);
+    if (w->secrets == NULL)
+        return mortise_nomem(err);
+    json_object_foreach(mortise_json_unconst(headers), name, value)
+    {
+        struct mortise_http_header *h = &list[(*n)++];
+
+        h->name = name;
+        if (rv == MORTISE_OK)
+            rv = fill_secret(w, a, json_string_value(value), &h->value, err);
+    }
+    return rv;
+}
+
+static void wipe_secrets(struct wish *w)
+{
+    for (size_t i = 0; i < w->n_secrets; i++)
+        explicit_bzero(w->secrets[i], strlen(w->secrets[i]));
+}
+
+static int take_headers(struct wish *w, const struct mortise_asked *a,
+                        struct mortise_err *err)
+{
+    const json_t *headers = json_object_get(a->body, "headers");
+    size_t n = json_object_size(headers) +
+               json_object_size(json_object_get(a->body, "secret_headers"));
+    struct mortise_http_header *list =
+        mortise_arena_alloc(&w->arena, (n + 1) * sizeof *list);
+    bool typed = w->json == NULL;
+    const char *name;
+    json_t *value;
+    int rv;
 
     if (list == NULL)
-        return MORTISE_ENOMEM;
+        return mortise_nomem(err);
     n = 0;
     json_object_foreach(mortise_json_unconst(headers), name, value)
     {
@@ -352,12 +456,13 @@ static int take_headers(struct wish *w, const json_t *headers, bool typed)
         list[n++] =
             (struct mortise_http_header){name, json_string_value(value)};
     }
+    rv = take_secrets(w, a, list, &n, err);
     if (!typed)
         list[n++] =
             (struct mortise_http_header){"Content-Type", "application/json"};
     w->http.headers = list;
     w->http.n_headers = n;
-    return MORTISE_OK;
+    return rv;
 }
 
 static int decode(struct wish *w, const json_t *text, struct mortise_err *err)
@@ -423,10 +528,9 @@ static int fill(struct wish *w, struct mortise_asked *a,
     if (rv == MORTISE_OK)
         rv = take_body(w, a, err);
     if (rv == MORTISE_OK)
-        rv = take_headers(w, json_object_get(a->body, "headers"),
-                          w->json == NULL);
+        rv = take_headers(w, a, err);
     if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+        return rv;
     r->method = text_of(a->body, "method", "GET");
     r->url = text_of(a->body, "url", "");
     r->safe = is_safe(r->method);
@@ -447,7 +551,21 @@ static int fill(struct wish *w, struct mortise_asked *a,
     return MORTISE_OK;
 }
 
-static void start(struct mortise_asked *a)
+static int32_t refused(int rv)
+{
+    switch (rv) {
+    case MORTISE_ENOMEM:
+        return MORTISE_S_NOMEM;
+    case MORTISE_ECONFIG:
+    case MORTISE_ENOTFOUND:
+        return MORTISE_S_DENIED;
+    default:
+        return MORTISE_S_INVALID;
+    }
+}
+
+/* The secrets are there, or what is wrong with them is told now. */
+static void send_off(struct mortise_asked *a)
 {
     struct mortise *m = a->m;
     struct mortise_err err = {.code = MORTISE_OK};
@@ -461,13 +579,26 @@ static void start(struct mortise_asked *a)
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     if (rv != MORTISE_OK)
-        mortise_door_answer(a,
-                            rv == MORTISE_ENOMEM    ? MORTISE_S_NOMEM
-                            : rv == MORTISE_ECONFIG ? MORTISE_S_DENIED
-                                                    : MORTISE_S_INVALID,
-                            NULL, err.msg);
+        mortise_door_answer(a, refused(rv), NULL, err.msg);
+    wipe_secrets(&w);
     mortise_release_str(m->mem, w.json);
     mortise_arena_finish(&w.arena);
+}
+
+static void start(struct mortise_asked *a)
+{
+    const json_t *headers = json_object_get(a->body, "secret_headers");
+    const char *names[HEADERS_N], *name;
+    struct mortise_err err;
+    json_t *value;
+    size_t n = 0;
+    int rv;
+
+    json_object_foreach(mortise_json_unconst(headers), name, value) names[n++] =
+        mortise_secret_name(json_string_value(value));
+    rv = mortise_secret_await(a, names, n, send_off, &err);
+    if (rv != MORTISE_OK)
+        mortise_door_answer(a, refused(rv), NULL, err.msg);
 }
 
 static void cancel(struct mortise_asked *a)

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "engine/door.h"
+#include "engine/secret.h"
 
 struct offer {
     struct mortise_hashed entry;
@@ -85,6 +86,7 @@ keep(struct mortise_stock *s, const struct mortise_manifest *m,
     o->op.timeout_ms = from->timeout_ms;
     o->op.input = from->input;
     o->op.output = from->output;
+    o->op.secrets = from->secrets;
     mortise_table_add(&s->ops, &o->entry,
                       mortise_hash_strs(m->name, from->name));
     return &o->op;
@@ -152,6 +154,18 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
     return MORTISE_OK;
 }
 
+static int secret(void *ud, const char *plugin, const char *name,
+                  struct mortise_err *why)
+{
+    struct mortise_stock *s = ud;
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, plugin, why);
+
+    if (m == NULL)
+        return MORTISE_OK; /* said where its operation was looked for */
+    return mortise_secret_granted(s->deployment, m, name, why);
+}
+
 /* A stand-in is not kept: the strict catalogue must go on to refuse it.  It
  * lives as long as the catalogue all the same. */
 static const struct mortise_operation *any_operation(void *ud,
@@ -177,13 +191,17 @@ static int any_guardrail(void *ud, const char *id, struct mortise_err *why)
 }
 
 void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
-                        struct mortise_plugins *plugins)
+                        struct mortise_plugins *plugins,
+                        const struct mortise_deployment *deployment)
 {
     mortise_arena_init(&s->arena, mem);
     mortise_table_init(&s->ops, mem);
     s->plugins = plugins;
-    s->strict = (struct mortise_catalog){
-        .ud = s, .operation = operation, .guardrail = guardrail};
+    s->deployment = deployment;
+    s->strict = (struct mortise_catalog){.ud = s,
+                                         .operation = operation,
+                                         .guardrail = guardrail,
+                                         .secret = secret};
     s->lenient = (struct mortise_catalog){
         .ud = s, .operation = any_operation, .guardrail = any_guardrail};
 }

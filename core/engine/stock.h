@@ -5,12 +5,14 @@
 
 #include "engine/table.h"
 #include "graph/catalog.h"
+#include "graph/deploy.h"
 #include "plugin/registry.h"
 
 struct mortise_stock {
     struct mortise_arena arena;
-    struct mortise_plugins *plugins; /* lent */
-    struct mortise_table ops;        /* those asked for so far */
+    struct mortise_plugins *plugins;             /* lent */
+    const struct mortise_deployment *deployment; /* lent */
+    struct mortise_table ops;                    /* those asked for so far */
     /* Strict: knows what there is.  Lenient: takes every name, for graphs of
      * old runs that are only looked at; what is missing is `external`. */
     struct mortise_catalog strict, lenient;
@@ -18,7 +20,8 @@ struct mortise_stock {
 
 /* A stock must not move. */
 void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
-                        struct mortise_plugins *plugins);
+                        struct mortise_plugins *plugins,
+                        const struct mortise_deployment *deployment);
 void mortise_stock_close(struct mortise_stock *s); /* zeroed is fine */
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "json/schema.h"
+#include "json/secret.h"
 
 enum mortise_effect { /* in order of strictness */
                       MORTISE_PURE = 1,
@@ -23,6 +24,8 @@ struct mortise_operation { /* lives as long as the catalogue */
     /* What it does to the world it does by asking the host, and nothing
      * besides: its effects are those of its steps. */
     bool by_asking;
+    /* Where its arguments may refer to secrets. */
+    struct mortise_secret_places secrets;
 };
 
 /* Where the text of a file comes from that a graph names. */
@@ -48,6 +51,10 @@ struct mortise_catalog {
                                                  struct mortise_err *why);
     /* MORTISE_OK when a guardrail answers to this id. */
     int (*guardrail)(void *ud, const char *id, struct mortise_err *why);
+    /* MORTISE_OK when the plugin may use the secret of this name; NULL: nobody
+     * asks. */
+    int (*secret)(void *ud, const char *plugin, const char *name,
+                  struct mortise_err *why);
     const struct mortise_graph_files *files; /* NULL: nothing is found */
 };
 

@@ -173,6 +173,19 @@ static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_word kinds[] = {{.word = "Deployment"},
                                             {.word = NULL}};
 
+static const struct mortise_key secret_row = {.value = MORTISE_V_MAP,
+                                              .place = &mortise_provider_place};
+
+static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    if (mortise_providers_read(&r->d->secrets, &r->d->arena, slot->value,
+                               r->diags) != MORTISE_OK)
+        r->nomem = true;
+}
+
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
     {.name = "metadata",
@@ -197,7 +210,11 @@ static const struct mortise_key keys[] = {
      .place = &store_place,
      .read = read_place},
     {.name = "models", .later = MORTISE_HERE},
-    {.name = "secrets", .later = MORTISE_HERE},
+    {.name = "secrets",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &secret_row,
+     .read = read_secrets},
     {.name = "tools", .later = MORTISE_HERE},
     {.name = "guardrails", .later = MORTISE_HERE},
     {.name = "memory", .later = MORTISE_HERE},

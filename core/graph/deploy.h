@@ -2,8 +2,7 @@
 #ifndef MORTISE_GRAPH_DEPLOY_H
 #define MORTISE_GRAPH_DEPLOY_H
 
-#include "yaml/keys.h"
-#include "yaml/tree.h"
+#include "graph/provider.h"
 
 struct mortise_deployment {
     struct mortise_arena arena;
@@ -17,6 +16,7 @@ struct mortise_deployment {
     const char *trust_dir;          /* NULL: the bundled one alone */
     const char *store_path;         /* NULL: ./.mortise */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
+    struct mortise_providers secrets;
 };
 
 /* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.

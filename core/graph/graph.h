@@ -339,6 +339,12 @@ int mortise_graph_load(struct mortise_graph **out,
 struct mortise_graph *mortise_graph_ref(struct mortise_graph *g);
 void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 
+/* Do arguments of a node that has an operation refer to those secrets alone
+ * that the graph itself refers to there?  MORTISE_EINVAL if not. */
+int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
+                               const struct mortise_mem *mem,
+                               struct mortise_err *err);
+
 /* The node of that id, or NULL. */
 const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
                                               const char *id);

@@ -394,6 +394,8 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r)
     apply_defaults(ld, r);
     if (input != NULL)
         mortise_node_check_args(ld, r, input);
+    if (r->node->op != NULL)
+        mortise_node_check_secrets(ld, r);
     if (r->node->type == MORTISE_NODE_GUARDRAIL)
         mortise_node_finish_guardrail(ld, r);
     if (r->node->type == MORTISE_NODE_ROUTER)

@@ -33,6 +33,12 @@ void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_schema *schema);
 
+/* ---- secret.c ------------------------------------------------------------ */
+
+/* The references to secrets in `args`. */
+void mortise_node_check_secrets(struct mortise_loader *ld,
+                                struct mortise_reading *r);
+
 /* ---- human.c ------------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_prompt;

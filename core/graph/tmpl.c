@@ -259,6 +259,11 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
     return rv;
 }
 
+const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t)
+{
+    return t->node;
+}
+
 uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t)
 {
     return t->uses;

@@ -27,6 +27,9 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err);
 
+/* The value as it was written. */
+const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t);
+
 /* Is there a ${ anywhere in the value? */
 bool mortise_tmpl_in(const struct mortise_yaml *node);
 

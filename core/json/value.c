@@ -390,6 +390,17 @@ int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
     return rv;
 }
 
+void mortise_json_pointer(struct mortise_buf *pointer, const char *key)
+{
+    mortise_buf_puts(pointer, "/");
+    for (; *key != '\0'; key++) {
+        if (*key == '~' || *key == '/')
+            mortise_buf_puts(pointer, *key == '~' ? "~0" : "~1");
+        else
+            mortise_buf_put(pointer, key, 1);
+    }
+}
+
 json_t *mortise_json_strn(const char *s, size_t n)
 {
     return json_stringn(s, n);

@@ -43,6 +43,9 @@ int mortise_json_canonical(struct mortise_buf *b, const json_t *v);
 int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
                         const struct mortise_mem *mem);
 
+/* Append the token of a key to a pointer (RFC 6901): "/a~1b" for "a/b". */
+void mortise_json_pointer(struct mortise_buf *pointer, const char *key);
+
 /* A string value from n bytes, or NULL (out of memory, not UTF-8). */
 json_t *mortise_json_strn(const char *s, size_t n);
 

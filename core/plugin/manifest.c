@@ -319,30 +319,36 @@ static void read_artifacts(void *ctx, void *into,
 /* ---- schemas --------------------------------------------------------------
  */
 
-/* Where a member `x-secret: true` stands, or NULL. */
-static const struct mortise_yaml *find_secret(const struct mortise_yaml *v)
+/* `secrets` NULL: nobody looks for some here. */
+static void find_secrets(struct reading *r, const struct mortise_slot *slot,
+                         struct mortise_secret_places *secrets)
 {
-    const struct mortise_yaml *found = NULL;
+    json_t *json = mortise_yaml_json(slot->value, false);
+    size_t lost = 0;
 
-    for (size_t i = 0; found == NULL && i < v->n; i++) {
-        bool is_map = v->kind == MORTISE_YAML_MAP;
-
-        if (is_map && strcmp(v->keys[i]->str, "x-secret") == 0)
-            return v->keys[i];
-        if (is_map || v->kind == MORTISE_YAML_SEQ)
-            found = find_secret(v->items[i]);
-    }
-    return found;
+    if (json == NULL ||
+        mortise_secret_places(secrets, &lost, &r->m->arena, json) != MORTISE_OK)
+        r->nomem = true;
+    json_decref(json);
+    if (lost > 0)
+        mortise_diag_add(r->diags, "E0704", slot->value->span,
+                         "x-secret is followed below properties, "
+                         "additionalProperties and items, and %zu stand%s "
+                         "elsewhere",
+                         lost, lost == 1 ? "s" : "");
 }
 
 /* NULL after a finding, or without memory. */
 static struct mortise_schema *schema_of(struct reading *r,
-                                        const struct mortise_slot *slot)
+                                        const struct mortise_slot *slot,
+                                        struct mortise_secret_places *secrets)
 {
     struct mortise_schema *schema;
 
     r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value,
                                     r->diags) == MORTISE_ENOMEM;
+    if (secrets != NULL)
+        find_secrets(r, slot, secrets);
     return schema;
 }
 
@@ -351,12 +357,8 @@ static void read_config_schema(void *ctx, void *into,
 {
     struct reading *r = ctx;
     struct mortise_manifest *m = into;
-    const struct mortise_yaml *secret = find_secret(slot->value);
 
-    if (secret != NULL)
-        mortise_diag_add(r->diags, "E0202", secret->span,
-                         "'x-secret' is not available in this build");
-    m->config_schema = schema_of(r, slot);
+    m->config_schema = schema_of(r, slot, &m->config_secrets);
 }
 
 /* ---- operations -----------------------------------------------------------
@@ -374,14 +376,14 @@ static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
 
-    op->input = schema_of(ctx, slot);
+    op->input = schema_of(ctx, slot, &op->secrets);
 }
 
 static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
 
-    op->output = schema_of(ctx, slot);
+    op->output = schema_of(ctx, slot, NULL);
 }
 
 static const struct mortise_word effects[] = {
@@ -617,6 +619,7 @@ static const struct mortise_word methods[] = {
     {.word = "timer.wait/1"},
     {.word = "kv.get/1"},
     {.word = "kv.put/1"},
+    {.word = "secret.get/1"},
     {.word = "model.call/1", .later = true},
     {.word = "model.embed/1", .later = true},
     {.word = "tool.list/1", .later = true},
@@ -629,7 +632,6 @@ static const struct mortise_word methods[] = {
     {.word = "memory.read/1", .later = true},
     {.word = "memory.write/1", .later = true},
     {.word = "discovery.query/1", .later = true},
-    {.word = "secret.get/1", .later = true},
     {.word = "process.spawn/1", .later = true},
     {.word = NULL},
 };
@@ -755,6 +757,19 @@ static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
     m->env = names_of(ctx, slot, is_variable, "names of variables");
 }
 
+static bool is_secret(const char *s)
+{
+    return is_config(s) || mortise_secret_is_name(s);
+}
+
+static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+
+    m->secrets =
+        names_of(ctx, slot, is_secret, "names of secrets or config:PATH");
+}
+
 static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
@@ -788,6 +803,7 @@ static const struct mortise_key permissions_keys[] = {
     {.name = "exec", NAMES, .read = read_exec},
     {.name = "env", NAMES, .read = read_env},
     {.name = "state", NAMES, .read = read_state},
+    {.name = "secrets", NAMES, .read = read_secrets},
     {.name = "limits", LATER},
 };
 PLACE(permissions, "permissions");

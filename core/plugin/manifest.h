@@ -6,6 +6,7 @@
 #define MORTISE_PLUGIN_MANIFEST_H
 
 #include "json/schema.h"
+#include "json/secret.h"
 #include "yaml/keys.h"
 #include "yaml/tree.h"
 
@@ -21,6 +22,7 @@ struct mortise_manifest_op {
     bool idempotent, reconcile;
     uint64_t timeout_ms;                   /* 0: none */
     struct mortise_schema *input, *output; /* NULL: anything */
+    struct mortise_secret_places secrets;  /* of input */
 };
 
 struct mortise_artifact {
@@ -64,6 +66,8 @@ struct mortise_manifest {
     struct mortise_names fs_read, fs_write, exec, env;
     bool in_process, process;             /* isolation it supports */
     struct mortise_schema *config_schema; /* NULL: no config */
+    struct mortise_secret_places config_secrets;
+    struct mortise_names secrets;   /* that it may use besides: permissions */
     uint8_t digest[MORTISE_DIGEST]; /* of the manifest's bytes: what runs pin */
     const struct mortise_yaml *tree;
 };

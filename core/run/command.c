@@ -145,7 +145,7 @@ static int check_args(struct mortise_run *r, struct exec *x,
 
     (void)r;
     if (rv == MORTISE_OK && args != NULL)
-        rv = exec_check_body(node_of(r, x), args, err);
+        rv = exec_check_body(node_of(r, x), args, r->mem, err);
     json_decref(args);
     return rv;
 }

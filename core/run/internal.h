@@ -682,6 +682,7 @@ int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
 int exec_check_body(const struct mortise_node *n, const json_t *body,
+                    const struct mortise_mem *mem,
                     struct mortise_err *err);
 /* What approving a call with this body would be bound to. */
 int exec_approval_digest(struct mortise_run *r, struct exec *x,

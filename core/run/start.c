@@ -488,7 +488,7 @@ static int find_body(struct mortise_run *r, struct exec *x,
 }
 
 int exec_check_body(const struct mortise_node *n, const json_t *body,
-                    struct mortise_err *err)
+                    const struct mortise_mem *mem, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -496,6 +496,8 @@ int exec_check_body(const struct mortise_node *n, const json_t *body,
         rv = mortise_schema_check(n->op->input, body, err);
     if (rv == MORTISE_OK && n->input_schema != NULL)
         rv = mortise_schema_check(n->input_schema, body, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_node_given_secrets(n, body, mem, err);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
                                             n->plugin, n->operation)
                             : rv;
@@ -539,7 +541,7 @@ static int start_tool(struct mortise_run *r, struct exec *x,
         return settle_failed_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = settle_verdict(exec_check_body(n, x->body, &why), err);
+    rv = settle_verdict(exec_check_body(n, x->body, r->mem, &why), err);
     if (rv == MORTISE_EINVAL)
         return settle_failed_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)

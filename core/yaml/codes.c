@@ -348,6 +348,31 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "store: {path: \"${state}\"}\n"},
 
+    {"E0604", "a reference to a secret in the wrong place",
+     "secret://NAME may stand where a schema of the plugin marks x-secret, "
+     "alone or at the end behind a blank (\"Bearer secret://NAME\"), and not "
+     "beside ${...}.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: \"secret://key\"}, "
+     "next: END}\n"},
+    {"E0605", "a secret that cannot be had",
+     "The deployment's `secrets` names no such secret, or does not grant it to "
+     "the plugin.",
+     "start: a\n"
+     "nodes:\n"
+     "  a:\n"
+     "    type: tool\n"
+     "    tool: http/get\n"
+     "    args: {url: \"http://h\", headers: {Authorization: \"Bearer "
+     "secret://nokey\"}}\n"
+     "    next: END\n"},
+    {"E0606", "a secret without a provider",
+     "A secret has one of env: VARIABLE, file: PATH, exec: [PROGRAM, ...] and "
+     "systemd-creds: NAME, and a name of letters, digits, dots, _ and -.",
+     "kind: Deployment\n"
+     "secrets: {key: {}}\n"},
+
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
      "say PLUGIN/OPERATION.",
@@ -363,6 +388,11 @@ const struct mortise_code mortise_codes[] = {
      "beside the manifest, with its size and its BLAKE2b-256 in hex.",
      "kind: Plugin\n"
      "artifacts: [{arch: x86_64-linux-gnu, file: ../acme_pay.so}]\n"},
+    {"E0704", "a secret where nobody looks for it",
+     "x-secret: true marks what properties, additionalProperties and items of "
+     "a schema lead to, one below the other.",
+     "kind: Plugin\n"
+     "config_schema: {enum: [{x-secret: true}]}\n"},
     {"E0705", "a permission that is none",
      "net takes HOST:PORT, fs and exec absolute paths, env names of variables, "
      "state paths of the run's state; config:PATH stands for the deployment's "

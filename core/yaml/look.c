@@ -46,17 +46,6 @@ const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
 
 /* ---- pointers -------------------------------------------------------- */
 
-void mortise_yaml_pointer(struct mortise_buf *pointer, const char *key)
-{
-    mortise_buf_puts(pointer, "/");
-    for (; *key != '\0'; key++) {
-        if (*key == '~' || *key == '/')
-            mortise_buf_puts(pointer, *key == '~' ? "~0" : "~1");
-        else
-            mortise_buf_put(pointer, key, 1);
-    }
-}
-
 /* Does the pointer's token [p, end) spell this key?  "~1" is "/" there and
  * "~0" is "~". */
 static bool spells(const char *p, const char *end, const char *key)

@@ -69,8 +69,6 @@ const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
 /* By RFC 6901 pointer; the deepest node on the way when it leads nowhere. */
 const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
                                            const char *pointer);
-/* Append the token of a key to a pointer: "/a~1b" for "a/b". */
-void mortise_yaml_pointer(struct mortise_buf *pointer, const char *key);
 /* Is this a key that nobody reads (x-...)? */
 bool mortise_yaml_is_x(const char *key);
 /* As JSON, a new reference, NULL when memory ran out; `x-` keys are left out

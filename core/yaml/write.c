@@ -14,7 +14,6 @@
 #include <strings.h>
 
 #include "base/utf8.h"
-#include "yaml/tree.h"
 
 enum { INDENT = 2 };
 
@@ -160,7 +159,7 @@ static int put_member(struct writer *w, const char *key, json_t *v,
     mortise_buf_printf(w->b, "%*s", (int)indent, "");
     put_string(w->b, key, strlen(key));
     mortise_buf_puts(w->b, ":");
-    mortise_yaml_pointer(&w->pointer, key);
+    mortise_json_pointer(&w->pointer, key);
     rv = put_value(w, v, indent + INDENT);
     w->pointer.n = before;
     return rv;

@@ -10,6 +10,7 @@
  *     interrupt.request/1   ask a person
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
+ *     secret.get/1     a secret of the deployment
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -228,7 +229,29 @@ typedef struct mortise_http_ask {
     uint64_t max_body;        /* bytes, decompressed; 0: 16 MiB */
     int32_t no_redirects;     /* give a redirect back */
     int32_t stream;           /* tell pieces, too: see below */
+    /* The same as headers, where the values are references to secrets: whole
+     * or behind a blank at the end ("Bearer secret://NAME").  The host puts the
+     * values in on the way out, for names that permissions.secrets of the
+     * manifest comes to; no record has more than the reference. */
+    const mortise_str *secret_headers;
+    uint64_t n_secret_headers; /* pairs */
 } mortise_http_ask;
+
+MORTISE_INLINE void mortise_http_headers(mortise_jw *w, const char *name,
+                                         const mortise_str *pairs, uint64_t n)
+{
+    uint64_t i;
+
+    if (n == 0)
+        return;
+    mortise_jw_key(w, name);
+    mortise_jw_object(w);
+    for (i = 0; i < n; i++) {
+        mortise_jw_keyn(w, pairs[2 * i]);
+        mortise_jw_string(w, pairs[2 * i + 1]);
+    }
+    mortise_jw_end(w);
+}
 
 /* Its JSON into room; MORTISE_S_NOMEM when it does not fit. */
 MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
@@ -236,7 +259,6 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
                                                 mortise_str *body)
 {
     mortise_jw w;
-    uint64_t i;
 
     mortise_jw_fixed(&w, room, cap);
     mortise_jw_object(&w);
@@ -246,15 +268,9 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
         mortise_jw_key(&w, "method");
         mortise_jw_string(&w, h->method);
     }
-    if (h->n_headers > 0) {
-        mortise_jw_key(&w, "headers");
-        mortise_jw_object(&w);
-        for (i = 0; i < h->n_headers; i++) {
-            mortise_jw_keyn(&w, h->headers[2 * i]);
-            mortise_jw_string(&w, h->headers[2 * i + 1]);
-        }
-        mortise_jw_end(&w);
-    }
+    mortise_http_headers(&w, "headers", h->headers, h->n_headers);
+    mortise_http_headers(&w, "secret_headers", h->secret_headers,
+                         h->n_secret_headers);
     if (h->body.p != NULL) {
         mortise_jw_key(&w, "body");
         mortise_jw_string(&w, h->body);
@@ -650,6 +666,63 @@ mortise_kv_put_wait(mortise_host *host, const mortise_host_api *api,
     if (status != MORTISE_S_OK)
         return status;
     return api->ask_wait(host, call, mortise_strz(MORTISE_KV_PUT_1), body,
+                         answer);
+}
+
+/* ---- secret.get/1 -------------------------------------------------------- */
+
+#define MORTISE_SECRET_GET_1 "secret.get/1"
+
+/* {"name": ...} into room, which suffices for any name there is. */
+#define MORTISE_SECRET_GET_ROOM 512
+
+MORTISE_INLINE mortise_status mortise_secret_get_body(char *room,
+                                                      mortise_str name,
+                                                      mortise_str *body)
+{
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, MORTISE_SECRET_GET_ROOM);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "name");
+    mortise_jw_string(&w, name);
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body) == MORTISE_S_OK ? MORTISE_S_OK
+                                                       : MORTISE_S_INVALID;
+}
+
+/* A secret of the deployment that permissions.secrets of the manifest comes to.
+ * The answer is {"value": text}.  It is never recorded: entered again, ask
+ * again; and what you make of it must not show it (output, updates, events and
+ * bodies of other asks are recorded).  For a header of a request there is
+ * mortise_http_ask.secret_headers, with which you need not know it.
+ * MORTISE_S_NOTFOUND: the deployment has no such secret; MORTISE_S_DENIED: not
+ * for this plugin; MORTISE_S_FAILED: where it comes from does not give it. */
+MORTISE_INLINE mortise_status mortise_secret_get(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str name, mortise_answer_fn *on_answer, void *ud)
+{
+    char room[MORTISE_SECRET_GET_ROOM];
+    mortise_str body;
+    mortise_status status = mortise_secret_get_body(room, name, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask(host, call, mortise_strz(MORTISE_SECRET_GET_1), body,
+                    on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_secret_get_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str name, mortise_str *answer)
+{
+    char room[MORTISE_SECRET_GET_ROOM];
+    mortise_str body;
+    mortise_status status = mortise_secret_get_body(room, name, &body);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    return api->ask_wait(host, call, mortise_strz(MORTISE_SECRET_GET_1), body,
                          answer);
 }
 

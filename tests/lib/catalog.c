@@ -3,6 +3,8 @@
 #include <check.h>
 #include <string.h>
 
+static const char *const web_secrets[] = {"/key", "/headers/~2"};
+
 static struct entry {
     struct mortise_operation op;
     const char *input, *output;
@@ -33,6 +35,10 @@ static struct entry {
               "{\"type\":\"string\"},\"text\":{\"type\":\"string\"}},"
               "\"required\":[\"path\"]}"},
     {.op = {.plugin = "pay", .name = "refund", .effect = MORTISE_EXTERNAL}},
+    {.op = {.plugin = "web",
+            .name = "get",
+            .effect = MORTISE_READ,
+            .secrets = {web_secrets, 2}}},
 };
 
 enum { N = sizeof entries / sizeof entries[0] };
@@ -96,10 +102,20 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
     return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
 }
 
+static int secret(void *ud, const char *plugin, const char *name,
+                  struct mortise_err *why)
+{
+    (void)ud;
+    if (strcmp(name, "token") == 0)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_EDENIED, "'%s' may not use '%s'", plugin,
+                        name);
+}
+
 const struct mortise_catalog *test_catalog(void)
 {
-    static const struct mortise_catalog catalog = {.operation = operation,
-                                                   .guardrail = guardrail};
+    static const struct mortise_catalog catalog = {
+        .operation = operation, .guardrail = guardrail, .secret = secret};
 
     if (!compiled)
         compile();

@@ -17,16 +17,16 @@ uint32_t sim_random(uint32_t *seed)
 /* ---- catalogue --------------------------------------------------------- */
 
 static const struct mortise_operation ops[] = {
-    {"t", "echo", MORTISE_PURE, false, false, 0, NULL, NULL, false},
-    {"t", "read", MORTISE_READ, false, false, 0, NULL, NULL, false},
-    {"t", "write", MORTISE_WRITE, false, false, 0, NULL, NULL, false},
-    {"t", "idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL, false},
-    {"t", "rec", MORTISE_WRITE, false, true, 0, NULL, NULL, false},
-    {"t", "fail", MORTISE_PURE, false, false, 0, NULL, NULL, false},
-    {"t", "ask", MORTISE_READ, false, false, 0, NULL, NULL, false},
-    {"t", "does", MORTISE_EXTERNAL, false, false, 0, NULL, NULL, true},
-    {"t", "does_idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL, true},
-    {"t", "does_rec", MORTISE_WRITE, false, true, 0, NULL, NULL, true},
+    {"t", "echo", MORTISE_PURE, false, false, 0, NULL, NULL, false, {0}},
+    {"t", "read", MORTISE_READ, false, false, 0, NULL, NULL, false, {0}},
+    {"t", "write", MORTISE_WRITE, false, false, 0, NULL, NULL, false, {0}},
+    {"t", "idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL, false, {0}},
+    {"t", "rec", MORTISE_WRITE, false, true, 0, NULL, NULL, false, {0}},
+    {"t", "fail", MORTISE_PURE, false, false, 0, NULL, NULL, false, {0}},
+    {"t", "ask", MORTISE_READ, false, false, 0, NULL, NULL, false, {0}},
+    {"t", "does", MORTISE_EXTERNAL, false, false, 0, NULL, NULL, true, {0}},
+    {"t", "does_idem", MORTISE_EXTERNAL, true, false, 0, NULL, NULL, true, {0}},
+    {"t", "does_rec", MORTISE_WRITE, false, true, 0, NULL, NULL, true, {0}},
 };
 
 static const struct mortise_operation *

@@ -20,12 +20,15 @@
  *   any_status  true: a status from 400 on is a result like any other.
  *   redirects   false: a redirect is a result.  Else up to ten are followed.
  *   max_body    bytes, decompressed (16 MiB)
- *   headers     {name: value}.  In the output: names in lower case.
+ *   headers     {name: value}.  In the output: names in lower case.  A value
+ *               may refer to a secret: "Bearer secret://NAME".
  *
  * Config
  *   allow    where requests may go: a list of HOST:PORT or URLs.  The engine
  *            holds the plugin to it, at each redirect, too; without it no
  *            request is made.
+ *   secrets  names of the deployment's secrets that headers may refer to.  The
+ *            engine puts the values in on the way out: none comes in here.
  *
  * Error codes
  *   http.404 and so on    a status from 400 on (408, 425, 429 and from 500 on
@@ -34,12 +37,16 @@
  *   bad_json  invalid  no_memory*  cancelled               (* transient)
  *
  * A deployment and a node
- *   plugins: {config: {http: {allow: ["https://api.example.com"]}}}
+ *   plugins:
+ *     config: {http: {allow: ["https://api.example.com"], secrets: [shop]}}
+ *   secrets: {shop: {env: SHOP_TOKEN}}
  *
  *   fetch:
  *     type: tool
  *     tool: http/get
- *     args: {url: "https://api.example.com/v1/orders"}
+ *     args:
+ *       url: "https://api.example.com/v1/orders"
+ *       headers: {Authorization: "Bearer secret://shop"}
  *     retry_policy: {max_attempts: 4, backoff: exponential, delay: 500ms}
  *
  * What it promises: nothing waits here.  A call asks the host for the request
@@ -203,30 +210,52 @@ static void copy(mortise_jw *w, mortise_jv args, const char *name)
     mortise_jw_value(w, v);
 }
 
-/* The node's key goes with `submit`; a header of that name would be a second
- * opinion. */
-static void write_headers(mortise_jw *w, mortise_jv args, mortise_str key)
+/* The host knows references to secrets by where they stand; in the arguments
+ * it saw to it that they are the graph's. */
+static int is_secret(mortise_jv value)
+{
+    static const char scheme[] = "secret://";
+
+    return memmem(value.p, value.n, scheme, sizeof scheme - 1) != NULL;
+}
+
+/* Those with secrets, or those without.  The node's key goes with `submit`; a
+ * header of that name would be a second opinion. */
+static void copy_headers(mortise_jw *w, mortise_jv args, mortise_str key,
+                         int secret)
 {
     mortise_jv_iter it = mortise_jv_each(mortise_jv_get(args, "headers"));
     mortise_jv name, value;
 
-    mortise_jw_key(w, "headers");
-    mortise_jw_object(w);
     while (mortise_jv_next(&it, &name, &value)) {
         char room[256];
         mortise_str text;
 
-        if (mortise_jv_text(name, room, sizeof room, &text) != MORTISE_S_OK ||
+        if (is_secret(value) != secret ||
+            mortise_jv_text(name, room, sizeof room, &text) != MORTISE_S_OK ||
             (key.n > 0 && text.n == 15 &&
              strncasecmp(text.p, "idempotency-key", 15) == 0))
             continue;
         mortise_jw_keyn(w, text);
         mortise_jw_value(w, value);
     }
+}
+
+static void write_headers(mortise_jw *w, mortise_jv args, mortise_str key)
+{
+    mortise_jw_key(w, "headers");
+    mortise_jw_object(w);
+    copy_headers(w, args, key, 0);
     if (key.n > 0) {
         mortise_jw_key(w, "Idempotency-Key");
         mortise_jw_string(w, key);
     }
+    mortise_jw_end(w);
+    if (!is_secret(mortise_jv_get(args, "headers")))
+        return;
+    mortise_jw_key(w, "secret_headers");
+    mortise_jw_object(w);
+    copy_headers(w, args, key, 1);
     mortise_jw_end(w);
 }
 

@@ -1,0 +1,327 @@
+/* secret.c -- secrets for plugins: who may have which, and when it is there.
+ *
+ *   (1) A plugin has a secret when the deployer wrote its reference into the
+ *       plugin's config, at a place that config_schema marks, and then create()
+ *       gets it; or when the manifest's permissions.secrets comes to its name,
+ *       and then asks may use it.  What a graph says chooses among those.
+ *   (2) secret.get/1 is not journaled: its answer is in no record, and a call
+ *       that is entered again asks again.
+ *   (3) The loop waits for no program: who needs what one says is gone on with
+ *       when a worker has it.  create() alone waits, as create() may.
+ */
+#include "engine/secret.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/call.h"
+#include "engine/pool.h"
+#include "plugin/grant.h"
+#include "plugin/registry.h"
+
+/* ---- who may ------------------------------------------------------------- */
+
+static int look_up(struct mortise_arena *a, const struct mortise_manifest *m,
+                   const json_t *config, const char *name,
+                   struct mortise_err *why)
+{
+    struct mortise_grant grant;
+    int rv = mortise_grant_make(&grant, a, &m->secrets, config, why);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    for (size_t i = 0; i < grant.n; i++)
+        if (strcmp(grant.list[i].value, name) == 0)
+            return MORTISE_OK;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "plugin '%s' may not use the secret '%s': its "
+                        "permissions.secrets does not come to it (`mortise "
+                        "plugin inspect %s`)",
+                        m->name, name, m->name);
+}
+
+int mortise_secret_granted(const struct mortise_deployment *d,
+                           const struct mortise_manifest *m, const char *name,
+                           struct mortise_err *why)
+{
+    struct mortise_arena arena;
+    json_t *config;
+    int rv;
+
+    if (mortise_provider_find(&d->secrets, name) == NULL)
+        return mortise_fail(why, MORTISE_ENOTFOUND,
+                            "the deployment's secrets name no '%s'", name);
+    config = mortise_deployment_config(d, m->name);
+    if (config == NULL)
+        return mortise_nomem(why);
+    mortise_arena_init(&arena, d->arena.mem);
+    rv = look_up(&arena, m, config, name, why);
+    mortise_arena_finish(&arena);
+    json_decref(config);
+    return rv;
+}
+
+/* ---- config: as it is written -------------------------------------------- */
+
+struct checking {
+    const struct mortise_deployment *d;
+    const struct mortise_manifest *m;
+    const struct mortise_yaml *config;
+    struct mortise_diags *diags;
+};
+
+static int check_mention(void *ud, const char *pointer, json_t **string)
+{
+    const struct checking *c = ud;
+    const struct mortise_yaml *at = mortise_yaml_at(c->config, pointer);
+    const char *name = mortise_secret_name(json_string_value(*string));
+
+    if (!mortise_secret_place(&c->m->config_secrets, pointer))
+        mortise_diag_add(c->diags, "E0604", at->span,
+                         "plugin '%s' takes no secret here: its config_schema "
+                         "does not mark this with x-secret",
+                         c->m->name);
+    else if (name == NULL)
+        mortise_diag_add(c->diags, "E0604", at->span,
+                         "a reference to a secret is secret://NAME, alone or "
+                         "behind a blank at the end");
+    else if (mortise_provider_find(&c->d->secrets, name) == NULL)
+        mortise_diag_add(c->diags, "E0605", at->span,
+                         "the deployment's secrets name no '%s'", name);
+    return MORTISE_OK;
+}
+
+/* A plugin that is not there is not judged: nothing will start it. */
+static int check_one(struct checking *c, struct mortise_plugins *plugins,
+                     const char *plugin)
+{
+    json_t *json;
+    int rv;
+
+    c->m = mortise_plugins_find(plugins, plugin, NULL);
+    if (c->m == NULL)
+        return MORTISE_OK;
+    json = mortise_yaml_json(c->config, false);
+    if (json == NULL)
+        return MORTISE_ENOMEM;
+    rv = mortise_secret_each(json, c->d->arena.mem, check_mention, c);
+    json_decref(json);
+    return rv;
+}
+
+int mortise_secret_check_config(const struct mortise_deployment *d,
+                                struct mortise_plugins *plugins,
+                                struct mortise_diags *diags)
+{
+    struct checking c = {.d = d, .diags = diags};
+    size_t n = d->config != NULL ? d->config->n : 0;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
+        c.config = d->config->items[i];
+        if (!mortise_yaml_is_x(d->config->keys[i]->str))
+            rv = check_one(&c, plugins, d->config->keys[i]->str);
+    }
+    return rv == MORTISE_OK && diags->n_errors > 0 ? MORTISE_ECHECK : rv;
+}
+
+/* ---- config: as create() gets it ----------------------------------------- */
+
+struct filling {
+    struct mortise_vault *vault;
+    const struct mortise_mem *mem;
+    struct mortise_err *err;
+};
+
+static int fill_mention(void *ud, const char *pointer, json_t **string)
+{
+    const struct filling *f = ud;
+    const char *name = mortise_secret_name(json_string_value(*string));
+    char *value;
+    int rv;
+
+    (void)pointer;
+    if (name == NULL)
+        return MORTISE_OK; /* found wrong already, or of a plugin that is new */
+    rv = mortise_vault_get(f->vault, name, &value, f->err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *string = mortise_secret_fill(f->mem, json_string_value(*string), value);
+    mortise_vault_give_back(f->vault, value);
+    return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
+int mortise_secret_config(struct mortise *m, const char *plugin, json_t **out,
+                          struct mortise_err *err)
+{
+    struct filling f = {m->vault, m->mem, err};
+    json_t *config = mortise_deployment_config(m->site.deployment, plugin);
+    int rv = config != NULL
+                 ? mortise_secret_each(config, m->mem, fill_mention, &f)
+                 : MORTISE_ENOMEM;
+
+    *out = NULL;
+    if (rv == MORTISE_OK)
+        *out = config;
+    else
+        json_decref(config);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}
+
+/* ---- waiting for programs (3) ---------------------------------------------
+ */
+
+struct mortise_fetch {
+    struct mortise_job job;
+    struct mortise_task task;
+    struct mortise *m;
+    struct mortise_asked *asked; /* NULL: it was cancelled; [loop] */
+    void (*then)(struct mortise_asked *a);
+    size_t n;
+    char names[][MORTISE_SECRET_NAME + 1];
+};
+
+static size_t size_of(size_t n)
+{
+    return sizeof(struct mortise_fetch) + n * (MORTISE_SECRET_NAME + 1);
+}
+
+static void go_on(struct mortise_task *t)
+{
+    struct mortise_fetch *f = MORTISE_OF(t, struct mortise_fetch, task);
+    struct mortise_asked *a = f->asked;
+    void (*then)(struct mortise_asked * a) = f->then;
+
+    mortise_release(f->m->mem, f, size_of(f->n));
+    if (a == NULL)
+        return;
+    a->fetch = NULL;
+    then(a);
+}
+
+/* [worker]: what goes wrong is found again by who gets it. */
+static void fetch(struct mortise_job *j)
+{
+    struct mortise_fetch *f = MORTISE_OF(j, struct mortise_fetch, job);
+
+    for (size_t i = 0; i < f->n; i++) {
+        char *value;
+
+        if (mortise_vault_get(f->m->vault, f->names[i], &value, NULL) ==
+            MORTISE_OK)
+            mortise_vault_give_back(f->m->vault, value);
+    }
+    mortise_call_post(f->m, &f->task);
+}
+
+static int begin_fetch(struct mortise_asked *a, const char *const *names,
+                       size_t n, void (*then)(struct mortise_asked *a),
+                       struct mortise_err *err)
+{
+    struct mortise *m = a->m;
+    struct mortise_fetch *f = mortise_zalloc(m->mem, size_of(n));
+    int rv;
+
+    if (f == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < n; i++)
+        snprintf(f->names[i], sizeof f->names[i], "%s", names[i]);
+    f->n = n;
+    f->m = m;
+    f->asked = a;
+    f->then = then;
+    f->job.run = fetch;
+    f->task.run = go_on;
+    rv = mortise_pool_put(m->pool, &f->job, err);
+    if (rv == MORTISE_OK)
+        a->fetch = f;
+    else
+        mortise_release(m->mem, f, size_of(n));
+    return rv;
+}
+
+int mortise_secret_await(struct mortise_asked *a, const char *const *names,
+                         size_t n, void (*then)(struct mortise_asked *a),
+                         struct mortise_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!mortise_vault_is_ready(a->m->vault, names[i]))
+            return begin_fetch(a, names, n, then, err);
+    then(a);
+    return MORTISE_OK;
+}
+
+bool mortise_secret_let_go(struct mortise_asked *a)
+{
+    bool was = a->fetch != NULL;
+
+    if (was)
+        a->fetch->asked = NULL;
+    a->fetch = NULL;
+    return was;
+}
+
+/* ---- secret.get/1 ---------------------------------------------------------
+ */
+
+static const char *name_of(const struct mortise_asked *a)
+{
+    return json_string_value(json_object_get(a->body, "name"));
+}
+
+static int32_t check(const struct mortise_asked *a, char *words)
+{
+    const char *name = name_of(a);
+    struct mortise_err why;
+    int rv;
+
+    if (name == NULL || json_object_size(a->body) != 1) {
+        snprintf(words, MORTISE_DOOR_WORDS, "a request of %s is {name}",
+                 a->method->name);
+        return MORTISE_S_INVALID;
+    }
+    rv = mortise_secret_granted(a->m->site.deployment, a->manifest, name, &why);
+    if (rv == MORTISE_OK)
+        return MORTISE_S_OK;
+    snprintf(words, MORTISE_DOOR_WORDS, "%.500s", why.msg);
+    return rv == MORTISE_ENOMEM      ? MORTISE_S_NOMEM
+           : rv == MORTISE_ENOTFOUND ? MORTISE_S_NOTFOUND
+                                     : MORTISE_S_DENIED;
+}
+
+static void answer(struct mortise_asked *a)
+{
+    struct mortise_vault *vault = a->m->vault;
+    struct mortise_err err;
+    char *value;
+    json_t *out = NULL;
+    int rv = mortise_vault_get(vault, name_of(a), &value, &err);
+
+    if (rv == MORTISE_OK) {
+        out = json_pack("{s:s}", "value", value);
+        mortise_vault_give_back(vault, value);
+        rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
+    }
+    mortise_door_answer(a,
+                        rv == MORTISE_OK       ? MORTISE_S_OK
+                        : rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
+                                               : MORTISE_S_FAILED,
+                        out, rv == MORTISE_OK ? "" : err.msg);
+}
+
+static void start(struct mortise_asked *a)
+{
+    const char *name = name_of(a);
+    struct mortise_err err;
+    int rv = mortise_secret_await(a, &name, 1, answer, &err);
+
+    if (rv != MORTISE_OK)
+        mortise_door_answer(a, MORTISE_S_NOMEM, NULL, err.msg);
+}
+
+const struct mortise_door_method mortise_door_secret_get = {
+    .name = "secret.get/1",
+    .effect = MORTISE_DOOR_UNRECORDED,
+    .check = check,
+    .start = start,
+};
