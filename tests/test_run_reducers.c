@@ -250,6 +250,58 @@ START_TEST(a_list_grows_in_place)
 }
 END_TEST
 
+/* Branches whose state after nobody asked for are judged all the same: what
+ * does not fit fails its node, and what does is there when it is asked for. */
+START_TEST(branches_are_judged_before_the_join)
+{
+    static const struct {
+        const char *outputs, *after; /* NULL: the node fails */
+    } of[] = {
+        {"scratch.text.x: \"1\"", NULL},
+        {"'scratch.list[3]': \"1\"", NULL},
+        {"'scratch.list[0].x': \"1\"", NULL},
+        {"scratch.log: \"1\"", NULL},
+        {"scratch.all: \"[1]\"", NULL},
+        {"scratch.o: \"1\", scratch.o.x: \"2\"", NULL},
+        {"scratch.o.x: \"2\", scratch.o: \"1\"", "1"},
+        {"scratch.o: \"{'x': 1}\", scratch.o.y: \"2\"", "{\"x\":1,\"y\":2}"},
+        {"scratch.o.n.x: \"1\", scratch.o.n.y: \"2\"",
+         "{\"b\":0,\"n\":{\"x\":1,\"y\":2}}"},
+        {"scratch.new.x: \"1\", scratch.o.b: \"2\"", "{\"b\":2}"},
+    };
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: s\n"
+                  "state: {reducers: {scratch.log: concat, scratch.all: "
+                  "merge}}\n"
+                  "nodes:\n"
+                  "  s: {type: tool, tool: t/echo, output_as: null,\n"
+                  "      next: [a, b], outputs: {scratch.text: \"'t'\",\n"
+                  "      scratch.list: \"[1]\", scratch.log: \"[1]\",\n"
+                  "      scratch.all: \"{}\", scratch.o: \"{'b': 0}\"}}\n"
+                  "  a: {type: tool, tool: t/echo, output_as: null,\n"
+                  "      outputs: {%s}, next: c}\n"
+                  "  c: {type: tool, tool: t/echo, next: END,\n"
+                  "      args: {x: \"${scratch.o}\"}, output_as: seen}\n"
+                  "  b: {type: tool, tool: t/echo, output_as: null,\n"
+                  "      next: END}\n",
+             of[_i].outputs);
+    run_plain(yaml, "{}");
+    if (of[_i].after == NULL) {
+        assert_status(MORTISE_RUN_FAILED);
+        assert_node_error("a", "reducer");
+    } else {
+        char want[128];
+
+        snprintf(want, sizeof want, "{\"x\":%s}", of[_i].after);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_value("artifacts", "seen", want);
+    }
+    end();
+}
+END_TEST
+
 static Suite *reducers(void)
 {
     Suite *suite = suite_create("reducers");
@@ -263,6 +315,7 @@ static Suite *reducers(void)
     tcase_add_test(tc, an_update_cures_a_type_error);
     tcase_add_test(tc, expressions_are_bounded);
     tcase_add_test(tc, a_list_grows_in_place);
+    tcase_add_loop_test(tc, branches_are_judged_before_the_join, 0, 10);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -334,6 +334,13 @@ static int walk_down(struct walk *w, json_t *root,
     return MORTISE_OK;
 }
 
+bool mortise_path_fits(const json_t *root, const struct mortise_path *path)
+{
+    struct walk w = {.n_owned = 0};
+
+    return walk_down(&w, mortise_json_unconst(root), path, NULL) == MORTISE_OK;
+}
+
 /* Takes the reference to `value`, also on failure. */
 static int put(json_t *container, const struct mortise_path_step *step,
                json_t *value)

@@ -33,6 +33,9 @@ json_t *mortise_path_get(const json_t *root, const struct mortise_path *path);
  * changed in place.  Else NULL. */
 json_t *mortise_path_own(json_t *root, const struct mortise_path *path);
 
+/* Would a value find its place there (as mortise_path_set() judges)? */
+bool mortise_path_fits(const json_t *root, const struct mortise_path *path);
+
 /* Set `value` (reference taken, also on failure) at `path` in *root.  Parts of
  * *root that nobody else holds (refcount 1, all the way down) are changed in
  * place, shared ones are copied along the path first: other holders of the

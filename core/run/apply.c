@@ -92,7 +92,9 @@ struct artifact *artifact_of(struct mortise_run *r, const struct exec *x)
     path->n = 2;
     path->steps = mortise_arena_alloc(&r->arena, 2 * sizeof path->steps[0]);
     mortise_buf_init(&text, r->mem);
-    mortise_buf_printf(&text, "artifacts[\"%s\"]", as);
+    mortise_buf_puts(&text, "artifacts[\"");
+    mortise_buf_puts(&text, as);
+    mortise_buf_puts(&text, "\"]");
     copy =
         text.failed ? NULL : mortise_arena_strndup(&r->arena, text.p, text.n);
     mortise_buf_finish(&text);

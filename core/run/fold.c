@@ -379,6 +379,31 @@ static int reduced(json_t **out, json_t **state, json_t *old,
     return MORTISE_OK;
 }
 
+static bool joins(const json_t *old, const struct mortise_write *w)
+{
+    bool lists = json_is_array(old) && json_is_array(w->value);
+
+    return (lists && has_room(old, w)) ||
+           (json_is_string(old) && json_is_string(w->value));
+}
+
+bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w)
+{
+    const json_t *old = mortise_path_get(state, w->path);
+
+    switch (w->reduce) {
+    case MORTISE_REDUCE_DEFAULT:
+    case MORTISE_REDUCE_LAST:
+        return mortise_path_fits(state, w->path);
+    case MORTISE_REDUCE_CONCAT:
+        return old != NULL && joins(old, w);
+    case MORTISE_REDUCE_MERGE:
+        return json_is_object(old) && json_is_object(w->value);
+    default:
+        return false;
+    }
+}
+
 int mortise_fold_write(json_t **state, const struct mortise_write *w,
                        uint64_t expr_cost, struct mortise_err *err)
 {

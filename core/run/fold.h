@@ -19,6 +19,9 @@ struct mortise_write {
 int mortise_fold_write(json_t **state, const struct mortise_write *w,
                        uint64_t expr_cost, struct mortise_err *err);
 
+/* Would that surely succeed?  A no means that it has to be tried. */
+bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w);
+
 /* MORTISE_ELIMIT when a value nests so deep that what holds it could not be
  * written any more. */
 int mortise_fold_check_depth(const json_t *value, struct mortise_err *err);

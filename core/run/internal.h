@@ -413,6 +413,8 @@ void size_forget(struct mortise_run *r, struct exec *x);
 int size_within(const struct mortise_graph *g, const json_t *state,
                 uint64_t *size, struct mortise_err *why);
 /* The same of x->after, which is there; measured only when it must be. */
+/* It is not too large, without measuring it. */
+bool size_is_small(const struct exec *x);
 int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why);
 
 /* ---- past.c ---- */
@@ -422,6 +424,8 @@ int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
 int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* The state after x's writes, which are set: x->after is there. */
 int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Its writes succeed without trying, and would be made in a copy. */
+bool past_may_wait(const struct exec *x);
 /* The executions that a commit after everything in f, a graph's, has as its
  * preds: a new array. */
 int past_frontier(struct mortise_run *r, const struct frame *f,

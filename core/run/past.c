@@ -19,6 +19,11 @@
  * The rest between D and x is found by walking preds back from x to D; a join
  * costs what lies between the fork and itself.
  *
+ * Branches out of one fork share its after, and the join behind them starts
+ * from there: what is after a branch's last execution nobody may ever ask for.
+ * So where its writes surely succeed it is not made until somebody does; else
+ * each of a thousand branches would copy what it writes into.
+ *
  * An `after` that was handed on is computed again, from START if need be, in
  * the rare case that somebody asks (a goto, an update).  Writes are kept for
  * that; so every state is a function of the writes, in whatever order they
@@ -32,6 +37,8 @@
 #include <string.h>
 
 #include "run/internal.h"
+
+enum { FEW_WRITES = 8 }; /* that are compared with each other */
 
 /* The last common dominator. */
 static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
@@ -534,6 +541,33 @@ int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return MORTISE_OK;
     rv = need_after(r, r->execs[x->idom], err);
     return rv != MORTISE_OK ? rv : view_from_dominator(r, x, true, err);
+}
+
+/* None of these writes touches what another does. */
+static bool are_apart(const struct mortise_write *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (mortise_path_covers(w[i].path, w[k].path) ||
+                mortise_path_covers(w[k].path, w[i].path))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool past_may_wait(const struct exec *x)
+{
+    const struct mortise_path root = {NULL, 0, ""};
+
+    if (x->view == NULL || x->n_writes > FEW_WRITES ||
+        mortise_path_own(x->view, &root) != NULL)
+        return false;
+    for (size_t i = 0; i < x->n_writes; i++) {
+        if (!mortise_fold_is_sure(x->view, &x->writes[i]))
+            return false;
+    }
+    return are_apart(x->writes, x->n_writes);
 }
 
 int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err)

@@ -51,12 +51,18 @@ int settle_verdict(int rv, struct mortise_err *err)
 
 /* ---- writes ------------------------------------------------------------- */
 
+static const struct mortise_schema *
+schema_of_root(const struct mortise_graph *g, const struct mortise_path *path)
+{
+    return strcmp(path->steps[0].key, "scratch") == 0 ? g->scratch
+                                                      : g->artifacts;
+}
+
 /* What the declared schemas say of the value at a path; NULL: nothing. */
 static const struct mortise_schema *schema_at(const struct mortise_graph *g,
                                               const struct mortise_path *path)
 {
-    const struct mortise_schema *s =
-        strcmp(path->steps[0].key, "scratch") == 0 ? g->scratch : g->artifacts;
+    const struct mortise_schema *s = schema_of_root(g, path);
 
     for (size_t i = 1; s != NULL && i < path->n; i++)
         s = path->steps[i].key != NULL
@@ -211,8 +217,7 @@ int settle_check_write(const struct mortise_graph *g, const json_t *after,
                        const struct mortise_path *path, struct mortise_err *why)
 {
     const char *root = path->steps[0].key, *field;
-    const struct mortise_schema *s =
-        strcmp(root, "scratch") == 0 ? g->scratch : g->artifacts;
+    const struct mortise_schema *s = schema_of_root(g, path);
     const json_t *whole = json_object_get(after, root);
 
     if (path->n == 1)
@@ -235,14 +240,54 @@ static void unwrite(struct mortise_run *r, struct exec *x)
     drop(&x->after);
 }
 
-/* Put the entry's writes on the execution and fold them: x->after. */
+/* Do the edges of a node depend on anything but its success?  Then which names
+ * do their conditions use? */
+static bool has_conditions(const struct mortise_graph *g,
+                           const struct mortise_node *n, uint32_t *uses)
+{
+    bool any = n->by_condition;
+
+    *uses = any ? mortise_cel_uses(n->condition.cel) : 0;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
+
+        if (when == NULL)
+            continue;
+        any = true;
+        *uses |= mortise_cel_uses(when);
+    }
+    return any;
+}
+
+/* Does anything look at the state after x now: a schema of what it wrote, the
+ * limit, a condition, a list? */
+static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    uint32_t uses;
+
+    for (size_t i = 0; i < x->n_writes; i++) {
+        if (x->writes[i].path->n == 1 ||
+            schema_of_root(g, x->writes[i].path) != NULL)
+            return true;
+    }
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (g->edges[n->out[i]].kind == MORTISE_EDGE_MAP)
+            return true;
+    }
+    return !size_is_small(x) || has_conditions(g, n, &uses);
+}
+
+/* Put the entry's writes on the execution and fold them: x->after, unless that
+ * may wait. */
 static int try_writes(struct mortise_run *r, struct exec *x,
                       const struct mortise_entry *e, const char **code,
                       struct mortise_err *why, struct mortise_err *err)
 {
     int rv = apply_writes(r, x, e, err);
 
-    if (rv != MORTISE_OK)
+    if (rv != MORTISE_OK ||
+        (past_may_wait(x) && !is_looked_at(x, node_of(r, x))))
         return rv;
     rv = past_after(r, x, why);
     *code = "reducer";
@@ -335,25 +380,6 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     return rv;
 }
 
-/* Do the edges of a node depend on anything but its success?  Then which names
- * do their conditions use? */
-static bool has_conditions(const struct mortise_graph *g,
-                           const struct mortise_node *n, uint32_t *uses)
-{
-    bool any = n->by_condition;
-
-    *uses = any ? mortise_cel_uses(n->condition.cel) : 0;
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
-
-        if (when == NULL)
-            continue;
-        any = true;
-        *uses |= mortise_cel_uses(when);
-    }
-    return any;
-}
-
 static int choose_edges(struct mortise_run *r, struct exec *x,
                         struct mortise_entry *e, struct mortise_err *why,
                         struct mortise_err *err)
@@ -382,9 +408,10 @@ static int choose_edges(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* The lists of the map edges that the entry takes, in that order. */
+/* The lists of the map edges that the entry takes, in that order; NULL where it
+ * takes none. */
 static int find_lists(struct mortise_run *r, struct exec *x,
-                      const struct mortise_entry *e, json_t *lists,
+                      const struct mortise_entry *e, json_t **lists,
                       const char **code, struct mortise_err *why,
                       struct mortise_err *err)
 {
@@ -399,6 +426,8 @@ static int find_lists(struct mortise_run *r, struct exec *x,
 
         if (edge->kind != MORTISE_EDGE_MAP)
             continue;
+        if (*lists == NULL && (*lists = json_array()) == NULL)
+            return mortise_nomem(err);
         *code = "expression";
         rv = env_init(&env, r, x, x->after, e->value, NULL,
                       mortise_cel_uses(over->cel), err);
@@ -417,7 +446,7 @@ static int find_lists(struct mortise_run *r, struct exec *x,
             *code = "limit";
             rv = MORTISE_EINVAL;
         }
-        if (rv == MORTISE_OK && json_array_append(lists, list) != 0)
+        if (rv == MORTISE_OK && json_array_append(*lists, list) != 0)
             rv = mortise_nomem(err);
         json_decref(list);
     }
@@ -522,7 +551,7 @@ static int ask_after(struct mortise_run *r, struct exec *x,
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
 static int judge(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-                 json_t *lists, const char **code, struct mortise_err *why,
+                 json_t **lists, const char **code, struct mortise_err *why,
                  struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -601,7 +630,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
     const char *code = "failed";
-    json_t *lists = json_array(); /* of map edges */
+    json_t *lists = NULL; /* of map edges */
     struct mortise_arena a;
     struct mortise_err why;
     int rv;
@@ -610,10 +639,9 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
     e.how = (uint8_t)how;
     e.value = json_incref(output);
     e.note = json_incref(x->notes);
-    rv = lists != NULL ? entry_room(node_of(r, x), &a, &e, err)
-                       : mortise_nomem(err);
+    rv = entry_room(node_of(r, x), &a, &e, err);
     if (rv == MORTISE_OK)
-        rv = judge(r, x, &e, lists, &code, &why, err);
+        rv = judge(r, x, &e, &lists, &code, &why, err);
     if (rv == MORTISE_OK) {
         rv = record_done(r, x, &e, lists, err);
         if (rv == MORTISE_OK && x->state == X_HELD)

@@ -101,13 +101,18 @@ int size_within(const struct mortise_graph *g, const json_t *state,
                         (unsigned long long)g->limits.state);
 }
 
+bool size_is_small(const struct exec *x)
+{
+    return x->size_before + x->size_own <= x->frame->graph->limits.state;
+}
+
 int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why)
 {
     const struct mortise_graph *g = x->frame->graph;
     uint64_t exact;
     int rv;
 
-    if (x->size_before + x->size_own <= g->limits.state)
+    if (size_is_small(x))
         return MORTISE_OK;
     rv = size_within(g, x->after, &exact, why);
     if (rv == MORTISE_OK)

@@ -258,7 +258,8 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->timeout_ms = n->timeout_ms;
     exec_path(r, x, c->path);
     if (!check && n->effect >= MORTISE_WRITE) {
-        effect_key(r, x, x->key);
+        if (x->state != X_INTENT) /* its intent has just made it */
+            effect_key(r, x, x->key);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
 }

@@ -253,4 +253,5 @@ void bench_flat(void)
     rows_states("scratch.v beside, ", writes_scratch);
     rows_states("one member of, ", writes_member);
     rows_states("appends to, ", appends);
+    rows_states("a branch that writes a member of, ", fan);
 }
