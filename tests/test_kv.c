@@ -152,6 +152,7 @@ END_TEST
  * told: it has counted once. */
 START_TEST(a_killed_count_counts_once)
 {
+    desk_put("entered", "");
     desk_graph("g", "start: a\nnodes:\n"
                     "  a: {type: tool, tool: keeps/count, args: {ms: 700},"
                     " next: END}\n");

@@ -299,6 +299,7 @@ START_TEST(a_put_is_answered_from_disk)
     while (s.n_synced + 1 < s.n_commits)
         sim_sync_one(&s);
     ck_assert_uint_eq(answers_so_far(), 0);
+    ck_assert(!mortise_run_is_replaying(s.run, s.calls[0].call.id));
     ck_assert(!sim_end_ask(&s, 0)); /* there is nothing to perform */
     ck_assert_ptr_null(sim_kept(&s, "t", "a"));
     ck_assert(sim_sync_one(&s));
@@ -313,6 +314,9 @@ START_TEST(a_get_sees_puts_on_their_way)
 {
     begin("ask", ", at_once: true",
           PUT(a, 1) ", " GET(a) ", " PUT(a, 2) ", " GET(a));
+    while (s.n_calls == 0)
+        ck_assert(sim_sync_one(&s));
+    ck_assert(!sim_end_ask(&s, 0)); /* nothing looks before they are there */
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
     assert_output("[null,{\"found\":true,\"value\":2},null,"
@@ -382,6 +386,38 @@ START_TEST(another_value_is_a_violation)
     assert_error("determinism", "other arguments");
     ck_assert_int_eq(json_integer_value(sim_kept(&s, "t", "a")), 1);
     end();
+}
+END_TEST
+
+/* Whatever allocation fails as something is put, that is what is said. */
+START_TEST(putting_survives_oom)
+{
+    int rv = MORTISE_ENOMEM;
+
+    for (int n = 0; rv != MORTISE_OK; n++) {
+        struct mortise_input in = {.kind = MORTISE_IN_ASK};
+
+        begin("ask", "", "");
+        while (s.n_calls == 0)
+            ck_assert(sim_sync_one(&s));
+        in.now_ms = s.now_ms;
+        in.u.ask = (struct mortise_ask_in){
+            .call = s.calls[0].call.id,
+            .ask = 1,
+            .kind = MORTISE_STEP_PUT,
+            .method = "p",
+            .key = "",
+            .body = json_pack("{s:s, s:[i]}", "key", "a", "value", 1)};
+        test_mem_fail_at(n);
+        rv = mortise_run_step(s.run, &in, &s.actions, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        test_mem_fail_at(-1);
+        json_decref(in.u.ask.body);
+        ck_assert(rv != MORTISE_OK || n > 5);
+        if (rv == MORTISE_OK)
+            ck_assert_uint_eq(s.actions.list[0].u.commit.n_kvs, 1);
+        end();
+    }
 }
 END_TEST
 
@@ -657,6 +693,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, killed_anywhere_a_put_is_put_once, 0, 2);
     tcase_add_test(tc, a_retry_puts_again);
     tcase_add_test(tc, another_value_is_a_violation);
+    tcase_add_test(tc, putting_survives_oom);
     tcase_add_test(tc, only_executions_put);
     tcase_add_test(tc, other_arguments_are_a_violation);
     tcase_add_test(tc, a_key_names_one_step);

@@ -6,8 +6,8 @@
  *   count {ms?}               one more than it had counted; sleeps before it
  *                             says so
  *
- * Each time that it is entered it adds a line to the file `entered`, which the
- * host knows nothing of. */
+ * Each time that it is entered it adds a line to the file `entered`, if there
+ * is one, which the host knows nothing of. */
 #include <stdio.h>
 
 #include "simple.h"
@@ -118,9 +118,10 @@ static mortise_status count(mortise_inst *i, const mortise_request *r)
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
 {
-    FILE *f = fopen("entered", "a");
+    FILE *f = fopen("entered", "r+");
 
     if (f != NULL) {
+        fseek(f, 0, SEEK_END);
         fprintf(f, KEEPS "\n");
         fclose(f);
     }
