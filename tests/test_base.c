@@ -1,4 +1,5 @@
-/* test_base.c -- errors, memory, buffers, hashes, ids, clocks. */
+/* test_base.c -- errors, memory, buffers, hashes, ids, clocks,
+ * tables. */
 #include <check.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
+#include "base/table.h"
 #include "lib/test.h"
 
 /* The code stays what it was where the failure happened; the words grow. */
@@ -227,6 +229,73 @@ START_TEST(waits_end_later)
 }
 END_TEST
 
+/* ---- table --------------------------------------------------------------- */
+
+struct thing {
+    struct mortise_hashed entry;
+    uint64_t key;
+    bool in;
+};
+
+static struct thing *find(const struct mortise_table *t, uint64_t hash,
+                          uint64_t key)
+{
+    struct mortise_hashed *e = mortise_table_find(t, hash);
+
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct thing *x = MORTISE_OF(e, struct thing, entry);
+
+        if (x->key == key)
+            return x;
+    }
+    return NULL;
+}
+
+/* What is in it is found, what was removed is not, whatever the hashes and
+ * whether or not there is memory to grow. */
+START_TEST(table_finds_what_is_there) /* loop: good hashes, bad ones, no memory
+                                       */
+{
+    static struct thing things[5000];
+    struct mortise_table t;
+    size_t seen = 0;
+
+    mortise_table_init(&t, &test_mem);
+    if (_i == 2)
+        test_mem_fail_at(0);
+    for (uint64_t i = 0; i < 5000; i++) {
+        things[i] = (struct thing){.key = i, .in = true};
+        mortise_table_add(&t, &things[i].entry,
+                          _i == 1 ? i % 7 * 16 : mortise_hash_u64s(i, 1));
+    }
+    for (uint64_t i = 0; i < 5000; i += 3) {
+        mortise_table_remove(&t, &things[i].entry);
+        things[i].in = false;
+    }
+    for (uint64_t i = 0; i < 5000; i++)
+        ck_assert_ptr_eq(
+            find(&t, _i == 1 ? i % 7 * 16 : mortise_hash_u64s(i, 1), i),
+            things[i].in ? &things[i] : NULL);
+    for (struct mortise_hashed *e = mortise_table_first(&t); e != NULL;
+         e = mortise_table_next(&t, e))
+        seen++;
+    ck_assert_uint_eq(seen, t.n);
+    ck_assert_uint_eq(seen, 5000 - 1667);
+    test_mem_fail_at(-1);
+    mortise_table_finish(&t);
+}
+END_TEST
+
+/* No two lists of strings are the same by where they are cut. */
+START_TEST(hashes_know_where_strings_end)
+{
+    ck_assert_uint_ne(mortise_hash_strs("a", "bc"),
+                      mortise_hash_strs("ab", "c"));
+    ck_assert_uint_ne(mortise_hash_strs("", "a"), mortise_hash_strs("a", ""));
+    ck_assert_uint_ne(mortise_hash_u64s(1, 2), mortise_hash_u64s(2, 1));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("base");
@@ -245,6 +314,8 @@ static Suite *suite(void)
     tcase_add_test(tc, uuids_are_version_7);
     tcase_add_test(tc, times_are_rfc3339);
     tcase_add_test(tc, waits_end_later);
+    tcase_add_loop_test(tc, table_finds_what_is_there, 0, 3);
+    tcase_add_test(tc, hashes_know_where_strings_end);
     suite_add_tcase(s, tc);
     return s;
 }

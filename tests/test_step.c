@@ -234,14 +234,33 @@ START_TEST(a_retry_repeats_no_effect)
 }
 END_TEST
 
-/* The same effect asked for twice in one execution happens twice: the
- * occurrence is part of what it is. */
-START_TEST(the_same_ask_twice_is_two)
+/* The same effect asked for several times in one execution happens as often:
+ * the occurrence is part of what it is, to who knows its keys, too. */
+START_TEST(the_same_ask_again_is_another)
 {
-    begin("does", "", EFFECT(1) ", " EFFECT(1));
+    begin("does_idem", "", EFFECT(1) ", " EFFECT(1) ", " EFFECT(1));
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 3);
+    end();
+}
+END_TEST
+
+/* What has a name of its own does not count among its equals: whether it was
+ * asked for before them is nobody's promise. */
+START_TEST(a_named_effect_is_like_no_other)
+{
+    uint32_t seed = 7;
+
+    begin("does", "",
+          "{method: e, kind: effect, key: k, body: {n: 2}, then: {n: "
+          "1}}, " EFFECT(
+              1) ", {method: r, kind: read, body: {n: 2}, fail: broken}");
+    sim_run_plain(&s);
     ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    sim_crash(&s, &seed);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 3);
     end();
 }
 END_TEST
@@ -686,7 +705,8 @@ static Suite *suite(void)
     tcase_add_test(tc, an_effect_under_way_is_in_doubt);
     tcase_add_test(tc, a_step_in_doubt_is_retried_alone);
     tcase_add_test(tc, a_retry_repeats_no_effect);
-    tcase_add_test(tc, the_same_ask_twice_is_two);
+    tcase_add_test(tc, the_same_ask_again_is_another);
+    tcase_add_test(tc, a_named_effect_is_like_no_other);
     tcase_add_test(tc, what_is_put_is_kept);
     tcase_add_test(tc, a_put_is_answered_from_disk);
     tcase_add_test(tc, a_get_sees_puts_on_their_way);

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "engine/table.h"
+#include "base/table.h"
 
 enum {
     CONNECTIONS = 64, /* kept for use again */

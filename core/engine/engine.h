@@ -45,7 +45,7 @@
 #include "engine/pool.h"
 #include "engine/site.h"
 #include "engine/stock.h"
-#include "engine/table.h"
+#include "base/table.h"
 #include "engine/timers.h"
 #include "graph/graph.h"
 #include "run/run.h"

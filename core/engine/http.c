@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "engine/http_call.h"
-#include "engine/table.h"
+#include "base/table.h"
 
 enum { NS_PER_MS = 1000000 };
 

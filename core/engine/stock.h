@@ -3,7 +3,7 @@
 #ifndef MORTISE_ENGINE_STOCK_H
 #define MORTISE_ENGINE_STOCK_H
 
-#include "engine/table.h"
+#include "base/table.h"
 #include "graph/catalog.h"
 #include "graph/deploy.h"
 #include "plugin/registry.h"

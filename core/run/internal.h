@@ -22,6 +22,7 @@
 #ifndef MORTISE_RUN_INTERNAL_H
 #define MORTISE_RUN_INTERNAL_H
 
+#include "base/table.h"
 #include "run/fold.h"
 #include "run/journal.h"
 #include "run/run.h"
@@ -83,7 +84,12 @@ struct step { /* one ask; `key` and `method` lie behind it */
     enum step_state state;
     json_t *payload; /* OPEN: its arguments; PENDING: the request */
 
-    uint8_t effect[MORTISE_DIGEST]; /* EFFECT: its idempotency key */
+    struct mortise_hashed by_name;
+
+    bool has_effect;                /* EFFECT, and all this is set: */
+    uint8_t effect[MORTISE_DIGEST]; /* its idempotency key */
+    struct mortise_hashed like_it;  /* the first of equal ones ... */
+    uint64_t n_like_it;             /* ... so many */
     bool cleared; /* OPEN, and a person said that it is to be done again */
 
     char request[REQUEST_ID];
@@ -104,9 +110,9 @@ struct step { /* one ask; `key` and `method` lie behind it */
 struct journal {
     struct step **steps; /* in the order in which they were first asked */
     size_t n, cap;
-    uint32_t *slots; /* by identity: index + 1, 0 free; a power of two */
-    size_t n_slots;
-    uint32_t *answers; /* indexes, in the order of the answers */
+    struct mortise_table by_name;
+    struct mortise_table effects; /* those that are like no earlier one */
+    uint32_t *answers;            /* indexes, in the order of the answers */
     size_t n_answers, cap_answers;
     uint32_t recorded; /* steps of which anything is */
 
@@ -117,7 +123,7 @@ struct journal {
 };
 
 struct effect { /* completed in an earlier attempt or generation */
-    struct effect *next;
+    struct mortise_hashed entry;
     uint8_t key[MORTISE_DIGEST];
     json_t *answer;
 };
@@ -138,9 +144,9 @@ struct exec {
     uint32_t discard; /* 1 + the innermost frame in which it lost a race that
                          lets losers finish: what it writes counts for nothing
                          there and farther out; 0: none */
-    bool counted;    /* as a step */
-    bool shared;     /* several come after it, whatever edges it took */
-    struct fan *fan; /* the map that it gathers; NULL: it is a node's */
+    bool counted;     /* as a step */
+    bool shared;      /* several come after it, whatever edges it took */
+    struct fan *fan;  /* the map that it gathers; NULL: it is a node's */
     struct exec *next_yield; /* the one before it to yield in its element */
     struct frame *child;     /* a subgraph's: of its newest attempt */
     json_t *inner;           /* ... and the state that it ended with */
@@ -188,8 +194,8 @@ struct exec {
     uint8_t approved_digest[MORTISE_DIGEST];
 
     /* What it asked (step.c). */
-    struct journal *journal; /* NULL: nothing */
-    struct effect *effects;
+    struct journal *journal;       /* NULL: nothing */
+    struct mortise_table *effects; /* by key; NULL: none */
 
     /* Live only. */
     json_t *broke;   /* it asked for something else than before: the words */
@@ -248,14 +254,14 @@ struct frame {
     struct exec *execs; /* those of its nodes, newest first */
     struct frame *kids; /* frames of child regions, newest first */
     struct frame *sibling;
-    bool again;  /* a back edge was taken */
-    bool left;   /* an exit was taken */
-    bool failed; /* a failure reached its end unhandled */
-    bool behind; /* a goto left it behind */
-    bool lost;   /* nothing more starts in it */
-    bool halted; /* ... and nothing more is decided */
+    bool again;       /* a back edge was taken */
+    bool left;        /* an exit was taken */
+    bool failed;      /* a failure reached its end unhandled */
+    bool behind;      /* a goto left it behind */
+    bool lost;        /* nothing more starts in it */
+    bool halted;      /* ... and nothing more is decided */
     uint32_t discard; /* what its executions begin with */
-    uint32_t cause; /* failed: the execution */
+    uint32_t cause;   /* failed: the execution */
 };
 
 /* Where names are counted: the run's graph, a nested one, a map's element. */

@@ -57,58 +57,24 @@ struct name {
     const char *key;
 };
 
-static size_t hash_of(struct name id)
+static uint64_t hash_of(struct name id)
 {
-    uint64_t h = 0xcbf29ce484222325u ^ id.ordinal;
-
-    for (const char *p = id.key; *p != '\0'; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    h *= 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 32);
-}
-
-/* The slot of an identity: its own, or the free one where it belongs. */
-static uint32_t *slot_of(const struct journal *j, struct name id)
-{
-    size_t at = hash_of(id) & (j->n_slots - 1);
-
-    for (;; at = (at + 1) & (j->n_slots - 1)) {
-        const struct step *s;
-
-        if (j->slots[at] == 0)
-            return &j->slots[at];
-        s = j->steps[j->slots[at] - 1];
-        if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
-            return &j->slots[at];
-    }
+    return id.key[0] != '\0' ? mortise_hash_strs(id.key, "")
+                             : mortise_hash_u64s(id.ordinal, 0);
 }
 
 static struct step *find(const struct journal *j, struct name id)
 {
-    uint32_t *slot = j != NULL && j->n_slots > 0 ? slot_of(j, id) : NULL;
+    struct mortise_hashed *e =
+        j != NULL ? mortise_table_find(&j->by_name, hash_of(id)) : NULL;
 
-    return slot != NULL && *slot != 0 ? j->steps[*slot - 1] : NULL;
-}
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct step *s = MORTISE_OF(e, struct step, by_name);
 
-static int grow_slots(struct mortise_run *r, struct journal *j,
-                      struct mortise_err *err)
-{
-    size_t n = j->n_slots > 0 ? 2 * j->n_slots : 16;
-    uint32_t *old = j->slots, *slots;
-    size_t n_old = j->n_slots;
-
-    if (j->n_slots > 2 * j->n)
-        return MORTISE_OK;
-    slots = mortise_zalloc(r->mem, n * sizeof *slots);
-    if (slots == NULL)
-        return mortise_nomem(err);
-    j->slots = slots;
-    j->n_slots = n;
-    for (uint32_t i = 0; i < j->n; i++)
-        *slot_of(j, (struct name){j->steps[i]->ordinal, j->steps[i]->key}) =
-            i + 1;
-    mortise_release(r->mem, old, n_old * sizeof *old);
-    return MORTISE_OK;
+        if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
+            return s;
+    }
+    return NULL;
 }
 
 static struct step *step_new(struct mortise_run *r, struct name id,
@@ -140,10 +106,17 @@ static void step_free(struct mortise_run *r, struct step *s)
 static int journal_of(struct mortise_run *r, struct exec *x,
                       struct journal **out, struct mortise_err *err)
 {
-    if (x->journal == NULL)
-        x->journal = mortise_zalloc(r->mem, sizeof *x->journal);
-    *out = x->journal;
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    struct journal *j = x->journal;
+
+    *out = j;
+    if (j != NULL)
+        return MORTISE_OK;
+    *out = x->journal = j = mortise_zalloc(r->mem, sizeof *j);
+    if (j == NULL)
+        return mortise_nomem(err);
+    mortise_table_init(&j->by_name, r->mem);
+    mortise_table_init(&j->effects, r->mem);
+    return MORTISE_OK;
 }
 
 /* A new step; one of that identity that was never recorded makes way. */
@@ -152,31 +125,23 @@ static int put(struct mortise_run *r, struct journal *j, struct name id,
                struct mortise_err *err)
 {
     struct step *old = find(j, id), *s, **grown;
-    int rv;
 
     *out = NULL;
-    s = step_new(r, id, method, digest);
+    grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    j->steps = grown;
+    s = *out = step_new(r, id, method, digest);
     if (s == NULL)
         return mortise_nomem(err);
+    s->index = old != NULL ? old->index : (uint32_t)j->n++;
+    j->steps[s->index] = s;
     if (old != NULL) {
-        s->index = old->index;
-        j->steps[s->index] = s;
+        assert(!old->has_effect); /* those are recorded when they are asked */
+        mortise_table_remove(&j->by_name, &old->by_name);
         step_free(r, old);
-        *out = s;
-        return MORTISE_OK;
     }
-    grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
-    if (grown != NULL)
-        j->steps = grown;
-    rv = grown != NULL ? grow_slots(r, j, err) : mortise_nomem(err);
-    if (rv != MORTISE_OK) {
-        step_free(r, s);
-        return rv;
-    }
-    s->index = (uint32_t)j->n;
-    j->steps[j->n++] = s;
-    *slot_of(j, id) = s->index + 1;
-    *out = s;
+    mortise_table_add(&j->by_name, &s->by_name, hash_of(id));
     return MORTISE_OK;
 }
 
@@ -201,22 +166,36 @@ static void journal_free(struct mortise_run *r, struct exec *x)
     for (size_t i = 0; i < j->n; i++)
         step_free(r, j->steps[i]);
     mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
-    mortise_release(r->mem, j->slots, j->n_slots * sizeof j->slots[0]);
+    mortise_table_finish(&j->by_name);
+    mortise_table_finish(&j->effects);
     mortise_release(r->mem, j->answers, j->cap_answers * sizeof j->answers[0]);
     mortise_release(r->mem, j, sizeof *j);
     x->journal = NULL;
 }
 
-void step_finish(struct mortise_run *r, struct exec *x)
+static void effects_free(struct mortise_run *r, struct exec *x)
 {
-    struct effect *f;
+    struct mortise_table *t = x->effects;
+    struct mortise_hashed *e;
 
-    journal_free(r, x);
-    while ((f = x->effects) != NULL) {
-        x->effects = f->next;
+    if (t == NULL)
+        return;
+    while ((e = mortise_table_first(t)) != NULL) {
+        struct effect *f = MORTISE_OF(e, struct effect, entry);
+
+        mortise_table_remove(t, e);
         json_decref(f->answer);
         mortise_release(r->mem, f, sizeof *f);
     }
+    mortise_table_finish(t);
+    mortise_release(r->mem, t, sizeof *t);
+    x->effects = NULL;
+}
+
+void step_finish(struct mortise_run *r, struct exec *x)
+{
+    journal_free(r, x);
+    effects_free(r, x);
 }
 
 /* A request that nobody needs to answer any more. */
@@ -238,18 +217,52 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                : pending_change(r, s->request, s->deadline_ms, NULL, err);
 }
 
+/* Keys are hashes already. */
+static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
+{
+    uint64_t h;
+
+    memcpy(&h, key, sizeof h);
+    return h;
+}
+
+/* NULL: it did not happen in an earlier attempt or generation. */
+static json_t *answer_of(const struct exec *x,
+                         const uint8_t key[MORTISE_DIGEST])
+{
+    struct mortise_hashed *e =
+        x->effects != NULL ? mortise_table_find(x->effects, hash_of_key(key))
+                           : NULL;
+
+    for (; e != NULL; e = mortise_table_more(e)) {
+        const struct effect *f = MORTISE_OF(e, struct effect, entry);
+
+        if (memcmp(f->key, key, sizeof f->key) == 0)
+            return f->answer;
+    }
+    return NULL;
+}
+
 /* What happened in the world outlives the journal (7). */
 static int keep_effect(struct mortise_run *r, struct exec *x,
                        const struct step *s, struct mortise_err *err)
 {
-    struct effect *f = mortise_alloc(r->mem, sizeof *f);
+    struct effect *f;
 
+    if (answer_of(x, s->effect) != NULL)
+        return MORTISE_OK; /* it was told of one from before */
+    if (x->effects == NULL) {
+        x->effects = mortise_alloc(r->mem, sizeof *x->effects);
+        if (x->effects == NULL)
+            return mortise_nomem(err);
+        mortise_table_init(x->effects, r->mem);
+    }
+    f = mortise_alloc(r->mem, sizeof *f);
     if (f == NULL)
         return mortise_nomem(err);
     memcpy(f->key, s->effect, sizeof f->key);
     f->answer = json_incref(s->answer);
-    f->next = x->effects;
-    x->effects = f;
+    mortise_table_add(x->effects, &f->entry, hash_of_key(f->key));
     return MORTISE_OK;
 }
 
@@ -348,20 +361,39 @@ static struct mortise_entry entry_for(const struct mortise_run *r,
     return e;
 }
 
-/* What this step has when it is the `n`th of its kind: the same in every
- * attempt and generation, never another's. */
-static void effect_key(const struct mortise_run *r, const struct exec *x,
-                       const struct step *s, uint8_t out[MORTISE_DIGEST])
+/* How many effects like this were asked for before it.  A step with a name of
+ * its own is like no other. */
+static uint64_t occurrence_of(struct journal *j, struct step *s)
 {
-    const struct journal *j = x->journal;
-    uint64_t occurrence = 0;
+    uint64_t hash = hash_of_key(s->digest);
+    struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
+
+    if (s->key[0] != '\0')
+        return 0;
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct step *first = MORTISE_OF(e, struct step, like_it);
+
+        if (memcmp(first->digest, s->digest, sizeof s->digest) == 0 &&
+            strcmp(first->method, s->method) == 0)
+            return first->n_like_it++;
+    }
+    s->n_like_it = 1;
+    mortise_table_add(&j->effects, &s->like_it, hash);
+    return 0;
+}
+
+/* It is an effect, with a key that is the same in every attempt and generation,
+ * and never another's. */
+static void become_effect(const struct mortise_run *r, const struct exec *x,
+                          struct step *s)
+{
+    uint64_t occurrence;
     struct mortise_hasher h;
 
-    for (size_t i = 0; i < s->index && s->key[0] == '\0'; i++)
-        occurrence +=
-            j->steps[i]->kind == MORTISE_STEP_EFFECT &&
-            memcmp(j->steps[i]->digest, s->digest, sizeof s->digest) == 0 &&
-            strcmp(j->steps[i]->method, s->method) == 0;
+    if (s->has_effect)
+        return;
+    s->has_effect = true;
+    occurrence = occurrence_of(x->journal, s);
     exec_hasher(&h, r, x);
     mortise_hasher_str(&h, node_of(r, x)->plugin);
     mortise_hasher_str(&h, node_of(r, x)->operation);
@@ -369,7 +401,7 @@ static void effect_key(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_field(&h, s->digest, sizeof s->digest);
     mortise_hasher_str(&h, s->key);
     mortise_hasher_u64(&h, occurrence);
-    mortise_hasher_final(&h, out);
+    mortise_hasher_final(&h, s->effect);
 }
 
 /* A step that waits until this commit is on disk.  (The one under way, or the
@@ -417,15 +449,6 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
 
 /* ---- asking for the first time ------------------------------------------ */
 
-static json_t *answer_of(const struct exec *x, const uint8_t *key)
-{
-    struct effect *f = x->effects;
-
-    while (f != NULL && memcmp(f->key, key, sizeof f->key) != 0)
-        f = f->next;
-    return f != NULL ? f->answer : NULL;
-}
-
 static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
                       const struct mortise_ask_in *in, struct mortise_err *err)
 {
@@ -437,7 +460,7 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
         s->kind = MORTISE_STEP_READ;
         return perform(r, in->ask, s->index, NULL, err);
     }
-    effect_key(r, x, s, s->effect);
+    become_effect(r, x, s);
     known = answer_of(x, s->effect);
     if (known != NULL)
         return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
@@ -1014,7 +1037,7 @@ int apply_step(struct mortise_run *r, struct exec *x,
     s->state = STEP_OPEN;
     s->cleared = false;
     hold(&s->payload, e->value);
-    effect_key(r, x, s, s->effect);
+    become_effect(r, x, s);
     return MORTISE_OK;
 }
 
@@ -1052,7 +1075,7 @@ int apply_answer(struct mortise_run *r, struct exec *x,
     s->completed = e->how != 0;
     if (s->completed) {
         s->kind = MORTISE_STEP_EFFECT;
-        effect_key(r, x, s, s->effect);
+        become_effect(r, x, s);
     }
     return conclude(r, x->journal, s, e->status, e->value, e->after, err);
 }

@@ -3,8 +3,8 @@
  * The table owns nothing and compares nothing: it finds by hash, and who asks
  * looks at the keys.  Adding cannot fail, so a thing that exists can always be
  * found.  One thread, or a lock of the owner's. */
-#ifndef MORTISE_ENGINE_TABLE_H
-#define MORTISE_ENGINE_TABLE_H
+#ifndef MORTISE_BASE_TABLE_H
+#define MORTISE_BASE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
