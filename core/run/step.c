@@ -15,20 +15,22 @@
  *       recorded before, or together with, whatever depends on it, since
  *       commits are in order.  Between intent and answer it is in doubt
  *       (start.c).
- *   (3) A PUT is its own answer, and both are one commit with what is put: it
- * is never in doubt.  The asker hears of it once that is on disk.  A GET is a
- * READ that waits until all that its run has put is there; so it sees that, and
- * of other runs what is on disk by then. (4) A QUESTION and a TIMER are
- * answered by somebody, later.  The asker is told so (MORTISE_S_SUSPENDED),
- * lets go, and is entered again. (5) Recorded answers come back in the order in
- * which they were recorded, each after as many asks as preceded it then; live
- * answers behind them. (6) The same step with another method or other
- * arguments, or a success that left recorded steps unasked, breaks the
- * executor's one rule: the node fails with the code `determinism`. (7) A new
- * attempt or generation begins with an empty journal.  What happened in the
- * world goes along: an effect that was completed gives its recorded answer when
- * it is asked for again, equal in operation, method, arguments and occurrence.
- * A PUT is put again: in between there may have been others.
+ *   (3) A PUT is its own answer, and both are one commit with what is put:
+ *       it is never in doubt.  The asker hears of it once that is on disk.  A
+ *       GET is a READ that waits until all that its run has put is there; so
+ *       it sees that, and of other runs what is on disk by then.
+ *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
+ *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
+ *   (5) Recorded answers come back in the order in which they were recorded,
+ *       each after as many asks as preceded it then; live answers behind them.
+ *   (6) The same step with another method or other arguments, or a success
+ *       that left recorded steps unasked, breaks the executor's one rule: the
+ *       node fails with the code `determinism`.
+ *   (7) A new attempt or generation begins with an empty journal.  What
+ *       happened in the world goes along: an effect that was completed gives
+ *       its recorded answer when it is asked for again, equal in operation,
+ *       method, arguments and occurrence.  A PUT is put again: in between
+ *       there may have been others.
  *
  * Only executions are journaled.  What a guardrail or a reconciliation asks is
  * part of that one call: it may read, and nothing is kept of it; so it puts
