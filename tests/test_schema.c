@@ -692,6 +692,236 @@ START_TEST(normal_values_are_typed)
 }
 END_TEST
 
+/* Every keyword with every kind of value: what compiles is valid under the
+ * draft's metaschema, and what is refused is not, but for what a metaschema
+ * cannot know. */
+START_TEST(what_compiles_is_valid_under_the_metaschema)
+{
+    static const char *const keywords[] = {"$anchor",
+                                           "$comment",
+                                           "$defs",
+                                           "$dynamicAnchor",
+                                           "$dynamicRef",
+                                           "$id",
+                                           "$ref",
+                                           "$schema",
+                                           "$vocabulary",
+                                           "additionalProperties",
+                                           "allOf",
+                                           "anyOf",
+                                           "const",
+                                           "contains",
+                                           "contentEncoding",
+                                           "contentMediaType",
+                                           "contentSchema",
+                                           "default",
+                                           "definitions",
+                                           "dependentRequired",
+                                           "dependentSchemas",
+                                           "deprecated",
+                                           "description",
+                                           "else",
+                                           "enum",
+                                           "examples",
+                                           "exclusiveMaximum",
+                                           "exclusiveMinimum",
+                                           "format",
+                                           "if",
+                                           "items",
+                                           "maxContains",
+                                           "maxItems",
+                                           "maxLength",
+                                           "maxProperties",
+                                           "maximum",
+                                           "minContains",
+                                           "minItems",
+                                           "minLength",
+                                           "minProperties",
+                                           "minimum",
+                                           "multipleOf",
+                                           "not",
+                                           "oneOf",
+                                           "pattern",
+                                           "patternProperties",
+                                           "prefixItems",
+                                           "properties",
+                                           "propertyNames",
+                                           "readOnly",
+                                           "required",
+                                           "then",
+                                           "title",
+                                           "type",
+                                           "unevaluatedItems",
+                                           "unevaluatedProperties",
+                                           "uniqueItems",
+                                           "writeOnly",
+                                           "frobnicate"};
+    static const char *const values[] = {"null",        "true",
+                                         "0",           "-1",
+                                         "1",           "1.5",
+                                         "2.0",         "'a'",
+                                         "'1a'",        "'a('",
+                                         "'#'",         "'null'",
+                                         "''",          "[]",
+                                         "[1]",         "['a']",
+                                         "['a','a']",   "['null']",
+                                         "[{}]",        "[{},7]",
+                                         "{}",          "{'a':1}",
+                                         "{'a':{}}",    "{'a':{'type':'x'}}",
+                                         "{'a':['b']}", "{'a':['b','b']}",
+                                         "{'a':true}",  "{'(':{}}"};
+    /* These are held to more: that it is a regular expression, that it leads
+     * somewhere, that something may be listed. */
+    static const char more[] =
+        " $dynamicRef $ref $schema enum pattern patternProperties ";
+    struct mortise_schema *meta =
+        schema_of("{'$ref':'https://json-schema.org/draft/2020-12/schema'}");
+    char text[128], word[64];
+
+    for (size_t k = 0; k < sizeof keywords / sizeof keywords[0]; k++) {
+        for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+            json_t *json;
+            int by_us, by_meta;
+
+            snprintf(text, sizeof text, "{'%s':%s}", keywords[k], values[i]);
+            snprintf(word, sizeof word, " %s ", keywords[k]);
+            json = quoted(text);
+            by_meta = mortise_schema_check(meta, json, &err);
+            by_us = compile_code(text);
+            if (strstr(more, word) == NULL || by_us == MORTISE_OK)
+                ck_assert_msg((by_us == MORTISE_OK) == (by_meta == MORTISE_OK),
+                              "%s: %s", text, err.msg);
+            json_decref(json);
+        }
+    }
+    mortise_schema_finish(meta);
+}
+END_TEST
+
+/* The branches type what is in them, whichever fits; what a checker sees of a
+ * schema is what a value is then. */
+START_TEST(normal_values_are_typed_through_references)
+{
+    normal_is("{'$ref':'#/$defs/n','$defs':{'n':{'type':'number'}}}", "1",
+              "1.0");
+    normal_is("{'anyOf':[{'type':'null'},{'type':'number'}]}", "1", "1.0");
+    normal_is("{'anyOf':[{'type':'integer'},{'type':'number'}]}", "1", "1");
+    normal_is("{'allOf':[{'type':'integer'},{'type':'number'}]}", "1.0", "1");
+    normal_is("{'type':'number','const':1}", "1", "1.0");
+    normal_is("{'properties':{'next':{'$ref':'#'},'n':{'type':'number'}}}",
+              "{'n':1,'next':{'n':2,'next':{'n':3,'m':4}}}",
+              "{'n':1.0,'next':{'n':2.0,'next':{'n':3.0,'m':4}}}");
+    normal_is("{'oneOf':[{'properties':{'by':{'const':'sum'},"
+              "'v':{'type':'number'}}},{'properties':{'by':{'const':'no'},"
+              "'v':{'type':'integer'}}}]}",
+              "{'by':'sum','v':1}", "{'by':'sum','v':1.0}");
+    normal_is("{'if':{'required':['a']},'then':{'properties':{'a':{'type':"
+              "'number'}}},'else':{'properties':{'b':{'type':'number'}}}}",
+              "{'b':1}", "{'b':1.0}");
+    normal_is("{'dependentSchemas':{'a':{'properties':{'a':{'type':'number'}}}}"
+              "}",
+              "{'a':1}", "{'a':1.0}");
+    normal_is("{'patternProperties':{'^n':{'type':'number'}},"
+              "'additionalProperties':{'type':'integer'}}",
+              "{'n1':1,'m':1.0}", "{'n1':1.0,'m':1}");
+    normal_is("{'prefixItems':[{'type':'number'}],'items':{'type':'integer'}}",
+              "[1,1.0]", "[1.0,1]");
+    normal_is("{'allOf':[{'properties':{'a':{'type':'integer'}}}],"
+              "'properties':{'a':{'type':'number'}}}",
+              "{'a':1}", "{'a':1.0}");
+    normal_is("{'minimum':3}", "4", "4");
+    normal_is("{'not':{'type':'number'}}", "1", "1");
+}
+END_TEST
+
+/* What a checker may rely on: never more than certainly holds. */
+START_TEST(a_checker_sees_what_holds)
+{
+    struct mortise_schema *s =
+        schema_of("{'$ref':'#/$defs/base','unevaluatedProperties':false,"
+                  "'properties':{'own':{'type':'string'}},'$defs':{'base':{"
+                  "'properties':{'theirs':{'type':'number'}},"
+                  "'patternProperties':{'^x-':{'type':'null'}}}}}");
+    struct mortise_schema *open = schema_of(
+        "{'anyOf':[{'properties':{'a':{'type':'number'}}},"
+        "{'additionalProperties':false}],'unevaluatedProperties':false}");
+    struct mortise_schema *list = schema_of(
+        "{'allOf':[{'items':{'type':'number'}}],'type':['array','null']}");
+    struct mortise_schema *pair = schema_of(
+        "{'prefixItems':[{'type':'null'}],'items':{'type':'number'}}");
+
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "own")),
+                      MORTISE_T_STRING);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "theirs")),
+                      MORTISE_T_NUMBER);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "x-y")),
+                      MORTISE_T_NULL);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "z")), 0);
+    ck_assert_str_eq(mortise_schema_nearest(s, "theris"), "theirs");
+    ck_assert_ptr_null(mortise_schema_member(open, "a"));
+    ck_assert_uint_eq(mortise_schema_types(list),
+                      MORTISE_T_ARRAY | MORTISE_T_NULL);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_items(list)),
+                      MORTISE_T_NUMBER);
+    ck_assert_ptr_null(mortise_schema_items(pair));
+    mortise_schema_finish(s);
+    mortise_schema_finish(open);
+    mortise_schema_finish(list);
+    mortise_schema_finish(pair);
+}
+END_TEST
+
+struct told {
+    char text[512];
+};
+
+static void tell(void *ctx, const char *where, const char *words)
+{
+    struct told *t = ctx;
+    size_t n = strlen(t->text);
+
+    snprintf(t->text + n, sizeof t->text - n, "%s: %s\n", where, words);
+}
+
+static json_t *lend(void *ctx, const char *uri)
+{
+    (void)ctx;
+    return strcmp(uri, "http://a.example/int.json") == 0
+               ? quoted("{'$defs':{'i':{'type':'integer'}},'$id':'other.json'}")
+               : NULL;
+}
+
+/* The caller's world: it hears of keywords without effect, and lends documents
+ * that keep both of their names. */
+START_TEST(the_world_hears_and_lends)
+{
+    struct told told = {""};
+    const struct mortise_schema_world world = {lend, tell, &told};
+    json_t *json =
+        quoted("{'minimun':1,'x-mine':2,'items':{'nullable':true,'anyOf':["
+               "{'$ref':'http://a.example/int.json#/$defs/i'},"
+               "{'$ref':'http://a.example/other.json#/$defs/i'}]}}");
+    json_t *v = quoted("[1]");
+    struct mortise_schema *s;
+    char where[32];
+
+    ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, json, &world, where,
+                                               sizeof where, &err),
+                     MORTISE_OK);
+    ck_assert_str_eq(told.text,
+                     "/minimun: unknown keyword 'minimun' has no effect, did "
+                     "you mean 'minimum'?\n/items/nullable: 'nullable' means "
+                     "nothing in draft 2020-12, which has 'null' among the "
+                     "types\n");
+    ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_OK);
+    json_array_append_new(v, json_true());
+    ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_EINVAL);
+    json_decref(v);
+    json_decref(json);
+    mortise_schema_finish(s);
+}
+END_TEST
+
 START_TEST(normal_survives_oom)
 {
     struct mortise_schema *s =
@@ -781,6 +1011,8 @@ static TCase *compiling(void)
     tcase_add_test(tc, chains_have_an_end);
     tcase_add_test(tc, dialects_are_known_or_refused);
     tcase_add_test(tc, schemas_are_not_nested_without_end);
+    tcase_add_test(tc, what_compiles_is_valid_under_the_metaschema);
+    tcase_add_test(tc, the_world_hears_and_lends);
     tcase_add_test(tc, schema_compile_survives_oom);
     return tc;
 }
@@ -810,7 +1042,9 @@ static TCase *typing(void)
 
     tcase_add_checked_fixture(tc, begin, finish);
     tcase_add_test(tc, normal_values_are_typed);
+    tcase_add_test(tc, normal_values_are_typed_through_references);
     tcase_add_test(tc, normal_survives_oom);
+    tcase_add_test(tc, a_checker_sees_what_holds);
     tcase_add_test(tc, a_checker_can_ask);
     return tc;
 }

@@ -444,6 +444,20 @@ static void find_kinds(struct mortise_schema *s)
     s->kinds = kinds_of_any(&r->one_of, s->kinds);
 }
 
+/* The types that need no second look.  An integer is a number, too. */
+static void find_at_once(struct mortise_schema *s)
+{
+    if (s->rest != NULL || s->enumeration != NULL)
+        return;
+    s->at_once = s->types;
+    if (s->types & MORTISE_T_NUMBER)
+        s->at_once |= MORTISE_T_INT;
+    if (s->items != NULL)
+        s->at_once &= ~(unsigned)MORTISE_T_ARRAY;
+    if (s->n_members > 0 || s->additional != NULL || s->n_required > 0)
+        s->at_once &= ~(unsigned)MORTISE_T_OBJECT;
+}
+
 /* A schema's mark: not visited, being visited, else how long the longest way
  * from it is. */
 enum { NEW = 0, ACTIVE = 255 };
@@ -531,6 +545,7 @@ static int settle(struct schema_compiler *c, struct mortise_schema *s)
     c->depth--;
     s->mark = height;
     find_kinds(s);
+    find_at_once(s);
     return rv;
 }
 

@@ -90,8 +90,9 @@ struct schema_document {
 };
 
 struct mortise_schema {
-    unsigned types; /* MORTISE_T_... that its own `type`, `enum` and `const`
-                     * allow; 0: no value is allowed */
+    unsigned types;   /* MORTISE_T_... that its own `type`, `enum` and `const`
+                       * allow; 0: no value is allowed */
+    unsigned at_once; /* of these nothing but the type is asked */
     const json_t *enumeration; /* an array, or NULL */
     const char **required;
     size_t n_required;

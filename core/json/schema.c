@@ -11,7 +11,8 @@
  *       for a double.
  *   (2) Normalising changes how numbers are typed and nothing else, and what
  *       does not change is not copied.
- *   (3) A value that fits still fits when it is normal.
+ *   (3) A value that fits still fits when it is normal, unless it has an
+ *       integer that no double holds where the schema says `number`.
  *
  * Branches type what is in them, too: each that the value fits.
  */

@@ -1,4 +1,4 @@
-/* fuzz_json.c -- bytes as JSON, as a schema and as a path.
+/* fuzz_json.c -- bytes as JSON and as a path.
  *
  * What parses is written and read again: the same value, the same canonical
  * form.  The first byte says how the rest is cut. */
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "json/path.h"
-#include "json/schema.h"
 #include "json/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -29,26 +28,6 @@ static void round_trip(const json_t *v)
     mortise_buf_finish(&first);
     mortise_buf_finish(&text);
     mortise_buf_finish(&second);
-}
-
-/* The value as a schema for itself. */
-static void as_schema(struct mortise_arena *a, json_t *v)
-{
-    struct mortise_schema *s;
-    struct mortise_err err;
-    char where[16];
-    json_t *normal;
-
-    if (mortise_schema_compile(&s, a, v, where, sizeof where, &err) !=
-        MORTISE_OK)
-        return;
-    if (mortise_schema_check(s, v, &err) == MORTISE_OK) {
-        normal = mortise_schema_normal(s, v);
-        assert(normal != NULL);
-        assert(mortise_schema_check(s, normal, &err) == MORTISE_OK);
-        json_decref(normal);
-    }
-    mortise_schema_finish(s);
 }
 
 /* Set and get at a path, with the old root held. */
@@ -85,7 +64,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (mortise_json_parse(&v, text + cut, size - 1 - cut, &err) ==
         MORTISE_OK) {
         round_trip(v);
-        as_schema(&a, v);
         at_path(&a, v, text, cut);
         json_decref(v);
     }
