@@ -244,9 +244,9 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := cli cli_completion cli_doctor cli_engine cli_explain cli_files \
-         cli_graph cli_object cli_schema cli_sick cli_why await bundled_time \
-         docs embed kv kill store_crash
+ALONE := cli cli_completion cli_doctor cli_engine cli_eval cli_explain \
+         cli_files cli_graph cli_object cli_schema cli_sick cli_why await \
+         bundled_time docs embed kv kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill cli_sick
 

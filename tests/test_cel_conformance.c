@@ -7,6 +7,7 @@
 
 #include "base/real.h"
 #include "cel/ast.h"
+#include "cel/typed.h"
 #include "json/value.h"
 #include "lib/json.h"
 #include "lib/test.h"
@@ -187,6 +188,27 @@ static void must_parse(const char *text, size_t n, const char *name)
                   err.msg);
 }
 
+/* The same through the typed form, with the case's own bindings. */
+static void same_when_typed(const json_t *c, const struct mortise_cel *prog,
+                            const struct mortise_cel_value *want)
+{
+    json_t *object = json_object_get(c, "bindings"), *v;
+    const json_t *values[MOST];
+    struct mortise_cel_env env = {values, 0};
+    struct mortise_cel_value got;
+    size_t n = 0, which;
+
+    for (void *it = json_object_iter(object); it != NULL;
+         it = json_object_iter_next(object, it))
+        values[n++] = json_object_iter_value(it);
+    ck_assert_msg(mortise_cel_eval_typed(prog, &env, &v, NULL, &which, &err) ==
+                      MORTISE_OK,
+                  "%s", err.msg);
+    got = tagged(v);
+    ck_assert(identical(&got, want));
+    json_decref(v);
+}
+
 static void run_case(const json_t *c)
 {
     const char *text = json_string_value(json_object_get(c, "expr")),
@@ -218,6 +240,7 @@ static void run_case(const json_t *c)
     expected = tagged(want);
     ck_assert_msg(identical(&got, &expected), "%s: %s: another value", name,
                   text);
+    same_when_typed(c, prog, &expected);
 }
 
 static const struct {

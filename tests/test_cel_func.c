@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cel/cel.h"
+#include "cel/typed.h"
 #include "lib/cel.h"
 #include "lib/json.h"
 #include "lib/test.h"
@@ -182,8 +182,7 @@ END_TEST
 START_TEST(namespaces_are_found)
 {
     test_cel_gives("[x].map(math, math.size())", "\"abc\"", "[3]");
-    test_cel_fails("strange.size()", NULL, "strange",
-                   "unknown name 'strange'");
+    test_cel_fails("strange.size()", NULL, "strange", "unknown name 'strange'");
     test_cel_fails("[1].map(math, math.abs(1))", NULL, "abs",
                    "unknown function 'abs'");
 }
@@ -275,6 +274,43 @@ START_TEST(functions_survive_oom)
 }
 END_TEST
 
+/* So do typed values, in and out. */
+START_TEST(typed_values_survive_oom)
+{
+    static const char in[] =
+        "{\"list\":[{\"map\":[[{\"int\":\"1\"},{\"bytes_hex\":\"00\"}]]},"
+        "{\"double\":\"1.5\"},{\"duration\":{\"seconds\":\"1\",\"nanos\":"
+        "\"0\"}},{\"type\":\"int\"},{\"null\":null},{\"bool\":true},"
+        "{\"string\":\"a\"}]}";
+    struct mortise_cel_name name = {"x", NULL};
+    struct mortise_cel_scope scope = {&name, 1};
+    struct mortise_arena a;
+    struct mortise_cel *prog;
+    json_t *x, *v;
+    const json_t *values[1];
+    struct mortise_cel_env env = {values, 0};
+    size_t which;
+    int n = 0, rv;
+
+    mortise_arena_init(&a, &test_mem);
+    ck_assert_int_eq(mortise_json_parse(&x, in, sizeof in - 1, &err),
+                     MORTISE_OK);
+    values[0] = x;
+    ck_assert_int_eq(mortise_cel_compile(&prog, &a, "x", 1, &scope, NULL, &err),
+                     MORTISE_OK);
+    do {
+        test_mem_fail_at(n++);
+        rv = mortise_cel_eval_typed(prog, &env, &v, NULL, &which, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert(test_mem_failed() ? v == NULL : json_equal(v, x));
+        json_decref(v);
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 10);
+    json_decref(x);
+    mortise_arena_finish(&a);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cel functions");
@@ -292,6 +328,7 @@ static Suite *suite(void)
     tcase_add_test(tc, namespaces_are_found);
     tcase_add_test(tc, work_is_paid_for);
     tcase_add_test(tc, functions_survive_oom);
+    tcase_add_test(tc, typed_values_survive_oom);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -22,8 +22,6 @@
 #include "cel/eval.h"
 #include "json/path.h"
 
-enum { DEFAULT_COST = 1000000 };
-
 /* ---- compiling ------------------------------------------------------- */
 
 static int take_text(struct mortise_cel_source *src, const char *text, size_t n)
@@ -53,6 +51,7 @@ static int take_names(struct mortise_cel *prog, struct mortise_arena *a,
     prog->names = mortise_arena_alloc(a, scope->n * sizeof *prog->names);
     if (prog->names == NULL)
         return mortise_nomem(err);
+    prog->n_names = scope->n;
     for (size_t i = 0; i < scope->n; i++) {
         prog->names[i].name = mortise_arena_strdup(a, scope->names[i].name);
         if (prog->names[i].name == NULL)
@@ -191,9 +190,7 @@ static void begin(const struct mortise_cel *prog,
                   struct mortise_cel_ctx *c)
 {
     mortise_arena_init(a, prog->mem);
-    *c = (struct mortise_cel_ctx){.left = env->cost_limit != 0 ? env->cost_limit
-                                                               : DEFAULT_COST,
-                                  .arena = a};
+    *c = (struct mortise_cel_ctx){.left = mortise_cel_budget(env), .arena = a};
 }
 
 int mortise_cel_eval(const struct mortise_cel *prog,

@@ -8,10 +8,19 @@ struct mortise_cel {               /* in the arena that it was compiled into */
     const struct mortise_mem *mem; /* the arena's: for evaluations */
     const struct mortise_cel_node *root;
     struct mortise_cel_name *names; /* the scope's, copied */
-    uint32_t n_slots;               /* local variables alive at once */
+    size_t n_names;
+    uint32_t n_slots; /* local variables alive at once */
     uint32_t uses;
     unsigned kinds;   /* bits of what the result may be */
     const char *path; /* or NULL */
 };
+
+/* What an evaluation may cost. */
+static inline uint64_t mortise_cel_budget(const struct mortise_cel_env *env)
+{
+    enum { DEFAULT = 1000000 };
+
+    return env->cost_limit != 0 ? env->cost_limit : DEFAULT;
+}
 
 #endif

@@ -39,6 +39,11 @@ bool mortise_cel_named_fault(struct mortise_cel_ctx *c,
 bool mortise_cel_copy(struct mortise_cel_ctx *c, const char *text, size_t n,
                       struct mortise_cel_value *out);
 
+/* A string as int(), uint() or double() of it. */
+bool mortise_cel_to_number(struct mortise_cel_ctx *c, enum mortise_cel_kind to,
+                           const struct mortise_cel_value *text,
+                           struct mortise_cel_value *out);
+
 /* For `prepare`: when the only argument is a constant string, the call becomes
  * the constant that it gives, and what fails is said now, at the argument. */
 int mortise_cel_fold(const struct mortise_cel_source *src,

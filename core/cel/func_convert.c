@@ -5,6 +5,7 @@
  */
 #include "cel/func.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -150,6 +151,17 @@ static bool call_double(MORTISE_CEL_PARAMS)
     }
     *out = mortise_cel_double(d);
     return ok || mortise_cel_cannot_convert(c, args, MORTISE_CEL_DOUBLE);
+}
+
+bool mortise_cel_to_number(struct mortise_cel_ctx *c, enum mortise_cel_kind to,
+                           const struct mortise_cel_value *text,
+                           struct mortise_cel_value *out)
+{
+    assert(text->kind == MORTISE_CEL_STRING); /* so that no node is needed */
+    if (to == MORTISE_CEL_INT)
+        return call_int(c, NULL, text, out);
+    return to == MORTISE_CEL_UINT ? call_uint(c, NULL, text, out)
+                                  : call_double(c, NULL, text, out);
 }
 
 static bool number_to_string(struct mortise_cel_ctx *c,

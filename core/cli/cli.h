@@ -172,6 +172,7 @@ extern const struct mortise_cmd mortise_cmd_key_list;
 extern const struct mortise_cmd mortise_cmd_key_trust;
 extern const struct mortise_cmd mortise_cmd_key_revoke;
 extern const struct mortise_cmd mortise_cmd_config_print;
+extern const struct mortise_cmd mortise_cmd_eval;
 extern const struct mortise_cmd mortise_cmd_explain;
 extern const struct mortise_cmd mortise_cmd_schema;
 extern const struct mortise_cmd mortise_cmd_doctor;

@@ -21,7 +21,7 @@ const struct mortise_cmd *const mortise_commands[] = {
     &mortise_cmd_plugin_sign,  &mortise_cmd_plugin_unquarantine,
     &mortise_cmd_key_new,      &mortise_cmd_key_list,
     &mortise_cmd_key_trust,    &mortise_cmd_key_revoke,
-    &mortise_cmd_schema,       &mortise_cmd_explain,
+    &mortise_cmd_schema,       &mortise_cmd_eval,         &mortise_cmd_explain,
     &mortise_cmd_doctor,       &mortise_cmd_completion,
     &mortise_cmd_version,
 };

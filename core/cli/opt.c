@@ -136,6 +136,22 @@ static int check_operands(const struct mortise_args *args,
     return MORTISE_OK;
 }
 
+/* Is this word an option?  Where operands may begin with a dash ("-x > 1"),
+ * only a known letter or the beginning of a name ("--v") is. */
+static bool is_option(const struct mortise_cmd *cmd, const char *word)
+{
+    const struct mortise_opt *o;
+
+    if (word[0] != '-' || word[1] == '\0')
+        return false;
+    if (!cmd->dashes || word[1] == '-')
+        return !cmd->dashes || (word[2] >= 'a' && word[2] <= 'z');
+    for (size_t i = 0; (o = mortise_opt_at(cmd, i)) != NULL; i++)
+        if (o->letter != 0 && word[1] == o->letter && word[2] == '\0')
+            return true;
+    return false;
+}
+
 /* One option; *i moves on when its value is the next word. */
 static int take(struct mortise_args *args, const struct mortise_cmd *cmd,
                 int argc, char **argv, int *i, struct mortise_err *err)
@@ -161,10 +177,10 @@ int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
     memset(args, 0, sizeof *args);
     args->operands = argv;
     for (int i = 0; i < argc && !args->help; i++) {
-        if (only_operands || argv[i][0] != '-' || argv[i][1] == '\0') {
-            args->operands[args->n_operands++] = argv[i];
-        } else if (strcmp(argv[i], "--") == 0) {
+        if (!only_operands && strcmp(argv[i], "--") == 0) {
             only_operands = true;
+        } else if (only_operands || !is_option(cmd, argv[i])) {
+            args->operands[args->n_operands++] = argv[i];
         } else {
             rv = take(args, cmd, argc, argv, &i, err);
             if (rv != MORTISE_OK)

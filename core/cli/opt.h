@@ -34,6 +34,10 @@ struct mortise_args {
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
     bool unencrypted, in_process, with_plugins;
 
+    /* expressions */
+    const char *vars;
+    bool typed;
+
     char **operands; /* of the caller's argv */
     size_t n_operands;
 };
@@ -78,6 +82,7 @@ struct mortise_cmd {
     const char *name;               /* "run", or "plugin list" */
     const char *operands;           /* "GRAPH", "RUN [ID]", "FILE..." */
     size_t min, max;                /* how many of them */
+    bool dashes; /* they may begin with `-`: what names no option is one */
     const char *summary;            /* one line, for the overview */
     const char *text;               /* paragraphs */
     const struct mortise_opt *opts; /* ends with MORTISE_OPT_END */

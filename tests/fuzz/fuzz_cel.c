@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cel/cel.h"
+#include "cel/typed.h"
 #include "json/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,6 +59,37 @@ static void evaluate(const struct mortise_cel *prog, size_t size)
     json_decref(two);
 }
 
+/* A typed result is a typed value: it reads back as itself. */
+static void evaluate_typed(const char *text, size_t size)
+{
+    struct mortise_cel_scope scope = {NULL, 0};
+    const json_t *values[1] = {NULL};
+    struct mortise_cel_env env = {values, 20000};
+    struct mortise_cel_name name = {"x", NULL};
+    struct mortise_arena a;
+    struct mortise_cel *prog;
+    json_t *one, *two;
+    size_t which;
+
+    mortise_arena_init(&a, &mortise_heap);
+    if (mortise_cel_compile(&prog, &a, text, size, &scope, NULL, NULL) ==
+            MORTISE_OK &&
+        mortise_cel_eval_typed(prog, &env, &one, NULL, &which, NULL) ==
+            MORTISE_OK) {
+        scope = (struct mortise_cel_scope){&name, 1};
+        assert(mortise_cel_compile(&prog, &a, "x", 1, &scope, NULL, NULL) ==
+               MORTISE_OK);
+        values[0] = one;
+        env.cost_limit = UINT64_MAX;
+        assert(mortise_cel_eval_typed(prog, &env, &two, NULL, &which, NULL) ==
+               MORTISE_OK);
+        assert(json_equal(one, two));
+        json_decref(one);
+        json_decref(two);
+    }
+    mortise_arena_finish(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
@@ -80,5 +111,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         assert(where.offset + where.length <= size);
     mortise_arena_finish(&a);
+    evaluate_typed(text, size);
     return 0;
 }

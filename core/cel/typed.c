@@ -1,0 +1,449 @@
+/* typed.c -- values with their types, as JSON.
+ *
+ * The form is that of the public suite's cases (tests/cel/README.md): an object
+ * with one member, whose name is the type.  Numbers are strings, so that no
+ * reader of JSON rounds them.
+ *
+ * What is read comes from outside: every form is checked, and nesting is
+ * bounded by JSON's own.  What is written is what was evaluated, charged for.
+ */
+#include "cel/typed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "cel/eval.h"
+#include "cel/func.h"
+
+enum { DEPTH = 60, TEXT = 48 }; /* each level is two or three of JSON's */
+
+struct reader {
+    struct mortise_cel_ctx *c;
+    struct mortise_err *err;
+    int rv; /* of what went wrong */
+};
+
+static bool bad(struct reader *r, const char *what)
+{
+    r->rv = mortise_fail(r->err, MORTISE_EINVAL, "%s", what);
+    return false;
+}
+
+/* What the context says went wrong. */
+static bool faulty(struct reader *r)
+{
+    r->rv = mortise_cel_report(r->c, NULL, r->err);
+    return false;
+}
+
+static bool read_value(struct reader *r, const json_t *t, size_t depth,
+                       struct mortise_cel_value *out);
+
+/* ---- reading: scalars -------------------------------------------------- */
+
+static bool read_null(struct reader *r, const json_t *v,
+                      struct mortise_cel_value *out)
+{
+    *out = (struct mortise_cel_value){.kind = MORTISE_CEL_NULL};
+    return json_is_null(v) || bad(r, "a null is {\"null\": null}");
+}
+
+static bool read_bool(struct reader *r, const json_t *v,
+                      struct mortise_cel_value *out)
+{
+    *out = mortise_cel_bool(json_is_true(v));
+    return json_is_boolean(v) || bad(r, "a bool is {\"bool\": true} or false");
+}
+
+static bool read_string(struct reader *r, const json_t *v,
+                        struct mortise_cel_value *out)
+{
+    *out = mortise_cel_from_json(v);
+    return json_is_string(v) || bad(r, "a string is {\"string\": \"...\"}");
+}
+
+/* A number's text, as the language's own conversions read it. */
+static bool read_number(struct reader *r, const json_t *v,
+                        enum mortise_cel_kind kind,
+                        struct mortise_cel_value *out)
+{
+    struct mortise_cel_value text;
+
+    if (!json_is_string(v))
+        return bad(r, "a number is a string: {\"int\": \"5\"}");
+    text = mortise_cel_from_json(v);
+    return mortise_cel_to_number(r->c, kind, &text, out) || faulty(r);
+}
+
+static bool read_int(struct reader *r, const json_t *v,
+                     struct mortise_cel_value *out)
+{
+    return read_number(r, v, MORTISE_CEL_INT, out);
+}
+
+static bool read_uint(struct reader *r, const json_t *v,
+                      struct mortise_cel_value *out)
+{
+    return read_number(r, v, MORTISE_CEL_UINT, out);
+}
+
+static bool read_double(struct reader *r, const json_t *v,
+                        struct mortise_cel_value *out)
+{
+    return read_number(r, v, MORTISE_CEL_DOUBLE, out);
+}
+
+static bool read_bytes(struct reader *r, const json_t *v,
+                       struct mortise_cel_value *out)
+{
+    const char *hex = json_string_value(v);
+    size_t n = json_string_length(v) / 2;
+    char *bytes = mortise_cel_alloc(r->c, n, 1);
+
+    if (bytes == NULL)
+        return faulty(r);
+    *out = mortise_cel_text(MORTISE_CEL_BYTES, bytes, n);
+    return (hex != NULL &&
+            mortise_unhex(bytes, n, hex, json_string_length(v)) == 0) ||
+           bad(r, "bytes are {\"bytes_hex\": \"00ff\"}");
+}
+
+static bool read_type(struct reader *r, const json_t *v,
+                      struct mortise_cel_value *out)
+{
+    const char *name = json_is_string(v) ? json_string_value(v) : "";
+
+    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
+        if (strcmp(name, mortise_cel_type_name(k)) == 0) {
+            *out = (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE,
+                                              .u.type = k};
+            return true;
+        }
+    }
+    return bad(r, "a type is {\"type\": \"int\"} and the like");
+}
+
+/* {"seconds": "1", "nanos": "0"} */
+static bool read_seconds(struct reader *r, const json_t *v,
+                         struct mortise_cel_time *out)
+{
+    struct mortise_cel_value s, ns;
+
+    if (json_object_size(v) != 2 ||
+        !json_is_string(json_object_get(v, "seconds")) ||
+        !json_is_string(json_object_get(v, "nanos")))
+        return bad(r, "a time is {\"seconds\": \"1\", \"nanos\": \"0\"}");
+    if (!read_int(r, json_object_get(v, "seconds"), &s) ||
+        !read_int(r, json_object_get(v, "nanos"), &ns))
+        return false;
+    *out = (struct mortise_cel_time){s.u.i, (int32_t)ns.u.i};
+    return (ns.u.i > -MORTISE_CEL_SECOND && ns.u.i < MORTISE_CEL_SECOND) ||
+           bad(r, "more than a second of \"nanos\"");
+}
+
+static bool read_timestamp(struct reader *r, const json_t *v,
+                           struct mortise_cel_value *out)
+{
+    struct mortise_cel_time t;
+
+    if (!read_seconds(r, v, &t))
+        return false;
+    *out = mortise_cel_timestamp(t);
+    return mortise_cel_time_in_range(t) || bad(r, "timestamp out of range");
+}
+
+static bool read_duration(struct reader *r, const json_t *v,
+                          struct mortise_cel_value *out)
+{
+    struct mortise_cel_time t;
+
+    if (!read_seconds(r, v, &t))
+        return false;
+    out->kind = MORTISE_CEL_DURATION;
+    return (!__builtin_mul_overflow(t.s, MORTISE_CEL_SECOND, &out->u.i) &&
+            !__builtin_add_overflow(out->u.i, t.ns, &out->u.i)) ||
+           bad(r, "duration out of range");
+}
+
+/* ---- reading: containers ----------------------------------------------- */
+
+static bool read_list(struct reader *r, const json_t *v, size_t depth,
+                      struct mortise_cel_value *out)
+{
+    struct mortise_cel_list *list;
+
+    if (!json_is_array(v))
+        return bad(r, "a list is {\"list\": [...]}");
+    list = mortise_cel_list_new(r->c, json_array_size(v));
+    if (list == NULL)
+        return faulty(r);
+    for (size_t i = 0; i < json_array_size(v); i++, list->n++)
+        if (!read_value(r, json_array_get(v, i), depth, &list->items[i]))
+            return false;
+    *out = mortise_cel_list_value(list);
+    return true;
+}
+
+static bool read_map(struct reader *r, const json_t *v, size_t depth,
+                     struct mortise_cel_value *out)
+{
+    struct mortise_cel_map *map;
+
+    if (!json_is_array(v))
+        return bad(r, "a map is {\"map\": [[key, value], ...]}");
+    map = mortise_cel_map_new(r->c, json_array_size(v));
+    if (map == NULL)
+        return faulty(r);
+    for (size_t i = 0; i < json_array_size(v); i++) {
+        const json_t *pair = json_array_get(v, i);
+        struct mortise_cel_value key, value;
+
+        if (json_array_size(pair) != 2)
+            return bad(r, "a map is {\"map\": [[key, value], ...]}");
+        if (!read_value(r, json_array_get(pair, 0), depth, &key) ||
+            !read_value(r, json_array_get(pair, 1), depth, &value))
+            return false;
+        if (!mortise_cel_map_add(r->c, map, &key, &value))
+            return faulty(r);
+    }
+    *out = (struct mortise_cel_value){.kind = MORTISE_CEL_MAP, .u.map = map};
+    return true;
+}
+
+static bool read_value(struct reader *r, const json_t *t, size_t depth,
+                       struct mortise_cel_value *out)
+{
+    static const struct {
+        const char *tag;
+        bool (*read)(struct reader *, const json_t *,
+                     struct mortise_cel_value *);
+    } scalars[] = {
+        {"null", read_null},
+        {"bool", read_bool},
+        {"int", read_int},
+        {"uint", read_uint},
+        {"double", read_double},
+        {"string", read_string},
+        {"bytes_hex", read_bytes},
+        {"type", read_type},
+        {"timestamp", read_timestamp},
+        {"duration", read_duration},
+    };
+    const json_t *v;
+
+    if (json_object_size(t) != 1)
+        return bad(r, "a typed value is an object of one member, its type: "
+                      "{\"int\": \"5\"}");
+    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++)
+        if ((v = json_object_get(t, scalars[i].tag)) != NULL)
+            return scalars[i].read(r, v, out);
+    if (depth == 0)
+        return bad(r, "values nest too deeply");
+    if ((v = json_object_get(t, "list")) != NULL)
+        return read_list(r, v, depth - 1, out);
+    if ((v = json_object_get(t, "map")) != NULL)
+        return read_map(r, v, depth - 1, out);
+    return bad(r, "the types are null, bool, int, uint, double, string, "
+                  "bytes_hex, list, map, timestamp, duration and type");
+}
+
+/* ---- writing ----------------------------------------------------------- */
+
+/* Takes v; NULL is out of memory. */
+static bool tag(struct mortise_cel_ctx *c, const char *name, json_t *v,
+                json_t **out)
+{
+    *out = json_object();
+    if (v != NULL && *out != NULL && json_object_set_new(*out, name, v) == 0)
+        return true;
+    if (*out == NULL)
+        json_decref(v);
+    json_decref(*out);
+    *out = NULL;
+    return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+}
+
+static bool write_value(struct mortise_cel_ctx *c,
+                        const struct mortise_cel_value *v, size_t depth,
+                        json_t **out);
+
+static json_t *number(const char *fmt, ...) MORTISE_PRINTF(1, 2);
+
+static json_t *number(const char *fmt, ...)
+{
+    char text[TEXT];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return json_string(text);
+}
+
+/* "5.0", so that nobody takes it for an int. */
+static json_t *double_text(double d)
+{
+    char text[MORTISE_REAL_TEXT];
+
+    mortise_real_text(text, d);
+    return number("%s%s", text, strpbrk(text, ".ein") == NULL ? ".0" : "");
+}
+
+static json_t *seconds(int64_t s, int64_t ns)
+{
+    return json_pack("{s:o, s:o}", "seconds", number("%lld", (long long)s),
+                     "nanos", number("%lld", (long long)ns));
+}
+
+static bool write_bytes(struct mortise_cel_ctx *c,
+                        const struct mortise_cel_value *v, json_t **out)
+{
+    char *hex = mortise_cel_alloc(c, 2 * v->u.s.n + 1, 1);
+
+    if (hex == NULL)
+        return false;
+    mortise_hex(hex, v->u.s.p, v->u.s.n);
+    return tag(c, "bytes_hex", json_string(hex), out);
+}
+
+/* Append v, taken, to a list; false when either is missing. */
+static bool append(struct mortise_cel_ctx *c, json_t *list, json_t *v)
+{
+    return json_array_append_new(list, v) == 0 ||
+           mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+}
+
+/* A list's element, or a map's pair. */
+static bool write_entry(struct mortise_cel_ctx *c, json_t *list, bool pair,
+                        const struct mortise_cel_value *key,
+                        const struct mortise_cel_value *value, size_t depth)
+{
+    json_t *k, *v;
+
+    if (!pair)
+        return write_value(c, value, depth, &v) && append(c, list, v);
+    if (!write_value(c, key, depth, &k))
+        return false;
+    if (!write_value(c, value, depth, &v)) {
+        json_decref(k);
+        return false;
+    }
+    return append(c, list, json_pack("[o, o]", k, v));
+}
+
+static bool write_container(struct mortise_cel_ctx *c,
+                            const struct mortise_cel_value *v, size_t depth,
+                            json_t **out)
+{
+    bool pair = v->kind == MORTISE_CEL_MAP, ok = true;
+    struct mortise_cel_value key, value;
+    struct mortise_cel_cursor cur;
+    json_t *list = json_array();
+
+    if (list == NULL)
+        return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+    mortise_cel_cursor_init(&cur, v);
+    while (ok && mortise_cel_next(&cur, &key, &value))
+        ok = write_entry(c, list, pair, &key, &value, depth);
+    if (ok)
+        return tag(c, pair ? "map" : "list", list, out);
+    json_decref(list);
+    return false;
+}
+
+static bool write_value(struct mortise_cel_ctx *c,
+                        const struct mortise_cel_value *v, size_t depth,
+                        json_t **out)
+{
+    *out = NULL;
+    if (!mortise_cel_charge(c, 1))
+        return false;
+    switch ((enum mortise_cel_kind)v->kind) {
+    case MORTISE_CEL_NULL:
+        return tag(c, "null", json_null(), out);
+    case MORTISE_CEL_BOOL:
+        return tag(c, "bool", json_boolean(v->u.b), out);
+    case MORTISE_CEL_INT:
+        return tag(c, "int", number("%lld", (long long)v->u.i), out);
+    case MORTISE_CEL_UINT:
+        return tag(c, "uint", number("%llu", (unsigned long long)v->u.u), out);
+    case MORTISE_CEL_DOUBLE:
+        return tag(c, "double", double_text(v->u.d), out);
+    case MORTISE_CEL_STRING:
+        return mortise_cel_charge(c, v->u.s.n) &&
+               tag(c, "string", mortise_json_strn(v->u.s.p, v->u.s.n), out);
+    case MORTISE_CEL_BYTES:
+        return write_bytes(c, v, out);
+    case MORTISE_CEL_TIMESTAMP:
+        return tag(c, "timestamp", seconds(v->u.time.s, v->u.time.ns), out);
+    case MORTISE_CEL_DURATION:
+        return tag(
+            c, "duration",
+            seconds(v->u.i / MORTISE_CEL_SECOND, v->u.i % MORTISE_CEL_SECOND),
+            out);
+    case MORTISE_CEL_TYPE:
+        return tag(c, "type", json_string(mortise_cel_type_name(v->u.type)),
+                   out);
+    case MORTISE_CEL_LIST:
+    case MORTISE_CEL_MAP:
+        return depth == 0 ? mortise_cel_fault(c, MORTISE_CEL_DEPTH)
+                          : write_container(c, v, depth - 1, out);
+    case MORTISE_CEL_KINDS:
+        break;
+    }
+    return false;
+}
+
+/* ---- evaluating -------------------------------------------------------- */
+
+/* All values of the scope, in an arena; *which is the one that is none. */
+static int read_all(const struct mortise_cel *prog,
+                    const struct mortise_cel_env *env,
+                    struct mortise_arena *arena, struct mortise_cel_value **out,
+                    size_t *which, struct mortise_err *err)
+{
+    struct mortise_cel_ctx c = {.left = UINT64_MAX, .arena = arena};
+    struct reader r = {&c, err, MORTISE_OK};
+    struct mortise_cel_value *values =
+        mortise_arena_alloc(arena, (prog->n_names + 1) * sizeof *values);
+
+    if (values == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < prog->n_names; i++) {
+        if (!read_value(&r, env->values[i], DEPTH, &values[i])) {
+            *which = i;
+            return r.rv;
+        }
+    }
+    *out = values;
+    return MORTISE_OK;
+}
+
+int mortise_cel_eval_typed(const struct mortise_cel *prog,
+                           const struct mortise_cel_env *env, json_t **out,
+                           struct mortise_cel_where *where, size_t *which,
+                           struct mortise_err *err)
+{
+    struct mortise_cel_inputs in = {NULL, NULL};
+    struct mortise_cel_value *values = NULL, v;
+    struct mortise_arena arena;
+    struct mortise_cel_ctx c;
+    int rv;
+
+    *out = NULL;
+    *which = SIZE_MAX;
+    mortise_arena_init(&arena, prog->mem);
+    rv = read_all(prog, env, &arena, &values, which, err);
+    if (rv == MORTISE_OK) {
+        c = (struct mortise_cel_ctx){.left = mortise_cel_budget(env),
+                                     .arena = &arena};
+        in.typed = values;
+        if (mortise_cel_run(prog, &in, &c, &v) &&
+            !write_value(&c, &v, DEPTH, out) && c.fault.at == NULL)
+            c.fault.at = prog->root;
+        rv = mortise_cel_report(&c, where, err);
+    }
+    mortise_arena_finish(&arena);
+    return rv;
+}

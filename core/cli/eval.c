@@ -1,0 +1,256 @@
+/* eval.c -- `mortise eval`: one expression, evaluated.
+ *
+ * For people who write conditions, and for scripts: the expression is compiled
+ * and evaluated by the very functions that serve graphs, with nothing in scope
+ * but what --vars brings.
+ *
+ * What is wrong with the expression is shown as findings in files are, with
+ * the place under it; so is a value that fails, with the place in its words.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cel/typed.h"
+#include "cli/cli.h"
+#include "yaml/tree.h"
+
+/* An expression and the names it may use. */
+struct given {
+    struct mortise_arena arena;
+    const char *text;
+    size_t n;
+    json_t *vars; /* an object, or NULL */
+    struct mortise_cel_scope scope;
+    const json_t **values;
+};
+
+/* ---- what is given ----------------------------------------------------- */
+
+static int read_vars(struct mortise_cli *cli, struct given *g,
+                     struct mortise_err *err)
+{
+    const char *path = cli->args.vars;
+    char *text;
+    size_t n;
+    int rv;
+
+    if (path == NULL)
+        return MORTISE_OK;
+    rv = mortise_cli_read(cli, path, &text, &n, err);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "--vars");
+    rv = mortise_json_parse(&g->vars, text, n, err);
+    mortise_release(cli->mem, text, n + 1);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "--vars %s", path);
+    if (!json_is_object(g->vars))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "--vars %s: not an object of names and values",
+                            path);
+    return MORTISE_OK;
+}
+
+static int make_scope(struct given *g, struct mortise_err *err)
+{
+    size_t n = json_object_size(g->vars);
+    struct mortise_cel_name *names =
+        mortise_arena_alloc(&g->arena, (n + 1) * sizeof *names);
+
+    g->values = mortise_arena_alloc(&g->arena, (n + 1) * sizeof *g->values);
+    if (names == NULL || g->values == NULL)
+        return mortise_nomem(err);
+    g->scope.names = names;
+    for (void *it = json_object_iter(g->vars); it != NULL;
+         it = json_object_iter_next(g->vars, it)) {
+        names[g->scope.n].name = json_object_iter_key(it);
+        g->values[g->scope.n++] = json_object_iter_value(it);
+    }
+    return MORTISE_OK;
+}
+
+/* The expression: the operand, or all of stdin. */
+static int read_text(struct mortise_cli *cli, struct given *g,
+                     struct mortise_err *err)
+{
+    const char *operand = cli->args.operands[0];
+    char *text;
+    int rv;
+
+    g->text = operand;
+    g->n = strlen(operand);
+    if (strcmp(operand, "-") != 0)
+        return MORTISE_OK;
+    if (cli->args.vars != NULL && strcmp(cli->args.vars, "-") == 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the expression and --vars cannot both be stdin");
+    rv = mortise_cli_read(cli, operand, &text, &g->n, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    g->text = mortise_arena_strndup(&g->arena, text, g->n);
+    mortise_release(cli->mem, text, g->n + 1);
+    return g->text != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int take_given(struct mortise_cli *cli, struct given *g,
+                      struct mortise_err *err)
+{
+    int rv = read_text(cli, g, err);
+
+    if (rv == MORTISE_OK)
+        rv = read_vars(cli, g, err);
+    return rv == MORTISE_OK ? make_scope(g, err) : rv;
+}
+
+static void given_finish(struct given *g)
+{
+    json_decref(g->vars);
+    mortise_arena_finish(&g->arena);
+}
+
+/* ---- places ------------------------------------------------------------ */
+
+/* The expression as a file, for what points into it. */
+static bool as_file(struct given *g, struct mortise_yaml_file *file)
+{
+    uint32_t *line_at =
+        mortise_arena_alloc(&g->arena, (g->n + 1) * sizeof *line_at);
+
+    *file = (struct mortise_yaml_file){.path = "expression",
+                                       .text = g->text,
+                                       .size = g->n,
+                                       .line_at = line_at,
+                                       .n_lines = 1};
+    if (line_at == NULL)
+        return false;
+    line_at[0] = 0;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->text[i] == '\n')
+            line_at[file->n_lines++] = (uint32_t)i + 1;
+    return true;
+}
+
+static struct mortise_span span_of(const struct mortise_yaml_file *file,
+                                   struct mortise_cel_where where)
+{
+    uint32_t line = 0, col;
+
+    while (line + 1 < file->n_lines && file->line_at[line + 1] <= where.offset)
+        line++;
+    col = (uint32_t)where.offset - file->line_at[line] + 1;
+    return (struct mortise_span){file, line + 1, col, line + 1,
+                                 col + (uint32_t)where.length};
+}
+
+/* What the compiler refuses, as `mortise check` would print it. */
+static int show_finding(struct mortise_cli *cli, struct given *g, int rv,
+                        struct mortise_cel_where where,
+                        const struct mortise_err *err)
+{
+    struct mortise_yaml_file file;
+    struct mortise_diags diags;
+
+    if (rv == MORTISE_ENOMEM || !as_file(g, &file))
+        return mortise_cli_fail(cli, err);
+    mortise_diags_init(&diags, cli->mem);
+    mortise_diag_add(&diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
+                     span_of(&file, where), "%s", err->msg);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    return MORTISE_EXIT_FINDINGS;
+}
+
+/* What went wrong with a value, after the place where it did. */
+static int show_failure(struct mortise_cli *cli, struct given *g, int rv,
+                        struct mortise_cel_where where, size_t which,
+                        struct mortise_err *err)
+{
+    struct mortise_yaml_file file;
+    struct mortise_span span;
+
+    if (which != SIZE_MAX) {
+        mortise_doing(err, rv, "--vars: %s", g->scope.names[which].name);
+        return mortise_cli_fail(cli, err);
+    }
+    if (rv != MORTISE_ENOMEM && as_file(g, &file)) {
+        span = span_of(&file, where);
+        mortise_doing(err, rv, "%s:%u:%u", file.path, span.line, span.col);
+    }
+    mortise_cli_fail(cli, err);
+    return MORTISE_EXIT_FAILED;
+}
+
+/* ---- the command ------------------------------------------------------- */
+
+static int evaluate(struct mortise_cli *cli, struct given *g)
+{
+    struct mortise_cel_where where = {0, 0};
+    struct mortise_cel_env env = {g->values, 0};
+    struct mortise_err err = {0};
+    struct mortise_cel *prog;
+    size_t which = SIZE_MAX;
+    json_t *v;
+    int rv = mortise_cel_compile(&prog, &g->arena, g->text, g->n, &g->scope,
+                                 &where, &err);
+
+    if (rv != MORTISE_OK)
+        return show_finding(cli, g, rv, where, &err);
+    rv = cli->args.typed
+             ? mortise_cel_eval_typed(prog, &env, &v, &where, &which, &err)
+             : mortise_cel_eval(prog, &env, &v, &where, &err);
+    if (rv != MORTISE_OK)
+        return show_failure(cli, g, rv, where, which, &err);
+    mortise_out_json(&cli->out, v, false);
+    json_decref(v);
+    return MORTISE_EXIT_OK;
+}
+
+static int eval(struct mortise_cli *cli)
+{
+    struct given g = {.vars = NULL};
+    struct mortise_err err;
+    int code, rv;
+
+    mortise_arena_init(&g.arena, cli->mem);
+    rv = take_given(cli, &g, &err);
+    code = rv == MORTISE_OK ? evaluate(cli, &g) : mortise_cli_fail(cli, &err);
+    given_finish(&g);
+    return code;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("vars", "FILE", vars,
+                     "A JSON object: its members are the names in scope"),
+    MORTISE_OPT_FLAG(
+        "typed", typed,
+        "Values with their types, as {\"int\": \"5\"}, in and out"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_eval = {
+    .name = "eval",
+    .operands = "EXPR",
+    .min = 1,
+    .max = 1,
+    .dashes = true,
+    .summary = "Evaluate one expression (CEL)",
+    .text =
+        "As conditions and ${...} of graphs are evaluated, and bounded as they "
+        "are.\n"
+        "The value is printed as JSON, on one line.  EXPR may be - and FILE "
+        "may be -\n"
+        "for stdin.  An expression that cannot work ends with 2, one that "
+        "fails with\n"
+        "the values at hand with 1.\n\n"
+        "With --typed, each member of FILE and the result is an object with "
+        "one\n"
+        "member, its type: null, bool, int, uint, double, string, bytes_hex, "
+        "list,\n"
+        "map (a list of [key, value]), timestamp, duration (each of seconds "
+        "and\n"
+        "nanos) or type.  Numbers are strings there.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS,
+    .example = "mortise eval 'size(tags) > 1 && tags[0] != \"\"' --vars "
+               "state.json",
+    .run = eval,
+};
