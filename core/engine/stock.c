@@ -73,7 +73,7 @@ static bool asks_for_effects(const struct mortise_manifest *m)
 
 static const struct mortise_operation *
 keep(struct mortise_stock *s, const struct mortise_manifest *m,
-     const struct mortise_manifest_op *from, struct mortise_err *why)
+     const struct mortise_manifest_op *from, bool ask, struct mortise_err *why)
 {
     struct offer *o = offer_new(s, m->name, from->name, why);
 
@@ -87,6 +87,7 @@ keep(struct mortise_stock *s, const struct mortise_manifest *m,
     o->op.input = from->input;
     o->op.output = from->output;
     o->op.secrets = from->secrets;
+    o->op.ask = ask;
     mortise_table_add(&s->ops, &o->entry,
                       mortise_hash_strs(m->name, from->name));
     return &o->op;
@@ -116,6 +117,14 @@ static void no_operation(const struct mortise_manifest *m, const char *op,
                      m->name, op, m->name);
 }
 
+static void deny(const struct mortise_yaml *by, const char *plugin,
+                 const char *op, struct mortise_err *why)
+{
+    mortise_fail(why, MORTISE_ECONFIG, "the deployment denies %s/%s (%s:%u:%u)",
+                 plugin, op, by->span.file->path, (unsigned)by->span.line,
+                 (unsigned)by->span.col);
+}
+
 static const struct mortise_operation *
 operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
 {
@@ -123,6 +132,8 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     const struct mortise_operation *found;
     const struct mortise_manifest *m;
     const struct mortise_manifest_op *from;
+    const struct mortise_yaml *by;
+    enum mortise_judgement judged;
 
     /* Each time: the plugin may have been quarantined meanwhile. */
     m = mortise_plugins_find(s->plugins, plugin, why);
@@ -136,7 +147,12 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
         no_operation(m, op, why);
         return NULL;
     }
-    return keep(s, m, from, why);
+    judged = mortise_policy_judge(&s->deployment->tools, plugin, op, &by);
+    if (judged == MORTISE_DENY) {
+        deny(by, plugin, op, why);
+        return NULL;
+    }
+    return keep(s, m, from, judged == MORTISE_ASK, why);
 }
 
 static int guardrail(void *ud, const char *id, struct mortise_err *why)

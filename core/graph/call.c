@@ -18,7 +18,9 @@ static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
                                          r->node->operation, &why);
     if (r->node->op == NULL) {
         ld->nomem |= why.code == MORTISE_ENOMEM;
-        mortise_diag_add(ld->diags, "E0501", at, "%s", why.msg);
+        mortise_diag_add(ld->diags,
+                         why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
+                         "%s", why.msg);
         return;
     }
     mortise_load_plugin(ld, "", r->node->plugin);

@@ -26,6 +26,7 @@ struct mortise_operation { /* lives as long as the catalogue */
     bool by_asking;
     /* Where its arguments may refer to secrets. */
     struct mortise_secret_places secrets;
+    bool ask; /* the deployment wants each call approved */
 };
 
 /* Where the text of a file comes from that a graph names. */
@@ -45,7 +46,8 @@ struct mortise_catalog {
     void *ud;
     /* NULL when there is none of that name; *why then says so in a sentence
      * with what to do ("no plugin 'acme.pay' in ./plugins; did you mean ...",
-     * "plugin 'file' has no operation 'wirte'; did you mean 'write'?"). */
+     * "plugin 'file' has no operation 'wirte'; did you mean 'write'?").
+     * MORTISE_ECONFIG: there is one, and the deployment denies it. */
     const struct mortise_operation *(*operation)(void *ud, const char *plugin,
                                                  const char *op,
                                                  struct mortise_err *why);

@@ -186,6 +186,14 @@ static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
         r->nomem = true;
 }
 
+static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    mortise_keys_enter(slot, r->diags, &r->d->tools, r->diags);
+}
+
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
     {.name = "metadata",
@@ -215,7 +223,11 @@ static const struct mortise_key keys[] = {
      .here = MORTISE_HERE,
      .each = &secret_row,
      .read = read_secrets},
-    {.name = "tools", .later = MORTISE_HERE},
+    {.name = "tools",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_policy_place,
+     .read = read_tools},
     {.name = "guardrails", .later = MORTISE_HERE},
     {.name = "memory", .later = MORTISE_HERE},
     {.name = "discovery", .later = MORTISE_HERE},

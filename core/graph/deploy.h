@@ -2,6 +2,7 @@
 #ifndef MORTISE_GRAPH_DEPLOY_H
 #define MORTISE_GRAPH_DEPLOY_H
 
+#include "graph/policy.h"
 #include "graph/provider.h"
 
 struct mortise_deployment {
@@ -17,6 +18,7 @@ struct mortise_deployment {
     const char *store_path;         /* NULL: ./.mortise */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
+    struct mortise_policy tools;
 };
 
 /* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.

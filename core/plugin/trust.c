@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "plugin/dirs.h"
+#include "base/wild.h"
 #include "plugin/files.h"
 #include "plugin/manifest.h"
 #include "plugin/version.h"
@@ -91,31 +92,6 @@ static bool is_pattern(const char *s)
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*";
 
     return s[0] != '\0' && strspn(s, good) == strlen(s) && strlen(s) <= 128;
-}
-
-/* Does a name fit a pattern?  After a mismatch the last star takes one more
- * character: linear but for stars, and names are short. */
-static bool fits(const char *pattern, const char *name)
-{
-    const char *star = NULL, *resume = NULL;
-
-    while (*name != '\0') {
-        if (*pattern == '*') {
-            star = ++pattern;
-            resume = name;
-        } else if (*pattern == *name) {
-            pattern++;
-            name++;
-        } else if (star != NULL) {
-            pattern = star;
-            name = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
 }
 
 /* "2026-01-31T12:00:00Z" -> seconds since 1970, at least 1.  timegm() would
@@ -756,7 +732,7 @@ static int check_key(const struct mortise_trust *t,
 static bool may_name(const struct mortise_trusted *by, const char *name)
 {
     for (size_t i = 0; i < by->n_plugins; i++)
-        if (fits(by->plugins[i], name))
+        if (mortise_wild_fits(by->plugins[i], name))
             return true;
     return false;
 }
@@ -810,7 +786,7 @@ static int check_version(const struct mortise_trust *t,
                          struct mortise_err *err)
 {
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
-        if (v->what == A_VERSION && fits(v->plugin, s->name) &&
+        if (v->what == A_VERSION && mortise_wild_fits(v->plugin, s->name) &&
             mortise_range_has(v->range, s->version))
             return mortise_fail(err, MORTISE_EDENIED,
                                 "is version %s, and %s revokes %s; install "

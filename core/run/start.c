@@ -437,10 +437,17 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : start_call(r, x, MORTISE_RUN_CHECK, err);
 }
 
+/* Must somebody approve the call?  The graph may want it, and the deployment
+ * of an operation. */
+static bool is_asked_for(const struct exec *x, const struct mortise_node *n)
+{
+    return x->frame->graph->approve_tools || n->op->ask;
+}
+
 /* Approvals and effects are bound to the arguments; nothing else is. */
 static bool needs_digest(const struct exec *x, const struct mortise_node *n)
 {
-    return n->effect >= MORTISE_WRITE || x->frame->graph->approve_tools;
+    return n->effect >= MORTISE_WRITE || is_asked_for(x, n);
 }
 
 /* The arguments are those of the generation's first attempt: the same after a
@@ -547,7 +554,7 @@ static int start_tool(struct mortise_run *r, struct exec *x,
         return settle_failed_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (x->frame->graph->approve_tools) {
+    if (is_asked_for(x, n)) {
         uint8_t digest[MORTISE_DIGEST];
 
         approval_digest(r, x, x->body_digest, digest);

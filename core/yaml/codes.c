@@ -331,6 +331,13 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, on_in_doubt: reconcile, next: "
      "END}\n"},
 
+    {"E0507", "a tool that the deployment denies",
+     "The deployment's tools.deny fits it, or its tools.allow does not.",
+     "# mortise.yaml beside the graph says\n"
+     "#     tools: {deny: [file/write]}\n"
+     "# and the graph\n"
+     "#     a: {type: tool, tool: file/write}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

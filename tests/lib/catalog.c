@@ -79,6 +79,11 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     bool found = false;
 
     (void)ud;
+    if (strcmp(op, "wipe") == 0) {
+        mortise_fail(why, MORTISE_ECONFIG, "the deployment denies %s/%s",
+                     plugin, op);
+        return NULL;
+    }
     for (int i = 0; i < N; i++) {
         if (strcmp(entries[i].op.plugin, plugin) != 0)
             continue;
