@@ -28,7 +28,7 @@ void bench_must(int rv, const struct mortise_err *err, const char *doing);
 
 /* ---- the table --------------------------------------------------------- */
 
-enum bench_unit { BENCH_SECONDS, BENCH_BYTES };
+enum bench_unit { BENCH_SECONDS, BENCH_BYTES, BENCH_COUNT };
 
 /* One line.  What has no reference, or no aim, leaves it 0. */
 struct bench_row {
@@ -179,6 +179,7 @@ int bench_reap(struct bench_child *c);
  * memory so far, mapped files included, or "RssAnon", what is its alone.  0: it
  * is gone. */
 double bench_memory(int pid, const char *line);
+double bench_threads(void); /* of this process, at the moment */
 
 /* This program again, as `bench --child NAME DIR ARG`: it prints numbers.
  * Seconds, to its end. */

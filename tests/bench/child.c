@@ -64,10 +64,11 @@ int bench_reap(struct bench_child *c)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-double bench_memory(int pid, const char *line)
+/* The number in a line of /proc/PID/status. */
+static unsigned long status_of(int pid, const char *line)
 {
     char path[64], text[256];
-    unsigned long kib = 0;
+    unsigned long value = 0;
     size_t n = strlen(line);
     FILE *f;
 
@@ -77,9 +78,19 @@ double bench_memory(int pid, const char *line)
         return 0;
     while (fgets(text, sizeof text, f) != NULL)
         if (strncmp(text, line, n) == 0 && text[n] == ':')
-            kib = strtoul(text + n + 1, NULL, 10);
+            value = strtoul(text + n + 1, NULL, 10);
     fclose(f);
-    return (double)kib * 1024;
+    return value;
+}
+
+double bench_memory(int pid, const char *line)
+{
+    return (double)status_of(pid, line) * 1024; /* it says KiB */
+}
+
+double bench_threads(void)
+{
+    return (double)status_of(getpid(), "Threads");
 }
 
 /* ---- this program again

@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "mortise.h"
 
-enum { STEPS = 400, REPEATS = 5, ITEM = 64 };
+enum { STEPS = 400, REPEATS = 5, FEWER = 3, ITEM = 64 };
 
 static const size_t graphs[] = {500, 5000, 50000};
 static const size_t states[] = {1 << 10, 1 << 20, 15 << 20};
@@ -242,6 +242,110 @@ static void rows_states(const char *what, graph_fn *make)
     mortise_buf_finish(&b);
 }
 
+/* ---- the whole engine -----------------------------------------------------
+ */
+
+/* A chain of n; two clocks on its way, STEPS apart, and then the run's limit:
+ * neither the admission nor the end is between them, nor is the first write
+ * into what the input holds, too, which copies it once. */
+static void clocked(struct mortise_buf *b, size_t n)
+{
+    static const char writes[] = "    outputs: {scratch.map.v: output}\n";
+
+    mortise_buf_clear(b);
+    bench_graph_head(b, "flat", "first");
+    mortise_buf_printf(b,
+                       "limits: {steps: %d}\n"
+                       "nodes:\n"
+                       "  first:\n%s"
+                       "    outputs: {scratch.map: input.map}\n"
+                       "    next: second\n"
+                       "  second:\n%s%s    next: begun\n"
+                       "  begun: {type: tool, tool: bench_now/clock, next: n0}"
+                       "\n"
+                       "  ended: {type: tool, tool: bench_now/clock, next: n%d}"
+                       "\n",
+                       STEPS + 4, tool, tool, writes, STEPS);
+    for (size_t i = 0; i < n; i++) {
+        mortise_buf_printf(b, "  n%zu:\n%s%s", i, tool, writes);
+        if (i + 1 == STEPS)
+            mortise_buf_puts(b, "    next: ended\n");
+        else if (i + 1 < n)
+            mortise_buf_printf(b, "    next: n%zu\n", i + 1);
+    }
+}
+
+static double artifact(const json_t *shown, const char *name)
+{
+    const json_t *all =
+        json_object_get(json_object_get(shown, "state"), "artifacts");
+
+    return (double)json_integer_value(json_object_get(all, name)) * 1e-9;
+}
+
+/* What a step took of the loop's thread, between the clocks of the run. */
+static double between(struct mortise *m, struct mortise_graph *g,
+                      const char *input)
+{
+    const char *id = bench_id();
+    struct mortise_err err = {0};
+    double begun, ended;
+    json_t *shown;
+    char *text;
+
+    bench_start(m, g, id, input);
+    bench_settle(m);
+    bench_expect(m, id, "paused");
+    bench_must(mortise_show(m, NULL, id, &text, &err), &err, "show a run");
+    shown = json_loads(text, 0, NULL);
+    begun = artifact(shown, "begun");
+    ended = artifact(shown, "ended");
+    if (begun <= 0 || ended <= begun)
+        bench_die("no clocks in a run:\n%.2000s", text);
+    json_decref(shown);
+    mortise_free(m, text);
+    return (ended - begun) / STEPS;
+}
+
+static double in_engine(const struct mortise_buf *b, json_t *state)
+{
+    struct mortise *m = bench_open("flat");
+    struct mortise_graph *g = bench_load(m, b);
+    char *input = json_dumps(state, JSON_COMPACT);
+    double v[FEWER];
+
+    for (int i = 0; i < FEWER; i++)
+        v[i] = between(m, g, input);
+    free(input);
+    mortise_graph_close(g);
+    mortise_close(m);
+    return bench_median(v, FEWER);
+}
+
+static void rows_engine(void)
+{
+    struct mortise_buf b;
+    double first = 0;
+    char name[80];
+
+    mortise_buf_init(&b, &mortise_heap);
+    for (int i = 0; i < SIZES * 2 - 1; i++) {
+        size_t n = i < SIZES ? graphs[i] : graphs[0];
+        size_t bytes = i < SIZES ? states[0] : states[i - SIZES + 1];
+        json_t *state = state_of(bytes);
+        double took;
+
+        clocked(&b, n);
+        took = in_engine(&b, state);
+        json_decref(state);
+        snprintf(name, sizeof name, "graph of %zu, state of %s", n,
+                 amount_of(bytes));
+        row(i == 0 ? "chain, " : "  ... ", name, took, first);
+        first = i == 0 ? took : first;
+    }
+    mortise_buf_finish(&b);
+}
+
 void bench_flat(void)
 {
     bench_section("flat: a step of the step function alone, in something "
@@ -254,4 +358,6 @@ void bench_flat(void)
     rows_states("one member of, ", writes_member);
     rows_states("appends to, ", appends);
     rows_states("a branch that writes a member of, ", fan);
+    bench_section("flat: a step of the engine's thread, its commits included");
+    rows_engine();
 }

@@ -28,7 +28,7 @@ find_op(void *ud, const char *plugin, const char *op, struct mortise_err *why)
                : NULL;
 }
 
-static const struct mortise_catalog catalog = {NULL, find_op, NULL, NULL};
+static const struct mortise_catalog catalog = {.operation = find_op};
 
 struct mortise_graph *bench_compile(const struct mortise_buf *b)
 {

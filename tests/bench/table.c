@@ -69,8 +69,9 @@ enum { AMOUNT = 24 };
 static const char *amount(char out[AMOUNT], enum bench_unit unit, double v)
 {
     static const char *const names[][4] = {{"ns", "us", "ms", "s"},
-                                           {"B", "KiB", "MiB", "GiB"}};
-    double step = unit == BENCH_SECONDS ? 1000 : 1024;
+                                           {"B", "KiB", "MiB", "GiB"},
+                                           {"", "k", "M", "G"}};
+    double step = unit == BENCH_BYTES ? 1024 : 1000;
     int i = 0;
 
     if (unit == BENCH_SECONDS)

@@ -12,17 +12,20 @@
 
 #include "mortise.h"
 
-enum { NODES = 20, WAIT_MS = 10 };
+/* Threads: the program's, which is the engine's; the store's, LevelDB's, and
+ * the plugin's own. */
+enum { NODES = 20, WAIT_MS = 10, THREADS = 4 };
 
 struct timing {
-    double all; /* from the opening of the gate to the last end */
+    double threads; /* while all wait but one */
+    double all;     /* from the opening of the gate to the last end */
     double start;
 };
 
 static struct timing measure(size_t runs)
 {
     size_t repeats = runs > 100 ? 3 : 5;
-    double all[5], start[5];
+    double all[5], start[5], threads[5];
     struct mortise *m = bench_open("waits");
     struct mortise_graph *g;
     struct mortise_buf b;
@@ -34,12 +37,14 @@ static struct timing measure(size_t runs)
     g = bench_load(m, &b);
     for (size_t i = 0; i < repeats; i++) {
         start[i] = bench_start_some(m, g, runs - 1) / (double)(runs - 1);
+        threads[i] = bench_threads();
         all[i] = bench_finish(m, g);
     }
     mortise_graph_close(g);
     mortise_close(m);
     mortise_buf_finish(&b);
-    return (struct timing){bench_median(all, repeats),
+    return (struct timing){bench_median(threads, repeats),
+                           bench_median(all, repeats),
                            bench_median(start, repeats)};
 }
 
@@ -59,6 +64,11 @@ static void rows(size_t runs, double times)
                                   .measured = t.start,
                                   .against = "bare synced put",
                                   .reference = bench_base.put});
+    bench_row(&(struct bench_row){.what = "  ... threads, with all of them at "
+                                          "a gate",
+                                  .unit = BENCH_COUNT,
+                                  .measured = t.threads,
+                                  .at_most = THREADS});
 }
 
 void bench_waits(void)
