@@ -211,6 +211,26 @@ START_TEST(text_loads_again)
 }
 END_TEST
 
+/* The commented deployment runs as it stands. */
+START_TEST(the_commented_file_runs)
+{
+    char source[4096];
+
+    ck_assert_ptr_nonnull(realpath("configs/mortise.yaml", source));
+    desk_ok("cp '%s' every.yaml", source);
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: text/lines, args: {text: hi}, "
+                    "next: b}\n"
+                    "  b: {type: tool, tool: http/request, args: {url: "
+                    "\"https://api.example.com\", headers: {Authorization: "
+                    "\"Bearer secret://shop\"}}, next: END}\n");
+    desk_ok("$MORTISE check every.yaml");
+    child_run("$MORTISE run g.yaml --deployment every.yaml");
+    desk_code(4); /* it is asked for */
+    desk_ok("test -d state");
+}
+END_TEST
+
 /* A deployment that does not load is not printed: its findings are. */
 START_TEST(broken_files_are_findings)
 {
@@ -240,6 +260,7 @@ static Suite *suite(void)
     tcase_add_test(tc, redacted_keeps_secrets_back);
     tcase_add_test(tc, redacted_asks_the_plugins);
     tcase_add_test(tc, text_loads_again);
+    tcase_add_test(tc, the_commented_file_runs);
     tcase_add_test(tc, broken_files_are_findings);
     suite_add_tcase(s, tc);
     return s;

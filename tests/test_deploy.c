@@ -222,11 +222,58 @@ START_TEST(missing_files_are_reported)
 }
 END_TEST
 
+/* Does a key of this build stand in one of these mappings?  And what may stand
+ * in it. */
+static void says(json_t *maps, const struct mortise_key *key);
+
+static void says_all(json_t *maps, const struct mortise_place *place)
+{
+    for (size_t i = 0; i < place->n; i++)
+        if (place->keys[i].here != 0)
+            says(maps, &place->keys[i]);
+}
+
+static void says(json_t *maps, const struct mortise_key *key)
+{
+    json_t *found = json_array(), *rows = json_array(), *map, *value;
+    const char *name;
+    size_t i;
+
+    json_array_foreach(maps, i,
+                       map) if (json_object_get(map, key->name) != NULL)
+        json_array_append(found, json_object_get(map, key->name));
+    ck_assert_msg(json_array_size(found) > 0, "nothing says %s", key->name);
+    if (key->place != NULL)
+        says_all(found, key->place);
+    json_array_foreach(found, i, map) json_object_foreach(map, name, value)
+        json_array_append(rows, value);
+    if (key->each != NULL && key->each->place != NULL)
+        says_all(rows, key->each->place);
+    json_decref(found);
+    json_decref(rows);
+}
+
+/* configs/mortise.yaml is right and has every key that there is. */
+START_TEST(the_commented_file_has_every_key)
+{
+    json_t *maps;
+
+    ck_assert_int_eq(
+        mortise_deployment_read(&d, &test_mem, "configs/mortise.yaml", &diags),
+        MORTISE_OK);
+    maps = json_pack("[o]", mortise_yaml_json(d->written, false));
+    says_all(maps, &mortise_deployment_place);
+    json_decref(maps);
+}
+END_TEST
+
 /* Reading copes with its first, second, ... allocation failing. */
 START_TEST(reading_survives_oom)
 {
     static const char text[] =
         HEAD "plugins: {path: [a, b], config: {p: {v: '${file:key}'}}}\n"
+             "secrets: {a: {exec: [./b, c]}, d: {file: e}}\n"
+             "tools: {deny: [a/b]}\n"
              "store: {path: '${env:MORTISE_UNSET:-x}'}\n";
     int n = 0, rv;
 
@@ -259,6 +306,7 @@ static Suite *suite(void)
     tcase_add_test(tc, files_are_put_in);
     tcase_add_test(tc, paths_are_expanded);
     tcase_add_test(tc, missing_files_are_reported);
+    tcase_add_test(tc, the_commented_file_has_every_key);
     tcase_add_test(tc, reading_survives_oom);
     suite_add_tcase(s, tc);
     return s;
