@@ -387,6 +387,92 @@ START_TEST(fail_fast)
 }
 END_TEST
 
+#define MENDED "(scratch == {} ? 9 : 0)"
+
+/* A failure that no join can mend any more stops the others at once: nobody
+ * waits for the end of the loop's visit that it is in. */
+START_TEST(fail_fast_in_a_loop)
+{
+    begin(HEAD "start: x\n"
+               "failure: fail_fast\n"
+               "nodes:\n"
+               "  x: {type: tool, tool: t/read, next: [a, b]}\n"
+               "  a: {type: tool, tool: t/fail,\n"
+               "      args: {times: \"${" MENDED "}\"},\n"
+               "      routes: [{when: node.visit < 2, to: x}], default: z}\n"
+               "  b: {type: tool, tool: t/read,\n"
+               "      routes: [{when: node.visit < 2, to: x}], default: z}\n"
+               "  z: {type: tool, tool: t/read}\n");
+    admit("{}");
+    finish("x");
+    finish("a");
+    ck_assert(s.calls[call_of("b")].cancelled);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("b", "skipped");
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("a", 2);
+    assert_node("z", "done");
+    end();
+}
+END_TEST
+
+/* ... nor of the map; a resume goes on with the elements that were stopped. */
+START_TEST(fail_fast_in_a_map)
+{
+    begin(HEAD "start: m\n"
+               "failure: fail_fast\n"
+               "nodes:\n"
+               "  m: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[1, 2, 3]\", to: w, join: j,\n"
+               "            max_parallel: 2}}\n"
+               "  w: {type: tool, tool: t/fail, next: j,\n"
+               "      args: {times: \"${index < 2 ? " MENDED " : 0}\"}}\n"
+               "  j: {type: tool, tool: t/read}\n");
+    admit("{}");
+    finish("m");
+    finish("w");
+    ck_assert_uint_eq(s.n_calls, 1);
+    ck_assert(s.calls[0].cancelled);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 3);
+    assert_node("j", "done");
+    end();
+}
+END_TEST
+
+/* Where a join after the loop may collect it, the visit comes to its end. */
+START_TEST(fail_fast_waits_for_who_may_mend)
+{
+    begin(HEAD "start: x\n"
+               "failure: fail_fast\n"
+               "nodes:\n"
+               "  x: {type: tool, tool: t/read, next: [a, b, z]}\n"
+               "  a: {type: tool, tool: t/fail, args: {times: 9},\n"
+               "      routes: [{when: node.visit < 2, to: x}], default: y}\n"
+               "  b: {type: tool, tool: t/read,\n"
+               "      routes: [{when: node.visit < 2, to: x}], default: y}\n"
+               "  y: {type: tool, tool: t/read, next: z}\n"
+               "  z: {type: tool, tool: t/read, join: best_effort}\n");
+    admit("{}");
+    finish("x");
+    finish("a");
+    ck_assert(!s.calls[call_of("b")].cancelled);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "done");
+    assert_node("y", "skipped");
+    assert_node("z", "done");
+    end();
+}
+END_TEST
+
 /* A failure that its join takes in its stride is no reason to stop. */
 START_TEST(fail_fast_lets_collected_failures_be)
 {
@@ -413,6 +499,31 @@ START_TEST(the_first_end_is_the_end)
     assert_status(MORTISE_RUN_COMPLETED);
     assert_node("b", "skipped");
     assert_runs("b2", 0);
+    end();
+}
+END_TEST
+
+/* ... unless something failed for good before, be it in an element of a map
+ * that is not over. */
+START_TEST(a_failure_before_the_first_end)
+{
+    begin(HEAD "start: [a, m]\n"
+               "end: first\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: END}\n"
+               "  m: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[9, 0]\", to: w, join: j}}\n"
+               "  w: {type: tool, tool: t/fail, next: j,\n"
+               "      args: {times: \"${item}\"}}\n"
+               "  j: {type: tool, tool: t/read}\n");
+    admit("{}");
+    finish("m");
+    sync_all();
+    sim_end_call(&s, 1); /* w#1[0] */
+    finish("a");
+    sim_run_plain(&s);
+    assert_node("w", "skipped");
+    assert_status(MORTISE_RUN_FAILED);
     end();
 }
 END_TEST
@@ -454,8 +565,12 @@ static Suite *races(void)
     tc = tcase_create("early ends");
     tcase_add_test(tc, a_failure_lets_others_finish);
     tcase_add_test(tc, fail_fast);
+    tcase_add_test(tc, fail_fast_in_a_loop);
+    tcase_add_test(tc, fail_fast_in_a_map);
+    tcase_add_test(tc, fail_fast_waits_for_who_may_mend);
     tcase_add_test(tc, fail_fast_lets_collected_failures_be);
     tcase_add_test(tc, the_first_end_is_the_end);
+    tcase_add_test(tc, a_failure_before_the_first_end);
     tcase_add_loop_test(tc, early_ends_survive_deaths, 0, 60);
     suite_add_tcase(suite, tc);
     return suite;

@@ -249,6 +249,8 @@ void mortise_check_structure(struct mortise_loader *ld)
     if (!ld->nomem)
         mortise_load_fates(ld);
     if (!ld->nomem)
+        mortise_load_mends(ld);
+    if (!ld->nomem)
         mortise_check_joins(ld);
     if (!ld->nomem && ld->diags->n_errors == 0)
         mortise_check_writes(ld);

@@ -230,6 +230,8 @@ struct mortise_node {
     uint32_t region, slot;    /* the innermost; position among its nodes */
     struct mortise_fate fate; /* as an item of it */
     struct mortise_join join;
+    bool mendable; /* a join that its failure may come to, or that of a loop or
+                      map around it, collects or drops */
     uint32_t max_visits; /* of the limits, where the node says nothing */
 
     /* tool, extension */

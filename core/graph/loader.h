@@ -257,6 +257,11 @@ void mortise_load_regions(struct mortise_loader *ld);
 /* Where joins may fire early: what can lead nowhere else. */
 void mortise_load_fates(struct mortise_loader *ld);
 
+/* ---- mend.c ---------------------------------------------------------- */
+
+/* Which failures a join may still mend. */
+void mortise_load_mends(struct mortise_loader *ld);
+
 /* ---- check.c, join.c, race.c
  * ------------------------------------------------- */
 

@@ -811,14 +811,16 @@ static int follow_update(struct mortise_run *r, struct exec *x,
 
     if (x->state == X_HELD)
         x->heir = u->index;
-    if (x->state == X_HELD || x->state == X_DONE || x->state == X_CANCELLED ||
+    if (x->state == X_HELD || x->state == X_DONE ||
+        (x->state == X_CANCELLED && !race_may_return(x)) ||
         (x->state == X_FAILED && x->handled))
         return MORTISE_OK;
     drop(&x->view);
     rv = past_link(r, x, &u->index, 1, err);
-    /* A failure waits for `resume`, a scheduled pause is still one. */
-    if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_ASKED ||
-        x->state == X_INSIDE)
+    /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
+     * still one. */
+    if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
+        x->state == X_ASKED || x->state == X_INSIDE)
         return rv;
     return next_generation(r, x, err);
 }

@@ -17,6 +17,9 @@
  *   (5) A failure that comes to the end of its way (an edge to END, a node that
  *       leads nowhere) fails the frame and what is around it.  One that ends at
  *       joins which collect or drop does not.
+ *       One that no join can mend any more (graph/mend.c) fails them at once:
+ *       under fail_fast it stops the graph before anything else follows from
+ *       it, and with end: first the graph failed before it came to END.
  *   (6) A step costs what it decides: a frame its region, no step the graph.
  */
 #include <assert.h>
@@ -206,6 +209,27 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
     r->execs[cause]->surfaced = true;
     return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)
                                   : MORTISE_OK;
+}
+
+/* Is that how x's failure ends, wherever it leads? */
+static bool is_doomed(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    if (x->fan != NULL)
+        n = &x->frame->graph->nodes[x->fan->map->join];
+    return race_counts(x, x->frame->top) && !n->mendable &&
+           (x->fan == NULL || n->join.on_branch_error == MORTISE_BRANCH_FAIL);
+}
+
+/* Known at once, so that what puts an early end to its graph finds it. */
+static int doom(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    fail_visits(x->frame, NULL, x->index);
+    x->surfaced = true;
+    return x->frame->graph->fail_fast
+               ? race_halt(r, x->frame->top, LOSS_FAIL, err)
+               : MORTISE_OK;
 }
 
 /* ---- deciding edges ----------------------------------------------------- */
@@ -780,14 +804,16 @@ int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
 {
     const struct mortise_node *n = node_of(r, x);
     bool failed = rest == EDGE_FAILED;
-    int rv;
+    int rv = MORTISE_OK;
 
     if (x->frame->behind)
         return MORTISE_OK;
-    if (x->fan != NULL)
+    if (failed && is_doomed(r, x))
+        rv = doom(r, x, err);
+    if (rv == MORTISE_OK && x->fan != NULL)
         return follow_gather(r, x, rest, err);
-    rv = failed && n->n_out == 0 ? fail_all(r, x->frame, x->index, err)
-                                 : MORTISE_OK;
+    if (rv == MORTISE_OK && failed && n->n_out == 0)
+        rv = fail_all(r, x->frame, x->index, err);
     if (rv == MORTISE_OK)
         rv = decide(r, x, n->out, n->n_out, rest, err);
     if (rv == MORTISE_OK)
@@ -1048,8 +1074,10 @@ static bool has_ended(const struct frame *f)
 /* An element that failed is not over any more. */
 static void reopen_element(struct frame *f)
 {
-    if (f->region->kind == MORTISE_REGION_MAP && f->failed && f->n_open == 0)
+    if (f->over && f->failed) {
+        f->over = false;
         f->scope->fan->n_over--;
+    }
 }
 
 static int weigh_all(struct mortise_run *r, struct frame *f,

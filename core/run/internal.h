@@ -257,6 +257,7 @@ struct frame {
     bool again;       /* a back edge was taken */
     bool left;        /* an exit was taken */
     bool failed;      /* a failure reached its end unhandled */
+    bool over;        /* a map's element: counted as such */
     bool behind;      /* a goto left it behind */
     bool lost;        /* nothing more starts in it */
     bool halted;      /* ... and nothing more is decided */
@@ -692,8 +693,7 @@ int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
 int exec_check_body(const struct mortise_node *n, const json_t *body,
-                    const struct mortise_mem *mem,
-                    struct mortise_err *err);
+                    const struct mortise_mem *mem, struct mortise_err *err);
 /* What approving a call with this body would be bound to. */
 int exec_approval_digest(struct mortise_run *r, struct exec *x,
                          const json_t *body, uint8_t out[MORTISE_DIGEST],

@@ -209,6 +209,7 @@ int map_element_over(struct mortise_run *r, struct frame *f,
     struct fan *fan = f->scope->fan;
     int rv;
 
+    f->over = true;
     fan->n_over++;
     rv = begin_some(r, fan, err);
     return rv == MORTISE_OK && fan->n_over == fan->n_begun

@@ -596,9 +596,10 @@ static enum ref_loss loss_of_child(struct ref_run *r, int frame, int child)
     if (r->frames[frame].loser[100 + in->region] || loss == REF_MENDED)
         return REF_MENDED;
     if (r->graph->regions[in->region].kind == REF_BODY)
-        return !in->closed && is_fatal(r->graph, in->region)
-                   ? REF_LOST_FOR_GOOD
-                   : REF_MENDED; /* the map's edge says it */
+        return r->frames[frame].regions[in->region] != REF_OVER &&
+                       is_fatal(r->graph, in->region)
+                   ? REF_LOST_FOR_GOOD /* whatever stopped the others */
+                   : REF_MENDED;       /* the map's edge says it */
     if (loss == REF_LOST_FOR_GOOD)
         return loss;
     return loss_of_item(r, frame, 100 + in->region);
