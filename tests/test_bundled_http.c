@@ -2,23 +2,18 @@
  * against a server that says exactly the bytes it was told to. */
 #include <check.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/engine.h"
 #include "json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"
+#include "lib/lone.h"
 #include "lib/shelf.h"
 
 static struct shelf shelf;
-static struct mortise_err err;
-static struct mortise *m;
 static struct httpd *d;
-static char dir[PATH_MAX - 64], run_id[MORTISE_RUN_MAX];
-static int last_status;
 
 /* ---- around each test --------------------------------------------------- */
 
@@ -37,30 +32,18 @@ static void forget_plugins(void)
 /* `allow`: may the plugins go to our server? */
 static void open_engine(const char *trust, const char *plugins, bool allow)
 {
-    struct mortise_options o = {.size = sizeof o};
-    char text[4 * PATH_MAX], path[PATH_MAX], store[PATH_MAX];
+    char config[PATH_MAX];
+    size_t n =
+        (size_t)snprintf(config, sizeof config,
+                         "{fetches: {base_url: \"%s\"}, ", httpd_url(d, "/v1"));
 
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\n"
-             "kind: Deployment\n"
-             "metadata: {name: test}\n"
-             "plugins:\n"
-             "  path: [\"%s\"]\n"
-             "  config:\n"
-             "    http: {%s%s%s}\n"
-             "    fetches: {base_url: \"%s\"}\n"
-             "    streams: {base_url: \"%s\"}\n"
-             "trust: {dir: \"%s\"}\n",
-             plugins, allow ? "allow: [\"" : "", allow ? httpd_url(d, "") : "",
-             allow ? "\"]" : "", httpd_url(d, "/v1"), httpd_url(d, ""), trust);
-    snprintf(path, sizeof path, "%s/mortise.yaml", dir);
-    snprintf(store, sizeof store, "%s/store", dir);
-    test_write(path, text, strlen(text));
-    o.deployment = path;
-    o.store = store;
-    o.mem = &test_mem;
-    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
-    m->quiesce_ms = 300;
+    n += (size_t)snprintf(config + n, sizeof config - n,
+                          "streams: {base_url: \"%s\"}", httpd_url(d, ""));
+    if (allow)
+        n += (size_t)snprintf(config + n, sizeof config - n,
+                              ", http: {allow: [\"%s\"]}", httpd_url(d, ""));
+    snprintf(config + n, sizeof config - n, "}");
+    lone_open(trust, plugins, config);
 }
 
 static void open_bundled(bool allow)
@@ -82,73 +65,28 @@ static void setup(void)
 
     ck_assert_int_eq(uv_loop_init(&warm), 0);
     ck_assert_int_eq(uv_loop_close(&warm), 0);
-    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    lone_begin();
     d = httpd_start();
 }
 
 static void teardown(void)
 {
-    mortise_close(m);
-    m = NULL;
+    lone_end();
     httpd_stop(d);
-    test_rmdir(dir);
     ck_assert_uint_eq(test_mem_blocks(), 0);
 }
 
 /* ---- runs --------------------------------------------------------------- */
 
-/* A graph of one node `a`, YAML in flow style. */
-__attribute__((format(printf, 1, 2))) static void begin(const char *fmt, ...)
-{
-    struct mortise_start_options s = {.size = sizeof s};
-    struct mortise_graph *g;
-    char node[4096], text[8192], path[PATH_MAX], *report = NULL;
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(node, sizeof node, fmt, ap);
-    va_end(ap);
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\nkind: Graph\n"
-             "metadata: {name: g, version: 1.0.0}\n"
-             "start: a\nnodes:\n  a: {type: tool, %s}\n",
-             node);
-    snprintf(path, sizeof path, "%s/g.yaml", dir);
-    test_write(path, text, strlen(text));
-    if (mortise_load(m, path, &g, &report, &err) != MORTISE_OK)
-        ck_abort_msg("%s\n%s", err.msg, report);
-    mortise_free(m, report);
-    ck_assert_msg(mortise_start(m, g, &s, run_id, &err) == MORTISE_OK, "%s",
-                  err.msg);
-    mortise_graph_close(g);
-}
-
-static json_t *shown(const char *member)
-{
-    char *text;
-    json_t *show, *v;
-
-    ck_assert_msg(mortise_wait(m, NULL, run_id, &last_status, &err) ==
-                      MORTISE_OK,
-                  "%s", err.msg);
-    ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &err),
-                     MORTISE_OK);
-    mortise_free(m, text);
-    v = json_incref(json_object_get(show, member));
-    json_decref(show);
-    return v;
-}
-
 /* The output of the node, a new reference. */
 static json_t *output(void)
 {
-    json_t *state = shown("state"), *error = shown("error");
+    json_t *state = lone_shown("state"), *error = lone_shown("error");
     json_t *out =
         json_incref(json_object_get(json_object_get(state, "artifacts"), "a"));
     const char *words = json_string_value(json_object_get(error, "message"));
 
-    ck_assert_msg(last_status == MORTISE_RUN_COMPLETED, "%s",
+    ck_assert_msg(lone_status == MORTISE_RUN_COMPLETED, "%s",
                   words != NULL ? words : "");
     json_decref(state);
     json_decref(error);
@@ -165,17 +103,6 @@ static void assert_output(const char *member, const char *want)
     ck_assert_str_eq(have, want);
     free(have);
     json_decref(out);
-}
-
-static void assert_failed(const char *code, const char *words)
-{
-    json_t *error = shown("error");
-    const char *msg = json_string_value(json_object_get(error, "message"));
-
-    ck_assert_int_eq(last_status, MORTISE_RUN_FAILED);
-    ck_assert_str_eq(json_string_value(json_object_get(error, "code")), code);
-    ck_assert_msg(strstr(msg, words) != NULL, "%s", msg);
-    json_decref(error);
 }
 
 static bool asked(size_t i, const char *text)
@@ -195,22 +122,24 @@ START_TEST(bodies_have_their_form)
     httpd_answer(d, "/t", "200 OK", "Content-Type: text/plain\r\n", "[1]");
     httpd_answer(d, "/b", "200 OK", "", "\xff\xfe");
     httpd_answer(d, "/bad", "200 OK", JSON_TYPE, "{not json");
-    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/j"));
+    lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/j"));
     assert_output("body", "{\"a\":[1,\"\xc3\xa4\"]}");
     assert_output("status", "200");
-    begin("tool: http/get, args: {url: \"%s\", as: text}", httpd_url(d, "/j"));
+    lone_start("tool: http/get, args: {url: \"%s\", as: text}",
+               httpd_url(d, "/j"));
     assert_output("body", "\"{\\\"a\\\": [1, \\\"\xc3\xa4\\\"]}\"");
-    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/t"));
+    lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/t"));
     assert_output("body", "\"[1]\"");
-    begin("tool: http/get, args: {url: \"%s\", as: json}", httpd_url(d, "/t"));
+    lone_start("tool: http/get, args: {url: \"%s\", as: json}",
+               httpd_url(d, "/t"));
     assert_output("body", "[1]");
-    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/b"));
+    lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/b"));
     assert_output("body", "\"//4=\"");
-    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/bad"));
+    lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/bad"));
     assert_output("body", "\"{not json\"");
-    begin("tool: http/get, args: {url: \"%s\", as: json}",
-          httpd_url(d, "/bad"));
-    assert_failed("bad_json", "not JSON");
+    lone_start("tool: http/get, args: {url: \"%s\", as: json}",
+               httpd_url(d, "/bad"));
+    lone_failed("bad_json", "not JSON");
 }
 END_TEST
 
@@ -223,18 +152,20 @@ START_TEST(requests_are_sent_as_said)
 
     open_bundled(true);
     httpd_answer(d, "/r", "201 Made", "X-Y: z\r\n", "ok");
-    begin("tool: http/request, args: {url: \"%s\", headers: {X-A: b}, json: "
-          "{q: [1, 2]}}",
-          httpd_url(d, "/r"));
+    lone_start(
+        "tool: http/request, args: {url: \"%s\", headers: {X-A: b}, json: "
+        "{q: [1, 2]}}",
+        httpd_url(d, "/r"));
     assert_output("headers", "{\"content-length\":\"2\",\"x-y\":\"z\"}");
     ck_assert(asked(0, "POST /r HTTP/1.1"));
     ck_assert(asked(0, "X-A: b\r\n"));
     ck_assert(asked(0, "Content-Type: application/json\r\n"));
     ck_assert(asked(0, "\r\n\r\n{\"q\":[1,2]}"));
     ck_assert(!asked(0, "Idempotency-Key"));
-    begin("tool: http/submit, args: {url: \"%s\", method: PUT, body: plain, "
-          "headers: {idempotency-key: mine, Content-Type: text/x}}",
-          httpd_url(d, "/r"));
+    lone_start(
+        "tool: http/submit, args: {url: \"%s\", method: PUT, body: plain, "
+        "headers: {idempotency-key: mine, Content-Type: text/x}}",
+        httpd_url(d, "/r"));
     assert_output("body", "\"ok\"");
     ck_assert(asked(1, "PUT /r HTTP/1.1"));
     ck_assert(asked(1, "Content-Type: text/x\r\n"));
@@ -252,10 +183,10 @@ START_TEST(statuses_are_errors)
 {
     open_bundled(true);
     httpd_answer(d, "/404", "404 No", "", "nothing");
-    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/404"));
-    assert_failed("http.404", "status 404");
-    begin("tool: http/get, args: {url: \"%s\", any_status: true}",
-          httpd_url(d, "/404"));
+    lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/404"));
+    lone_failed("http.404", "status 404");
+    lone_start("tool: http/get, args: {url: \"%s\", any_status: true}",
+               httpd_url(d, "/404"));
     assert_output("body", "\"nothing\"");
 }
 END_TEST
@@ -270,9 +201,10 @@ START_TEST(retry_after_is_honoured)
     httpd_answer(d, "/busy", "503 Busy", "Retry-After: 1\r\n", "");
     httpd_times(d, 1);
     httpd_answer(d, "/busy", "200 OK", "", "now");
-    begin("tool: http/get, args: {url: \"%s\"}, retry_policy: {max_attempts: "
-          "2, delay: 1ms}",
-          httpd_url(d, "/busy"));
+    lone_start(
+        "tool: http/get, args: {url: \"%s\"}, retry_policy: {max_attempts: "
+        "2, delay: 1ms}",
+        httpd_url(d, "/busy"));
     assert_output("body", "\"now\"");
     ck_assert_uint_ge(mortise_mono_ns() - before, 1000000000u);
     ck_assert_uint_eq(httpd_requests(d), 2);
@@ -284,8 +216,8 @@ END_TEST
 START_TEST(nothing_is_allowed_by_itself)
 {
     open_bundled(false);
-    begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/"));
-    assert_failed("http.denied", "permissions.net");
+    lone_start("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/"));
+    lone_failed("http.denied", "permissions.net");
     ck_assert_uint_eq(httpd_connections(d), 0);
 }
 END_TEST
@@ -298,9 +230,9 @@ START_TEST(timeouts_cancel)
     open_bundled(true);
     httpd_on(d, "/mute");
     httpd_wait(d, 20000);
-    begin("tool: http/get, args: {url: \"%s\"}, timeout: 200ms",
-          httpd_url(d, "/mute"));
-    assert_failed("timeout.call", "");
+    lone_start("tool: http/get, args: {url: \"%s\"}, timeout: 200ms",
+               httpd_url(d, "/mute"));
+    lone_failed("timeout.call", "");
     ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
 }
 END_TEST
@@ -316,11 +248,12 @@ START_TEST(many_at_once)
     httpd_wait(d, 300);
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
     for (size_t i = 0; i < 50; i++) {
-        begin("tool: http/get, args: {url: \"%s\"}", httpd_url(d, "/slow"));
-        strcpy(ids[i], run_id);
+        lone_start("tool: http/get, args: {url: \"%s\"}",
+                   httpd_url(d, "/slow"));
+        strcpy(ids[i], lone_run);
     }
     for (size_t i = 0; i < 50; i++) {
-        strcpy(run_id, ids[i]);
+        strcpy(lone_run, ids[i]);
         assert_output("body", "\"x\"");
     }
     ck_assert_uint_lt(mortise_mono_ns() - before, 6000000000u);
@@ -336,13 +269,13 @@ START_TEST(waiting_for_an_answer)
     httpd_answer(d, "/v1/x", "200 OK",
                  "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nX: 1\r\nX: \xe4\r\n",
                  "hi");
-    begin("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/v1/x"));
+    lone_start("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/v1/x"));
     assert_output("headers",
                   "{\"content-length\":\"2\",\"set-cookie\":\"a=1\\nb=2\","
                   "\"x\":\"1, \xc3\xa4\"}");
-    begin("tool: fetches/get, args: {url: \"%s\", body_base64: \"AAH/\", "
-          "method: PUT}",
-          httpd_url(d, "/v1/x"));
+    lone_start("tool: fetches/get, args: {url: \"%s\", body_base64: \"AAH/\", "
+               "method: PUT}",
+               httpd_url(d, "/v1/x"));
     assert_output("status", "200");
     ck_assert(asked(1, "Content-Length: 3\r\n"));
 }
@@ -367,8 +300,8 @@ static const struct {
 START_TEST(nonsense_says_why)
 {
     open_shelf();
-    begin("tool: fetches/get, args: %s", wrong[_i].body);
-    assert_failed(wrong[_i].code, wrong[_i].words);
+    lone_start("tool: fetches/get, args: %s", wrong[_i].body);
+    lone_failed(wrong[_i].code, wrong[_i].words);
 }
 END_TEST
 
@@ -382,7 +315,7 @@ START_TEST(streaming)
         httpd_wait(d, 40);
         httpd_say(d, "ab");
     }
-    begin("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    lone_start("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
     assert_output("pieces", "3");
     assert_output("bytes", "6");
     assert_output("status", "202");
@@ -398,12 +331,11 @@ START_TEST(closing_lets_go)
     httpd_on(d, "/s");
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nab");
     httpd_wait(d, 20000);
-    begin("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
-    begin("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    lone_start("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    lone_start("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
     while (httpd_requests(d) < 2)
-        mortise_poll(m, 10, &err);
-    mortise_close(m);
-    m = NULL;
+        mortise_poll(lone, 10, &lone_err);
+    lone_close();
     ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
 }
 END_TEST

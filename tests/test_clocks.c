@@ -5,16 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/engine.h"
-#include "json/value.h"
 #include "lib/httpd.h"
+#include "lib/lone.h"
 #include "lib/shelf.h"
 
 static struct shelf shelf;
-static struct mortise_err err;
-static struct mortise *m;
 static struct httpd *d;
-static char dir[PATH_MAX - 64], run_id[MORTISE_RUN_MAX];
 static uint64_t before;
 
 /* ---- around each test --------------------------------------------------- */
@@ -36,73 +32,33 @@ static void forget_plugins(void)
 
 static void setup(void)
 {
-    struct mortise_options o = {.size = sizeof o};
-    char text[4 * PATH_MAX], path[PATH_MAX], store[PATH_MAX];
+    char config[PATH_MAX];
 
-    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    lone_begin();
     d = httpd_start();
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
-             "plugins:\n  path: [\"%s\"]\n"
-             "  config: {fetches: {base_url: \"%s\"}}\n"
-             "trust: {dir: \"%s\"}\n",
-             shelf.plugins, httpd_url(d, ""), shelf.trust);
-    snprintf(path, sizeof path, "%s/mortise.yaml", dir);
-    snprintf(store, sizeof store, "%s/store", dir);
-    test_write(path, text, strlen(text));
-    o.deployment = path;
-    o.store = store;
-    o.mem = &test_mem;
-    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
-    m->quiesce_ms = 300;
+    snprintf(config, sizeof config, "{fetches: {base_url: \"%s\"}}",
+             httpd_url(d, ""));
+    lone_open(shelf.trust, shelf.plugins, config);
     before = mortise_mono_ns();
 }
 
 static void teardown(void)
 {
-    mortise_close(m);
+    lone_end();
     httpd_stop(d);
-    test_rmdir(dir);
 }
 
 /* One node, YAML in flow style; its run's end. */
 static int run(const char *node)
 {
-    struct mortise_start_options s = {.size = sizeof s};
-    struct mortise_graph *g;
-    char text[2048], path[PATH_MAX], *report = NULL;
-    int status = 0;
-
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\nkind: Graph\n"
-             "metadata: {name: g, version: 1.0.0}\n"
-             "start: a\nnodes:\n  a: {type: tool, %s}\n",
-             node);
-    snprintf(path, sizeof path, "%s/g.yaml", dir);
-    test_write(path, text, strlen(text));
-    if (mortise_load(m, path, &g, &report, &err) != MORTISE_OK)
-        ck_abort_msg("%s\n%s", err.msg, report);
-    mortise_free(m, report);
-    ck_assert_int_eq(mortise_start(m, g, &s, run_id, &err), MORTISE_OK);
-    mortise_graph_close(g);
-    ck_assert_int_eq(mortise_wait(m, NULL, run_id, &status, &err), MORTISE_OK);
-    return status;
+    lone_start("%s", node);
+    return lone_finish();
 }
 
 static void fails(const char *node, const char *code)
 {
-    char *text;
-    json_t *show;
-
-    ck_assert_int_eq(run(node), MORTISE_RUN_FAILED);
-    ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &err),
-                     MORTISE_OK);
-    mortise_free(m, text);
-    ck_assert_str_eq(json_string_value(json_object_get(
-                         json_object_get(show, "error"), "code")),
-                     code);
-    json_decref(show);
+    lone_start("%s", node);
+    lone_failed(code, "");
     ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
 }
 
@@ -111,7 +67,7 @@ static void fails(const char *node, const char *code)
 /* create() that takes too long fails the call, which may be tried again. */
 START_TEST(start_clock)
 {
-    m->start_ms = 20;
+    lone->start_ms = 20;
     fails("tool: creates_slowly/run", "timeout.start");
     ck_assert_int_eq(run("tool: creates_slowly/run"), MORTISE_RUN_COMPLETED);
 }
@@ -119,7 +75,7 @@ END_TEST
 
 START_TEST(a_start_is_retried)
 {
-    m->start_ms = 20;
+    lone->start_ms = 20;
     ck_assert_int_eq(run("tool: creates_slowly/run, retry_policy: "
                          "{max_attempts: 2, delay: 1ms}"),
                      MORTISE_RUN_COMPLETED);
