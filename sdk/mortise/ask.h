@@ -151,6 +151,29 @@ MORTISE_INLINE mortise_status mortise_emitter_finish(mortise_emitter *e)
     return status == MORTISE_S_OK ? mortise_emitter_more(&e->w, e) : status;
 }
 
+/* ---- asking ------------------------------------------------------------ */
+
+/* How each pair below ends: ask, unless its body could not be made. */
+MORTISE_INLINE mortise_status
+mortise_ask_made(mortise_host *host, const mortise_host_api *api,
+                 mortise_call call, mortise_status made, const char *method,
+                 mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return made != MORTISE_S_OK ? made
+                                : api->ask(host, call, mortise_strz(method),
+                                           body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status
+mortise_wait_made(mortise_host *host, const mortise_host_api *api,
+                  mortise_call call, mortise_status made, const char *method,
+                  mortise_str body, mortise_str *answer)
+{
+    return made != MORTISE_S_OK
+               ? made
+               : api->ask_wait(host, call, mortise_strz(method), body, answer);
+}
+
 /* ---- state.get/1 ------------------------------------------------------- */
 
 #define MORTISE_STATE_GET_1 "state.get/1"
@@ -184,12 +207,10 @@ MORTISE_INLINE mortise_status mortise_state_get(
 {
     char room[MORTISE_STATE_GET_ROOM];
     mortise_str body;
-    mortise_status status = mortise_state_get_body(room, path, &body);
+    mortise_status made = mortise_state_get_body(room, path, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask(host, call, mortise_strz(MORTISE_STATE_GET_1), body,
-                    on_answer, ud);
+    return mortise_ask_made(host, api, call, made, MORTISE_STATE_GET_1, body,
+                            on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status
@@ -198,12 +219,10 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
 {
     char room[MORTISE_STATE_GET_ROOM];
     mortise_str body;
-    mortise_status status = mortise_state_get_body(room, path, &body);
+    mortise_status made = mortise_state_get_body(room, path, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask_wait(host, call, mortise_strz(MORTISE_STATE_GET_1), body,
-                         answer);
+    return mortise_wait_made(host, api, call, made, MORTISE_STATE_GET_1, body,
+                             answer);
 }
 
 /* ---- http.request/1 ---------------------------------------------------- */
@@ -330,12 +349,10 @@ mortise_http_request(mortise_host *host, const mortise_host_api *api,
                      uint64_t cap, mortise_answer_fn *on_answer, void *ud)
 {
     mortise_str body;
-    mortise_status status = mortise_http_body(h, room, cap, &body);
+    mortise_status made = mortise_http_body(h, room, cap, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask(host, call, mortise_strz(MORTISE_HTTP_REQUEST_1), body,
-                    on_answer, ud);
+    return mortise_ask_made(host, api, call, made, MORTISE_HTTP_REQUEST_1, body,
+                            on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_http_request_wait(
@@ -343,12 +360,10 @@ MORTISE_INLINE mortise_status mortise_http_request_wait(
     const mortise_http_ask *h, char *room, uint64_t cap, mortise_str *answer)
 {
     mortise_str body;
-    mortise_status status = mortise_http_body(h, room, cap, &body);
+    mortise_status made = mortise_http_body(h, room, cap, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask_wait(host, call, mortise_strz(MORTISE_HTTP_REQUEST_1), body,
-                         answer);
+    return mortise_wait_made(host, api, call, made, MORTISE_HTTP_REQUEST_1,
+                             body, answer);
 }
 
 /* What a request that failed, or was answered with a status from 400 on, means
@@ -460,12 +475,10 @@ MORTISE_INLINE mortise_status mortise_interrupt_request(
     mortise_answer_fn *on_answer, void *ud)
 {
     mortise_str body;
-    mortise_status status = mortise_interrupt_body(q, room, cap, &body);
+    mortise_status made = mortise_interrupt_body(q, room, cap, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask(host, call, mortise_strz(MORTISE_INTERRUPT_REQUEST_1), body,
-                    on_answer, ud);
+    return mortise_ask_made(host, api, call, made, MORTISE_INTERRUPT_REQUEST_1,
+                            body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_interrupt_request_wait(
@@ -473,12 +486,10 @@ MORTISE_INLINE mortise_status mortise_interrupt_request_wait(
     const mortise_question *q, char *room, uint64_t cap, mortise_str *answer)
 {
     mortise_str body;
-    mortise_status status = mortise_interrupt_body(q, room, cap, &body);
+    mortise_status made = mortise_interrupt_body(q, room, cap, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask_wait(host, call, mortise_strz(MORTISE_INTERRUPT_REQUEST_1),
-                         body, answer);
+    return mortise_wait_made(host, api, call, made, MORTISE_INTERRUPT_REQUEST_1,
+                             body, answer);
 }
 
 /* ---- timer.wait/1 -------------------------------------------------------- */
@@ -512,12 +523,10 @@ MORTISE_INLINE mortise_status mortise_timer_wait(
 {
     char room[MORTISE_TIMER_WAIT_ROOM];
     mortise_str body;
-    mortise_status status = mortise_timer_body(room, until, ms, &body);
+    mortise_status made = mortise_timer_body(room, until, ms, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask(host, call, mortise_strz(MORTISE_TIMER_WAIT_1), body,
-                    on_answer, ud);
+    return mortise_ask_made(host, api, call, made, MORTISE_TIMER_WAIT_1, body,
+                            on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_timer_wait_wait(
@@ -526,12 +535,10 @@ MORTISE_INLINE mortise_status mortise_timer_wait_wait(
 {
     char room[MORTISE_TIMER_WAIT_ROOM];
     mortise_str body;
-    mortise_status status = mortise_timer_body(room, until, ms, &body);
+    mortise_status made = mortise_timer_body(room, until, ms, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask_wait(host, call, mortise_strz(MORTISE_TIMER_WAIT_1), body,
-                         answer);
+    return mortise_wait_made(host, api, call, made, MORTISE_TIMER_WAIT_1, body,
+                             answer);
 }
 
 /* ---- kv.get/1, kv.put/1 ---------------------------------------------------
@@ -599,12 +606,10 @@ MORTISE_INLINE mortise_status mortise_kv_get(mortise_host *host,
 {
     char room[MORTISE_KV_KEY_ROOM];
     mortise_str body;
-    mortise_status status = mortise_kv_get_body(room, key, &body);
+    mortise_status made = mortise_kv_get_body(room, key, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask(host, call, mortise_strz(MORTISE_KV_GET_1), body, on_answer,
-                    ud);
+    return mortise_ask_made(host, api, call, made, MORTISE_KV_GET_1, body,
+                            on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_kv_get_wait(mortise_host *host,
@@ -615,12 +620,10 @@ MORTISE_INLINE mortise_status mortise_kv_get_wait(mortise_host *host,
 {
     char room[MORTISE_KV_KEY_ROOM];
     mortise_str body;
-    mortise_status status = mortise_kv_get_body(room, key, &body);
+    mortise_status made = mortise_kv_get_body(room, key, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask_wait(host, call, mortise_strz(MORTISE_KV_GET_1), body,
-                         answer);
+    return mortise_wait_made(host, api, call, made, MORTISE_KV_GET_1, body,
+                             answer);
 }
 
 /* The value in the answer to a get; MORTISE_S_NOTFOUND when there is none. */
@@ -647,12 +650,10 @@ mortise_kv_put(mortise_host *host, const mortise_host_api *api,
                char *room, uint64_t cap, mortise_answer_fn *on_answer, void *ud)
 {
     mortise_str body;
-    mortise_status status = mortise_kv_put_body(key, value, room, cap, &body);
+    mortise_status made = mortise_kv_put_body(key, value, room, cap, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask(host, call, mortise_strz(MORTISE_KV_PUT_1), body, on_answer,
-                    ud);
+    return mortise_ask_made(host, api, call, made, MORTISE_KV_PUT_1, body,
+                            on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status
@@ -661,12 +662,10 @@ mortise_kv_put_wait(mortise_host *host, const mortise_host_api *api,
                     char *room, uint64_t cap, mortise_str *answer)
 {
     mortise_str body;
-    mortise_status status = mortise_kv_put_body(key, value, room, cap, &body);
+    mortise_status made = mortise_kv_put_body(key, value, room, cap, &body);
 
-    if (status != MORTISE_S_OK)
-        return status;
-    return api->ask_wait(host, call, mortise_strz(MORTISE_KV_PUT_1), body,
-                         answer);
+    return mortise_wait_made(host, api, call, made, MORTISE_KV_PUT_1, body,
+                             answer);
 }
 
 /* ---- secret.get/1 -------------------------------------------------------- */
