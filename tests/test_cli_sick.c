@@ -19,6 +19,8 @@ static const struct {
     {"nfs", 0, "warn disk        NFS: ", "a disk of this machine"},
     {"full", 2, "fail space       0 MiB free", "make room"},
     {"slow", 0, "warn sync        a synced write takes 6", "another disk"},
+    {"curl", 0, "warn libcurl     HTTP needs libcurl (Debian: libcurl4): ",
+     "apt-get install libcurl4"},
     {"eio", 2, "fail sync        a synced write failed: Input/output", "disk"},
 };
 enum { N_BAD = sizeof bad / sizeof bad[0] };
@@ -35,6 +37,21 @@ START_TEST(sick)
 }
 END_TEST
 
+/* Without libcurl whoever asks for HTTP is told so, and nobody else. */
+START_TEST(no_curl)
+{
+    desk_put("mortise.yaml",
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+             "plugins: {config: {http: {allow: [\"127.0.0.1:1\"]}}}\n");
+    desk_graph("get", "start: a\nnodes:\n  a: {type: tool, tool: http/get,"
+                      " args: {url: \"http://127.0.0.1:1/\"}, next: END}\n");
+    child_run("SICK=curl LD_PRELOAD=%s $MORTISE run get.yaml --id r",
+              child_build("tests/preload/sickhost.so"));
+    desk_code(1);
+    desk_out("HTTP needs libcurl (Debian: libcurl4)");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_sick");
@@ -44,6 +61,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, sick, 0, N_BAD);
+    tcase_add_test(tc, no_curl);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/doctor.h"
+#include "engine/curl.h"
 
 #ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -120,6 +121,22 @@ static void check_clock(struct mortise_doctor *d)
                            now);
 }
 
+/* Opened when the first plugin asks for it, so nobody misses it before. */
+static void check_curl(struct mortise_doctor *d)
+{
+    const struct mortise_curl *curl;
+    struct mortise_err err;
+
+    if (mortise_curl_get(&curl, &err) == MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "libcurl", NULL, "%.*s",
+                           (int)strcspn(curl->version(), " "), curl->version());
+    else
+        mortise_doctor_say(d, MORTISE_AILING, "libcurl",
+                           "apt-get install libcurl4 (7.87 or newer)",
+                           "%s: no plugin gets an answer to http.request/1",
+                           err.msg);
+}
+
 void mortise_doctor_host(struct mortise_doctor *d)
 {
     check_kernel(d);
@@ -127,4 +144,5 @@ void mortise_doctor_host(struct mortise_doctor *d)
     check_proc(d);
     check_descriptors(d);
     check_clock(d);
+    check_curl(d);
 }

@@ -36,6 +36,7 @@
     X(url_dup)                                                                 \
     X(url_get)                                                                 \
     X(url_set)                                                                 \
+    X(version)                                                                 \
     X(free)
 
 struct mortise_curl {

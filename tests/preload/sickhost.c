@@ -1,9 +1,10 @@
 /* sickhost.c -- a host with something wrong, for `mortise doctor`: preloaded,
  * and told what by the environment's SICK (words: clock landlock seccomp memfd
- * proc nfs full slow eio). */
+ * proc nfs full slow eio curl). */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@ int SHOWN memfd_create(const char *name, unsigned flags);
 int SHOWN access(const char *path, int mode);
 int SHOWN fstatfs(int fd, struct statfs *out);
 int SHOWN fdatasync(int fd);
+SHOWN void *dlopen(const char *path, int flags);
 
 static int is(const char *word)
 {
@@ -42,6 +44,15 @@ int clock_gettime(clockid_t id, struct timespec *t)
     if (id == CLOCK_REALTIME && is("clock"))
         t->tv_sec = 1000;
     return rv;
+}
+
+/* Another name, so that dlerror() has something to say. */
+void *dlopen(const char *path, int flags)
+{
+    REAL(void *, dlopen, const char *, int);
+    bool other = path != NULL && strstr(path, "libcurl") != NULL && is("curl");
+
+    return real(other ? "libcurl-is-not-here" : path, flags);
 }
 
 long syscall(long number, ...)
