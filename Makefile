@@ -245,8 +245,8 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := cli cli_completion cli_doctor cli_engine cli_eval cli_explain \
-         cli_files cli_graph cli_object cli_schema cli_sick cli_why await \
-         bundled_time docs embed kv kill store_crash
+         cli_files cli_graph cli_object cli_schema cli_sick cli_values \
+         cli_why await bundled_time docs embed kv kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill cli_sick
 

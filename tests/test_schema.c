@@ -871,6 +871,41 @@ START_TEST(a_checker_sees_what_holds)
 }
 END_TEST
 
+/* A name more, for a checker, whose schema stays part of its own document. */
+START_TEST(a_name_can_be_added)
+{
+    struct mortise_schema *base =
+        schema_of("{'type':'object','additionalProperties':false,'properties':{"
+                  "'b':{'type':'null'},'d':{'type':'boolean'}}}");
+    struct mortise_schema *part = schema_of(
+        "{'properties':{'n':{'$ref':'#/$defs/n'}},'$defs':{'n':{'type':"
+        "'number'}}}");
+    const struct mortise_schema *s, *c;
+
+    s = mortise_schema_with(&arena, base, "c", part);
+    s = mortise_schema_with(&arena, s, "a", NULL);
+    s = mortise_schema_with(&arena, s, "e", NULL);
+    c = mortise_schema_member(s, "c");
+    ck_assert_ptr_eq(c, part);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(c, "n")),
+                      MORTISE_T_NUMBER);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "b")),
+                      MORTISE_T_NULL);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "d")),
+                      MORTISE_T_BOOL);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "a")),
+                      MORTISE_T_ANY);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "e")),
+                      MORTISE_T_ANY);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "f")), 0);
+    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(base, "c")),
+                      0);
+    ck_assert_ptr_null(mortise_schema_with(&arena, NULL, "a", NULL));
+    mortise_schema_finish(base);
+    mortise_schema_finish(part);
+}
+END_TEST
+
 struct told {
     char text[512];
 };
@@ -1045,6 +1080,7 @@ static TCase *typing(void)
     tcase_add_test(tc, normal_values_are_typed_through_references);
     tcase_add_test(tc, normal_survives_oom);
     tcase_add_test(tc, a_checker_sees_what_holds);
+    tcase_add_test(tc, a_name_can_be_added);
     tcase_add_test(tc, a_checker_can_ask);
     return tc;
 }

@@ -182,9 +182,8 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
 /* Later: all of them, and the conditions of all edges. */
 void mortise_load_expressions(struct mortise_loader *ld);
 /* What `output` is in the expressions of a human node. */
-struct mortise_schema *
-mortise_load_decision(struct mortise_loader *ld,
-                      const struct mortise_schema *answer);
+const struct mortise_schema *
+mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer);
 
 /* ---- retry.c --------------------------------------------------------- */
 

@@ -25,13 +25,6 @@ static json_t *closed(json_t *properties)
                      properties, "additionalProperties", 0);
 }
 
-/* The schema as JSON, a new reference; `true` for none. */
-static json_t *json_of(const struct mortise_schema *s)
-{
-    return s != NULL ? json_incref(mortise_json_unconst(mortise_schema_json(s)))
-                     : json_true();
-}
-
 static struct mortise_schema *run_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
@@ -64,23 +57,40 @@ static struct mortise_schema *node_schema(struct mortise_loader *ld)
                              "integer", "failed", failed_json())));
 }
 
-static struct mortise_schema *state_schema(struct mortise_loader *ld)
+/* One name more, whose schema is the author's: a reference in it leads to other
+ * parts of it, so it stays where it was compiled. */
+static const struct mortise_schema *with(struct mortise_loader *ld,
+                                         const struct mortise_schema *base,
+                                         const char *name,
+                                         struct mortise_schema *part)
 {
-    return mortise_load_our_schema(
-        ld, closed(json_pack("{s:o,s:o,s:o}", "input", json_of(ld->g->input),
-                             "scratch", json_of(ld->g->scratch), "artifacts",
-                             json_of(ld->g->artifacts))));
+    const struct mortise_schema *s =
+        mortise_schema_with(ld->arena, base, name, part);
+
+    ld->nomem |= s == NULL;
+    return s;
 }
 
-struct mortise_schema *
-mortise_load_decision(struct mortise_loader *ld,
-                      const struct mortise_schema *answer)
+static const struct mortise_schema *state_schema(struct mortise_loader *ld)
 {
-    return mortise_load_our_schema(
+    const struct mortise_schema *s =
+        mortise_load_our_schema(ld, closed(json_object()));
+
+    s = with(ld, s, "input", ld->g->input);
+    s = with(ld, s, "scratch", ld->g->scratch);
+    return with(ld, s, "artifacts", ld->g->artifacts);
+}
+
+const struct mortise_schema *
+mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer)
+{
+    return with(
         ld,
-        closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:o}", "approved", "type",
-                         "boolean", "reason", "type", "string", "decided_by",
-                         "type", "string", "answer", json_of(answer))));
+        mortise_load_our_schema(
+            ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s}}", "approved",
+                                 "type", "boolean", "reason", "type", "string",
+                                 "decided_by", "type", "string"))),
+        "answer", answer);
 }
 
 void mortise_load_scope(struct mortise_loader *ld)

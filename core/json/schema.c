@@ -105,6 +105,38 @@ mortise_schema_items(const struct mortise_schema *s)
     return found;
 }
 
+static struct mortise_schema *anything(struct mortise_arena *a)
+{
+    struct mortise_schema *s = mortise_arena_alloc(a, sizeof *s);
+
+    if (s != NULL)
+        s->types = s->kinds = s->at_once = MORTISE_T_ANY;
+    return s;
+}
+
+const struct mortise_schema *
+mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
+                    const char *name, struct mortise_schema *part)
+{
+    struct mortise_schema *s = mortise_arena_alloc(a, sizeof *s);
+    size_t i = 0, n = base != NULL ? base->n_members : 0;
+    struct schema_member *list = mortise_arena_alloc(a, (n + 1) * sizeof *list);
+
+    if (part == NULL)
+        part = anything(a);
+    if (base == NULL || s == NULL || list == NULL || part == NULL)
+        return NULL;
+    for (; i < n && strcmp(base->members[i].name, name) < 0; i++)
+        list[i] = base->members[i];
+    list[i] = (struct schema_member){name, part};
+    for (; i < n; i++)
+        list[i + 1] = base->members[i];
+    *s = *base;
+    s->members = list;
+    s->n_members = n + 1;
+    return s;
+}
+
 /* One against one: the winner so far and the next. */
 static const char *nearer(const struct mortise_schema *s, const char *name,
                           const char *best)

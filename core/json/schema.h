@@ -12,9 +12,8 @@ struct mortise_schema;
  * mortise_schema_finish).  On MORTISE_EINVAL the message says what, and `where`
  * (an RFC 6901 pointer, "" = the schema itself) says which part; on
  * MORTISE_EUNAVAILABLE the schema is in a dialect that this build lacks. */
-int mortise_schema_compile(struct mortise_schema **out,
-                           struct mortise_arena *a, json_t *json,
-                           char *where, size_t where_size,
+int mortise_schema_compile(struct mortise_schema **out, struct mortise_arena *a,
+                           json_t *json, char *where, size_t where_size,
                            struct mortise_err *err);
 /* Give up what the arena does not hold.  NULL is fine. */
 void mortise_schema_finish(struct mortise_schema *s);
@@ -49,12 +48,20 @@ int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
  * nothing changes; NULL when memory ran out. */
 json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value);
 
+/* `base` (an object's), and one member more, which it must not list: a name
+ * for a checker, whose schema is part of another one (NULL: anything goes).  In
+ * the arena; lives as long as both, and is not finished.  NULL when memory ran
+ * out, or before: `base` may be NULL. */
+const struct mortise_schema *
+mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
+                    const char *name, struct mortise_schema *part);
+
 /* What a checker asks: a schema that every member of this name, every item,
  * will fit (NULL: unknown, anything goes). */
-const struct mortise_schema *mortise_schema_member(
-    const struct mortise_schema *s, const char *name);
-const struct mortise_schema *mortise_schema_items(
-    const struct mortise_schema *s);
+const struct mortise_schema *
+mortise_schema_member(const struct mortise_schema *s, const char *name);
+const struct mortise_schema *
+mortise_schema_items(const struct mortise_schema *s);
 /* The listed member most like `name`, for "did you mean"; NULL if none is. */
 const char *mortise_schema_nearest(const struct mortise_schema *s,
                                    const char *name);

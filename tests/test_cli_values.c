@@ -1,0 +1,166 @@
+/* test_cli_values.c -- wherever a value meets a schema: a run's input, the
+ * state, what nodes take and give, what people answer and a plugin's config.
+ * Each says which part of the value is wrong, and where the rule is if that
+ * was behind a reference. */
+#include <stdio.h>
+
+#include "lib/desk.h"
+
+static const char refund[] =
+    "state:\n"
+    "  input:\n"
+    "    type: object\n"
+    "    properties: {who: {$ref: '#/$defs/name'}, v: true}\n"
+    "    $defs: {name: {type: string, pattern: '^[a-z]+$'}}\n"
+    "  scratch:\n"
+    "    properties: {rows: {type: array, items: {$ref: '#/$defs/row'}}}\n"
+    "    $defs: {row: {type: object, required: [id]}}\n"
+    "start: a\n"
+    "nodes:\n"
+    "  a:\n"
+    "    type: tool\n"
+    "    tool: tried/echo\n"
+    "    args: {value: '${input.v}'}\n"
+    "    input_schema: {properties: {value: {not: {type: 'null'}}}}\n"
+    "    output_schema:\n"
+    "      anyOf: [{type: array, maxItems: 2}, {type: string}]\n"
+    "    outputs: {scratch.rows: output}\n";
+
+/* The run fails with the code "schema", these words, and the node's place. */
+static void fails(const char *input, const char *words)
+{
+    char quoted[256];
+
+    child_run("$MORTISE run refund.yaml --input '%s'", input);
+    desk_code(1);
+    snprintf(quoted, sizeof quoted, "schema: %s", words);
+    desk_out(quoted);
+    desk_out("\"span\":\"refund.yaml:14:3\"");
+}
+
+/* Input is refused before there is a run. */
+START_TEST(inputs_are_held_against_their_schema)
+{
+    desk_graph("refund", refund);
+    child_run("$MORTISE run refund.yaml --input '{\"who\":\"Bob\"}'");
+    desk_code(3);
+    desk_err("input: at /who: does not match /^[a-z]+$/ "
+             "(schema: /$defs/name/pattern) (E_INVALID)");
+    desk_ok("$MORTISE runs");
+    desk_not_out("refund");
+    desk_ok("$MORTISE run refund.yaml --input "
+            "'{\"who\":\"bob\",\"v\":[{\"id\":1}]}'");
+}
+END_TEST
+
+/* What a node takes, what it gives and what of that becomes state. */
+START_TEST(nodes_are_held_against_their_schemas)
+{
+    desk_graph("refund", refund);
+    fails("{\"v\":null}", "arguments of tried/echo: at /value: fits the schema "
+                          "that 'not' rules out");
+    fails("{\"v\":[1,2,3]}",
+          "output of 'a': 3 items, expected at most 2 (schema: "
+          "/anyOf/0/maxItems)");
+    fails("{\"v\":7}", "output of 'a': fits none of the 2 schemas of 'anyOf'");
+    fails("{\"v\":[{\"id\":1},{}]}",
+          "scratch.rows: at /1: the member 'id' is missing (schema: "
+          "/$defs/row/required)");
+}
+END_TEST
+
+/* A person is told what is wrong with the answer, and may try again. */
+START_TEST(answers_are_held_against_their_schema)
+{
+    desk_graph("ask", "start: q\n"
+                      "nodes:\n"
+                      "  q:\n"
+                      "    type: human\n"
+                      "    prompt: How much?\n"
+                      "    schema:\n"
+                      "      $ref: '#/$defs/money'\n"
+                      "      $defs:\n"
+                      "        money:\n"
+                      "          type: object\n"
+                      "          required: [sum]\n"
+                      "          properties:\n"
+                      "            sum: {type: number, multipleOf: 0.01}\n");
+    child_run("$MORTISE run ask.yaml --id r");
+    desk_code(4);
+    child_run("$MORTISE approve r --answer '{\"sum\":1.005}'");
+    desk_code(3);
+    desk_err("answer: at /sum: 1.005 is not a multiple of 0.01 (schema: "
+             "/$defs/money/properties/sum/multipleOf) (E_INVALID)");
+    child_run("$MORTISE approve r --answer '{}'");
+    desk_code(3);
+    desk_err("answer: the member 'sum' is missing (schema: "
+             "/$defs/money/required) (E_INVALID)");
+    desk_ok("$MORTISE approve r --answer '{\"sum\":4.35}'");
+    desk_ok("$MORTISE show r");
+    desk_out("completed");
+}
+END_TEST
+
+/* A plugin's config is refused before the plugin is loaded. */
+START_TEST(configs_are_held_against_their_schema)
+{
+    desk_graph("refund", refund);
+    child_run("sed 's|^plugins: {|plugins: {config: {tried: {pace: 0}}, |' "
+              "mortise.yaml >m && mv m mortise.yaml && "
+              "$MORTISE run refund.yaml --input '{\"v\":[]}'");
+    desk_code(1);
+    desk_out("plugin: the config of plugin tried: at /pace: 0 is not more than "
+             "0 (schema: /$defs/pace/exclusiveMinimum)");
+    desk_ok("sed 's|pace: 0|pace: 1|' mortise.yaml >m && mv m mortise.yaml && "
+            "$MORTISE run refund.yaml --input '{\"v\":[]}'");
+}
+END_TEST
+
+/* Expressions see through references: a wrong name is found at check time, at
+ * its place, and what the reference allows is fine. */
+START_TEST(expressions_see_through_references)
+{
+    desk_graph("types",
+               "state:\n"
+               "  input: {$ref: '#/$defs/order', $defs: {order: {type: object, "
+               "unevaluatedProperties: false, allOf: [{properties: "
+               "{sum: {type: number}}}]}}}\n"
+               "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: tried/echo, args: "
+               "{value: '${state.input.sum + 0.5}'}}\n"
+               "  b: {type: tool, tool: tried/echo, args: "
+               "{value: '${input.smu}'}}\n"
+               "edges: [{from: a, to: b}]\n");
+    child_run("$MORTISE check types.yaml");
+    desk_code(2);
+    desk_out("types.yaml:9:60: error[E0401]: unknown member 'smu', did you "
+             "mean 'sum'?");
+    desk_ok("sed 's|smu|sum|' types.yaml >t && mv t types.yaml && "
+            "$MORTISE run types.yaml --input '{\"sum\":1}'");
+    child_run("$MORTISE run types.yaml --input '{\"sum\":1,\"x\":2}'");
+    desk_err("input: unknown member 'x'");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_values");
+    TCase *tc = tcase_create("values");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, inputs_are_held_against_their_schema);
+    tcase_add_test(tc, nodes_are_held_against_their_schemas);
+    tcase_add_test(tc, answers_are_held_against_their_schema);
+    tcase_add_test(tc, configs_are_held_against_their_schema);
+    tcase_add_test(tc, expressions_see_through_references);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
