@@ -279,6 +279,34 @@ START_TEST(chains_have_an_end)
 }
 END_TEST
 
+/* Names are searched one by one, so there are not too many. */
+START_TEST(names_are_counted)
+{
+    json_t *json = json_object(), *defs = json_object();
+    struct mortise_schema *s;
+    char where[32], name[16];
+
+    for (int i = 0; i < 1001; i++) {
+        snprintf(name, sizeof name, "a%d", i);
+        json_object_set_new(
+            defs, name,
+            json_pack("{s:s}", i % 2 != 0 ? "$anchor" : "$id", name));
+    }
+    json_object_set_new(json, "$defs", defs);
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err),
+        MORTISE_EINVAL);
+    ck_assert_str_eq(where, "/$defs/a1000/$id");
+    ck_assert_str_eq(err.msg, "more than 1000 parts of the schema have a name");
+    json_object_del(defs, "a1000");
+    ck_assert_int_eq(
+        mortise_schema_compile(&s, &arena, json, where, sizeof where, &err),
+        MORTISE_OK);
+    mortise_schema_finish(s);
+    json_decref(json);
+}
+END_TEST
+
 /* Other dialects are refused by name, and so are vocabularies. */
 START_TEST(dialects_are_known_or_refused)
 {
@@ -617,7 +645,7 @@ START_TEST(checking_survives_oom)
         "true}},'unevaluatedProperties':false,'if':{'required':['n1']},"
         "'then':{'properties':{'list':{'items':{'type':'number'}}}}}");
     json_t *v = json_object(), *list = json_array(), *n = NULL;
-    char name[8];
+    char name[16];
     int k = 0, rv;
 
     for (int i = 0; i < 300; i++) {
@@ -1044,6 +1072,7 @@ static TCase *compiling(void)
     tcase_add_test(tc, references_lead_somewhere);
     tcase_add_test(tc, references_in_circles_are_refused);
     tcase_add_test(tc, chains_have_an_end);
+    tcase_add_test(tc, names_are_counted);
     tcase_add_test(tc, dialects_are_known_or_refused);
     tcase_add_test(tc, schemas_are_not_nested_without_end);
     tcase_add_test(tc, what_compiles_is_valid_under_the_metaschema);

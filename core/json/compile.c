@@ -137,6 +137,15 @@ static int remember(struct schema_compiler *c, struct mortise_schema *s)
     return MORTISE_OK;
 }
 
+int schema_count_name(struct schema_compiler *c)
+{
+    if (++c->n_names <= MORTISE_SCHEMA_NAMES)
+        return MORTISE_OK;
+    return mortise_fail(c->err, MORTISE_EINVAL,
+                        "more than %d parts of the schema have a name",
+                        MORTISE_SCHEMA_NAMES);
+}
+
 /* ---- resources ------------------------------------------------------- */
 
 static struct schema_resource *
@@ -168,6 +177,8 @@ static int open_resource(struct schema_compiler *c, struct mortise_schema *s,
     if (r != NULL && r->root != NULL)
         return mortise_fail(c->err, MORTISE_EINVAL, "two schemas are named %s",
                             uri);
+    if (schema_count_name(c) != MORTISE_OK)
+        return MORTISE_EINVAL;
     rest->is_resource = true;
     s->resource = new_resource(c, uri, s->resource->vocabularies);
     return s->resource != NULL ? MORTISE_OK : MORTISE_ENOMEM;

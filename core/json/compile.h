@@ -37,7 +37,7 @@ struct schema_compiler {
         struct mortise_schema *schema;
     } * map;
     size_t n_map, cap_map;
-    size_t depth;
+    size_t depth, n_names;
     struct schema_place failed; /* when has_failed: where */
     bool has_failed;
     struct mortise_err *err;
@@ -57,6 +57,8 @@ struct mortise_schema *schema_of_json(const struct schema_compiler *c,
                                       const json_t *json);
 /* The first failure is where it happened. */
 void schema_failed_at(struct schema_compiler *c, struct schema_place place);
+/* One name more is given: is it one too many? */
+int schema_count_name(struct schema_compiler *c);
 /* Room for n elements in the arena (NULL after MORTISE_ENOMEM). */
 void *schema_alloc(struct schema_compiler *c, size_t n, size_t size);
 

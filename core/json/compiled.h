@@ -111,8 +111,9 @@ struct mortise_schema {
 };
 
 /* What may stand between two schemas that judge the same value: enough for
- * whoever writes by hand, and little enough for the stack. */
-enum { MORTISE_SCHEMA_CHAIN = 100 };
+ * whoever writes by hand, and little enough for the stack.  How many may have a
+ * name ($id, $anchor, $dynamicAnchor): they are searched one by one. */
+enum { MORTISE_SCHEMA_CHAIN = 100, MORTISE_SCHEMA_NAMES = 1000 };
 
 /* The listed member, or NULL. */
 const struct mortise_schema *

@@ -453,6 +453,8 @@ static int read_anchor(struct schema_compiler *c, struct mortise_schema *s,
         if (strcmp(a->name, name) == 0 && a->schema != s)
             return mortise_fail(c->err, MORTISE_EINVAL,
                                 "two anchors are named '%s'", name);
+    if (schema_count_name(c) != MORTISE_OK)
+        return MORTISE_EINVAL;
     anchor = schema_alloc(c, 1, sizeof *anchor);
     if (anchor == NULL)
         return MORTISE_ENOMEM;

@@ -112,7 +112,9 @@ const struct mortise_code mortise_codes[] = {
      "The value has the right kind and is too small, too large or empty.",
      "limits: {concurrency: 0}\n"},
     {"E0209", "a broken JSON Schema",
-     "Schemas follow JSON Schema, draft 2020-12.",
+     "Schemas follow JSON Schema, draft 2020-12.  References stay inside the "
+     "schema: nothing is ever fetched.  `format` says something to people and "
+     "checks nothing; `pattern` is ECMA-262's.",
      "state: {input: {type: strnig}}\n"},
     {"E0210", "another kind of file",
      "The first lines say what a file is: apiVersion: mortise/v1 and kind.",
