@@ -985,6 +985,23 @@ START_TEST(the_world_hears_and_lends)
 }
 END_TEST
 
+/* Branches that both fit, at every level, are not both followed. */
+START_TEST(normalising_ends)
+{
+    struct mortise_schema *s =
+        schema_of("{'properties':{'n':{'anyOf':[{'$ref':'#'},{'$ref':'#'},"
+                  "{'type':'number'}]}}}");
+    json_t *v = chain(60), *n;
+
+    ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_OK);
+    n = mortise_schema_normal(s, v);
+    ck_assert_ptr_nonnull(n);
+    json_decref(n);
+    json_decref(v);
+    mortise_schema_finish(s);
+}
+END_TEST
+
 START_TEST(normal_survives_oom)
 {
     struct mortise_schema *s =
@@ -1107,6 +1124,7 @@ static TCase *typing(void)
     tcase_add_checked_fixture(tc, begin, finish);
     tcase_add_test(tc, normal_values_are_typed);
     tcase_add_test(tc, normal_values_are_typed_through_references);
+    tcase_add_test(tc, normalising_ends);
     tcase_add_test(tc, normal_survives_oom);
     tcase_add_test(tc, a_checker_sees_what_holds);
     tcase_add_test(tc, a_name_can_be_added);

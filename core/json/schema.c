@@ -14,7 +14,7 @@
  *   (3) A value that fits still fits when it is normal, unless it has an
  *       integer that no double holds where the schema says `number`.
  *
- * Branches type what is in them, too: each that the value fits.
+ * Branches type what is in them, too: the first that the value fits.
  */
 #include "json/compiled.h"
 
@@ -197,23 +197,20 @@ static json_t *then_by(const struct mortise_schema *s, json_t *v)
     return normal;
 }
 
-/* The same, but only if the value fits. */
-static json_t *then_if_fits(const struct mortise_schema *s, json_t *v)
+/* As the first branch types it that the value fits.  No more than one: two
+ * that lead to the same schema again, level by level, would never end. */
+static json_t *by_branch(const struct schema_list *list, json_t *v)
 {
-    int rv = v != NULL ? mortise_schema_check(s, v, NULL) : MORTISE_ENOMEM;
+    for (size_t i = 0; i < list->n && v != NULL; i++) {
+        int rv = mortise_schema_check(list->p[i], v, NULL);
 
-    if (rv == MORTISE_OK)
-        return then_by(s, v);
-    if (rv != MORTISE_ENOMEM)
-        return v;
-    json_decref(v);
-    return NULL;
-}
-
-static json_t *by_branches(const struct schema_list *list, json_t *v)
-{
-    for (size_t i = 0; i < list->n; i++)
-        v = then_if_fits(list->p[i], v);
+        if (rv == MORTISE_OK)
+            return then_by(list->p[i], v);
+        if (rv == MORTISE_ENOMEM) {
+            json_decref(v);
+            return NULL;
+        }
+    }
     return v;
 }
 
@@ -242,8 +239,8 @@ static json_t *by_others(const struct mortise_schema *s, json_t *v)
             v = then_by(r->dependents[i].schema, v);
     if (r->when != NULL)
         v = by_condition(r, v);
-    v = by_branches(&r->one_of, v);
-    v = by_branches(&r->any_of, v);
+    v = by_branch(&r->one_of, v);
+    v = by_branch(&r->any_of, v);
     for (size_t i = r->all_of.n; i > 0; i--)
         v = then_by(r->all_of.p[i - 1], v);
     v = then_by(r->dynamic_ref.target, v);
