@@ -93,6 +93,7 @@ static int check_graph(struct checking *c, const char *path, const char *text,
 
     if (rv == MORTISE_OK) {
         catalog = mortise_disk_catalog(&c->stock.strict, &files, NULL);
+        catalog.advise = true;
         rv = mortise_graph_load(&g, c->cli->mem, path, text, n, &catalog,
                                 &c->diags, err);
     }

@@ -58,6 +58,7 @@ struct mortise_catalog {
     int (*secret)(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why);
     const struct mortise_graph_files *files; /* NULL: nothing is found */
+    bool advise; /* warn also of what is right and wants to be known */
 };
 
 #endif

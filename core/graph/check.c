@@ -254,4 +254,6 @@ void mortise_check_structure(struct mortise_loader *ld)
         mortise_check_joins(ld);
     if (!ld->nomem && ld->diags->n_errors == 0)
         mortise_check_writes(ld);
+    if (!ld->nomem && ld->diags->n_errors == 0)
+        mortise_check_warnings(ld);
 }

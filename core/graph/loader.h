@@ -271,5 +271,6 @@ size_t mortise_check_doubts(const struct mortise_loader *ld);
 void mortise_check_structure(struct mortise_loader *ld);
 void mortise_check_joins(struct mortise_loader *ld); /* join.c */
 void mortise_check_writes(struct mortise_loader *ld);
+void mortise_check_warnings(struct mortise_loader *ld); /* warn.c */
 
 #endif

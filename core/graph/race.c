@@ -1,4 +1,5 @@
-/* race.c -- writes that may collide, as far as the graph alone can tell.
+/* race.c -- writes that may collide, and quorums that cannot be reached, as far
+ * as the graph alone can tell.
  *
  * Two writes to one path conflict in a run when neither is in the other's past
  * (graph.md section 7).  Seen from here that is a pair of nodes such that
@@ -181,9 +182,9 @@ static uint32_t below(struct race *r, uint32_t top, uint32_t v)
     return v;
 }
 
-static bool never_both(struct race *r, uint32_t a, uint32_t b)
+/* Of two vertices. */
+static bool never_both(struct race *r, uint32_t va, uint32_t vb)
 {
-    uint32_t va = node_vertex(a), vb = node_vertex(b);
     uint32_t top = meet(r, va, vb), first = edge_vertex(r, 0);
 
     if (va == top || vb == top)
@@ -303,7 +304,8 @@ static bool race(struct race *r, const struct mortise_declared *a,
         return false;
     if (r->rank[a->node] > r->rank[b->node])
         return race(r, b, a);
-    return !reaches(r, a->node, b->node) && !never_both(r, a->node, b->node) &&
+    return !reaches(r, a->node, b->node) &&
+           !never_both(r, node_vertex(a->node), node_vertex(b->node)) &&
            r->budget > 0;
 }
 
@@ -378,6 +380,55 @@ static void check_groups(struct race *r)
     }
 }
 
+/* ---- quorums --------------------------------------------------------- */
+
+/* Does the i-th edge into a node exclude all before it that are in a group? */
+static bool joins_group(struct race *r, const struct mortise_node *node,
+                        const uint32_t *group, uint32_t i, uint32_t which)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (group[k] == which && !never_both(r, edge_vertex(r, node->in[k]),
+                                             edge_vertex(r, node->in[i])))
+            return false;
+    return true;
+}
+
+/* How many of the edges into a node may be taken at once, at most: a group of
+ * edges that all exclude each other counts as one. */
+static uint32_t most_taken(struct race *r, const struct mortise_node *node)
+{
+    uint32_t *group = r->stack, n = 0;
+
+    for (uint32_t i = 0; i < node->n_in && r->budget > 0; i++) {
+        group[i] = 0;
+        while (group[i] < n && !joins_group(r, node, group, i, group[i]))
+            group[i]++;
+        n += group[i] == n;
+    }
+    return n;
+}
+
+static void check_quorum(struct race *r, const struct mortise_node *node)
+{
+    uint32_t most;
+
+    if (node->join.kind != MORTISE_JOIN_QUORUM || node->join.quorum < 2 ||
+        node->n_in > r->g->n_nodes)
+        return;
+    most = most_taken(r, node);
+    if (most < node->join.quorum && r->budget > 0)
+        mortise_diag_add(r->ld->diags, "W0807", node->span,
+                         "'%s' waits for %u edges, and no more than %u of "
+                         "those that lead to it are ever taken together",
+                         node->id, node->join.quorum, most);
+}
+
+static void check_quorums(struct race *r)
+{
+    for (uint32_t i = 0; i < r->g->n_nodes; i++)
+        check_quorum(r, &r->g->nodes[i]);
+}
+
 /* ---- reducers -------------------------------------------------------- */
 
 /* Does any write have exactly this path?  They are sorted. */
@@ -435,6 +486,7 @@ void mortise_check_writes(struct mortise_loader *ld)
     mortise_arena_init(&r.arena, ld->mem);
     if (prepare(&r)) {
         find_dominators(&r);
+        check_quorums(&r);
         check_groups(&r);
         check_reducers(&r);
     } else {

@@ -450,6 +450,40 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # as next: END said\n"},
+    {"W0804", "a loop that nothing leads out of",
+     "Every edge of the loop is taken every time, and all of them stay inside: "
+     "limits.visits will pause the run.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
+    {"W0805", "a list that grows without bound",
+     "Each round of the loop appends, and the whole list is carried along: say "
+     "how long it may become.",
+     "state: {reducers: {scratch.list: concat}}\n"
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
+     "{scratch.list: output.lines}, routes: [{when: node.visit < 3, to: a}], "
+     "default: END}\n"},
+    {"W0806", "an effect that a crash leaves in doubt",
+     "The operation changes the world, is not idempotent and cannot be asked "
+     "whether it was done.  When the machine stops between its intent and its "
+     "answer, on_in_doubt says what is done: ask (a person decides; so it is "
+     "when nothing is said), retry (it may be done twice) or fail.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
+     "external, next: END}\n"},
+    {"W0807", "a quorum that cannot be reached",
+     "Of the edges that lead to the join too many exclude each other, such as "
+     "two routes of one router.",
+     "start: r\n"
+     "nodes:\n"
+     "  r: {type: router, routes: [{when: input.ok == true, to: a}], default: "
+     "b}\n"
+     "  a: {type: human, prompt: x, next: c}\n"
+     "  b: {type: human, prompt: x, next: c}\n"
+     "  c: {type: human, prompt: x, join: {quorum: 2}, next: END}\n"},
 };
 
 const size_t mortise_n_codes = sizeof mortise_codes / sizeof mortise_codes[0];

@@ -1,0 +1,123 @@
+/* warn.c -- what loads, and may not be what was meant: loops without end,
+ * lists without bound, effects that a crash leaves in doubt.
+ *
+ * Each warning can be answered in the file, by saying what was meant in so
+ * many words; then it is silent.  Doubt is nothing that can be mended in every
+ * graph, so `mortise check` alone speaks of it.
+ */
+#include "graph/loader.h"
+
+/* ---- loops ------------------------------------------------------------ */
+
+/* Is there a choice at this edge, or an end? */
+static bool may_stop(const struct mortise_edge *e)
+{
+    return e->to == MORTISE_END ||
+           (e->kind != MORTISE_EDGE_STATIC && e->kind != MORTISE_EDGE_MAP &&
+            e->kind != MORTISE_EDGE_GATHER);
+}
+
+static bool is_endless(const struct mortise_graph *g,
+                       const struct mortise_region *r)
+{
+    if (r->kind != MORTISE_REGION_LOOP || r->n_exits > 0)
+        return false;
+    for (uint32_t i = 0; i < r->n_edges; i++)
+        if (may_stop(&g->edges[r->edges[i]]))
+            return false;
+    for (uint32_t i = 0; i < r->n_back; i++)
+        if (may_stop(&g->edges[r->back[i]]))
+            return false;
+    return r->n_regions == 0; /* those inside may choose */
+}
+
+static void check_loops(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (uint32_t i = 0; i < g->n_regions; i++)
+        if (is_endless(g, &g->regions[i]))
+            mortise_diag_help(
+                ld->diags,
+                mortise_diag_add(ld->diags, "W0804",
+                                 g->edges[g->regions[i].back[0]].span,
+                                 "nothing leads out of this loop: it goes on "
+                                 "until limits.visits pauses the run"),
+                "give '%s' or a node behind it an edge out, with a condition",
+                g->nodes[g->regions[i].entry].id);
+}
+
+/* ---- lists ------------------------------------------------------------ */
+
+/* The entry of a loop that the node is in, or NULL. */
+static const struct mortise_node *loop_around(const struct mortise_graph *g,
+                                              uint32_t node)
+{
+    for (uint32_t at = g->nodes[node].region; at != 0;
+         at = g->regions[at].parent)
+        if (g->regions[at].kind == MORTISE_REGION_LOOP)
+            return &g->nodes[g->regions[at].entry];
+    return NULL;
+}
+
+static void check_lists(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (size_t i = 0; i < ld->n_writes; i++) {
+        const struct mortise_declared *w = &ld->writes[i];
+        const struct mortise_reducer *r = mortise_graph_reducer(g, w->path);
+        const struct mortise_node *entry = loop_around(g, w->node);
+
+        if (entry == NULL || r == NULL || r->max_items > 0 ||
+            r->reduce != MORTISE_REDUCE_CONCAT)
+            continue;
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "W0805", r->span,
+                             "'%s' grows in each round of the loop of '%s', "
+                             "without bound",
+                             r->path.text, entry->id),
+            "{reduce: concat, max_items: N, overflow: drop_oldest | error}");
+    }
+}
+
+/* ---- doubt ------------------------------------------------------------ */
+
+static bool can_be_in_doubt(const struct mortise_node *node)
+{
+    const struct mortise_operation *op = node->op;
+
+    return op != NULL && node->effect >= MORTISE_WRITE && !op->idempotent &&
+           !op->reconcile && !op->by_asking;
+}
+
+static void check_doubt(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct mortise_node *node = &g->nodes[i];
+        const struct mortise_yaml *map =
+            mortise_yaml_get(g->nodes_map, node->id);
+
+        if (!can_be_in_doubt(node) ||
+            mortise_yaml_get(map, "on_in_doubt") != NULL)
+            continue;
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "W0806", node->span,
+                             "a crash while '%s' is at work leaves the run in "
+                             "doubt: %s/%s cannot tell whether it was done",
+                             node->id, node->op->plugin, node->op->name),
+            "on_in_doubt: ask (as it is), retry or fail");
+    }
+}
+
+void mortise_check_warnings(struct mortise_loader *ld)
+{
+    check_loops(ld);
+    check_lists(ld);
+    if (ld->catalog->advise)
+        check_doubt(ld);
+}
