@@ -295,16 +295,66 @@ START_TEST(places_inside_scalars)
     s = mortise_yaml_inside(mortise_yaml_get(v, "quoted"), 4, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 214);
     s = mortise_yaml_inside(mortise_yaml_get(v, "escaped"), 4, 1);
-    ck_assert_uint_eq(s.line * 100 + s.col, 310);
+    ck_assert_uint_eq(s.line * 100 + s.col, 316);
     s = mortise_yaml_inside(mortise_yaml_get(v, "block"), 13, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 711);
     ck_assert_uint_eq(s.end_col, 12);
     s = mortise_yaml_inside(mortise_yaml_get(v, "folded"), 2, 1);
-    ck_assert_uint_eq(s.line * 100 + s.col, 909);
+    ck_assert_uint_eq(s.line * 100 + s.col, 1103);
     s = mortise_yaml_inside(mortise_yaml_get(v, "plain"), 99, 1);
     ck_assert_uint_eq(s.col, 8);
     s = mortise_yaml_inside(mortise_yaml_get(v, "plain"), 4, 99);
     ck_assert_uint_eq(s.end_col, 14);
+}
+END_TEST
+
+/* However a scalar is written, the n-th @ of its value is the n-th @ of its
+ * text; and whatever part of it is asked for lies inside it. */
+START_TEST(each_byte_has_its_place)
+{
+    static const char *const texts[] = {
+        "k: a@a @b@",
+        "k: a@a\n  @b\n\n\n  c @",
+        "k: a@a  \t\n   @b # no @",
+        "k: 'it''s @ and ''@'''",
+        "k: '@ a\n\n   @ '' b\n  @'",
+        "k: \"\\t@\\\"\\\\@\\x41\\u00e9@\\U0001F600@\\N@\\L@\\_@\\/@\\ @\"",
+        "k: \"@ a \\\n  @b\\\n\n  @ c\n\n  @\"",
+        "k: \"a   \n   @\\n@\"",
+        "k: |\n  @\n    @ @\n\n  @\n",
+        "k: |2-\n    @\n  @\n\n\n",
+        "k: |+ # a comment\n\n\n @\n @\n\n",
+        "k: >\n  @ a\n  @\n\n  @\n    @\n    @\n  @\n\n\n  @\n",
+        "k: >-\n\n  @\n  a @\n",
+        "k: >\n   @\n\n     @\n\n   @\n",
+        "k: &anchor \"\\n@\"",
+        "k: &anchor |\n @\n @",
+        "k: '@\r\n  @\r\n\r\n  @'",
+        "k: |\r\n  @\r\n  @\r\n",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const struct mortise_yaml *v = mortise_yaml_get(good(texts[i]), "k");
+        const struct mortise_yaml_file *f = v->span.file;
+        const char *at = strstr(texts[i], "k:");
+
+        for (const char *p = v->str; (p = strchr(p, '@')) != NULL; p++) {
+            struct mortise_span s =
+                mortise_yaml_inside(v, (size_t)(p - v->str), 1);
+
+            at = strchr(at + 1, '@');
+            ck_assert_msg(at - texts[i] ==
+                              f->line_at[s.line - 1] + (long)s.col - 1,
+                          "%s: %u:%u", texts[i], s.line, s.col);
+            ck_assert_uint_eq(s.end_col, s.col + 1);
+        }
+        for (size_t from = 0; from <= v->len; from++) {
+            struct mortise_span s = mortise_yaml_inside(v, from, v->len);
+
+            ck_assert_uint_ge(s.line, v->span.line);
+            ck_assert_uint_le(s.end_line, f->n_lines);
+        }
+    }
 }
 END_TEST
 
@@ -529,6 +579,7 @@ static Suite *suite(void)
     tcase_add_test(tc, places_are_exact);
     tcase_add_test(tc, places_are_exact_in_long_files);
     tcase_add_test(tc, places_inside_scalars);
+    tcase_add_test(tc, each_byte_has_its_place);
     tcase_add_test(tc, pointers_lead_in);
     tcase_add_test(tc, refusals_have_a_place);
     tcase_add_test(tc, findings_do_not_hide_each_other);

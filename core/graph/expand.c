@@ -267,7 +267,6 @@ static struct mortise_yaml *expand_string(struct expander *x,
     }
     mortise_buf_init(&b, x->arena->mem);
     put_string(x, v, &b);
-    out->verbatim = false;
     out->str = !b.failed
                    ? mortise_arena_strndup(x->arena, b.n > 0 ? b.p : "", b.n)
                    : NULL;

@@ -1,4 +1,4 @@
-/* look.c -- looking at a tree: members, pointers, JSON, places inside scalars.
+/* look.c -- looking at a tree: members, pointers, JSON.
  *
  * Nothing here fails but by running out of memory: a tree was checked when it
  * was read, so all that it holds has a form in JSON.
@@ -173,67 +173,4 @@ const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind)
     };
 
     return names[kind];
-}
-
-/* ---- places inside a scalar ------------------------------------------ */
-
-static size_t start_offset(const struct mortise_span *span)
-{
-    return span->file->line_at[span->line - 1] + span->col - 1;
-}
-
-/* Bytes of a line of the file, its end not counted. */
-static size_t line_length(const struct mortise_yaml_file *f, size_t line)
-{
-    const char *p = f->text + f->line_at[line];
-
-    return strcspn(p, "\r\n");
-}
-
-/* In a literal block each line of the value is a line of the file, from the
- * one below the `|` on, behind an indentation that is what it has more. */
-static void in_literal(const struct mortise_yaml *scalar, size_t offset,
-                       size_t length, struct mortise_span *span)
-{
-    const struct mortise_yaml_file *f = span->file;
-    const char *line = scalar->str, *at = scalar->str + offset, *p;
-    size_t row = span->line, shown, n;
-
-    for (p = line; p < at; p++) {
-        if (*p == '\n') {
-            line = p + 1;
-            row++;
-        }
-    }
-    n = strcspn(line, "\n");
-    shown = (size_t)(at - line);
-    if (row >= f->n_lines || line_length(f, row) < n ||
-        strncmp(f->text + f->line_at[row] + line_length(f, row) - n, line, n) !=
-            0)
-        return;
-    if (length > n - shown)
-        length = n - shown;
-    span->line = span->end_line = (uint32_t)row + 1;
-    span->col = (uint32_t)(line_length(f, row) - n + shown) + 1;
-    span->end_col = span->col + (uint32_t)length;
-}
-
-struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
-                                        size_t offset, size_t length)
-{
-    struct mortise_span span = scalar->span;
-    size_t quote;
-
-    if (span.file == NULL || scalar->str == NULL || offset > scalar->len)
-        return span;
-    if (length > scalar->len - offset)
-        length = scalar->len - offset;
-    if (scalar->verbatim) {
-        quote = (span.end_col - span.col - scalar->len) / 2;
-        span.col += (uint32_t)(quote + offset);
-        span.end_col = span.col + (uint32_t)length;
-    } else if (span.file->text[start_offset(&span)] == '|') {
-        in_literal(scalar, offset, length, &span);
-    }
-    return span;
 }

@@ -165,10 +165,11 @@ static void place_scalar(struct source *s, struct mortise_yaml *node,
     yaml_scalar_style_t style = ev->data.scalar.style;
     bool quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
                   style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
+    bool verbatim = false;
 
     if (quoted || style == YAML_PLAIN_SCALAR_STYLE)
-        node->verbatim = stands_at(s, node, to, quoted);
-    if (node->verbatim)
+        verbatim = stands_at(s, node, to, quoted);
+    if (verbatim)
         from = to - node->len - 2 * (size_t)quoted;
     node->span = mortise_text_span(&s->text, from, to);
 }

@@ -35,9 +35,6 @@ struct mortise_yaml {
     struct mortise_span span;
     const char *str; /* the scalar's text, for every scalar kind */
     size_t len;
-    bool verbatim; /* the scalar stands in the file byte for byte (plain or
-                      quoted on one line without escapes), so an offset into
-                      str is a column: span start + quote + offset */
     union {
         bool b;
         int64_t i;
@@ -76,8 +73,9 @@ bool mortise_yaml_is_x(const char *key);
 json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
 /* "a mapping", "a string" ... for messages. */
 const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
-/* The span of bytes [offset, offset+length) of a scalar: exact where it stands
- * verbatim or in a literal block (|), else the whole scalar's. */
+/* The span of bytes [offset, offset+length) of a scalar, as far as they stand
+ * on one line, however it is written: plain, quoted with escapes, in a block.
+ * The whole scalar's where that cannot be told. */
 struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
                                         size_t offset, size_t length);
 
