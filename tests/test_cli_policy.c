@@ -1,5 +1,5 @@
 /* test_cli_policy.c -- what a deployment lets graphs do: tools allowed, asked
- * for and denied. */
+ * for and denied, and limits. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,6 +126,98 @@ START_TEST(pending_approvals_stay)
 }
 END_TEST
 
+/* ---- limits --------------------------------------------------------------- */
+
+/* A loop that goes round eight times. */
+static void put_loop(const char *more)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text,
+             "%s"
+             "state: {scratch: {type: object, properties: {n: {type: "
+             "integer}}}, reducers: {scratch.n: sum}}\n"
+             "start: a\nnodes:\n"
+             "  a:\n"
+             "    type: tool\n"
+             "    tool: tried/echo\n"
+             "    args: {value: 1}\n"
+             "    outputs: {scratch.n: \"1\"}\n"
+             "    routes: [{when: scratch.n < 8, to: a}]\n"
+             "    default: END\n",
+             more);
+    desk_graph("loop", text);
+}
+
+/* Where a graph says nothing the deployment's word holds, less or more than
+ * ours; people may raise a run's limit up to it and no further. */
+START_TEST(limits_are_defaults_and_ceilings)
+{
+    put_loop("");
+    deploy("limits: {steps: 5, visits: 5}");
+    child_run("$MORTISE run loop.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"reason\": \"limit\"");
+    child_run("$MORTISE resume r --limit steps=100 --limit visits=100");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("the deployment's limits.");
+    deploy("limits: {steps: 50, visits: 50}");
+    desk_ok("$MORTISE resume r");
+    put_loop("limits: {steps: 4, visits: 50}\n");
+    child_run("$MORTISE run loop.yaml --id s");
+    desk_code(4);
+    child_run("$MORTISE resume s --limit steps=51");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("limits.steps allows no more than 50");
+    desk_ok("$MORTISE resume s --limit steps=50");
+}
+END_TEST
+
+/* What passes a ceiling is an error at its place, which names the line that
+ * says so; so it is for a node's own bound. */
+START_TEST(more_than_the_ceiling_is_an_error)
+{
+    static const struct {
+        const char *ceiling, *limit, *words;
+    } cases[] = {
+        {"steps: 10", "steps: 11", "limits.steps allows no more than 10"},
+        {"visits: 10", "visits: 11", "limits.visits allows no more than 10"},
+        {"concurrency: 2", "concurrency: 3", "concurrency allows no more"},
+        {"nodes: 5", "nodes: 6", "limits.nodes allows no more than 5"},
+        {"depth: 0", "depth: 1", "limits.depth allows no more than 0"},
+        {"state: 64KiB", "state: 1MiB", "limits.state allows no more than 64"},
+        {"timeout: 1m", "timeout: 2m", "limits.timeout allows no more than 1m"},
+        {"expr_cost: 99", "expr_cost: 100", "expr_cost allows no more than 99"},
+    };
+    char text[256];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(text, sizeof text, "limits: {%s}\n", cases[i].limit);
+        put_loop(text);
+        snprintf(text, sizeof text, "limits: {%s}", cases[i].ceiling);
+        deploy(text);
+        child_run("$MORTISE check loop.yaml");
+        desk_code(2);
+        desk_out("loop.yaml:4:");
+        desk_out("error[E0508]");
+        desk_out(cases[i].words);
+        desk_out("(mortise.yaml:7:");
+        snprintf(text, sizeof text, "limits: {%s}\n", cases[i].ceiling);
+        put_loop(text);
+        child_run("$MORTISE check loop.yaml");
+        desk_not_out("E0508");
+    }
+    deploy("limits: {visits: 3}");
+    desk_graph("loop", "start: a\nnodes:\n"
+                       "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                       "max_visits: 4, next: END}\n");
+    child_run("$MORTISE check loop.yaml");
+    desk_code(2);
+    desk_out("error[E0508]");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_policy");
@@ -139,6 +231,8 @@ static Suite *suite(void)
     tcase_add_test(tc, allowed_is_still_asked_for);
     tcase_add_test(tc, runs_are_held_to_it);
     tcase_add_test(tc, pending_approvals_stay);
+    tcase_add_test(tc, limits_are_defaults_and_ceilings);
+    tcase_add_test(tc, more_than_the_ceiling_is_an_error);
     suite_add_tcase(s, tc);
     return s;
 }

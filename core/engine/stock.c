@@ -217,7 +217,8 @@ void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
     s->strict = (struct mortise_catalog){.ud = s,
                                          .operation = operation,
                                          .guardrail = guardrail,
-                                         .secret = secret};
+                                         .secret = secret,
+                                         .limits = &deployment->limits};
     s->lenient = (struct mortise_catalog){
         .ud = s, .operation = any_operation, .guardrail = any_guardrail};
 }

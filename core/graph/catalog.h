@@ -5,6 +5,7 @@
 #define MORTISE_GRAPH_CATALOG_H
 
 #include "base/buf.h"
+#include "graph/limits.h"
 #include "json/schema.h"
 #include "json/secret.h"
 
@@ -57,6 +58,7 @@ struct mortise_catalog {
      * asks. */
     int (*secret)(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why);
+    const struct mortise_bounds *limits; /* the deployment's; NULL: none */
     const struct mortise_graph_files *files; /* NULL: nothing is found */
     bool advise; /* warn also of what is right and wants to be known */
 };

@@ -194,6 +194,14 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, r->diags, &r->d->tools, r->diags);
 }
 
+static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    mortise_keys_enter(slot, r, &r->d->limits, r->diags);
+}
+
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
     {.name = "metadata",
@@ -232,7 +240,11 @@ static const struct mortise_key keys[] = {
     {.name = "memory", .later = MORTISE_HERE},
     {.name = "discovery", .later = MORTISE_HERE},
     {.name = "executors", .later = MORTISE_HERE},
-    {.name = "limits", .later = MORTISE_HERE},
+    {.name = "limits",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_limits_place,
+     .read = read_limits},
 };
 
 const struct mortise_place mortise_deployment_place = {

@@ -2,6 +2,7 @@
 #ifndef MORTISE_GRAPH_DEPLOY_H
 #define MORTISE_GRAPH_DEPLOY_H
 
+#include "graph/limits.h"
 #include "graph/policy.h"
 #include "graph/provider.h"
 
@@ -19,6 +20,7 @@ struct mortise_deployment {
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_policy tools;
+    struct mortise_bounds limits; /* defaults and ceilings of graphs */
 };
 
 /* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.

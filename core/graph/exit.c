@@ -143,6 +143,8 @@ void mortise_node_read_max_visits(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     (void)ctx;
+    mortise_load_check_limit(ctx, MORTISE_LIMIT_VISITS,
+                             (uint64_t)slot->value->u.i, slot->value);
     r->node->max_visits = (uint32_t)slot->value->u.i;
 }
 

@@ -289,6 +289,8 @@ struct mortise_limits {
     uint32_t visits;     /* of a node in one graph, map elements aside */
     uint64_t state;      /* bytes */
     uint64_t timeout_ms; /* active time of the run; 0: none */
+    /* What people may raise them to: the deployment's word; 0: anything. */
+    uint64_t most_steps, most_visits;
 };
 
 struct mortise_graph {

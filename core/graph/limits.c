@@ -1,129 +1,162 @@
-/* limits.c -- the keys `limits` and `defaults`. */
+/* limits.c -- the keys `limits` and `defaults`.
+ *
+ * A graph's limits are those that it says; where it says nothing, those of the
+ * deployment; else ours.  What it says may not pass what the deployment says:
+ * the stricter wins, and a graph that wants more is told so rather than cut.
+ * People who raise a limit of a run are held to the same.
+ */
+#include "graph/limits.h"
+
 #include "graph/loader.h"
 
 /* ---- limits ---------------------------------------------------------- */
 
-static void read_concurrency(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1];
+
+static void read_limit(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = into;
+    struct mortise_bounds *b = into;
+    size_t i = (size_t)(slot->key - limit_keys);
 
     (void)ctx;
-    ld->g->concurrency = (uint32_t)slot->value->u.i;
+    b->said[i] = slot->value;
+    b->value[i] = slot->key->value == MORTISE_V_SIZE ? slot->bytes
+                  : slot->key->value == MORTISE_V_DURATION
+                      ? slot->ms
+                      : (uint64_t)slot->value->u.i;
 }
 
-static void read_expr_cost(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->g->expr_cost = (uint64_t)slot->value->u.i;
-}
-
-static void read_steps(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->g->limits.steps = (uint64_t)slot->value->u.i;
-}
-
-static void read_visits(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->g->limits.visits = (uint32_t)slot->value->u.i;
-}
-
-static void read_max_nodes(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->max_nodes = (uint64_t)slot->value->u.i;
-}
-
-static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->g->limits.state = slot->bytes;
-}
-
-static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->g->limits.timeout_ms = slot->ms;
-}
-
-static void read_depth(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = into;
-
-    (void)ctx;
-    ld->max_depth = (uint32_t)slot->value->u.i;
-}
-
-static const struct mortise_key limit_keys[] = {
-    {.name = "concurrency",
-     .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .min = 1,
-     .max = 100000,
-     .read = read_concurrency},
-    {.name = "expr_cost",
-     .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .min = 1,
-     .max = 1e15,
-     .read = read_expr_cost},
-    {.name = "nodes",
-     .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .min = 1,
-     .max = 1000000,
-     .read = read_max_nodes},
-    {.name = "steps",
-     .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .min = 1,
-     .max = 1e15,
-     .read = read_steps},
-    {.name = "visits",
-     .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .min = 1,
-     .max = 1e9,
-     .read = read_visits},
-    {.name = "depth",
-     .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .min = 0,
-     .max = 64,
-     .read = read_depth},
-    {.name = "spawn", .later = MORTISE_HERE},
-    {.name = "state",
-     .value = MORTISE_V_SIZE,
-     .here = MORTISE_HERE,
-     .min = 1024,
-     .read = read_state},
-    {.name = "timeout",
-     .value = MORTISE_V_DURATION,
-     .here = MORTISE_HERE,
-     .min = 1,
-     .read = read_timeout},
+static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {
+    [MORTISE_LIMIT_CONCURRENCY] = {.name = "concurrency",
+                                   .value = MORTISE_V_INT,
+                                   .here = MORTISE_HERE,
+                                   .min = 1,
+                                   .max = 100000,
+                                   .read = read_limit},
+    [MORTISE_LIMIT_EXPR_COST] = {.name = "expr_cost",
+                                 .value = MORTISE_V_INT,
+                                 .here = MORTISE_HERE,
+                                 .min = 1,
+                                 .max = 1e15,
+                                 .read = read_limit},
+    [MORTISE_LIMIT_NODES] = {.name = "nodes",
+                             .value = MORTISE_V_INT,
+                             .here = MORTISE_HERE,
+                             .min = 1,
+                             .max = 1000000,
+                             .read = read_limit},
+    [MORTISE_LIMIT_STEPS] = {.name = "steps",
+                             .value = MORTISE_V_INT,
+                             .here = MORTISE_HERE,
+                             .min = 1,
+                             .max = 1e15,
+                             .read = read_limit},
+    [MORTISE_LIMIT_VISITS] = {.name = "visits",
+                              .value = MORTISE_V_INT,
+                              .here = MORTISE_HERE,
+                              .min = 1,
+                              .max = 1e9,
+                              .read = read_limit},
+    [MORTISE_LIMIT_DEPTH] = {.name = "depth",
+                             .value = MORTISE_V_INT,
+                             .here = MORTISE_HERE,
+                             .min = 0,
+                             .max = 64,
+                             .read = read_limit},
+    [MORTISE_LIMIT_STATE] = {.name = "state",
+                             .value = MORTISE_V_SIZE,
+                             .here = MORTISE_HERE,
+                             .min = 1024,
+                             .read = read_limit},
+    [MORTISE_LIMIT_TIMEOUT] = {.name = "timeout",
+                               .value = MORTISE_V_DURATION,
+                               .here = MORTISE_HERE,
+                               .min = 1,
+                               .read = read_limit},
+    [MORTISE_N_LIMITS] = {.name = "spawn", .later = MORTISE_HERE},
 };
 
 const struct mortise_place mortise_limits_place = {.what = "limits",
                                                    .keys = limit_keys,
                                                    .n = sizeof limit_keys /
                                                         sizeof limit_keys[0]};
+
+/* What a graph has when nobody says anything. */
+static const uint64_t ours[MORTISE_N_LIMITS] = {
+    [MORTISE_LIMIT_CONCURRENCY] = 8,   [MORTISE_LIMIT_EXPR_COST] = 1000000,
+    [MORTISE_LIMIT_NODES] = 100000,    [MORTISE_LIMIT_STEPS] = 256,
+    [MORTISE_LIMIT_VISITS] = 32,       [MORTISE_LIMIT_DEPTH] = 8,
+    [MORTISE_LIMIT_STATE] = 64u << 20, [MORTISE_LIMIT_TIMEOUT] = 0};
+
+static void set(struct mortise_loader *ld, enum mortise_limit which, uint64_t v)
+{
+    struct mortise_graph *g = ld->g;
+
+    switch (which) {
+    case MORTISE_LIMIT_CONCURRENCY:
+        g->concurrency = (uint32_t)v;
+        break;
+    case MORTISE_LIMIT_EXPR_COST:
+        g->expr_cost = v;
+        break;
+    case MORTISE_LIMIT_NODES:
+        ld->max_nodes = v;
+        break;
+    case MORTISE_LIMIT_STEPS:
+        g->limits.steps = v;
+        break;
+    case MORTISE_LIMIT_VISITS:
+        g->limits.visits = (uint32_t)v;
+        break;
+    case MORTISE_LIMIT_DEPTH:
+        ld->max_depth = (uint32_t)v;
+        break;
+    case MORTISE_LIMIT_STATE:
+        g->limits.state = v;
+        break;
+    case MORTISE_LIMIT_TIMEOUT:
+        g->limits.timeout_ms = v;
+        break;
+    case MORTISE_N_LIMITS:
+        break;
+    }
+}
+
+/* What the deployment says, or 0. */
+static uint64_t ceiling(const struct mortise_loader *ld,
+                        enum mortise_limit which)
+{
+    const struct mortise_bounds *b = ld->catalog->limits;
+
+    return b != NULL && b->said[which] != NULL ? b->value[which] : 0;
+}
+
+void mortise_load_limit_defaults(struct mortise_loader *ld)
+{
+    const struct mortise_bounds *b = ld->catalog->limits;
+
+    for (int i = 0; i < MORTISE_N_LIMITS; i++)
+        set(ld, (enum mortise_limit)i,
+            b != NULL && b->said[i] != NULL ? b->value[i] : ours[i]);
+    ld->g->limits.most_steps = ceiling(ld, MORTISE_LIMIT_STEPS);
+    ld->g->limits.most_visits = ceiling(ld, MORTISE_LIMIT_VISITS);
+}
+
+void mortise_load_check_limit(struct mortise_loader *ld,
+                              enum mortise_limit which, uint64_t value,
+                              const struct mortise_yaml *at)
+{
+    const struct mortise_bounds *b = ld->catalog->limits;
+    const struct mortise_yaml *by = b != NULL ? b->said[which] : NULL;
+
+    if (by == NULL || value <= b->value[which])
+        return;
+    mortise_diag_add(ld->diags, "E0508", at->span,
+                     "the deployment's limits.%s allows no more than %s "
+                     "(%s:%u:%u)",
+                     limit_keys[which].name, by->str, by->span.file->path,
+                     (unsigned)by->span.line, (unsigned)by->span.col);
+}
 
 /* ---- defaults -------------------------------------------------------- */
 
@@ -179,10 +212,20 @@ const struct mortise_place mortise_defaults_place = {
     .n = sizeof default_keys / sizeof default_keys[0]};
 /* ---- entry ----------------------------------------------------------- */
 
+/* The run has its own limits: those of a graph in it are read for nothing. */
 void mortise_load_limits(struct mortise_loader *ld,
                          const struct mortise_slot *slot)
 {
-    mortise_keys_enter(slot, ld, ld, ld->diags);
+    struct mortise_bounds b = {.said = {NULL}};
+
+    mortise_keys_enter(slot, ld, &b, ld->diags);
+    for (int i = 0; i < MORTISE_N_LIMITS && ld->outer == NULL; i++) {
+        if (b.said[i] == NULL)
+            continue;
+        mortise_load_check_limit(ld, (enum mortise_limit)i, b.value[i],
+                                 b.said[i]);
+        set(ld, (enum mortise_limit)i, b.value[i]);
+    }
 }
 
 void mortise_load_defaults(struct mortise_loader *ld,

@@ -202,13 +202,8 @@ static void read_all(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
-    g->concurrency = 8;
-    g->expr_cost = 1000000;
     g->version = g->description = "";
-    g->limits = (struct mortise_limits){
-        .steps = 256, .visits = 32, .state = 64ull << 20};
-    ld->max_nodes = 100000;
-    ld->max_depth = 8;
+    mortise_load_limit_defaults(ld);
     ld->suggestions = 50;
     ld->defaults.retry = mortise_retry_default;
     mortise_load_file_keys(ld);

@@ -151,7 +151,12 @@ bool mortise_load_input_path(struct mortise_loader *ld,
                              struct mortise_path *out,
                              const struct mortise_yaml *key,
                              const struct mortise_schema *input);
-extern const struct mortise_place mortise_limits_place;
+/* Before anything is read; the deployment's where it says so. */
+void mortise_load_limit_defaults(struct mortise_loader *ld);
+/* A finding when the deployment allows less. */
+void mortise_load_check_limit(struct mortise_loader *ld,
+                              enum mortise_limit which, uint64_t value,
+                              const struct mortise_yaml *at);
 void mortise_load_limits(struct mortise_loader *ld,
                          const struct mortise_slot *slot);
 extern const struct mortise_place mortise_defaults_place;

@@ -66,15 +66,10 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_load_state(ctx, slot);
 }
 
-/* The run has its own limits: those of a graph in it are read for nothing. */
 static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
-    struct mortise_graph alone = {.refs = 0};
-    struct mortise_loader apart = {.g = &alone, .diags = ld->diags};
-
     (void)into;
-    mortise_load_limits(ld->outer == NULL ? ld : &apart, slot);
+    mortise_load_limits(ctx, slot);
 }
 
 static void read_defaults(void *ctx, void *into,

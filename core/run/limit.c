@@ -89,7 +89,7 @@ json_t *limit_json(const struct mortise_run *r, const struct exec *x)
 
 /* One member of {steps?, visits?}: a number beyond what holds now. */
 static int check_member(const char *name, const json_t *value, uint64_t now,
-                        struct mortise_err *err)
+                        uint64_t most, struct mortise_err *err)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 1 ||
         json_integer_value(value) > UINT32_MAX)
@@ -100,6 +100,11 @@ static int check_member(const char *name, const json_t *value, uint64_t now,
         return mortise_fail(err, MORTISE_EINVAL,
                             "limit %s is %llu already; it can only be raised",
                             name, (unsigned long long)now);
+    if (most != 0 && (uint64_t)json_integer_value(value) > most)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the deployment's limits.%s allows no more than "
+                            "%llu",
+                            name, (unsigned long long)most);
     return MORTISE_OK;
 }
 
@@ -129,9 +134,11 @@ int limit_check(const struct mortise_run *r, const json_t *body,
         if (rv != MORTISE_OK)
             break;
         if (strcmp(key, "steps") == 0)
-            rv = check_member(key, value, r->max_steps, err);
+            rv = check_member(key, value, r->max_steps,
+                              r->graph->limits.most_steps, err);
         else if (strcmp(key, "visits") == 0)
-            rv = check_member(key, value, visits_now(r), err);
+            rv = check_member(key, value, visits_now(r),
+                              r->graph->limits.most_visits, err);
         else
             rv = mortise_fail(err, MORTISE_EINVAL,
                               "the limits that can be raised are steps and "

@@ -340,6 +340,14 @@ const struct mortise_code mortise_codes[] = {
      "# and the graph\n"
      "#     a: {type: tool, tool: file/write}\n"},
 
+    {"E0508", "a limit beyond the deployment's",
+     "What a deployment's limits say is the default of graphs and the most "
+     "that they may say.",
+     "# mortise.yaml beside the graph says\n"
+     "#     limits: {steps: 100}\n"
+     "# and the graph\n"
+     "#     limits: {steps: 500}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

@@ -119,8 +119,16 @@ static int secret(void *ud, const char *plugin, const char *name,
 
 const struct mortise_catalog *test_catalog(void)
 {
-    static const struct mortise_catalog catalog = {
-        .operation = operation, .guardrail = guardrail, .secret = secret};
+    static const struct mortise_yaml_file file = {.path = "mortise.yaml"};
+    static const struct mortise_yaml most = {.span = {&file, 4, 20, 4, 24},
+                                             .str = "1GiB"};
+    static const struct mortise_bounds limits = {
+        .value = {[MORTISE_LIMIT_STATE] = 1 << 30},
+        .said = {[MORTISE_LIMIT_STATE] = &most}};
+    static const struct mortise_catalog catalog = {.operation = operation,
+                                                   .guardrail = guardrail,
+                                                   .secret = secret,
+                                                   .limits = &limits};
 
     if (!compiled)
         compile();
