@@ -87,6 +87,7 @@ START_TEST(answers_are_held_against_their_schema)
                       "            sum: {type: number, multipleOf: 0.01}\n");
     child_run("$MORTISE run ask.yaml --id r");
     desk_code(4);
+    desk_out("--answer '{\"sum\": 0}'"); /* what it suggests would do */
     child_run("$MORTISE approve r --answer '{\"sum\":1.005}'");
     desk_code(3);
     desk_err("answer: at /sum: 1.005 is not a multiple of 0.01 (schema: "
