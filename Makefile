@@ -9,7 +9,9 @@
 #   make asan       the test suite under AddressSanitizer and UBSan
 #   make tsan       ... under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
-#   make mutants    prove the kill harness: three broken builds must turn red
+#   make mutants    prove the tests: three broken builds must turn the kill
+#                   harness red, each ignored key the test that guards it
+#   make keys       each key of the language has such a test
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang)
 #   make headers    each public header alone, as C11 and as C++11
@@ -75,7 +77,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers unit programs demo bench asan tsan valgrind mutants fuzz headers format \
+.PHONY: all check check-peers keys unit programs demo bench asan tsan valgrind mutants fuzz headers format \
         lint docs install uninstall abi abi-accept clean deps
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -168,6 +170,28 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a $(FAULT_OBJ)
 	    $(filter %/libcli.a,$^) $(B)/tests/lib.a $(B)/libmortise.a \
 	    $(DEP_LIBS) $(CHECK_LIBS)
 
+# Keys of the language, and what becomes of a test when one is ignored: these
+# read every mapping through tests/lib/ignoring.c.
+WRAP := -Wl,--wrap=mortise_keys_read -Wl,--wrap=mortise_keys_enter \
+        -Wl,--wrap=mortise_word_find -Wl,-u,__wrap_mortise_keys_read
+$(B)/tests/keys/list: private LDFLAGS += $(WRAP)
+link_wrapped = $(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(WRAP) -o $@ $^ \
+                   $(DEP_LIBS) $(CHECK_LIBS)
+$(B)/tests/keys/test_%: $(B)/tests/test_%.o $(B)/tests/lib.a $(B)/libmortise.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(link_wrapped)
+$(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/tests/lib.a \
+    $(B)/libmortise.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(link_wrapped)
+# The tests of the command line run that program instead of being one.
+key_tests = $(sort $(shell sh tools/key-tests.sh | sed 's/.*\t//; s/:.*//'))
+key_programs = $(B)/tests/keys/mortise \
+    $(addprefix $(B)/tests/keys/,$(filter-out test_cli%,$(key_tests))) \
+    $(addprefix $(B)/tests/,$(filter test_cli%,$(key_tests)))
+
 # ---- bundled plugins ---------------------------------------------------
 #
 # plugins/KIND/NAME/ holds NAME.c, NAME.plugin.yaml and, if it needs libraries,
@@ -244,9 +268,9 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
               tests/test_cli.c))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := cli cli_completion cli_doctor cli_engine cli_eval cli_explain \
-         cli_files cli_graph cli_object cli_schema cli_sick cli_values \
-         cli_why await bundled_time docs embed kv kill store_crash
+ALONE := $(filter-out cli_parts,$(patsubst tests/test_%.c,%,\
+                                    $(wildcard tests/test_cli*.c))) \
+         await bundled_time docs embed kv kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'.
 PRELOADS := kill cli_sick
 
@@ -280,10 +304,17 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers
+check: unit headers keys
 	$(call say,AGAIN,"every call through the wire encoding")
 	$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
+
+# Every key has a test that would miss it, and the list of them is this one.
+keys: $(B)/tests/keys/list
+	$(call say,CHECK,"each key of the language has its test")
+	$(Q)sh tools/graph-keys.sh $(B) >$(B)/graph_keys.md && \
+	    diff -u tests/graph_keys.md $(B)/graph_keys.md || \
+	    { echo "tests/graph_keys.md: see above; make docs" >&2; exit 1; }
 
 PEER ?=
 check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c))
@@ -333,6 +364,8 @@ fuzz:
 mutants:
 	+$(Q)$(AGAIN) ONLY="store_crash kill" programs
 	$(Q)sh tools/mutants.sh $(B)
+	+$(Q)$(AGAIN) $(key_programs)
+	$(Q)sh tools/ignore-keys.sh $(B)
 
 # ROWS="dispatch durable": these sections of the table alone.
 ROWS ?=
@@ -349,11 +382,12 @@ demo: all
 abi abi-accept: $(LIBS)
 	$(Q)CC="$(CC)" CFLAGS_ABI="$(OURS) $(DEP_CFLAGS)" sh tools/abi.sh $(B) $@
 
-docs: $(B)/mortise
+docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
 	$(Q)sh tools/errors-doc.sh $(B)/mortise >docs/errors.md
 	$(Q)for k in graph deployment plugin trust; do \
 	    $(B)/mortise schema $$k >schema/$$k.json || exit 1; done
+	$(Q)sh tools/graph-keys.sh $(B) >tests/graph_keys.md
 
 lint: $(B)/man/mortise.1
 	mandoc -T lint -W warning $(MAN)

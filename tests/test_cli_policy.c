@@ -31,7 +31,8 @@ static void put_echo(void)
 }
 
 /* What is denied, or not among what is allowed, is an error at the tool, which
- * names the line that says so; extension nodes are no way around it. */
+ * names the line that says so; extension nodes are no way around it.
+ * key: deployment.tools, tools.allow, tools.deny */
 START_TEST(denied_is_an_error)
 {
     put_echo();
@@ -59,7 +60,8 @@ START_TEST(denied_is_an_error)
 END_TEST
 
 /* What is asked for pauses like every call under approve_tools; the strictest
- * word counts, and what is approved runs. */
+ * word counts, and what is approved runs.
+ * key: tools.ask */
 START_TEST(asked_for_is_approved)
 {
     put_echo();
@@ -150,7 +152,8 @@ static void put_loop(const char *more)
 }
 
 /* Where a graph says nothing the deployment's word holds, less or more than
- * ours; people may raise a run's limit up to it and no further. */
+ * ours; people may raise a run's limit up to it and no further.
+ * key: deployment.limits */
 START_TEST(limits_are_defaults_and_ceilings)
 {
     put_loop("");

@@ -87,7 +87,9 @@ static void expands(const char *v, const char *want)
     ck_assert_str_eq(value(), want);
 }
 
-/* Everything there is, with paths from where the file is. */
+/* Everything there is, with paths from where the file is.
+ * key: deployment.metadata, deployment.plugins, plugins.path
+ * key: deployment.trust, trust.dir, deployment.store, store.path */
 START_TEST(every_key_arrives)
 {
     good(HEAD "plugins:\n"
@@ -108,7 +110,8 @@ START_TEST(every_key_arrives)
 }
 END_TEST
 
-/* A plugin's config is what stands there, and {} where nothing does. */
+/* A plugin's config is what stands there, and {} where nothing does.
+ * key: plugins.config */
 START_TEST(configs_are_json)
 {
     json_t *got,

@@ -175,7 +175,8 @@ static const struct {
 };
 enum { N_FOUND = sizeof found / sizeof found[0] };
 
-/* A path is seen from the file that says it, a name is looked for beside it. */
+/* A path is seen from the file that says it, a name is looked for beside it.
+ * key: graph that stands elsewhere.file, graph that stands elsewhere.name */
 START_TEST(finds)
 {
     put_outer(found[_i].outer, found[_i].ref);
@@ -210,7 +211,8 @@ static const struct {
 enum { N_MISSING = sizeof missing / sizeof missing[0] };
 
 /* What cannot be found, or is another than was pinned, is said where it
- * stands. */
+ * stands.
+ * key: graph that stands elsewhere.version */
 START_TEST(misses)
 {
     put_outer("a.graph.yaml", missing[_i].ref);
@@ -340,7 +342,8 @@ static void digest(uint8_t out[MORTISE_DIGEST])
 }
 
 /* A digest covers what a file says, not where it lies; a pinned one must be
- * the file's. */
+ * the file's.
+ * key: graph that stands elsewhere.digest */
 START_TEST(digests)
 {
     uint8_t first[MORTISE_DIGEST], moved[MORTISE_DIGEST],

@@ -172,6 +172,20 @@ static size_t counted(void)
     return n;
 }
 
+/* A run says which graph it is of.
+ * key: graph.metadata, metadata.name, metadata.version */
+START_TEST(a_run_says_what_it_is)
+{
+    const json_t *g;
+
+    completes("mean", NULL);
+    g = json_object_get(shown, "graph");
+    ck_assert_pstr_eq(json_string_value(json_object_get(g, "name")), "mean");
+    ck_assert_pstr_eq(json_string_value(json_object_get(g, "version")),
+                      "1.0.0");
+}
+END_TEST
+
 /* ---- where it goes ------------------------------------------------------ */
 
 /* A search -> evaluate loop runs three rounds and stops. */
@@ -300,7 +314,8 @@ END_TEST
 
 /* ---- who is first ------------------------------------------------------- */
 
-/* quorum 2 of 3 cancels the third: nobody waits for it. */
+/* quorum 2 of 3 cancels the third: nobody waits for it.
+ * key: node.losers=cancel */
 START_TEST(a_quorum_cancels_the_third)
 {
     completes("quorum-cancel", NULL);
@@ -323,7 +338,8 @@ START_TEST(a_quorum_lets_the_third_finish)
 }
 END_TEST
 
-/* Reaching END with end: first cancels the rest. */
+/* Reaching END with end: first cancels the rest.
+ * key: graph.end=first */
 START_TEST(the_first_end_cancels_the_rest)
 {
     completes("first-end", NULL);
@@ -343,6 +359,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 30);
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_run_says_what_it_is);
     tcase_add_test(tc, three_rounds_and_stop);
     tcase_add_test(tc, a_skipped_arm_never_starts);
     tcase_add_test(tc, skipped_and_later_chosen_runs_once);

@@ -148,7 +148,9 @@ static const char chain[] =
          "  c: {type: tool, tool: t/echo, args: {v: \"${scratch.v}\"},\n"
          "      output_as: result, next: END}\n";
 
-/* What one node writes the next one sees. */
+/* What one node writes the next one sees.
+ * key: graph.nodes, node.type=tool, node.tool, node.args, node.outputs
+ * key: node.output_as, node.next, graph.start */
 START_TEST(a_chain_carries_its_state)
 {
     run_plain(chain, "{\"v\": 20}");
@@ -177,7 +179,8 @@ static const char arms[] =
          "  join: {type: tool, tool: t/echo, args: {n: 5}, next: END}\n";
 
 /* The two-node tail of a skipped arm never starts, and the join does not wait
- * for it. */
+ * for it.
+ * key: node.routes, route.when, route.to, node.default */
 START_TEST(a_skipped_arm_is_skipped_to_its_end)
 {
     run_plain(arms, "{\"left\": true}");
@@ -210,7 +213,8 @@ START_TEST(skipped_here_chosen_there_runs_once)
 }
 END_TEST
 
-/* A condition on an edge from START chooses. */
+/* A condition on an edge from START chooses.
+ * key: graph.edges, edge.from, edge.to, edge.when */
 START_TEST(start_edges_choose)
 {
     run_plain(HEAD "edges:\n"
@@ -226,7 +230,8 @@ START_TEST(start_edges_choose)
 }
 END_TEST
 
-/* `routes: {all: ...}` takes every one that holds, the default none of them. */
+/* `routes: {all: ...}` takes every one that holds, the default none of them.
+ * key: routes.all */
 START_TEST(all_routes_that_hold_are_taken)
 {
     static const char yaml[] =
@@ -251,7 +256,8 @@ START_TEST(all_routes_that_hold_are_taken)
 END_TEST
 
 /* A router by condition takes what it names, and fails by name when that is
- * not among its targets. */
+ * not among its targets.
+ * key: node.type=router, node.condition, node.targets */
 START_TEST(a_router_names_its_target)
 {
     static const char yaml[] =
@@ -279,7 +285,8 @@ START_TEST(a_router_names_its_target)
 }
 END_TEST
 
-/* No more calls are out at once than the graph allows. */
+/* No more calls are out at once than the graph allows.
+ * key: limits.concurrency */
 START_TEST(concurrency_is_bounded)
 {
     begin(HEAD "limits: {concurrency: 2}\n"
@@ -319,19 +326,22 @@ static const char folding[] = HEAD
     "  l: {type: tool, tool: t/echo, output_as: null, args: {l: [l]}, next: "
     "j,\n"
     "    outputs: {scratch.list: output.l, scratch.sum: \"1\",\n"
-    "      scratch.text: \"'l'\", scratch.low: \"7\", scratch.high: \"7\",\n"
-    "      scratch.long: \"'cd'\", scratch.first: \"'l'\",\n"
+    "      scratch.text: \"'l'\", scratch.low: \"2\", scratch.high: \"7\",\n"
+    "      scratch.long: \"'efg'\", scratch.first: \"'l'\",\n"
     "      scratch.obj: \"{'a': {'y': 2}}\", scratch.end: \"'l'\"}}\n"
     "  r: {type: tool, tool: t/echo, output_as: null, args: {l: [r]}, next: "
     "j,\n"
     "    outputs: {scratch.list: output.l, scratch.sum: \"1\",\n"
-    "      scratch.text: \"'r'\", scratch.low: \"2\", scratch.high: \"2\",\n"
-    "      scratch.long: \"'efg'\", scratch.first: \"'r'\",\n"
+    "      scratch.text: \"'r'\", scratch.low: \"7\", scratch.high: \"2\",\n"
+    "      scratch.long: \"'cd'\", scratch.first: \"'r'\",\n"
     "      scratch.obj: \"{'a': {'x': 3}}\", scratch.end: \"'r'\"}}\n"
     "  j: {type: tool, tool: t/echo, args: \"${scratch}\"}\n";
 
 /* A join sees all its branches' writes in declared order, whichever finished
- * first. */
+ * first.
+ * key: state.reducers, state.reducers=last, state.reducers=first
+ * key: state.reducers=concat, state.reducers=merge, state.reducers=sum
+ * key: state.reducers=min, state.reducers=max, state.reducers=longest */
 START_TEST(branches_fold_in_declared_order)
 {
     for (uint32_t i = 0; i < 40; i++) {
@@ -424,7 +434,8 @@ START_TEST(ordered_writes_do_not_conflict)
 }
 END_TEST
 
-/* Input is checked before the run starts. */
+/* Input is checked before the run starts.
+ * key: state.input */
 START_TEST(input_is_checked_at_admission)
 {
     static const char yaml[] =
@@ -445,7 +456,8 @@ START_TEST(input_is_checked_at_admission)
 }
 END_TEST
 
-/* A changed field that breaks its schema fails the node that wrote it. */
+/* A changed field that breaks its schema fails the node that wrote it.
+ * key: graph.state, state.scratch */
 START_TEST(state_is_checked_at_commit)
 {
     run_plain(HEAD "state: {scratch: {type: object, additionalProperties: "
@@ -489,7 +501,8 @@ START_TEST(transient_failures_retry)
 }
 END_TEST
 
-/* ... as often as the policy says, and permanent ones never. */
+/* ... as often as the policy says, and permanent ones never.
+ * key: retry_policy.max_attempts */
 START_TEST(retries_end)
 {
     json_t *show;
@@ -529,7 +542,8 @@ START_TEST(a_failure_skips_its_dependents_only)
 }
 END_TEST
 
-/* on_error: another way, or another value. */
+/* on_error: another way, or another value.
+ * key: node.on_error, on_error.goto, on_error.value */
 START_TEST(errors_can_be_handled)
 {
     run_plain(HEAD "start: a\n"
@@ -616,7 +630,8 @@ static const char timed[] =
          "      retry_policy: {max_attempts: 2, delay: 1ms, jitter: 0}}\n";
 
 /* A timed-out attempt is cancelled and awaited before the next starts, and its
- * late result changes nothing. */
+ * late result changes nothing.
+ * key: node.timeout */
 START_TEST(attempts_never_overlap)
 {
     begin(timed);
@@ -669,7 +684,8 @@ static const char approving[] = HEAD
     "  a: {type: tool, tool: t/write, args: {v: \"${input.v}\"}, next: b}\n"
     "  b: {type: router, routes: [{when: \"true\", to: END}], default: END}\n";
 
-/* A tool waits for its approval and then runs inside the same execution. */
+/* A tool waits for its approval and then runs inside the same execution.
+ * key: graph.hitl_mode=approve_tools */
 START_TEST(a_tool_waits_for_approval)
 {
     char id[65];
@@ -779,7 +795,8 @@ static const char asking[] =
          "\"${artifacts.h.reason}\"}}\n";
 
 /* A person's answer is checked, recorded with the person, and exactly one arm
- * runs. */
+ * runs.
+ * key: node.type=human, node.prompt, node.schema */
 START_TEST(a_person_answers)
 {
     json_t *show;
@@ -812,7 +829,8 @@ START_TEST(a_person_answers)
 }
 END_TEST
 
-/* Only who is named may answer. */
+/* Only who is named may answer.
+ * key: node.assignees */
 START_TEST(assignees_are_enforced)
 {
     struct mortise_command c = {.kind = MORTISE_CMD_ANSWER,
@@ -829,7 +847,8 @@ START_TEST(assignees_are_enforced)
 END_TEST
 
 /* What happens when nobody answers is what the graph says, and the deadline
- * survives a crash; a decision that comes too late is none. */
+ * survives a crash; a decision that comes too late is none.
+ * key: node.wait, node.on_timeout=accept, node.on_timeout=reject */
 START_TEST(deadlines_decide)
 {
     static const struct {
@@ -870,7 +889,8 @@ START_TEST(deadlines_decide)
 }
 END_TEST
 
-/* A deadline may also lead elsewhere, or fail the node. */
+/* A deadline may also lead elsewhere, or fail the node.
+ * key: node.on_timeout, on_timeout.goto */
 START_TEST(deadlines_lead_on_or_fail)
 {
     run_plain(HEAD "start: h\n"
@@ -919,7 +939,8 @@ START_TEST(others_go_on_while_one_waits)
 }
 END_TEST
 
-/* Scheduled pauses hold a node back before it, or what follows it after. */
+/* Scheduled pauses hold a node back before it, or what follows it after.
+ * key: graph.interrupt_before, graph.interrupt_after */
 START_TEST(scheduled_pauses_hold)
 {
     run_plain(HEAD "interrupt_before: [b]\n"
@@ -973,7 +994,11 @@ static void run_guard(const char *ids, const char *on_violation)
 }
 
 /* warn and sanitize go on, block fails, reroute goes elsewhere and nothing on
- * the protected path runs. */
+ * the protected path runs.
+ * key: node.type=guardrail, node.guardrails, node.target
+ * key: node.on_violation=block, node.on_violation=reroute
+ * key: node.on_violation=warn, node.on_violation=sanitize
+ * key: node.reroute_target */
 START_TEST(violations_do_as_the_graph_says)
 {
     run_guard("[ok, bad]", "warn");
@@ -1264,7 +1289,9 @@ START_TEST(settled_without_a_person)
 }
 END_TEST
 
-/* on_in_doubt overrules: fail and ask. */
+/* on_in_doubt overrules: fail and ask.
+ * key: node.on_in_doubt=reconcile, node.on_in_doubt=retry
+ * key: node.on_in_doubt=ask, node.on_in_doubt=fail */
 START_TEST(on_in_doubt_is_obeyed)
 {
     static const char yaml[] =
@@ -1291,7 +1318,13 @@ START_TEST(on_in_doubt_is_obeyed)
     assert_status(MORTISE_RUN_IN_DOUBT);
     end();
     snprintf(text, sizeof text, yaml, "retry");
-    crash_in_effect(text, false);
+    crash_in_effect(text, true);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 2); /* as it was told to */
+    end();
+    snprintf(text, sizeof text, yaml, "reconcile");
+    crash_in_effect(text, true);
     ck_assert_int_eq(resume(), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     ck_assert_int_eq(sim_effect_count(&s, "w"), 1);

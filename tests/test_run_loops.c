@@ -243,7 +243,8 @@ static void assert_limit(const char *name, json_int_t value, const char *node)
     json_decref(show);
 }
 
-/* A loop without end is paused by its visits, and goes on with more. */
+/* A loop without end is paused by its visits, and goes on with more.
+ * key: limits.visits */
 START_TEST(visits_pause)
 {
     run_plain(HEAD "start: x\n"
@@ -266,7 +267,8 @@ START_TEST(visits_pause)
 }
 END_TEST
 
-/* A node's own bound is one of visits, too. */
+/* A node's own bound is one of visits, too.
+ * key: node.max_visits */
 START_TEST(max_visits_pauses)
 {
     run_plain(HEAD "start: x\n"
@@ -283,7 +285,8 @@ START_TEST(max_visits_pauses)
 END_TEST
 
 /* Steps: what runs comes to its end, nothing else starts; dying changes
- * nothing of it. */
+ * nothing of it.
+ * key: graph.limits, limits.steps */
 START_TEST(steps_pause)
 {
     uint32_t seed = 1;
@@ -391,7 +394,8 @@ static void say_yes(void)
 }
 
 /* Active time counts, waiting for a person does not; a run that is out of it
- * stops what is in flight, and fails.  A resume gives it as much again. */
+ * stops what is in flight, and fails.  A resume gives it as much again.
+ * key: limits.timeout */
 START_TEST(active_time_is_bounded)
 {
     begin(timed);

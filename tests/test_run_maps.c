@@ -31,7 +31,8 @@ static void doubling(const char *spec, const char *node, const char *input)
 }
 
 /* Elements run side by side; each sees the state at the fork and its own
- * writes; the results come in input order, whatever the timing. */
+ * writes; the results come in input order, whatever the timing.
+ * key: node.map, map.over, map.to, map.join */
 START_TEST(elements_in_their_order)
 {
     uint32_t seed = (uint32_t)_i;
@@ -77,7 +78,8 @@ START_TEST(no_list)
 }
 END_TEST
 
-/* At most max_parallel at a time, started in index order. */
+/* At most max_parallel at a time, started in index order.
+ * key: map.max_parallel */
 START_TEST(only_so_many_at_once)
 {
     doubling(", max_parallel: 2", "", "{\"list\": [1, 2, 3]}");
@@ -161,7 +163,8 @@ START_TEST(a_failed_element_is_dropped)
 }
 END_TEST
 
-/* Maps in maps, with the items of both in scope. */
+/* Maps in maps, with the items of both in scope.
+ * key: map.as */
 START_TEST(maps_in_maps)
 {
     run_plain(

@@ -29,7 +29,8 @@ static void mirrors(const char *join, const char *nodes)
 }
 
 /* quorum 2 of 3: the third is cancelled and awaited, and what it would have
- * done is skipped. */
+ * done is skipped.
+ * key: join.quorum */
 START_TEST(a_quorum_cancels_the_third)
 {
     mirrors("join: {quorum: 2}", "");
@@ -52,7 +53,8 @@ START_TEST(a_quorum_cancels_the_third)
 END_TEST
 
 /* losers: finish: the third runs on, sees what it wrote itself, and nobody
- * else does. */
+ * else does.
+ * key: node.losers=finish */
 START_TEST(a_quorum_lets_the_third_finish)
 {
     mirrors("join: {quorum: 2}, losers: finish", "");
@@ -72,7 +74,8 @@ START_TEST(a_quorum_lets_the_third_finish)
 }
 END_TEST
 
-/* `any`: the first; what a loser has done before it lost counts. */
+/* `any`: the first; what a loser has done before it lost counts.
+ * key: node.join, node.join=any */
 START_TEST(any_takes_the_first)
 {
     mirrors("join: any", "");
@@ -263,7 +266,8 @@ START_TEST(a_failed_branch_fails)
 }
 END_TEST
 
-/* collect: the join sees what failed, and the run has not. */
+/* collect: the join sees what failed, and the run has not.
+ * key: node.on_branch_error=collect */
 START_TEST(a_failed_branch_is_collected)
 {
     json_t *show, *last;
@@ -306,7 +310,8 @@ START_TEST(nobody_collects)
 }
 END_TEST
 
-/* best_effort: as if it had not been. */
+/* best_effort: as if it had not been.
+ * key: node.join=best_effort */
 START_TEST(a_failed_branch_is_dropped)
 {
     run_plain(TRIO("join: best_effort"), "{}");
@@ -321,7 +326,8 @@ START_TEST(a_failed_branch_is_dropped)
 END_TEST
 
 /* A race that can no longer be won is skipped; as failed where something
- * failed. */
+ * failed.
+ * key: node.on_branch_error=drop */
 START_TEST(out_of_reach)
 {
     run_plain(TRIO("join: {quorum: 2}"), "{}");
@@ -365,7 +371,8 @@ START_TEST(a_failure_lets_others_finish)
 }
 END_TEST
 
-/* fail_fast: the rest is cancelled and awaited; resume brings it back. */
+/* fail_fast: the rest is cancelled and awaited; resume brings it back.
+ * key: graph.failure=fail_fast */
 START_TEST(fail_fast)
 {
     begin_two_ways("failure: fail_fast\n", "{\"fails\": 1}");
@@ -489,7 +496,8 @@ START_TEST(fail_fast_lets_collected_failures_be)
 }
 END_TEST
 
-/* end: first: who reaches END first ends it all, successfully. */
+/* end: first: who reaches END first ends it all, successfully.
+ * key: graph.end=first */
 START_TEST(the_first_end_is_the_end)
 {
     begin_two_ways("end: first\n", "{\"fails\": 0}");

@@ -77,7 +77,9 @@ static const struct {
     {"{expr: \"old / new\"}", "1", {"1", "0", NULL}, NULL},
 };
 
-/* Side by side, in declared order, whatever the timing. */
+/* Side by side, in declared order, whatever the timing.
+ * key: reducer.reduce, reducer.expr, reducer.max_items
+ * key: reducer.overflow=error, reducer.overflow=drop_oldest */
 START_TEST(branches_are_joined)
 {
     for (uint32_t seed = 0; seed < 6; seed++) {
@@ -97,7 +99,8 @@ START_TEST(branches_are_joined)
 }
 END_TEST
 
-/* A mean is that of all its operands, over joins, loops and a crash. */
+/* A mean is that of all its operands, over joins, loops and a crash.
+ * key: state.reducers=avg */
 START_TEST(a_mean_is_of_all)
 {
     uint32_t seed = (uint32_t)_i;
@@ -182,7 +185,8 @@ START_TEST(an_update_cures_a_type_error)
 }
 END_TEST
 
-/* An expression that costs too much, or makes a value too deep, fails. */
+/* An expression that costs too much, or makes a value too deep, fails.
+ * key: limits.expr_cost */
 START_TEST(expressions_are_bounded)
 {
     run_plain(HEAD "start: a\n"

@@ -119,7 +119,8 @@ END_TEST
 #define LONG "{\"scratch\": {\"list\": [\"" HUNDREDS "\"]}}"
 
 /* A person is held to it, too: an update that would pass it is refused with
- * its name, whole or through the reducers, and nothing is recorded. */
+ * its name, whole or through the reducers, and nothing is recorded.
+ * key: limits.state */
 START_TEST(updates_are_measured)
 {
     uint64_t commits;

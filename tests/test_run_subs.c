@@ -28,7 +28,9 @@ static const char nested[] =
          "    next: z\n" INNER "  z: {type: tool, tool: t/echo, next: END,\n"
          "      args: {got: \"${scratch.got}\", log: \"${scratch.log}\"}}\n";
 
-/* Input in, artifacts out; the child's state is its own. */
+/* Input in, artifacts out; the child's state is its own.
+ * key: node.type=subgraph, node.graph, node.input_mapping
+ * key: node.output_mapping */
 START_TEST(in_and_out)
 {
     run_plain(nested, "{\"times\": 0}");
@@ -117,7 +119,8 @@ START_TEST(the_input_is_checked)
 }
 END_TEST
 
-/* ... and what it ends with must suit its schemas. */
+/* ... and what it ends with must suit its schemas.
+ * key: state.artifacts */
 START_TEST(the_end_is_checked)
 {
     run_plain(HEAD "start: s\n"

@@ -197,7 +197,8 @@ static bool asked(size_t i, const char *text)
 /* ---- headers of requests ------------------------------------------------- */
 
 /* A reference in a header becomes its value on the way out, from every kind of
- * provider, and nothing that is stored or said has it. */
+ * provider, and nothing that is stored or said has it.
+ * key: deployment.secrets, secret.env, secret.file */
 START_TEST(headers_carry_secrets)
 {
     json_t *show;
@@ -268,7 +269,8 @@ START_TEST(inputs_choose_no_secrets)
 }
 END_TEST
 
-/* A program is asked once for all that need its secret within a minute. */
+/* A program is asked once for all that need its secret within a minute.
+ * key: secret.exec */
 START_TEST(programs_are_asked_once)
 {
     char secrets[PATH_MAX + 256];
@@ -361,7 +363,8 @@ START_TEST(providers_say_why)
 }
 END_TEST
 
-/* systemd's credentials are files of the directory that it names. */
+/* systemd's credentials are files of the directory that it names.
+ * key: secret.systemd-creds */
 START_TEST(credentials_are_read)
 {
     put("cred", "value-of-cred\r\n", 0600);

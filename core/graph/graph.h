@@ -295,12 +295,11 @@ struct mortise_limits {
 
 struct mortise_graph {
     struct mortise_arena arena;
-    uint32_t refs;                            /* [loop] */
-    const char *name, *version, *description; /* "" when not given */
-    const char *goal;                         /* NULL: none */
-    const char *path;                         /* as loaded, for messages */
-    uint8_t digest[MORTISE_DIGEST];           /* of the canonical form */
-    const struct mortise_yaml *tree;          /* source, spans */
+    uint32_t refs;                   /* [loop] */
+    const char *name, *version;      /* "" when not given */
+    const char *path;                /* as loaded, for messages */
+    uint8_t digest[MORTISE_DIGEST];  /* of the canonical form */
+    const struct mortise_yaml *tree; /* source, spans */
     /* What a run pins: the file, and those of graphs inside it. */
     const struct mortise_source *sources;
     size_t n_sources;

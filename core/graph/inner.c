@@ -46,7 +46,6 @@ static struct mortise_graph *new_graph(struct mortise_loader *ld,
         return NULL;
     g->name = outer->name;
     g->version = outer->version;
-    g->description = outer->description;
     g->path = tree->span.file->path;
     g->tree = tree;
     g->approve_tools = outer->approve_tools;

@@ -202,7 +202,7 @@ static void read_all(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
-    g->version = g->description = "";
+    g->version = "";
     mortise_load_limit_defaults(ld);
     ld->suggestions = 50;
     ld->defaults.retry = mortise_retry_default;

@@ -24,15 +24,6 @@ static void read_metadata(void *ctx, void *into,
     mortise_metadata_read(&m, slot, ld->diags);
     ld->g->name = m.name;
     ld->g->version = m.version;
-    ld->g->description = m.description;
-}
-
-static void read_goal(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    (void)into;
-    ld->g->goal = slot->value->str;
 }
 
 static void read_hitl_mode(void *ctx, void *into,
@@ -166,10 +157,7 @@ static const struct mortise_key graph_keys[] = {
      .required = A_FILE,
      .place = &mortise_metadata_place,
      .read = read_metadata},
-    {.name = "goal",
-     .value = MORTISE_V_STRING,
-     .here = A_FILE,
-     .read = read_goal},
+    {.name = "goal", .value = MORTISE_V_STRING, .here = A_FILE},
     {.name = "hitl_mode",
      .value = MORTISE_V_WORD,
      .here = BOTH,

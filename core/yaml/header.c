@@ -86,15 +86,6 @@ static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
     m->version = slot->value->str;
 }
 
-static void read_description(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_metadata *m = into;
-
-    (void)ctx;
-    m->description = slot->value->str;
-}
-
 static void read_labels(void *ctx, void *into, const struct mortise_slot *slot)
 {
     const struct mortise_yaml *map = slot->value;
@@ -120,10 +111,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_STRING,
      .here = MORTISE_HERE,
      .read = read_version},
-    {.name = "description",
-     .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
-     .read = read_description},
+    {.name = "description", .value = MORTISE_V_STRING, .here = MORTISE_HERE},
     {.name = "labels",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
@@ -138,6 +126,6 @@ void mortise_metadata_read(struct mortise_metadata *out,
                            const struct mortise_slot *slot,
                            struct mortise_diags *diags)
 {
-    *out = (struct mortise_metadata){NULL, "", ""};
+    *out = (struct mortise_metadata){NULL, ""};
     mortise_keys_enter(slot, diags, out, diags);
 }

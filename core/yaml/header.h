@@ -4,9 +4,9 @@
 
 #include "yaml/keys.h"
 
-struct mortise_metadata {              /* lent by the tree */
-    const char *name;                  /* NULL: missing, and reported */
-    const char *version, *description; /* "" when not given */
+struct mortise_metadata { /* lent by the tree */
+    const char *name;     /* NULL: missing, and reported */
+    const char *version;  /* "" when not given */
 };
 
 /* Is this a file of ours, and of this kind?  Reports when not: then nothing

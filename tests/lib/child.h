@@ -1,7 +1,8 @@
 /* child.h -- other programs, as a shell would run them.
  *
  * A line is given to `sh -c` in the directory of child_dir(), so redirections
- * and quoting work; $MORTISE in it is the binary under test. */
+ * and quoting work; $MORTISE in it is the binary under test (with MORTISE_IGNORE
+ * in the environment the one that obeys it, lib/ignoring.h). */
 #ifndef TEST_CHILD_H
 #define TEST_CHILD_H
 

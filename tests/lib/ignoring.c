@@ -1,0 +1,207 @@
+/* ignoring.c -- all keys of a file, and a loader that ignores one of them. */
+#include "lib/ignoring.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/deploy.h"
+#include "graph/graph.h"
+
+/* ---- all keys ---------------------------------------------------------- */
+
+struct naming {
+    void (*fn)(void *ud, const struct named_key *k);
+    void *ud;
+    const void *seen[64]; /* tables, and lists of words without a row */
+    size_t n_seen;
+};
+
+static bool was_seen(const struct naming *n, const void *what)
+{
+    for (size_t i = 0; i < n->n_seen; i++)
+        if (n->seen[i] == what)
+            return true;
+    return false;
+}
+
+static void see(struct naming *n, const void *what)
+{
+    assert(n->n_seen < sizeof n->seen / sizeof n->seen[0]);
+    n->seen[n->n_seen++] = what;
+}
+
+static void name_place(struct naming *n, const struct mortise_place *place);
+
+static void name_words(struct naming *n, const char *name,
+                       const struct mortise_key *key)
+{
+    for (const struct mortise_word *w = key->words; w->word != NULL; w++) {
+        struct named_key k = {.key = key, .word = w, .later = w->later};
+
+        snprintf(k.name, sizeof k.name, "%.80s=%.40s", name, w->word);
+        n->fn(n->ud, &k);
+    }
+}
+
+/* What stands below a row: rows without names have that of the one above. */
+static void name_inside(struct naming *n, const char *name,
+                        const struct mortise_key *key)
+{
+    if (key->place != NULL)
+        name_place(n, key->place);
+    if (key->each != NULL)
+        name_inside(n, name, key->each);
+    for (size_t i = 0; i < key->n_forms; i++)
+        name_inside(n, name, &key->forms[i]);
+    if (key->name == NULL && key->words != NULL && !was_seen(n, key->words)) {
+        see(n, key->words);
+        name_words(n, name, key);
+    }
+}
+
+static void name_row(struct naming *n, const char *place,
+                     const struct mortise_key *key)
+{
+    struct named_key k = {.key = key, .later = key->here == 0};
+
+    snprintf(k.name, sizeof k.name, "%.60s.%.60s", place, key->name);
+    if (key->here != 0 && key->words != NULL && !was_seen(n, key->words))
+        name_words(n, k.name, key);
+    else
+        n->fn(n->ud, &k);
+    name_inside(n, k.name, key);
+}
+
+static void name_place(struct naming *n, const struct mortise_place *place)
+{
+    const char *name = place->what;
+
+    if (was_seen(n, place->keys))
+        return;
+    see(n, place->keys);
+    if (strncmp(name, "a ", 2) == 0 || strncmp(name, "an ", 3) == 0)
+        name = strchr(name, ' ') + 1;
+    for (size_t i = 0; i < place->n; i++)
+        name_row(n, name, &place->keys[i]);
+}
+
+void named_keys(void (*fn)(void *ud, const struct named_key *k), void *ud)
+{
+    struct naming n = {.fn = fn, .ud = ud};
+
+    name_place(&n, &mortise_graph_place);
+    name_place(&n, &mortise_deployment_place);
+}
+
+/* ---- the one to ignore -------------------------------------------------- */
+
+static struct named_key ignored; /* key NULL: none */
+
+static void take(void *ud, const struct named_key *k)
+{
+    if (strcmp(k->name, ud) == 0)
+        ignored = *k;
+}
+
+static const struct named_key *to_ignore(void)
+{
+    char *name = getenv("MORTISE_IGNORE");
+
+    if (name != NULL && ignored.key == NULL) {
+        named_keys(take, name);
+        if (ignored.key == NULL) {
+            fprintf(stderr, "no key %s\n", name);
+            abort();
+        }
+    }
+    return name != NULL ? &ignored : NULL;
+}
+
+enum { MAX_WORDS = 32 };
+
+/* The same list, in which that word means what another one means. */
+static const struct mortise_word *other_words(const struct mortise_word *words,
+                                              const struct mortise_word *word)
+{
+    static struct mortise_word copy[MAX_WORDS];
+    size_t n = 0;
+
+    for (; words[n].word != NULL; n++) {
+        assert(n < MAX_WORDS - 1);
+        copy[n] = words[n];
+    }
+    copy[n] = words[n];
+    copy[word - words].value = words[word == words].value;
+    return copy;
+}
+
+static void blind(struct mortise_key *copy, const struct named_key *ig)
+{
+    if (ig->word == NULL)
+        copy->read = NULL;
+    else
+        copy->words = other_words(copy->words, ig->word);
+}
+
+/* ---- instead of the loader's -------------------------------------------- */
+
+/* The linker gives these names. */
+void __real_mortise_keys_read(const struct mortise_place *place, uint32_t type,
+                              const struct mortise_yaml *map,
+                              struct mortise_span at, void *ctx, void *into,
+                              struct mortise_diags *diags);
+void __wrap_mortise_keys_read(const struct mortise_place *place, uint32_t type,
+                              const struct mortise_yaml *map,
+                              struct mortise_span at, void *ctx, void *into,
+                              struct mortise_diags *diags);
+void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
+                               void *into, struct mortise_diags *diags);
+const struct mortise_word *
+__real_mortise_word_find(const struct mortise_word *words, const char *what,
+                         const struct mortise_yaml *scalar,
+                         struct mortise_diags *diags);
+const struct mortise_word *
+__wrap_mortise_word_find(const struct mortise_word *words, const char *what,
+                         const struct mortise_yaml *scalar,
+                         struct mortise_diags *diags);
+
+void __wrap_mortise_keys_read(const struct mortise_place *place, uint32_t type,
+                              const struct mortise_yaml *map,
+                              struct mortise_span at, void *ctx, void *into,
+                              struct mortise_diags *diags)
+{
+    const struct named_key *ig = to_ignore();
+    struct mortise_key keys[MORTISE_MAX_KEYS];
+    struct mortise_place copy = *place;
+
+    if (ig != NULL && ig->key >= place->keys &&
+        ig->key < place->keys + place->n) {
+        memcpy(keys, place->keys, place->n * sizeof keys[0]);
+        blind(&keys[ig->key - place->keys], ig);
+        copy.keys = keys;
+    }
+    __real_mortise_keys_read(&copy, type, map, at, ctx, into, diags);
+}
+
+void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
+                               void *into, struct mortise_diags *diags)
+{
+    uint32_t type = slot->key->type;
+
+    __wrap_mortise_keys_read(slot->key->place, type != 0 ? type : MORTISE_HERE,
+                             slot->value, slot->name->span, ctx, into, diags);
+}
+
+const struct mortise_word *
+__wrap_mortise_word_find(const struct mortise_word *words, const char *what,
+                         const struct mortise_yaml *scalar,
+                         struct mortise_diags *diags)
+{
+    const struct named_key *ig = to_ignore();
+
+    if (ig != NULL && ig->word != NULL && ig->key->words == words)
+        words = other_words(words, ig->word);
+    return __real_mortise_word_find(words, what, scalar, diags);
+}
