@@ -364,6 +364,26 @@ START_TEST(unknown_members_are_refused)
 }
 END_TEST
 
+/* What the text itself makes has elements of known types. */
+START_TEST(made_lists_and_maps_are_known)
+{
+    refused("[1, 2].map(x, x + 'a')", "+", "'+' cannot take int and string");
+    refused("input.s.split(',')[0] + 1", "+", "'+' cannot take string and int");
+    refused("{'a': 1, 'b': 2}.a.c", "c", "'c' is a member, but int has none");
+    refused("([1] + [2])[0] && true", "[0]", "'&&' needs bool, this is int");
+    refused("{'a': 1}.transformMap(k, v, v + 'x')", "+",
+            "'+' cannot take int and string");
+    refused("scratch.tags.filter(t, t.id > 1)[0].di", "di",
+            "unknown member 'di', did you mean 'id'?");
+    gives("[1, 'a'].exists(x, x == 'a')", "true");
+    gives("[[1], ['a']][0][0] == 1", "true");
+    gives("([] + [1])[0] + 1", "2");
+    gives("{'a': 1, 'b': 'x'}.b + 'y'", "\"xy\"");
+    gives("(true ? [1] : ['a'])[0] == 1", "true");
+    gives("[1, 2].map(x, dyn(x)).all(x, x != 'a')", "true");
+}
+END_TEST
+
 /* Clashes that no value could repair. */
 START_TEST(clashes_of_types_are_refused)
 {
@@ -432,8 +452,8 @@ START_TEST(names_are_looked_up_inside_out)
     gives("state.scratch.label", "\"refund\"");
     gives("[7].map(input, input)[0]", "7");
     gives("[7].map(input, .input.s)[0]", "\"text\"");
-    fails("[{'scratch': 1}].map(state, state.scratch.label)", "label",
-          "int has no members");
+    refused("[{'scratch': 1}].map(state, state.scratch.label)", "label",
+            "'label' is a member, but int has none");
 }
 END_TEST
 
@@ -942,6 +962,7 @@ static void add_checking(Suite *s)
     tcase_add_checked_fixture(tc, begin, finish);
     tcase_add_test(tc, unknown_names_are_refused);
     tcase_add_test(tc, unknown_members_are_refused);
+    tcase_add_test(tc, made_lists_and_maps_are_known);
     tcase_add_test(tc, clashes_of_types_are_refused);
     tcase_add_test(tc, possible_types_pass);
     tcase_add_test(tc, names_are_looked_up_inside_out);

@@ -12,7 +12,8 @@
  *       so.  CEL compares anything with anything, so without a schema it is
  *       left alone, and null may always be compared.
  *
- * A type here is the set of kinds that may come, and the schema it came from.
+ * A type here is the set of kinds that may come, and what is known of their
+ * elements: from the schema it came from, or from the text that made it.
  */
 #include "cel/ast.h"
 
@@ -25,6 +26,9 @@
 struct type {
     unsigned kinds;
     const struct mortise_schema *schema; /* or NULL */
+    /* Of a list's elements or a map's values, where the text made it; NULL:
+     * anything. */
+    const struct type *item;
 };
 
 /* A macro's variable, while its body is checked. */
@@ -103,11 +107,12 @@ static int need(const struct checker *c, const struct mortise_cel_node *n,
 
 /* ---- types from schemas ---------------------------------------------- */
 
-static const struct type anything = {ANY, NULL};
+static const struct type anything = {ANY, NULL, NULL};
+static const struct type a_string = {STRING, NULL, NULL};
 
 static struct type just(unsigned kinds)
 {
-    return (struct type){kinds, NULL};
+    return (struct type){kinds, NULL, NULL};
 }
 
 static struct type type_of(const struct mortise_schema *s)
@@ -121,14 +126,43 @@ static struct type type_of(const struct mortise_schema *s)
                {MORTISE_T_STRING, STRING},
                {MORTISE_T_ARRAY, LIST},
                {MORTISE_T_OBJECT, MAP}};
-    struct type t = {0, s};
+    struct type t = {0, s, NULL};
 
     if (s == NULL || mortise_schema_types(s) == MORTISE_T_ANY)
-        return (struct type){ANY, s};
+        return (struct type){ANY, s, NULL};
     for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
         if (mortise_schema_types(s) & map[i].bit)
             t.kinds |= map[i].kind;
     return t;
+}
+
+/* What a list's elements or a map's values are. */
+static struct type item(struct type t)
+{
+    if (t.schema != NULL && !(t.kinds & MAP))
+        return type_of(mortise_schema_items(t.schema));
+    return t.schema == NULL && t.item != NULL ? *t.item : anything;
+}
+
+/* What may be either. */
+static struct type either(struct type a, struct type b)
+{
+    return (struct type){a.kinds | b.kinds,
+                         a.schema == b.schema ? a.schema : NULL,
+                         a.item == b.item ? a.item : NULL};
+}
+
+/* A list or map with such elements. */
+static int of_items(const struct checker *c, unsigned kind, struct type t,
+                    struct type *out)
+{
+    struct type *item = mortise_arena_alloc(c->src->arena, sizeof *item);
+
+    if (item == NULL)
+        return mortise_nomem(c->src->err);
+    *item = t;
+    *out = (struct type){kind, NULL, item};
+    return MORTISE_OK;
 }
 
 /* The type of a member; a failure when there can be none of that name. */
@@ -138,7 +172,7 @@ static int member(const struct checker *c, const struct mortise_cel_node *n,
 {
     const struct mortise_schema *m;
 
-    *out = anything;
+    *out = item(base);
     if (base.schema == NULL || memchr(name.p, '\0', name.n) != NULL)
         return MORTISE_OK;
     m = mortise_schema_member(base.schema, name.p);
@@ -147,12 +181,6 @@ static int member(const struct checker *c, const struct mortise_cel_node *n,
         return MORTISE_OK;
     return fail_unknown(c, n, "member", name.p,
                         mortise_schema_nearest(base.schema, name.p));
-}
-
-static struct type item(struct type list)
-{
-    return list.schema != NULL ? type_of(mortise_schema_items(list.schema))
-                               : anything;
 }
 
 /* ---- names ----------------------------------------------------------- */
@@ -318,9 +346,8 @@ static int check_index(struct checker *c, struct mortise_cel_node *n,
         rv = need(c, n, base, LIST | MAP, "[]");
     if (rv != MORTISE_OK)
         return rv;
-    *out = anything;
+    *out = item(base);
     if (!(base.kinds & MAP)) {
-        *out = item(base);
         return need(c, key, index, NUMBER, "a list's index");
     }
     if (!(base.kinds & LIST) && key->op == MORTISE_CEL_CONST &&
@@ -419,6 +446,10 @@ static int check_binary(struct checker *c, struct mortise_cel_node *n,
                    : clash(c, n, a, b);
     default:
         *out = just(gives(n->op, a.kinds, b.kinds));
+        if (out->kinds == LIST)
+            rv = of_items(c, LIST, either(item(a), item(b)), out);
+        if (rv != MORTISE_OK)
+            return rv;
         return out->kinds != 0 ? MORTISE_OK : clash(c, n, a, b);
     }
 }
@@ -467,8 +498,7 @@ static int check_condition(struct checker *c, struct mortise_cel_node *n,
         rv = check(c, n->kids[2], locals, &b);
     if (rv != MORTISE_OK)
         return rv;
-    out->kinds = a.kinds | b.kinds;
-    out->schema = a.schema == b.schema ? a.schema : NULL;
+    *out = either(a, b);
     return MORTISE_OK;
 }
 
@@ -476,18 +506,21 @@ static int check_literal(struct checker *c, struct mortise_cel_node *n,
                          const struct local *locals, struct type *out)
 {
     bool map = n->op == MORTISE_CEL_NEWMAP;
+    struct type items = anything;
 
     for (uint32_t i = 0; i < n->n; i++) {
+        bool is_key = map && i % 2 == 0;
         struct type t;
         int rv = check(c, n->kids[i], locals, &t);
 
-        if (rv == MORTISE_OK && map && i % 2 == 0)
+        if (rv == MORTISE_OK && is_key)
             rv = need(c, n->kids[i], t, KEY, "a map's key");
         if (rv != MORTISE_OK)
             return rv;
+        if (!is_key)
+            items = i <= map ? t : either(items, t);
     }
-    *out = just(map ? MAP : LIST);
-    return MORTISE_OK;
+    return of_items(c, map ? MAP : LIST, items, out);
 }
 
 /* ---- calls ----------------------------------------------------------- */
@@ -622,6 +655,8 @@ static int check_call(struct checker *c, struct mortise_cel_node *n,
         return rv;
     f = n->u.call.function;
     *out = just(f->result != 0 ? f->result : first.kinds & f->args[0]);
+    if (f->result == LIST)
+        out->item = &a_string; /* of split(), which alone gives a list */
     return f->prepare != NULL ? f->prepare(c->src, n) : MORTISE_OK;
 }
 
@@ -638,11 +673,13 @@ static void variable_types(struct type range, bool two, struct type out[2])
         out[1] = item(range);
     } else if (!(range.kinds & LIST)) {
         out[0] = key;
+        out[1] = range.schema == NULL ? item(range) : anything;
     }
 }
 
+/* *out is what the body makes, where there is one. */
 static int check_body(struct checker *c, struct mortise_cel_node *n,
-                      const struct local *locals)
+                      const struct local *locals, struct type *out)
 {
     struct type t;
     int rv = MORTISE_OK;
@@ -653,7 +690,7 @@ static int check_body(struct checker *c, struct mortise_cel_node *n,
             rv = need(c, n->kids[1], t, BOOL, "this condition");
     }
     if (rv == MORTISE_OK && n->kids[2] != NULL)
-        rv = check(c, n->kids[2], locals, &t);
+        rv = check(c, n->kids[2], locals, out);
     return rv;
 }
 
@@ -662,7 +699,7 @@ static int check_fold(struct checker *c, struct mortise_cel_node *n,
 {
     bool two = n->u.fold.var[1].p != NULL;
     struct local var[2];
-    struct type types[2], range;
+    struct type types[2], range, made;
     uint32_t live = c->n_live;
     int rv = check(c, n->kids[0], locals, &range);
 
@@ -678,11 +715,14 @@ static int check_fold(struct checker *c, struct mortise_cel_node *n,
     }
     if (c->n_live > c->n_slots)
         c->n_slots = c->n_live;
-    rv = check_body(c, n, two ? &var[1] : &var[0]);
+    made = types[0]; /* what a filter lets pass */
+    rv = check_body(c, n, two ? &var[1] : &var[0], &made);
     c->n_live = live;
-    *out = just(n->op == MORTISE_CEL_MAKE_LIST  ? LIST
-                : n->op == MORTISE_CEL_MAKE_MAP ? MAP
-                                                : BOOL);
+    *out = just(BOOL);
+    if (rv == MORTISE_OK && n->op == MORTISE_CEL_MAKE_LIST)
+        rv = of_items(c, LIST, made, out);
+    else if (rv == MORTISE_OK && n->op == MORTISE_CEL_MAKE_MAP)
+        rv = of_items(c, MAP, made, out);
     return rv;
 }
 
