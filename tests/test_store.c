@@ -204,7 +204,8 @@ static const struct mortise_checkpoint a_checkpoint = {
 /* One of each value, byte by byte. */
 START_TEST(values_are_what_they_were)
 {
-    const struct mortise_pending pending = {"id", 9, "{}", 2};
+    const struct mortise_pending pending = {
+        .id = "id", .deadline_ms = 9, .payload = "{}", .payload_size = 2};
     const struct mortise_batch batch = {0x0102, 0x0403};
     struct mortise_buf b;
 
@@ -261,8 +262,9 @@ START_TEST(values_are_what_they_were)
                "02000000"
                "7b7d");
     mortise_buf_clear(&b);
-    mortise_record_deadline(&b);
-    is_hex(&b, "01");
+    mortise_record_deadline(&b, true);
+    is_hex(&b, "01"
+               "01");
     mortise_buf_clear(&b);
     mortise_record_kv(&b, "{}", 2);
     is_hex(&b, "01"
@@ -301,6 +303,7 @@ static int read_any(int i, const void *p, size_t n)
     struct mortise_head head;
     struct mortise_checkpoint cp;
     struct mortise_pending pending;
+    bool timer;
     const char *source;
     uint64_t number;
     size_t size;
@@ -320,6 +323,8 @@ static int read_any(int i, const void *p, size_t n)
         return mortise_record_read_pending(&pending, p, n);
     case 6:
         return mortise_record_read_kv(&source, &size, p, n);
+    case 7:
+        return mortise_record_read_deadline(&timer, p, n);
     default:
         return read_graph(p, n);
     }
@@ -327,7 +332,8 @@ static int read_any(int i, const void *p, size_t n)
 
 static void write_any(int i, struct mortise_buf *b)
 {
-    const struct mortise_pending pending = {"id", 9, "{}", 2};
+    const struct mortise_pending pending = {
+        .id = "id", .deadline_ms = 9, .payload = "{}", .payload_size = 2};
     const struct mortise_batch batch = {1, 2};
 
     mortise_buf_clear(b);
@@ -352,6 +358,9 @@ static void write_any(int i, struct mortise_buf *b)
         break;
     case 6:
         mortise_record_kv(b, "1", 1);
+        break;
+    case 7:
+        mortise_record_deadline(b, false);
         break;
     default:
         mortise_record_graph(b, &a_source, 1);
@@ -1431,6 +1440,47 @@ START_TEST(deadlines_come_soonest_first)
 }
 END_TEST
 
+/* A timer asks nobody: it costs its deadline, is due like any, and the inbox
+ * does not pass over it, since it is not there. */
+START_TEST(timers_are_deadlines_alone)
+{
+    const struct mortise_pending nap = {
+        .id = "nap", .deadline_ms = 700, .timer = true};
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    static struct listing l;
+    struct reader_store r;
+
+    commit(s, "t", "a", 1);
+    make_commit(&m, "t", "a", 2, 10); /* asks a question, too */
+    m.c.head.n_pending = 0;
+    m.c.opens = &nap;
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    ck_assert_int_eq(mortise_store_due(s, 999, list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_str_eq(l.text, "[t|a|nap ]");
+    memset(&l, 0, sizeof l);
+    ck_assert_int_eq(
+        mortise_store_inbox(s, "t", NULL, NULL, list_request, &l, NULL),
+        MORTISE_OK);
+    ck_assert_uint_eq(l.n, 0);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(r.n_deadlines, 1);
+    ck_assert_uint_eq(r.runs[0].n_requests, 0);
+    store_reader_free(&r);
+
+    s = open_store();
+    make_commit(&m, "t", "a", 3, 10);
+    m.c.closes = &nap;
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    ck_assert_int_eq(mortise_store_due(s, UINT64_MAX, list_request, &l, NULL),
+                     MORTISE_OK);
+    ck_assert_uint_eq(l.n, 0);
+    mortise_store_close(s);
+}
+END_TEST
+
 static struct mortise_store *walked; /* what close_the_next writes to */
 
 static int close_the_next(void *ud, const char *tenant, const char *run,
@@ -1994,7 +2044,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, keys_are_what_they_were);
     tcase_add_test(tc, values_are_what_they_were);
-    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 8);
+    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 9);
     tcase_add_test(tc, values_round_trip);
     tcase_add_test(tc, no_two_names_share_a_key);
     tcase_add_test(tc, a_new_store_is_private_and_stamped);
@@ -2028,6 +2078,7 @@ static Suite *suite(void)
     tcase_add_test(tc, runs_come_in_order);
     tcase_add_test(tc, the_inbox_shows_what_is_open);
     tcase_add_test(tc, deadlines_come_soonest_first);
+    tcase_add_test(tc, timers_are_deadlines_alone);
     tcase_add_test(tc, a_walk_sees_one_moment);
     tcase_add_test(tc, marks_only_grow);
     tcase_add_test(tc, plugins_keep_values_of_their_own);

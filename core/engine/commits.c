@@ -79,6 +79,7 @@ static int copy_pending(const struct mortise_mem *mem,
         return MORTISE_ENOMEM;
     for (size_t i = 0; i < n; i++) {
         list[i].deadline_ms = from[i].deadline_ms;
+        list[i].timer = from[i].timer;
         list[i].id = mortise_strdup(mem, from[i].id);
         if (list[i].id == NULL)
             return MORTISE_ENOMEM;

@@ -118,14 +118,6 @@ static json_t *request_json(const char *tenant, const char *run,
     return one;
 }
 
-/* A sleep is pending like a question, but nobody is asked. */
-static bool is_timer(const json_t *request)
-{
-    const char *kind = json_string_value(json_object_get(request, "kind"));
-
-    return kind != NULL && strcmp(kind, "timer") == 0;
-}
-
 static int add_request(void *ud, const char *tenant, const char *run,
                        const struct mortise_pending *q)
 {
@@ -137,10 +129,6 @@ static int add_request(void *ud, const char *tenant, const char *run,
         return 1;
     }
     one = request_json(tenant, run, q);
-    if (is_timer(one)) {
-        json_decref(one);
-        return 0;
-    }
     p->left--;
     snprintf(p->next, sizeof p->next, "%s/%s", run, q->id);
     if (json_array_append_new(p->list, one) != 0)

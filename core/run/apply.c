@@ -697,13 +697,13 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     return frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
 }
 
-int pending_change(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                   json_t *payload, struct mortise_err *err)
+/* To the list of what the step under way opens or closes. */
+static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
+                       size_t *n, size_t *cap, const char *id,
+                       const struct mortise_run_open *one,
+                       struct mortise_err *err)
 {
-    bool opens = payload != NULL;
-    struct mortise_run_open **list = opens ? &r->opens : &r->closes, *grown;
-    size_t *n = opens ? &r->n_opens : &r->n_closes;
-    size_t *cap = opens ? &r->cap_opens : &r->cap_closes;
+    struct mortise_run_open *grown;
 
     if (r->actions == NULL)
         return MORTISE_OK; /* replaying: the store knows */
@@ -711,10 +711,29 @@ int pending_change(struct mortise_run *r, const char *id, uint64_t deadline_ms,
     if (grown == NULL)
         return mortise_nomem(err);
     *list = grown;
-    grown[*n] = (struct mortise_run_open){.deadline_ms = deadline_ms,
-                                          .payload = json_incref(payload)};
+    grown[*n] = *one;
+    json_incref(one->payload);
     memcpy(grown[(*n)++].id, id, REQUEST_ID);
     return MORTISE_OK;
+}
+
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err)
+{
+    struct mortise_run_open one = {.deadline_ms = deadline_ms,
+                                   .timer = payload == NULL,
+                                   .payload = payload};
+
+    return pending_add(r, &r->opens, &r->n_opens, &r->cap_opens, id, &one, err);
+}
+
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err)
+{
+    struct mortise_run_open one = {.deadline_ms = deadline_ms, .timer = timer};
+
+    return pending_add(r, &r->closes, &r->n_closes, &r->cap_closes, id, &one,
+                       err);
 }
 
 /* Does a node of this type ask so? */
@@ -756,7 +775,7 @@ static int apply_ask(struct mortise_run *r, struct exec *x,
     x->ask = (enum mortise_ask)e->how;
     if (e->how != MORTISE_ASK_AFTER)
         exec_become(r, x, X_ASKED);
-    return pending_change(r, x->request, x->deadline_ms, x->payload, err);
+    return pending_open(r, x->request, x->deadline_ms, x->payload, err);
 }
 
 /* What a settled request lets its execution do.  Where the execution ends by
@@ -777,7 +796,7 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
                           "actor", e->actor, "value", e->value);
     rv = announce(r, x, "decision", extra, err);
     if (rv == MORTISE_OK)
-        rv = pending_change(r, x->request, x->deadline_ms, NULL, err);
+        rv = pending_close(r, x->request, x->deadline_ms, false, err);
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
         rv = step_resolved(r, x, json_object_get(x->payload, "step"), e, err);
     if (rv != MORTISE_OK)

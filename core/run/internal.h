@@ -623,9 +623,11 @@ int announce(struct mortise_run *r, const struct exec *x, const char *type,
 bool seen(const struct mortise_run *r);
 /* MORTISE_ECORRUPT, for an entry that does not fit the run. */
 int corrupt(struct mortise_err *err, const struct mortise_entry *e);
-/* The store's list of pending requests changes; payload NULL: a close. */
-int pending_change(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                   json_t *payload, struct mortise_err *err);
+/* A request is open from now on, or (payload NULL) a timer; or it is over. */
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err);
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err);
 void exec_near(struct mortise_run *r, struct exec *x, bool near);
 /* From the handle of a call or timer; NULL when that is over. */
 struct exec *exec_at(const struct mortise_run *r, uint64_t handle);

@@ -150,7 +150,8 @@ enum mortise_action_kind {
 struct mortise_run_open {
     char id[MORTISE_DIGEST_HEX];
     uint64_t deadline_ms; /* 0: none */
-    json_t *payload;      /* owned by the action; NULL when it is a close */
+    bool timer;           /* nobody is asked: it is a deadline alone */
+    json_t *payload;      /* owned by the action; NULL: a timer, or a close */
 };
 
 /* What a plugin keeps of its own. */

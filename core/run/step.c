@@ -200,6 +200,13 @@ void step_finish(struct mortise_run *r, struct exec *x)
     effects_free(r, x);
 }
 
+static int request_over(struct mortise_run *r, const struct step *s,
+                        struct mortise_err *err)
+{
+    return pending_close(r, s->request, s->deadline_ms,
+                         s->kind == MORTISE_STEP_TIMER, err);
+}
+
 /* A request that nobody needs to answer any more. */
 static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                     struct mortise_err *err)
@@ -214,9 +221,7 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                           "actor", "");
     if (s->kind == MORTISE_STEP_QUESTION)
         rv = announce(r, x, "decision", extra, err);
-    return rv != MORTISE_OK
-               ? rv
-               : pending_change(r, s->request, s->deadline_ms, NULL, err);
+    return rv == MORTISE_OK ? request_over(r, s, err) : rv;
 }
 
 /* Keys are hashes already. */
@@ -1018,9 +1023,10 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
             json_pack("{s:s, s:O}", "id", s->request, "request", s->payload);
     if (s->kind == MORTISE_STEP_QUESTION)
         rv = announce(r, x, "interrupt", extra, err);
-    return rv != MORTISE_OK
-               ? rv
-               : pending_change(r, s->request, s->deadline_ms, s->payload, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return pending_open(r, s->request, s->deadline_ms,
+                        s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
 }
 
 int apply_step(struct mortise_run *r, struct exec *x,
@@ -1119,7 +1125,7 @@ int apply_settle_step(struct mortise_run *r, struct exec *x,
     if (s->kind == MORTISE_STEP_QUESTION)
         rv = announce(r, x, "decision", extra, err);
     if (rv == MORTISE_OK)
-        rv = pending_change(r, s->request, s->deadline_ms, NULL, err);
+        rv = request_over(r, s, err);
     if (rv != MORTISE_OK)
         return rv;
     --*counter_of(r, s);

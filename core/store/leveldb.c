@@ -560,15 +560,17 @@ static int put_open(struct mortise_store *s, leveldb_writebatch_t *batch,
                     const struct mortise_commit *c,
                     const struct mortise_pending *p)
 {
-    int rv;
+    int rv = MORTISE_OK;
 
-    mortise_key_pending(&s->key, c->tenant, c->run, p->id);
-    mortise_record_pending(&s->value, p);
-    rv = put(s, batch);
+    if (!p->timer) {
+        mortise_key_pending(&s->key, c->tenant, c->run, p->id);
+        mortise_record_pending(&s->value, p);
+        rv = put(s, batch);
+    }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
-    mortise_record_deadline(&s->value);
+    mortise_record_deadline(&s->value, p->timer);
     return put(s, batch);
 }
 
@@ -576,10 +578,12 @@ static int put_close(struct mortise_store *s, leveldb_writebatch_t *batch,
                      const struct mortise_commit *c,
                      const struct mortise_pending *p)
 {
-    int rv;
+    int rv = MORTISE_OK;
 
-    mortise_key_pending(&s->key, c->tenant, c->run, p->id);
-    rv = drop(s, batch);
+    if (!p->timer) {
+        mortise_key_pending(&s->key, c->tenant, c->run, p->id);
+        rv = drop(s, batch);
+    }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);

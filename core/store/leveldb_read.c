@@ -90,6 +90,34 @@ static bool walk_at(struct walk *w, struct mortise_reader *r)
     return true;
 }
 
+/* What a walk is for: `fn` of its kind, and what it hands out so far. */
+struct listing {
+    const char *tenant; /* NULL: the keys say whose they are */
+    mortise_head_fn *head;
+    mortise_checkpoint_fn *checkpoint;
+    mortise_pending_fn *pending;
+    void *ud;
+    uint64_t number; /* the next checkpoint; the last deadline */
+    bool stop;       /* it has enough */
+};
+
+typedef int each_fn(struct walk *w, struct mortise_reader *key,
+                    struct listing *l, struct mortise_err *err);
+
+/* From w->key on, or beyond it, up to the end of the prefix. */
+static int walk_all(struct walk *w, bool beyond, each_fn *each,
+                    struct listing *l, struct mortise_err *err)
+{
+    struct mortise_reader key;
+    int rv = walk_seek(w, beyond);
+
+    while (rv == MORTISE_OK && !l->stop && walk_at(w, &key)) {
+        rv = each(w, &key, l, err);
+        leveldb_iter_next(w->it);
+    }
+    return rv;
+}
+
 /* The key was read to its end. */
 static int key_read(struct walk *w, const struct mortise_reader *r,
                     struct mortise_err *err)
@@ -154,10 +182,9 @@ int mortise_store_head(struct mortise_store *s, const char *tenant,
     return rv;
 }
 
-/* Hand out the checkpoint that the walk stands on; it must be number `seq`. */
-static int one_checkpoint(struct walk *w, struct mortise_reader *key,
-                          uint64_t seq, mortise_checkpoint_fn *fn, void *ud,
-                          bool *stop, struct mortise_err *err)
+/* The checkpoint that the walk stands on must be the next. */
+static int each_checkpoint(struct walk *w, struct mortise_reader *key,
+                           struct listing *l, struct mortise_err *err)
 {
     struct mortise_checkpoint cp;
     size_t n;
@@ -168,36 +195,31 @@ static int one_checkpoint(struct walk *w, struct mortise_reader *key,
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (cp.seq != seq)
+    if (cp.seq != l->number)
         return mortise_fail(err, MORTISE_ECORRUPT, "checkpoint %llu is missing",
-                            (unsigned long long)seq);
+                            (unsigned long long)l->number);
     rv = mortise_record_read_checkpoint(&cp, p, n);
     if (rv != MORTISE_OK)
         return mortise_ldb_bad(err, rv, "a checkpoint");
-    *stop = fn(ud, &cp) != 0;
+    l->stop = l->checkpoint(l->ud, &cp) != 0;
+    l->number++;
     return MORTISE_OK;
 }
 
 static int walk_checkpoints(struct walk *w, const char *tenant, const char *run,
-                            uint64_t from, uint64_t last,
-                            mortise_checkpoint_fn *fn, void *ud,
+                            uint64_t last, struct listing *l,
                             struct mortise_err *err)
 {
-    struct mortise_reader key;
-    bool stop = false;
     int rv;
 
     mortise_key_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
-    mortise_key_checkpoint(&w->key, tenant, run, from);
-    rv = walk_seek(w, false);
-    for (; rv == MORTISE_OK && !stop && walk_at(w, &key); from++) {
-        rv = one_checkpoint(w, &key, from, fn, ud, &stop, err);
-        leveldb_iter_next(w->it);
-    }
-    if (rv == MORTISE_OK && !stop && from != last + 1)
+    mortise_key_checkpoint(&w->key, tenant, run, l->number);
+    rv = walk_all(w, false, each_checkpoint, l, err);
+    if (rv == MORTISE_OK && !l->stop && l->number != last + 1)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "checkpoint %llu does not fit the head at %llu",
-                            (unsigned long long)from, (unsigned long long)last);
+                            (unsigned long long)l->number,
+                            (unsigned long long)last);
     return rv;
 }
 
@@ -206,6 +228,8 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
                               mortise_checkpoint_fn *fn, void *ud,
                               struct mortise_err *err)
 {
+    struct listing l = {
+        .checkpoint = fn, .ud = ud, .number = from != 0 ? from : 1};
     struct mortise_head head;
     struct walk w;
     char *value = NULL;
@@ -215,25 +239,21 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
         rv = mortise_ldb_names(tenant, run, NULL, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (from == 0)
-        from = 1;
     walk_begin(&w, s);
     rv = read_head(&w, tenant, run, &head, &value, err);
     if (rv == MORTISE_ENOTFOUND)
         rv = MORTISE_OK; /* no run, no checkpoints */
-    else if (rv == MORTISE_OK && from <= head.seq)
-        rv = walk_checkpoints(&w, tenant, run, from, head.seq, fn, ud, err);
+    else if (rv == MORTISE_OK && l.number <= head.seq)
+        rv = walk_checkpoints(&w, tenant, run, head.seq, &l, err);
     leveldb_free(value);
     rv = walk_end(&w, rv, err);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "run %s", run) : rv;
 }
 
-/* tenant NULL: the key says whose it is. */
-static int one_run(struct walk *w, struct mortise_reader *key,
-                   const char *tenant, mortise_head_fn *fn, void *ud,
-                   bool *stop, struct mortise_err *err)
+static int each_run(struct walk *w, struct mortise_reader *key,
+                    struct listing *l, struct mortise_err *err)
 {
-    const char *run;
+    const char *tenant = l->tenant, *run;
     struct mortise_head head;
     size_t n;
     const char *p = leveldb_iter_value(w->it, &n);
@@ -250,7 +270,7 @@ static int one_run(struct walk *w, struct mortise_reader *key,
     rv = mortise_record_read_head(&head, p, n);
     if (rv != MORTISE_OK)
         return mortise_ldb_bad(err, rv, "the head of a run");
-    *stop = fn(ud, tenant, run, &head) != 0;
+    l->stop = l->head(l->ud, tenant, run, &head) != 0;
     return MORTISE_OK;
 }
 
@@ -258,9 +278,8 @@ int mortise_store_runs(struct mortise_store *s, const char *tenant,
                        const char *after, mortise_head_fn *fn, void *ud,
                        struct mortise_err *err)
 {
-    struct mortise_reader key;
+    struct listing l = {.tenant = tenant, .head = fn, .ud = ud};
     struct walk w;
-    bool stop = false;
     int rv = mortise_ldb_alive(s, err);
 
     if (rv == MORTISE_OK)
@@ -270,20 +289,15 @@ int mortise_store_runs(struct mortise_store *s, const char *tenant,
     walk_begin(&w, s);
     mortise_key_of_tenant(&w.prefix, MORTISE_KEY_HEAD, tenant);
     mortise_key_head(&w.key, tenant, after != NULL ? after : "");
-    rv = walk_seek(&w, after != NULL);
-    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
-        rv = one_run(&w, &key, tenant, fn, ud, &stop, err);
-        leveldb_iter_next(w.it);
-    }
+    rv = walk_all(&w, after != NULL, each_run, &l, err);
     return walk_end(&w, rv, err);
 }
 
 int mortise_store_heads(struct mortise_store *s, mortise_head_fn *fn, void *ud,
                         struct mortise_err *err)
 {
-    struct mortise_reader key;
+    struct listing l = {.head = fn, .ud = ud};
     struct walk w;
-    bool stop = false;
     int rv = mortise_ldb_alive(s, err);
 
     if (rv != MORTISE_OK)
@@ -291,17 +305,12 @@ int mortise_store_heads(struct mortise_store *s, mortise_head_fn *fn, void *ud,
     walk_begin(&w, s);
     mortise_key_of_tag(&w.prefix, MORTISE_KEY_HEAD);
     mortise_key_of_tag(&w.key, MORTISE_KEY_HEAD);
-    rv = walk_seek(&w, false);
-    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
-        rv = one_run(&w, &key, NULL, fn, ud, &stop, err);
-        leveldb_iter_next(w.it);
-    }
+    rv = walk_all(&w, false, each_run, &l, err);
     return walk_end(&w, rv, err);
 }
 
-static int one_pending(struct walk *w, struct mortise_reader *key,
-                       const char *tenant, mortise_pending_fn *fn, void *ud,
-                       bool *stop, struct mortise_err *err)
+static int each_pending(struct walk *w, struct mortise_reader *key,
+                        struct listing *l, struct mortise_err *err)
 {
     struct mortise_pending p;
     size_t n;
@@ -317,7 +326,7 @@ static int one_pending(struct walk *w, struct mortise_reader *key,
     if (rv != MORTISE_OK)
         return mortise_ldb_bad(err, rv, "a request");
     p.id = next_name(w->names.p);
-    *stop = fn(ud, tenant, w->names.p, &p) != 0;
+    l->stop = l->pending(l->ud, l->tenant, w->names.p, &p) != 0;
     return MORTISE_OK;
 }
 
@@ -326,9 +335,8 @@ int mortise_store_inbox(struct mortise_store *s, const char *tenant,
                         mortise_pending_fn *fn, void *ud,
                         struct mortise_err *err)
 {
-    struct mortise_reader key;
+    struct listing l = {.tenant = tenant, .pending = fn, .ud = ud};
     struct walk w;
-    bool stop = false;
     int rv = mortise_ldb_alive(s, err);
 
     if (rv == MORTISE_OK)
@@ -342,41 +350,60 @@ int mortise_store_inbox(struct mortise_store *s, const char *tenant,
                             after_id != NULL ? after_id : "");
     else
         mortise_key_of_tenant(&w.key, MORTISE_KEY_PENDING, tenant);
-    rv = walk_seek(&w, after_run != NULL);
-    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
-        rv = one_pending(&w, &key, tenant, fn, ud, &stop, err);
-        leveldb_iter_next(w.it);
-    }
+    rv = walk_all(&w, after_run != NULL, each_pending, &l, err);
     return walk_end(&w, rv, err);
 }
 
-/* The request that a deadline (in w->names: tenant, run, id) belongs to. */
-static int due_request(struct walk *w, uint64_t deadline_ms,
-                       mortise_pending_fn *fn, void *ud, bool *stop,
-                       struct mortise_err *err)
+/* The request that a deadline (in w->names: tenant, run, id) belongs to; what
+ * it lends is in `*value`. */
+static int due_request(struct walk *w, uint64_t deadline_ms, char **value,
+                       struct mortise_pending *p, struct mortise_err *err)
 {
     const char *tenant = w->names.p, *run = next_name(tenant);
-    struct mortise_pending p;
-    char *value;
     size_t n;
     int rv;
 
     mortise_key_pending(&w->key, tenant, run, next_name(run));
-    rv = mortise_ldb_get(w->s, w->options, &w->key, &value, &n, err);
+    rv = mortise_ldb_get(w->s, w->options, &w->key, value, &n, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "run %s: a deadline without its request", run);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_record_read_pending(&p, value, n);
-    if (rv == MORTISE_OK && p.deadline_ms != deadline_ms)
+    rv = mortise_record_read_pending(p, *value, n);
+    if (rv == MORTISE_OK && p->deadline_ms != deadline_ms)
         rv = MORTISE_ECORRUPT;
-    if (rv == MORTISE_OK) {
-        p.id = next_name(run);
-        *stop = fn(ud, tenant, run, &p) != 0;
-    } else {
-        mortise_ldb_bad(err, rv, "a request");
+    return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, "a request");
+}
+
+static int each_deadline(struct walk *w, struct mortise_reader *key,
+                         struct listing *l, struct mortise_err *err)
+{
+    struct mortise_pending p = {.deadline_ms = mortise_key_read_number(key)};
+    size_t n;
+    const char *kind = leveldb_iter_value(w->it, &n), *run;
+    char *value = NULL;
+    int rv;
+
+    if (p.deadline_ms > l->number) {
+        l->stop = true;
+        return MORTISE_OK;
     }
+    mortise_key_read_name(key, &w->names);
+    mortise_key_read_name(key, &w->names);
+    mortise_key_read_last(key, &w->names);
+    rv = key_read(w, key, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_deadline(&p.timer, kind, n);
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "a deadline");
+    if (!p.timer)
+        rv = due_request(w, p.deadline_ms, &value, &p, err);
+    run = next_name(w->names.p);
+    p.id = next_name(run);
+    if (rv == MORTISE_OK)
+        l->stop = l->pending(l->ud, w->names.p, run, &p) != 0;
     leveldb_free(value);
     return rv;
 }
@@ -384,9 +411,8 @@ static int due_request(struct walk *w, uint64_t deadline_ms,
 int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
                       mortise_pending_fn *fn, void *ud, struct mortise_err *err)
 {
-    struct mortise_reader key;
+    struct listing l = {.pending = fn, .ud = ud, .number = until_ms};
     struct walk w;
-    bool stop = false;
     int rv = mortise_ldb_alive(s, err);
 
     if (rv != MORTISE_OK)
@@ -394,20 +420,7 @@ int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
     walk_begin(&w, s);
     mortise_key_of_tag(&w.prefix, MORTISE_KEY_DEADLINE);
     mortise_key_of_tag(&w.key, MORTISE_KEY_DEADLINE);
-    rv = walk_seek(&w, false);
-    while (rv == MORTISE_OK && !stop && walk_at(&w, &key)) {
-        uint64_t deadline_ms = mortise_key_read_number(&key);
-
-        if (deadline_ms > until_ms)
-            break;
-        mortise_key_read_name(&key, &w.names);
-        mortise_key_read_name(&key, &w.names);
-        mortise_key_read_last(&key, &w.names);
-        rv = key_read(&w, &key, err);
-        if (rv == MORTISE_OK)
-            rv = due_request(&w, deadline_ms, fn, ud, &stop, err);
-        leveldb_iter_next(w.it);
-    }
+    rv = walk_all(&w, false, each_deadline, &l, err);
     return walk_end(&w, rv, err);
 }
 

@@ -95,9 +95,10 @@ void mortise_record_pending(struct mortise_buf *b,
     mortise_buf_blob(b, p->payload, p->payload_size);
 }
 
-void mortise_record_deadline(struct mortise_buf *b)
+void mortise_record_deadline(struct mortise_buf *b, bool timer)
 {
     mortise_buf_u8(b, VERSION);
+    mortise_buf_u8(b, timer);
 }
 
 void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size)
@@ -246,7 +247,21 @@ int mortise_record_read_pending(struct mortise_pending *out, const void *p,
         return rv;
     out->deadline_ms = mortise_read_u64(&r);
     out->payload = mortise_read_blob(&r, &out->payload_size);
+    out->timer = false;
     return end(&r);
+}
+
+int mortise_record_read_deadline(bool *timer, const void *p, size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+    uint8_t what;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    what = mortise_read_u8(&r);
+    *timer = what == 1;
+    return what <= 1 ? end(&r) : MORTISE_ECORRUPT;
 }
 
 int mortise_record_read_kv(const char **value, size_t *size, const void *p,

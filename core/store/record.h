@@ -38,7 +38,7 @@ void mortise_record_checkpoint(struct mortise_buf *b,
                                const struct mortise_checkpoint *cp);
 void mortise_record_pending(struct mortise_buf *b,
                             const struct mortise_pending *p);
-void mortise_record_deadline(struct mortise_buf *b);
+void mortise_record_deadline(struct mortise_buf *b, bool timer);
 void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size);
 void mortise_record_graph(struct mortise_buf *b,
                           const struct mortise_source *files, size_t n);
@@ -55,6 +55,7 @@ int mortise_record_read_checkpoint(struct mortise_checkpoint *out,
 /* Leaves id, which is in the key. */
 int mortise_record_read_pending(struct mortise_pending *out, const void *p,
                                 size_t n);
+int mortise_record_read_deadline(bool *timer, const void *p, size_t n);
 int mortise_record_read_kv(const char **value, size_t *size, const void *p,
                            size_t n);
 /* Copied into the arena. */

@@ -43,7 +43,7 @@ struct mortise_head {
     uint64_t epoch; /* of the engine that wrote it */
     uint64_t created_ms, updated_ms;
     uint32_t branch, status; /* enum mortise_run_status */
-    uint32_t n_pending;      /* open requests */
+    uint32_t n_pending;      /* open requests, timers not among them */
     uint8_t graph[MORTISE_DIGEST];
     const char *reason;     /* "approval", "" ...; lent */
     const char *graph_name; /* lent */
@@ -55,6 +55,7 @@ struct mortise_pending {
     uint64_t deadline_ms; /* 0: none */
     const char *payload;  /* JSON; what inbox shows */
     size_t payload_size;
+    bool timer; /* it asks nobody: a deadline, and nothing in the inbox */
 };
 
 /* A value of a plugin's own, which replaces what its key had. */
@@ -139,7 +140,8 @@ int mortise_store_inbox(struct mortise_store *s, const char *tenant,
                         const char *after_run, const char *after_id,
                         mortise_pending_fn *fn, void *ud,
                         struct mortise_err *err);
-/* Requests of all tenants whose deadline is <= until, soonest first. */
+/* Requests and timers of all tenants whose deadline is <= until, soonest first.
+ */
 int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
                       mortise_pending_fn *fn, void *ud,
                       struct mortise_err *err);

@@ -41,6 +41,27 @@ static int pending(struct mortise_buf *b, const void *p, size_t n)
     return rv;
 }
 
+static int deadline(struct mortise_buf *b, const void *p, size_t n)
+{
+    bool timer;
+    int rv = mortise_record_read_deadline(&timer, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_deadline(b, timer);
+    return rv;
+}
+
+static int kv(struct mortise_buf *b, const void *p, size_t n)
+{
+    const char *value;
+    size_t size;
+    int rv = mortise_record_read_kv(&value, &size, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_kv(b, value, size);
+    return rv;
+}
+
 static int graph(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_source *files;
@@ -96,14 +117,14 @@ static int key(struct mortise_buf *b, const void *p, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int (*const again[])(struct mortise_buf *, const void *, size_t) = {
-        checkpoint, head, pending, graph, batch, key};
+        checkpoint, head, pending, graph, batch, key, deadline, kv};
     struct mortise_buf b;
     int rv;
 
     if (size == 0)
         return 0;
     mortise_buf_init(&b, &mortise_heap);
-    rv = again[data[0] % 6](&b, data + 1, size - 1);
+    rv = again[data[0] % 8](&b, data + 1, size - 1);
     if (rv == MORTISE_OK &&
         (b.failed || b.n != size - 1 || memcmp(b.p, data + 1, b.n) != 0))
         abort();

@@ -49,8 +49,10 @@ static void make_requests(struct made_commit *m, uint64_t seq)
                  (unsigned long long)seq);
         snprintf(m->payload, sizeof m->payload, "{\"seq\":%llu}",
                  (unsigned long long)seq);
-        m->opens = (struct mortise_pending){m->open_id, 1000 * seq, m->payload,
-                                            strlen(m->payload)};
+        m->opens = (struct mortise_pending){.id = m->open_id,
+                                            .deadline_ms = 1000 * seq,
+                                            .payload = m->payload,
+                                            .payload_size = strlen(m->payload)};
         m->c.opens = &m->opens;
         m->c.n_opens = 1;
     }

@@ -8,7 +8,8 @@
  *   - a run's checkpoints are 1, 2, ... head.seq, each the child of the one
  *     before, the last one the head's; their events follow each other;
  *   - as many requests are open as the head says; each deadline has its
- *     request, and each request with a deadline is in the index;
+ *     request or is a timer's, and each request with a deadline is in the
+ *     index;
  *   - the graph of every run is there.
  *
  * With -DSTORE_READER_MAIN this is a command: store_reader STORE prints it all,
@@ -170,7 +171,8 @@ static int read_commit(struct reader_store *s, struct bytes *k, struct bytes *v)
     return 0;
 }
 
-static int read_deadline(struct reader_store *s, struct bytes *k)
+static int read_deadline(struct reader_store *s, struct bytes *k,
+                         struct bytes *v)
 {
     struct reader_deadline *d = ADD(s->deadlines, s->n_deadlines);
 
@@ -178,7 +180,8 @@ static int read_deadline(struct reader_store *s, struct bytes *k)
     d->tenant = name(k);
     d->run = name(k);
     d->id = last_name(k);
-    return 0;
+    d->timer = (unsigned)little(v, 1);
+    return d->timer <= 1 ? 0 : wrong(s, "a deadline of nothing known");
 }
 
 static int read_graph(struct reader_store *s, struct bytes *k, struct bytes *v)
@@ -312,7 +315,7 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         rv = read_commit(s, k, v);
         break;
     case 'd':
-        rv = read_deadline(s, k);
+        rv = read_deadline(s, k, v);
         break;
     case 'g':
         rv = read_graph(s, k, v);
@@ -408,21 +411,24 @@ find_request(const struct reader_store *s, const struct reader_deadline *d)
 
 static int check_deadlines(struct reader_store *s)
 {
-    size_t expected = 0;
+    size_t expected = 0, timers = 0;
 
     for (size_t i = 0; i < s->n_deadlines; i++) {
         const struct reader_deadline *d = &s->deadlines[i];
         const struct reader_request *q = find_request(s, d);
 
-        if (q == NULL || q->deadline_ms != d->ms)
+        if (d->timer && store_reader_run(s, d->tenant, d->run) == NULL)
+            return wrong(s, "run %s: a timer without its run", d->run);
+        timers += d->timer;
+        if (d->timer ? q != NULL : q == NULL || q->deadline_ms != d->ms)
             return wrong(s, "run %s: a deadline without its request", d->run);
     }
     for (size_t i = 0; i < s->n_runs; i++)
         for (size_t k = 0; k < s->runs[i].n_requests; k++)
             expected += s->runs[i].requests[k].deadline_ms != 0;
-    if (expected != s->n_deadlines)
-        return wrong(s, "%zu deadlines for %zu requests", s->n_deadlines,
-                     expected);
+    if (expected + timers != s->n_deadlines)
+        return wrong(s, "%zu deadlines for %zu requests",
+                     s->n_deadlines - timers, expected);
     return 0;
 }
 

@@ -54,6 +54,7 @@ struct reader_kv {
 
 struct reader_deadline {
     uint64_t ms;
+    unsigned timer; /* 1: nobody is asked */
     char *tenant, *run, *id;
 };
 
