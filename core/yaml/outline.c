@@ -207,7 +207,7 @@ static const struct mortise_word *select_words(const struct mortise_place *p)
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(p->keys[i].name, p->select) == 0)
             return p->keys[i].words;
-    assert(!"the table has its `select` key");
+    assert(0 && "the table has its `select` key");
     return NULL;
 }
 
