@@ -13,7 +13,8 @@
 
 #include "json/value.h"
 
-#define TRIAL_LOG "input.log" /* what the graph reads, beside what it writes   \
+#define TRIAL_LOG                                                              \
+    "input.log" /* what the graph reads, beside what it writes   \
                                */
 
 enum { MOST_BLOWS = 2, MOST_PROCESSES = 16 };
@@ -65,8 +66,8 @@ void trials_end(void);
 /* Make the directory and go to the end of the run.  Ends in wrong() where a
  * process says what it should not. */
 void trial_drive(struct trial *t);
-/* With the run at its end (or anywhere): what a command prints, malloc()ed. */
-char *trial_ask(struct trial *t, const char *what);
+/* The deployment's file. */
+const char *trial_deployment(void);
 /* PATH inside the directory; static until the next call. */
 const char *trial_path(const struct trial *t, const char *path);
 /* How often the job's effect happened, as `count.log` has it. */
