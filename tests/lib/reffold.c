@@ -10,10 +10,20 @@
 
 static const struct {
     const char *name, *reducer;
-} cells[] = {{"sum", "sum"},     {"min", "min"},    {"max", "max"},
-             {"first", "first"}, {"last", "last"},  {"longest", "longest"},
-             {"text", "concat"}, {"tree", "merge"}, {"plain", NULL},
-             {"log", "concat"}};
+} cells[] = {
+    {"sum", "sum"},
+    {"min", "min"},
+    {"max", "max"},
+    {"first", "first"},
+    {"last", "last"},
+    {"longest", "longest"},
+    {"text", "concat"},
+    {"tree", "merge"},
+    {"avg", "avg"},
+    {"expr", "{expr: \"(old * 3 + new) % 1000\"}"},
+    {"capped", "{reduce: concat, max_items: 3, overflow: drop_oldest}"},
+    {"plain", NULL},
+    {"log", "concat"}};
 
 const char *ref_cell_name(int cell)
 {
@@ -46,6 +56,8 @@ json_t *ref_cell_value(int cell, int node, const struct ref_node *n, int turn)
         snprintf(text, sizeof text, "k%d", n->value % 2);
         return json_pack("{s:{s:i, s:i}}", text, "both", turn,
                          node % 2 ? "odd" : "even", node);
+    case REF_CAPPED:
+        return json_pack("[i, i]", node, turn);
     default:
         return json_integer(n->value - turn * (n->value % 3 - 1));
     }
@@ -65,6 +77,9 @@ void ref_cell_expr(int cell, int node, const struct ref_node *n,
     case REF_MERGE:
         snprintf(out, size, "{'k%d': {'both': %s, '%s': %d}}", n->value % 2,
                  turn_expr, node % 2 ? "odd" : "even", node);
+        break;
+    case REF_CAPPED:
+        snprintf(out, size, "[%d, %s]", node, turn_expr);
         break;
     default:
         snprintf(out, size, "%d - %s * %d", n->value, turn_expr,
@@ -101,8 +116,31 @@ static json_t *joined(const json_t *old, const json_t *add)
     return out;
 }
 
+/* Of more than one: their sum and their number stand beside the state. */
+static json_t *mean(json_t *state, json_t *old, json_t *add)
+{
+    json_t *all = json_object_get(state, "avg");
+    json_int_t sum = json_integer_value(add), n = 2;
+
+    if (all != NULL)
+        n = json_integer_value(json_object_get(all, "n")) + 1;
+    sum += all != NULL ? json_integer_value(json_object_get(all, "sum"))
+                       : json_integer_value(old);
+    json_object_set_new(state, "avg",
+                        json_pack("{s:I, s:I}", "n", n, "sum", sum));
+    return json_real((double)sum / (double)n);
+}
+
+static json_t *capped(json_t *old, json_t *add)
+{
+    json_array_extend(old, add);
+    while (json_array_size(old) > 3)
+        json_array_remove(old, 0);
+    return json_incref(old);
+}
+
 /* What stands there when both are: a new reference. */
-static json_t *reduced(int cell, json_t *old, json_t *add)
+static json_t *reduced(json_t *state, int cell, json_t *old, json_t *add)
 {
     json_int_t a = json_integer_value(old), b = json_integer_value(add);
 
@@ -123,6 +161,12 @@ static json_t *reduced(int cell, json_t *old, json_t *add)
     case REF_MERGE:
         merge(old, add);
         return json_incref(old);
+    case REF_AVG:
+        return mean(state, old, add);
+    case REF_EXPR:
+        return json_integer((a * 3 + b) % 1000);
+    case REF_CAPPED:
+        return capped(old, add);
     case REF_LOG:
         json_array_extend(old, add);
         return json_incref(old);
@@ -138,5 +182,5 @@ void ref_fold(json_t *state, const struct ref_write *w)
 
     json_object_set_new(root, w->key,
                         old == NULL ? json_deep_copy(w->value)
-                                    : reduced(w->cell, old, w->value));
+                                    : reduced(state, w->cell, old, w->value));
 }

@@ -76,6 +76,9 @@ enum ref_cell {
     REF_LONGEST,
     REF_TEXT, /* concat of strings */
     REF_MERGE,
+    REF_AVG,
+    REF_EXPR,
+    REF_CAPPED, /* concat of arrays, of which so many items stay */
     REF_PLAIN, /* no reducer: parallel writes conflict */
     REF_CELLS,
     /* Not among them, since nodes write these without being asked to: */
