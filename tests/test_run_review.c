@@ -212,6 +212,32 @@ END_TEST
 
 /* ---- update -------------------------------------------------------------- */
 
+/* A failure that its join will mend is no reason to do it again, whoever goes
+ * on with a run that stands still. */
+START_TEST(resume_leaves_a_mended_failure_alone)
+{
+    struct mortise_command resume = RESUME;
+    json_t *generation;
+
+    run_plain(HEAD
+              "start: [a, b]\n"
+              "interrupt_before: [b]\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: t/fail, args: {times: 9}, next: j}\n"
+              "  b: {type: tool, tool: t/read, next: j}\n"
+              "  j: {type: tool, tool: t/read, join: best_effort}\n",
+              "{}");
+    assert_status(MORTISE_RUN_PAUSED);
+    assert_node("a", "failed");
+    ck_assert_int_eq(command(&resume, 1), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    generation = record_member("a", "generation");
+    ck_assert_int_eq(json_integer_value(generation), 1);
+    json_decref(generation);
+    end();
+}
+END_TEST
+
 /* What failed waits for `resume`; then everything behind it runs. */
 START_TEST(update_does_not_forget_what_follows_a_failure)
 {
@@ -1382,6 +1408,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_merge_beside_an_answer_holds_or_is_refused);
     tcase_add_test(tc, no_decision_is_none_on_a_finished_run);
     tcase_add_test(tc, cancel_ends_a_run_that_stands);
+    tcase_add_test(tc, resume_leaves_a_mended_failure_alone);
     tcase_add_test(tc, update_does_not_forget_what_follows_a_failure);
     tcase_add_test(tc, what_a_pause_holds_back_sees_the_update);
     tcase_add_test(tc, what_a_join_holds_back_sees_the_update);

@@ -2,9 +2,10 @@
  * opinion.
  *
  * Each random graph (lib/randgraph) runs in many simulated worlds (lib/sim):
- * calls end, commits are synced and the process dies in an order that a seed
- * chooses.  An independent interpreter (lib/refgraph), which shares no code
- * with what is tested, says what must come of it:
+ * calls end, commits are synced, people pause it and go on with it, and the
+ * process dies in an order that a seed chooses.  An independent interpreter
+ * (lib/refgraph), which shares no code with what is tested, says what must come
+ * of it:
  *
  *   (1) which executions there are, how each ends, and what each saw;
  *   (2) the final state and the final status, whatever the timing;
@@ -168,18 +169,77 @@ static bool something_happens(struct sim *s, uint32_t *seed)
     return sim_sync_one(s) || sim_end_call(s, 0) || sim_fire_timer(s, 0);
 }
 
+static bool command(struct sim *s, enum mortise_command_kind kind,
+                    const char *id, const char *json)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = (uint32_t)kind, .id = id, .json = json};
+    struct mortise_err err;
+    int rv = sim_command(s, &c, 1, 0, "ann", &err);
+
+    ck_assert_msg(rv == MORTISE_OK, "%s", err.msg);
+    return true;
+}
+
+/* Raise the limit that holds the run by one; false: it was high enough. */
+static bool raise_limit(struct sim *s)
+{
+    json_t *show = sim_show(s), *limit = json_object_get(show, "limit");
+    const char *name = json_string_value(json_object_get(limit, "limit"));
+    int value = (int)json_integer_value(json_object_get(limit, "value"));
+    char json[64];
+    bool raised = value < MOST_EXECS;
+
+    snprintf(json, sizeof json, "{\"%s\": %d}", name, value + 1);
+    if (raised)
+        command(s, MORTISE_CMD_LIMIT, NULL, json);
+    json_decref(show);
+    return raised;
+}
+
+/* Somebody says yes to a scheduled pause. */
+static bool pass_interrupt(struct sim *s)
+{
+    json_t *show = sim_show(s);
+    json_t *one = json_array_get(json_object_get(show, "pending"), 0);
+    bool passed = command(s, MORTISE_CMD_ANSWER,
+                          json_string_value(json_object_get(one, "id")),
+                          "{\"approved\": true}");
+
+    json_decref(show);
+    return passed;
+}
+
+/* A person goes on with a run that stands still; false: it does not. */
+static bool somebody_goes_on(struct sim *s)
+{
+    const char *why = mortise_run_reason(s->run);
+
+    if (mortise_run_status(s->run) != MORTISE_RUN_PAUSED)
+        return false;
+    if (strcmp(why, "limit") == 0)
+        return raise_limit(s);
+    if (strcmp(why, "interrupt") == 0)
+        return pass_interrupt(s);
+    return command(s, MORTISE_CMD_RESUME, NULL, NULL);
+}
+
 static void play_world(const struct ref_graph *g, struct sim *s,
                        struct mortise_graph *compiled, uint32_t seed)
 {
     int deaths = sim_random(&seed) % 3 == 0 ? 1 + (int)(seed % 3) : 0;
     int next = (int)(sim_random(&seed) % 16);
+    int pause = sim_random(&seed) % 4 == 0 ? 1 + (int)(seed % 16) : 0;
     struct mortise_err err;
 
     sim_init(s, mortise_graph_ref(compiled));
     ck_assert_int_eq(sim_admit(s, RAND_INPUT, &err), MORTISE_OK);
     sim_sync_one(s); /* from now on it is there */
-    while (something_happens(s, &seed)) {
+    while (something_happens(s, &seed) || somebody_goes_on(s)) {
         check_parallel(g, s);
+        if (pause > 0 && --pause == 0 && s->applied != 1 &&
+            !mortise_run_is_finished(s->run))
+            command(s, MORTISE_CMD_PAUSE, NULL, NULL);
         if (deaths == 0 || next-- > 0)
             continue;
         sim_crash(s, &seed);
@@ -407,16 +467,19 @@ static void compare_races(unsigned families, uint32_t number)
 }
 
 /* What kinds of graphs take turns; all have routes and failures. */
-enum { PLAIN = RAND_ROUTES | RAND_FAILS };
+enum {
+    PLAIN = RAND_ROUTES | RAND_FAILS,
+    NESTED = PLAIN | RAND_LOOPS | RAND_MAPS | RAND_SUBS
+};
 static const unsigned kinds[] = {
     PLAIN,
-    PLAIN | RAND_LOOPS,
-    PLAIN | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES,
-    PLAIN | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES | RAND_SUBS,
+    PLAIN | RAND_LOOPS | RAND_PAUSES,
+    NESTED | RAND_BRANCHES,
+    NESTED | RAND_BRANCHES | RAND_PAUSES,
     PLAIN | RAND_RACES | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES,
-    PLAIN | RAND_RACES | RAND_LOOPS | RAND_MAPS | RAND_BRANCHES | RAND_SUBS,
+    NESTED | RAND_RACES | RAND_BRANCHES | RAND_PAUSES,
     PLAIN | RAND_STOPS | RAND_LOOPS,
-    PLAIN | RAND_STOPS | RAND_LOOPS | RAND_MAPS | RAND_SUBS,
+    NESTED | RAND_STOPS | RAND_PAUSES,
 };
 
 static void compare(uint32_t number)

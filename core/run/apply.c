@@ -917,14 +917,16 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
                                   r->graph->nodes[e->node].id, NULL, err);
 }
 
-/* What failed is tried again, and what was skipped for it waits again. */
+/* What failed is tried again, and what was skipped for it waits again: once the
+ * run failed of it, or will.  To end a pause is not to try again. */
 static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
     int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
+    bool paused = r->paused != MORTISE_PAUSE_OVER;
 
     r->paused = MORTISE_PAUSE_OVER;
-    if (r->n_failed == 0 && r->error == NULL)
+    if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     drop(&r->error);
     rv = frame_reopen(r, err);

@@ -410,12 +410,26 @@ static void make_graph(struct maker *m, int room)
     m->g->end_first = may(m, RAND_STOPS, 2);
 }
 
+/* What follows a node that interrupt_after holds is decided later than its end
+ * was: no order of ends says so. */
+static void make_pauses(struct maker *m)
+{
+    m->g->steps = may(m, RAND_PAUSES, 2) ? 1 + pick(m, 8) : 0;
+    m->g->visits = may(m, RAND_PAUSES, 2) ? 1 + pick(m, 2) : 0;
+    for (int i = 0; i < m->g->n; i++) {
+        m->g->before[i] = may(m, RAND_PAUSES, 6);
+        m->g->after[i] = may(m, RAND_PAUSES, 6) &&
+                         !(m->families & (RAND_RACES | RAND_STOPS));
+    }
+}
+
 void rand_graph(struct ref_graph *g, unsigned families, uint32_t *seed)
 {
     struct maker m = {.g = g, .families = families, .seed = seed};
 
     memset(g, 0, sizeof *g);
     make_graph(&m, ROOM);
+    make_pauses(&m);
 }
 
 bool rand_wild(struct ref_graph *g, uint32_t *seed)

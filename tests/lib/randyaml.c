@@ -261,6 +261,33 @@ static void put_graph(struct page *p, const struct ref_graph *g)
     }
 }
 
+static void put_limits(struct page *p, const struct ref_graph *g)
+{
+    put(p, "limits:");
+    put(p, "  concurrency: %d", RAND_CONCURRENCY);
+    if (g->steps > 0)
+        put(p, "  steps: %d", g->steps);
+    if (g->visits > 0)
+        put(p, "  visits: %d", g->visits);
+}
+
+static void put_interrupts(struct page *p, const struct ref_graph *g,
+                           const char *key, const bool *which)
+{
+    put(p, "%s:", key);
+    for (int i = 0; i < g->n; i++) {
+        if (which[i])
+            put(p, "  - %s", name_of(i));
+    }
+}
+
+static bool is_any(const bool *which, int n)
+{
+    while (n > 0 && !which[n - 1])
+        n--;
+    return n > 0;
+}
+
 char *rand_yaml(const struct ref_graph *g)
 {
     struct page p = {.indent = 0};
@@ -270,7 +297,11 @@ char *rand_yaml(const struct ref_graph *g)
     put(&p, "apiVersion: mortise/v1");
     put(&p, "kind: Graph");
     put(&p, "metadata: {name: g, version: 1.0.0}");
-    put(&p, "limits: {concurrency: %d}", RAND_CONCURRENCY);
+    put_limits(&p, g);
+    if (is_any(g->before, g->n))
+        put_interrupts(&p, g, "interrupt_before", g->before);
+    if (is_any(g->after, g->n))
+        put_interrupts(&p, g, "interrupt_after", g->after);
     put_graph(&p, g);
     text = strdup(mortise_buf_cstr(&p.b));
     mortise_buf_finish(&p.b);

@@ -79,7 +79,7 @@ enum ref_cell {
     REF_AVG,
     REF_EXPR,
     REF_CAPPED, /* concat of arrays, of which so many items stay */
-    REF_PLAIN, /* no reducer: parallel writes conflict */
+    REF_PLAIN,  /* no reducer: parallel writes conflict */
     REF_CELLS,
     /* Not among them, since nodes write these without being asked to: */
     REF_LOG = REF_CELLS,
@@ -120,8 +120,11 @@ struct ref_region {
 struct ref_graph {
     int n, n_edges, n_regions;
     bool fail_fast, end_first;
-    bool is_sub;                      /* its input is {v: a number} */
-    struct ref_node nodes[REF_NODES]; /* in declared order */
+    bool is_sub; /* its input is {v: a number} */
+    /* What only makes it stand still for a while: nothing to the outcome. */
+    int steps, visits;                        /* limits; 0: none is said */
+    bool before[REF_NODES], after[REF_NODES]; /* interrupt_ */
+    struct ref_node nodes[REF_NODES];         /* in declared order */
     struct ref_edge edges[REF_EDGES]; /* those of one node in their order */
     struct ref_region regions[REF_REGIONS]; /* parents first */
 };
