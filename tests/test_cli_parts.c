@@ -179,14 +179,12 @@ START_TEST(executions_have_names)
         {"1.0/outer#1/inner#1", "outer/inner"},
     };
     char name[MORTISE_CLI_EXECUTION], path[1024];
-    json_t *entry = json_pack("{s:s, s:i}", "node", "a", "visit", 1);
+    json_t *entry = json_pack("{s:s}", "node", "a");
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         ck_assert_str_eq(mortise_cli_short_path(names[i][0], name),
                          names[i][1]);
     ck_assert_str_eq(mortise_cli_execution(entry, name), "a");
-    json_object_set_new(entry, "visit", json_integer(4));
-    ck_assert_str_eq(mortise_cli_execution(entry, name), "a#4");
     json_object_set_new(entry, "path", json_string("1.0/b#1"));
     ck_assert_str_eq(mortise_cli_execution(entry, name), "b");
     memset(path, 'x', sizeof path);
