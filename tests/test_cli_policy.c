@@ -3,6 +3,9 @@
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "lib/desk.h"
 
@@ -221,6 +224,61 @@ START_TEST(more_than_the_ceiling_is_an_error)
 }
 END_TEST
 
+static int call_engine(const char *request)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    snprintf(at.sun_path, sizeof at.sun_path, "%.80s/state/control.sock",
+             desk_dir);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(write(fd, request, strlen(request)),
+                     (ssize_t)strlen(request));
+    return fd;
+}
+
+static const char *answer(int fd)
+{
+    static char text[4096];
+    ssize_t n = read(fd, text, sizeof text - 1);
+
+    ck_assert_int_gt(n, 0);
+    text[n] = '\0';
+    close(fd);
+    return text;
+}
+
+/* An engine that has a run in memory because somebody changed its state does
+ * not go on with it, either, when its tool is denied by now: two requests come
+ * at once, and the second finds what the first one loaded. */
+START_TEST(looking_is_no_way_around)
+{
+    desk_graph("g", "start: q\nnodes:\n"
+                    "  q: {type: human, prompt: ok?, next: a}\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    deploy("tools: {deny: [tried/echo]}");
+    desk_ok("($MORTISE engine >engine.out 2>&1 & echo $! >pid); "
+            "for i in $(seq 200); do test -S state/control.sock && break; "
+            "sleep 0.05; done");
+    for (int i = 0; i < 10; i++) {
+        int first = call_engine(
+            "{\"do\":\"command\",\"run\":\"r\",\"no_continue\":true,"
+            "\"commands\":[{\"kind\":\"update\",\"value\":{\"scratch\":"
+            "{}}}]}\n");
+        int second = call_engine("{\"do\":\"command\",\"run\":\"r\","
+                                 "\"commands\":[{\"kind\":\"goto\","
+                                 "\"node\":\"a\"}]}\n");
+
+        ck_assert_ptr_nonnull(strstr(answer(first), "paused"));
+        ck_assert_ptr_nonnull(strstr(answer(second), "denies tried/echo"));
+    }
+    desk_ok("kill $(cat pid)");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_policy");
@@ -236,6 +294,7 @@ static Suite *suite(void)
     tcase_add_test(tc, pending_approvals_stay);
     tcase_add_test(tc, limits_are_defaults_and_ceilings);
     tcase_add_test(tc, more_than_the_ceiling_is_an_error);
+    tcase_add_test(tc, looking_is_no_way_around);
     suite_add_tcase(s, tc);
     return s;
 }

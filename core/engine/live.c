@@ -753,6 +753,18 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
     return mortise_run_step(live->run, &in, &live->m->actions, err);
 }
 
+/* A run that was loaded to be looked at may be loaded with a graph that cannot
+ * run here, and stands in for the one that was pinned. */
+static int check_graph(const struct mortise_live *live, struct mortise_err *err)
+{
+    struct mortise_graph *g;
+    int rv = mortise_graphs_get(live->m, live->graph->digest, false, &g, err);
+
+    mortise_graph_unref(g);
+    return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", live->id)
+                                  : rv;
+}
+
 /* The order goes to a run whose plugins may have changed. */
 static int step_checked(struct mortise_live *live,
                         const struct mortise_order *o, struct mortise_err *err)
@@ -761,8 +773,10 @@ static int step_checked(struct mortise_live *live,
     bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
     struct mortise_pin *changed;
     size_t n, n_changed = 0;
-    int rv;
+    int rv = check_graph(live, err);
 
+    if (rv != MORTISE_OK)
+        return rv;
     mortise_run_pins(live->run, &n);
     changed = mortise_alloc(mem, (n + 1) * sizeof *changed);
     if (changed == NULL)
