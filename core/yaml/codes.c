@@ -142,14 +142,6 @@ const struct mortise_code mortise_codes[] = {
     {"E0214", "a path that stands twice",
      "Two spellings of one path, or one path in two lines.",
      "state: {reducers: {scratch.a: last, 'scratch[\"a\"]': first}}\n"},
-    {"W0215", "a JSON Schema keyword that means nothing",
-     "Draft 2020-12 has no such keyword, so it stands there as a remark and "
-     "nothing is checked by it.  Names that begin with x- are yours.",
-     "state: {input: {properties: {name: {maxLenght: 8}}}}\n"
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
-
     {"E0301", "an unknown node", "No node has this id.",
      "start: a\n"
      "nodes:\n"
@@ -435,6 +427,13 @@ const struct mortise_code mortise_codes[] = {
      "kind: Trust\n"
      "revoked: {digests: [9f0c]}\n"},
 
+    {"W0215", "a JSON Schema keyword that means nothing",
+     "Draft 2020-12 has no such keyword, so it stands there as a remark and "
+     "nothing is checked by it.  Names that begin with x- are yours.",
+     "state: {input: {properties: {name: {maxLenght: 8}}}}\n"
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
      "chance; a run in which both write fails.  Give the path a reducer, last "
