@@ -29,20 +29,6 @@ static void graph(const char *node)
     desk_graph("g", body);
 }
 
-/* How often was the executor entered? */
-static unsigned entrances(void)
-{
-    char path[8192], *text;
-    unsigned n = 0;
-
-    snprintf(path, sizeof path, "%s/entered", desk_dir);
-    text = test_read(path, NULL);
-    for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
-        n++;
-    free(text);
-    return n;
-}
-
 /* A question from inside a node waits in the inbox, over the end of the process
  * that asked; its answer is what the executor goes on with. */
 START_TEST(a_person_answers_an_executor)
@@ -58,9 +44,9 @@ START_TEST(a_person_answers_an_executor)
     p = strstr(child.out, "\"id\":\"");
     ck_assert_ptr_nonnull(p);
     snprintf(id, sizeof id, "%s", p + 6);
-    ck_assert_uint_eq(entrances(), 1);
+    ck_assert_uint_eq(desk_entrances(), 1);
     desk_ok("$MORTISE answer r %s --value 42", id);
-    ck_assert_uint_eq(entrances(), 2);
+    ck_assert_uint_eq(desk_entrances(), 2);
     desk_ok("$MORTISE show r --json");
     desk_out("\"status\": \"completed\"");
     desk_out("\"a\": 42");
@@ -99,7 +85,7 @@ START_TEST(a_sleep_ends_at_its_time)
     desk_ok("$MORTISE resume long");
     desk_ok("$MORTISE show long --json");
     desk_out("\"status\": \"completed\"");
-    ck_assert_uint_eq(entrances(), 4); /* each twice: to ask, and to go on */
+    ck_assert_uint_eq(desk_entrances(), 4); /* each twice: to ask, and to go on */
 }
 END_TEST
 

@@ -55,20 +55,6 @@ static void run(const char *tool, const char *args)
     run_with("", tool, args);
 }
 
-/* How often was an executor entered? */
-static unsigned entrances(void)
-{
-    char path[8192], *text;
-    unsigned n = 0;
-
-    snprintf(path, sizeof path, "%s/entered", desk_dir);
-    text = test_read(path, NULL);
-    for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
-        n++;
-    free(text);
-    return n;
-}
-
 /* A value outlives its run and its process; null is one, no value is none. */
 START_TEST(values_outlive_their_run)
 {
@@ -158,11 +144,11 @@ START_TEST(a_killed_count_counts_once)
                     " next: END}\n");
     child_run("timeout -s KILL 0.4 $MORTISE run g.yaml --id r");
     ck_assert_int_ne(child.code, 0);
-    ck_assert_uint_eq(entrances(), 1);
+    ck_assert_uint_eq(desk_entrances(), 1);
     desk_ok("$MORTISE resume r");
     desk_ok("$MORTISE show r --json");
     desk_out("\"a\": 1");
-    ck_assert_uint_eq(entrances(), 2);
+    ck_assert_uint_eq(desk_entrances(), 2);
     run("keeps/count", "{}");
     desk_out("\"a\":2");
 }

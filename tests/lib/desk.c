@@ -67,3 +67,16 @@ void desk_end(void)
 {
     test_rmdir(desk_dir);
 }
+
+unsigned desk_entrances(void)
+{
+    char path[8192], *text;
+    unsigned n = 0;
+
+    snprintf(path, sizeof path, "%s/entered", desk_dir);
+    text = test_read(path, NULL);
+    for (const char *p = text; (p = strchr(p, '\n')) != NULL; p++)
+        n++;
+    free(text);
+    return n;
+}
