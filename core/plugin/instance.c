@@ -338,6 +338,20 @@ int mortise_instance_call(struct mortise_instance *i,
 /* ---- cancel, abandon, answer ----------------------------------------------
  */
 
+/* A message that is a number and nothing else arrives without memory, too: who
+ * is not told to stop never does. */
+static void carry_number(const struct mortise_instance *i,
+                         struct mortise_wire *msg,
+                         struct mortise_wire_held *held)
+{
+    const struct mortise_wire as_it_was = *msg;
+
+    if (mortise_host_carry(msg, held, i->mem, NULL) == MORTISE_OK)
+        return;
+    *msg = as_it_was;
+    *held = (struct mortise_wire_held){.mem = i->mem};
+}
+
 bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
 {
     struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
@@ -356,11 +370,12 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     atomic_store(&s->live, 0);
     msg.call = s->handle;
     mortise_host_answer_all(i, s);
-    if (tell && mortise_host_carry(&msg, &held, i->mem, NULL) == MORTISE_OK) {
-        if (i->plugin->cancel != NULL)
-            i->plugin->cancel(i->inst, msg.call);
-        mortise_wire_release(&held);
-    }
+    if (!tell)
+        return true;
+    carry_number(i, &msg, &held);
+    if (i->plugin->cancel != NULL)
+        i->plugin->cancel(i->inst, msg.call);
+    mortise_wire_release(&held);
     return true;
 }
 
@@ -637,8 +652,7 @@ static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
     struct mortise_wire_held held;
     mortise_status status = MORTISE_S_OK;
 
-    if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK)
-        return MORTISE_S_NOMEM;
+    carry_number(i, &msg, &held);
     if (i->plugin->quiesce != NULL)
         status = i->plugin->quiesce(i->inst, msg.deadline_ns);
     mortise_wire_release(&held);
