@@ -306,7 +306,7 @@ unit: programs
 
 check: unit headers keys
 	$(call say,AGAIN,"every call through the wire encoding")
-	$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
+	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
 
 # Every key has a test that would miss it, and the list of them is this one.
@@ -325,12 +325,12 @@ SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
 asan:
-	$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
+	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
 
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0
 tsan:
-	$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS)" unit
+	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS)" unit
 
 valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
@@ -349,7 +349,7 @@ headers: $(B)/deps.mk
 FUZZ_SECONDS ?= 30
 FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
-	$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
+	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
 	    -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined" \
 	    $(B)/fuzz/libmortise.a
 	$(Q)for f in $(basename $(notdir $(wildcard tests/fuzz/*.c))); do \
