@@ -16,7 +16,7 @@ static struct {
     char text[2048];
 } files[8];
 static size_t n_files;
-static unsigned n_reads;
+static unsigned n_reads, n_lists;
 
 /* A graph file; `body` follows the header. */
 static void put(const char *path, const char *name, const char *version,
@@ -56,6 +56,7 @@ static int list_files(void *ud, const char *dir,
 
     (void)ud;
     (void)why;
+    n_lists++;
     for (size_t i = 0; i < n_files && rv == MORTISE_OK; i++)
         if (strncmp(files[i].path, dir, strlen(dir)) == 0)
             rv = fn(into, files[i].path);
@@ -72,7 +73,7 @@ static void begin(void)
     test_begin();
     test_count_json();
     n_files = 0;
-    n_reads = 0;
+    n_reads = n_lists = 0;
     graph = NULL;
     mortise_buf_init(&report, &test_mem);
 }
@@ -292,6 +293,13 @@ START_TEST(once)
     put("b.graph.yaml", "b", "1", part);
     loads("a.graph.yaml");
     ck_assert_uint_eq(graph->n_sources, 2);
+    ck_assert_uint_eq(n_lists, 0); /* nobody asked for a name */
+    put("a.graph.yaml", "a", "1",
+        "start: [s, t]\nnodes:\n"
+        "  s: {type: subgraph, graph: b}\n"
+        "  t: {type: subgraph, graph: b@1}\n");
+    loads("a.graph.yaml");
+    ck_assert_uint_eq(n_lists, 1);
 }
 END_TEST
 

@@ -1,7 +1,7 @@
 /* files.c -- graphs that stand in files of their own, while they are loaded.
  *
- *   (1) A file is read and parsed once for each load, however many nodes run
- *       it, and its findings are reported once.
+ *   (1) A file is read and parsed, and a directory listed, once for each load,
+ *       however many nodes ask for it; findings are reported once.
  *   (2) What a reference means depends on the path of the file that it stands
  *       in and on texts, never on the place where we are: the sources that a
  *       run pins, under the paths that they had, load to the same graph on
@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/wild.h"
 
 /* ---- paths ----------------------------------------------------------- */
 
@@ -152,13 +153,6 @@ bool mortise_load_is_ref(const struct mortise_yaml *v)
              mortise_yaml_get(v, "name") != NULL));
 }
 
-static bool ends(const char *s, const char *with)
-{
-    size_t n = strlen(s), m = strlen(with);
-
-    return n >= m && strcmp(s + n - m, with) == 0;
-}
-
 /* "x.graph.yaml", "dir/x" are files; "x", "x@1.2.0" are names. */
 static void read_string(struct mortise_loader *ld, struct ref *ref,
                         const struct mortise_yaml *v)
@@ -166,8 +160,10 @@ static void read_string(struct mortise_loader *ld, struct ref *ref,
     const char *at = strchr(v->str, '@');
     char *id;
 
-    if (strchr(v->str, '/') != NULL || ends(v->str, ".yaml") ||
-        ends(v->str, ".yml") || ends(v->str, ".json")) {
+    if (mortise_wild_fits("*/*", v->str) ||
+        mortise_wild_fits("*.yaml", v->str) ||
+        mortise_wild_fits("*.yml", v->str) ||
+        mortise_wild_fits("*.json", v->str)) {
         ref->file = v;
         return;
     }
@@ -319,6 +315,29 @@ static int look_at(void *into, const char *path)
     return ld->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
+/* All graph files of the directory of `from`, unless they are there already. */
+static void look_beside(struct mortise_loader *ld, const char *from)
+{
+    const struct mortise_graph_files *files = ld->catalog->files;
+    size_t n = dir_of(from);
+    struct mortise_graph_dir *d = ld->root->dirs;
+    struct mortise_err why;
+    char *path;
+
+    while (d != NULL && (strlen(d->path) != n || memcmp(d->path, from, n) != 0))
+        d = d->next;
+    if (files == NULL || d != NULL)
+        return;
+    d = mortise_load_alloc(ld, sizeof *d);
+    path = mortise_load_alloc(ld, n + 1);
+    if (d == NULL || path == NULL)
+        return;
+    d->path = memcpy(path, from, n);
+    d->next = ld->root->dirs;
+    ld->root->dirs = d;
+    files->list(files->ud, path, look_at, ld, &why);
+}
+
 static bool is_in(const struct mortise_graph_file *f, const char *from)
 {
     size_t n = dir_of(from);
@@ -383,18 +402,12 @@ static void suggest(struct mortise_loader *ld, const struct ref *ref,
 static struct mortise_graph_file *by_name(struct mortise_loader *ld,
                                           const struct ref *ref)
 {
-    const struct mortise_graph_files *files = ld->catalog->files;
-    const char *from = ref->at->span.file->path;
-    char *dir = mortise_load_alloc(ld, dir_of(from) + 1);
     struct mortise_graph_file *f;
-    struct mortise_err why;
     size_t n;
 
-    if (dir == NULL)
+    look_beside(ld, ref->at->span.file->path);
+    if (ld->nomem)
         return NULL;
-    memcpy(dir, from, dir_of(from));
-    if (files != NULL)
-        files->list(files->ud, dir, look_at, ld, &why);
     f = named(ld, ref, &n);
     if (n == 0)
         suggest(ld, ref,

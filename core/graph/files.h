@@ -21,6 +21,12 @@ struct mortise_graph_file {
     bool loaded, bad;                /* without, with findings */
 };
 
+/* A directory that names were looked for in, once for each load; [root]. */
+struct mortise_graph_dir {
+    struct mortise_graph_dir *next;
+    const char *path; /* "" or with a slash behind */
+};
+
 /* What stands where a file's graph is named: `key: graph`, a string or a
  * mapping of mortise_graph_ref_place.  Is it one of these, and not a graph? */
 bool mortise_load_is_ref(const struct mortise_yaml *v);

@@ -57,6 +57,7 @@ struct mortise_loader {
     struct mortise_loader *root;  /* of the outermost graph: itself, there */
     struct mortise_loader *outer; /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
+    struct mortise_graph_dir *dirs;   /* [root] */
     uint32_t depth;                   /* graphs around this one */
     struct mortise_graph *g;          /* being built */
     struct mortise_arena *arena;      /* the outermost graph's */
