@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/cli.h"
+#include "cli/shelf.h"
 #include "engine/secret.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
@@ -44,17 +44,14 @@ static void forget_plugins(struct checking *c)
 
 static int open_plugins(struct checking *c, struct mortise_err *err)
 {
-    struct mortise_plugins_config config = {.mem = c->cli->mem};
+    struct mortise_plugins_config config;
     int rv = mortise_site_open(&c->site, c->cli->mem, c->cli->deployment, NULL,
                                &c->diags, err);
 
     c->open = true;
     if (rv != MORTISE_OK)
         return rv;
-    config.dirs = c->site.plugin_dirs;
-    config.n_dirs = c->site.n_plugin_dirs;
-    config.trust_dirs = c->site.trust_dirs;
-    config.n_trust_dirs = c->site.n_trust_dirs;
+    config = mortise_shelf_config(c->cli->mem, &c->site);
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
         mortise_stock_open(&c->stock, c->cli->mem, c->plugins,

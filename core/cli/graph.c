@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/cli.h"
+#include "cli/shelf.h"
 #include "cli/overlay.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
@@ -26,13 +26,8 @@ static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
                      const char *path, struct mortise_diags *diags,
                      struct mortise_graph **out, struct mortise_err *err)
 {
-    struct mortise_plugins_config config = {
-        .mem = cli->mem,
-        .dirs = site->plugin_dirs,
-        .n_dirs = site->n_plugin_dirs,
-        .trust_dirs = site->trust_dirs,
-        .n_trust_dirs = site->n_trust_dirs,
-    };
+    const struct mortise_plugins_config config =
+        mortise_shelf_config(cli->mem, site);
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
     struct mortise_plugins *plugins;

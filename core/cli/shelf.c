@@ -6,19 +6,33 @@
 #include <string.h>
 #include <unistd.h>
 
+struct mortise_plugins_config
+mortise_shelf_config(const struct mortise_mem *mem,
+                     const struct mortise_site *site)
+{
+    return (struct mortise_plugins_config){
+        .mem = mem,
+        .dirs = site->plugin_dirs,
+        .n_dirs = site->n_plugin_dirs,
+        .trust_dirs = site->trust_dirs,
+        .n_trust_dirs = site->n_trust_dirs,
+    };
+}
+
 int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
                        const char *dir, struct mortise_err *err)
 {
-    struct mortise_plugins_config config = {.mem = cli->mem};
+    struct mortise_plugins_config config;
     int rv = mortise_cli_site(cli, &s->site, err);
 
     s->plugins = NULL;
     if (rv != MORTISE_OK)
         return rv;
-    config.dirs = dir != NULL ? &dir : s->site.plugin_dirs;
-    config.n_dirs = dir != NULL ? 1 : s->site.n_plugin_dirs;
-    config.trust_dirs = s->site.trust_dirs;
-    config.n_trust_dirs = s->site.n_trust_dirs;
+    config = mortise_shelf_config(cli->mem, &s->site);
+    if (dir != NULL) {
+        config.dirs = &dir;
+        config.n_dirs = 1;
+    }
     snprintf(s->quarantine, sizeof s->quarantine, "%s/quarantine",
              s->site.store);
     if (access(s->quarantine, F_OK) == 0) /* no store, no marks */

@@ -11,6 +11,10 @@ struct mortise_shelf {
     char quarantine[PATH_MAX];
 };
 
+/* Where a site has its plugins, and whom it trusts; lent by the site. */
+struct mortise_plugins_config
+mortise_shelf_config(const struct mortise_mem *mem,
+                     const struct mortise_site *site);
 /* The plugins of the deployment, or (`dir` not NULL) of one directory.  Close
  * it in any case. */
 int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
