@@ -16,9 +16,9 @@
 
 struct walk {
     struct mortise_graph *g;
-    bool *regions;  /* those that were met */
-    uint32_t *todo; /* nodes at whose join, or after which, one mends */
-    bool *known;    /* ... that are or were among them */
+    bool *regions;   /* those that were met */
+    uint32_t *stack; /* nodes at whose join, or after which, one mends */
+    bool *known;     /* ... that are or were among them */
     uint32_t n;
 };
 
@@ -27,7 +27,7 @@ static void reach(struct walk *w, uint32_t node)
     if (w->known[node])
         return;
     w->known[node] = true;
-    w->todo[w->n++] = node;
+    w->stack[w->n++] = node;
 }
 
 static void meet_node(struct walk *w, uint32_t node)
@@ -74,7 +74,7 @@ static void walk(struct walk *w)
         if (w->g->nodes[i].join.on_branch_error != MORTISE_BRANCH_FAIL)
             reach(w, i);
     while (w->n > 0) {
-        const struct mortise_node *n = &w->g->nodes[w->todo[--w->n]];
+        const struct mortise_node *n = &w->g->nodes[w->stack[--w->n]];
 
         for (uint32_t i = 0; i < n->n_in; i++)
             meet_source(w, &w->g->edges[n->in[i]]);
@@ -89,8 +89,8 @@ void mortise_load_mends(struct mortise_loader *ld)
     mortise_arena_init(&a, ld->mem);
     w.regions = mortise_arena_alloc(&a, ld->g->n_regions);
     w.known = mortise_arena_alloc(&a, ld->g->n_nodes);
-    w.todo = mortise_arena_alloc(&a, ld->g->n_nodes * sizeof *w.todo);
-    if (w.regions == NULL || w.known == NULL || w.todo == NULL)
+    w.stack = mortise_arena_alloc(&a, ld->g->n_nodes * sizeof *w.stack);
+    if (w.regions == NULL || w.known == NULL || w.stack == NULL)
         ld->nomem = true;
     else
         walk(&w);
