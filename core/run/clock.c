@@ -11,7 +11,6 @@
  *   (2) The run's active time is stored with each commit, so that a crash does
  *       not give it anew; an attempt's begins again with it, like a call's.
  */
-#include <assert.h>
 
 #include "run/internal.h"
 

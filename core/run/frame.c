@@ -29,7 +29,7 @@
 
 /* ---- frames and items --------------------------------------------------- */
 
-static const struct mortise_edge *edge_at(const struct frame *f, uint32_t e)
+const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e)
 {
     return &f->graph->edges[e];
 }
@@ -42,13 +42,13 @@ static struct frame *around(struct frame *f, uint32_t region)
     return f;
 }
 
-static size_t n_items(const struct mortise_region *region)
+size_t frame_n_items(const struct mortise_region *region)
 {
     return (size_t)region->n_nodes + region->n_regions;
 }
 
 /* A child region's item: they stand by index. */
-static struct item *item_of_region(const struct frame *f, uint32_t region)
+struct item *item_of_region(const struct frame *f, uint32_t region)
 {
     const uint32_t *list = f->region->regions;
     uint32_t lo = 0, hi = f->region->n_regions - 1;
@@ -89,14 +89,14 @@ struct item *item_to(const struct frame *f, uint32_t node,
 struct item *item_from(const struct frame *f, uint32_t edge,
                        const struct mortise_region **child)
 {
-    return item_to(f, edge_at(f, edge)->from, child);
+    return item_to(f, frame_edge(f, edge)->from, child);
 }
 
 /* Numbers go on where `before`, the newest older frame of the region in this
  * scope, came to. */
 static void carry_on(struct frame *f, const struct frame *before)
 {
-    for (size_t i = 0; before != NULL && i < n_items(f->region); i++) {
+    for (size_t i = 0; before != NULL && i < frame_n_items(f->region); i++) {
         f->items[i].visits = before->items[i].visits;
         f->items[i].visit = before->items[i].visit;
         f->items[i].fan = before->items[i].fan;
@@ -111,7 +111,7 @@ struct frame *frame_new(struct mortise_run *r, struct frame *parent,
     struct frame **grown = mortise_grow(r->mem, r->frames, r->n_frames,
                                         &r->cap_frames, sizeof grown[0]);
     struct frame *f = mortise_arena_alloc(&r->arena, sizeof *f);
-    size_t n = n_items(region);
+    size_t n = frame_n_items(region);
 
     if (grown != NULL)
         r->frames = grown;
@@ -234,8 +234,8 @@ static int doom(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 
 /* ---- deciding edges ----------------------------------------------------- */
 
-static int push(struct mortise_run *r, struct frame *home, uint32_t edge,
-                struct mortise_err *err)
+int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
+               struct mortise_err *err)
 {
     struct due *grown =
         mortise_grow(r->mem, r->work, r->n_work, &r->cap_work, sizeof *grown);
@@ -249,7 +249,7 @@ static int push(struct mortise_run *r, struct frame *home, uint32_t edge,
 
 struct frame *frame_home(struct frame *f, uint32_t edge)
 {
-    return around(f, edge_at(f, edge)->home);
+    return around(f, frame_edge(f, edge)->home);
 }
 
 /* An edge to the join of the map that f is an element of. */
@@ -279,7 +279,7 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
                     enum edge_state state, uint32_t src,
                     struct mortise_err *err)
 {
-    const struct mortise_edge *e = edge_at(f, edge);
+    const struct mortise_edge *e = frame_edge(f, edge);
     struct frame *home = around(f, e->home);
 
     if (home->edges[e->slot] != EDGE_OPEN)
@@ -305,7 +305,7 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
         return state == EDGE_TAKEN && f->graph->end_first
                    ? race_halt(r, f->top, LOSS_END, err)
                    : MORTISE_OK;
-    return push(r, home, edge, err);
+    return frame_push(r, home, edge, err);
 }
 
 /* ---- loops -------------------------------------------------------------- */
@@ -441,7 +441,7 @@ static int close_exits(struct mortise_run *r, struct frame *f,
     int rv = MORTISE_OK;
 
     for (uint32_t i = loop->n_exits; rv == MORTISE_OK && i-- > 0;) {
-        const struct mortise_edge *e = edge_at(f, loop->exits[i]);
+        const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
         const struct frame *home = around(f, e->home);
 
         if (home->edges[e->slot] != EDGE_OPEN)
@@ -490,71 +490,6 @@ static int frame_over(struct mortise_run *r, struct frame *f,
 
 /* ---- joins -------------------------------------------------------------- */
 
-enum verdict { WAIT, FIRE, SKIP, SKIP_FAILED };
-
-/* A join of all: every edge is decided, but one that failed may be enough.
- * Where nothing was taken, nobody is there to collect. */
-static enum verdict judge_all(const struct mortise_join *j,
-                              const struct item *it, uint32_t n_in)
-{
-    bool collects = j->on_branch_error == MORTISE_BRANCH_COLLECT;
-
-    if (it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL)
-        return SKIP_FAILED;
-    if (it->n_decided < n_in)
-        return WAIT;
-    if (it->n_failed > 0 && it->n_taken == 0 && collects)
-        return SKIP_FAILED;
-    return it->n_taken > 0 ? FIRE : SKIP;
-}
-
-/* A race, for as many edges as `need`. */
-static enum verdict judge_race(const struct mortise_join *j,
-                               const struct item *it, uint32_t n_in,
-                               uint32_t need)
-{
-    if (it->n_taken >= need)
-        return FIRE;
-    if (it->n_taken + (n_in - it->n_decided) >= need)
-        return WAIT;
-    return it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL
-               ? SKIP_FAILED
-               : SKIP;
-}
-
-/* The item of node `n` in f, or of the region that it is the entry of. */
-static enum verdict judge(const struct frame *f, const struct mortise_node *n,
-                          const struct item *it)
-{
-    enum verdict v;
-
-    if (n->join.kind == MORTISE_JOIN_ALL)
-        v = judge_all(&n->join, it, n->n_in);
-    else
-        v = judge_race(&n->join, it, n->n_in,
-                       n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum);
-    return v == FIRE && (f->lost || it->lost) ? SKIP : v;
-}
-
-/* Edges that failed, for who collects them: [{node, error}] in their order. */
-static int collect(struct mortise_run *r, const struct frame *f,
-                   const struct mortise_node *n, struct exec *x,
-                   struct mortise_err *err)
-{
-    x->caught = json_array();
-    for (uint32_t i = 0; x->caught != NULL && i < n->n_in; i++) {
-        uint32_t slot = edge_at(f, n->in[i])->slot;
-        const struct exec *by = r->execs[f->edge_src[slot]];
-
-        if (f->edges[slot] == EDGE_FAILED &&
-            json_array_append_new(
-                x->caught, json_pack("{s:s, s:O}", "node", node_of(r, by)->id,
-                                     "error", by->error)) != 0)
-            drop(&x->caught);
-    }
-    return x->caught != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
 /* What a race that is won means for who did not come to it. */
 static int win(struct mortise_run *r, struct frame *f,
                const struct mortise_node *n, const struct item *it,
@@ -569,22 +504,6 @@ static int win(struct mortise_run *r, struct frame *f,
                : rv;
 }
 
-/* The executions behind the edges that were taken. */
-static uint32_t sources(const struct frame *f, const struct mortise_node *n,
-                        uint32_t *preds)
-{
-    uint32_t n_preds = 0;
-
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        uint32_t slot = edge_at(f, n->in[i])->slot;
-
-        if (f->edges[slot] == EDGE_TAKEN &&
-            (n_preds == 0 || preds[n_preds - 1] != f->edge_src[slot]))
-            preds[n_preds++] = f->edge_src[slot];
-    }
-    return n_preds;
-}
-
 static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
                 struct mortise_err *err)
 {
@@ -596,25 +515,15 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (preds == NULL)
         return mortise_nomem(err);
-    n_preds = sources(f, n, preds);
+    n_preds = join_sources(f, n, preds);
     rv = start(r, f, node, preds, n_preds, err);
     mortise_release(r->mem, preds, n->n_in * sizeof *preds);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
         n->join.on_branch_error == MORTISE_BRANCH_COLLECT)
-        rv = collect(r, f, n, r->execs[r->n_execs - 1], err);
+        rv = join_collect(r, f, n, r->execs[r->n_execs - 1], err);
     return rv == MORTISE_OK && n->join.kind != MORTISE_JOIN_ALL
                ? win(r, f, n, it, err)
                : rv;
-}
-
-int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
-                     const char *why, struct mortise_err *err)
-{
-    json_t *extra = NULL;
-
-    if (seen(r))
-        extra = json_pack("{s:s, s:s}", "node", n->id, "why", why);
-    return announce(r, NULL, "node_skipped", extra, err);
 }
 
 static const char *skipped_words(bool failed)
@@ -682,17 +591,17 @@ static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
                : rv;
 }
 
-static int weigh(struct mortise_run *r, struct frame *f, uint32_t node,
-                 const struct item *it, struct mortise_err *err)
+int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
+                const struct item *it, struct mortise_err *err)
 {
-    switch (judge(f, &f->graph->nodes[node], it)) {
-    case FIRE:
+    switch (join_judge(f, &f->graph->nodes[node], it)) {
+    case JOIN_FIRE:
         return fire(r, f, node, err);
-    case SKIP:
+    case JOIN_SKIP:
         return skip(r, f, node, false, err);
-    case SKIP_FAILED:
+    case JOIN_SKIP_FAILED:
         return skip(r, f, node, true, err);
-    case WAIT:
+    case JOIN_WAIT:
         break;
     }
     return MORTISE_OK;
@@ -726,14 +635,14 @@ static int tell(struct mortise_run *r, struct frame *f,
     if (f->halted)
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
-        return weigh(r, f, e->to, it, err);
+        return frame_weigh(r, f, e->to, it, err);
     return failed ? come_late(r, f, &f->graph->nodes[e->to], src, err)
                   : MORTISE_OK;
 }
 
 /* The edges on the stack are decided: tell their targets.  Then frames may be
  * over. */
-static int spread(struct mortise_run *r, struct mortise_err *err)
+int frame_spread(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -741,7 +650,7 @@ static int spread(struct mortise_run *r, struct mortise_err *err)
         if (r->n_work > 0) {
             struct due d = r->work[--r->n_work];
 
-            rv = tell(r, d.home, edge_at(d.home, d.edge), err);
+            rv = tell(r, d.home, frame_edge(d.home, d.edge), err);
         } else {
             struct frame *f = r->ended[--r->n_ended];
 
@@ -775,7 +684,7 @@ int frame_follow_start(struct mortise_run *r, const struct exec *start,
     const struct mortise_graph *g = start->frame->graph;
     int rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
 
-    return rv == MORTISE_OK ? spread(r, err) : rv;
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
 }
 
 int frame_map_over(struct mortise_run *r, struct fan *fan,
@@ -796,7 +705,7 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
     enum edge_state state = x->state == X_DONE ? EDGE_TAKEN : rest;
     int rv = frame_map_over(r, x->fan, state, x->index, err);
 
-    return rv == MORTISE_OK ? spread(r, err) : rv;
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
 }
 
 int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
@@ -819,27 +728,10 @@ int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
     if (rv == MORTISE_OK)
         rv = close_item(r, x->frame, item_of(x->frame, x->node),
                         failed ? ITEM_FAILED : ITEM_OVER, err);
-    return rv == MORTISE_OK ? spread(r, err) : rv;
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
 }
 
 /* ---- what people do ----------------------------------------------------- */
-
-void frame_lead_from(struct mortise_run *r, const struct exec *u)
-{
-    for (size_t i = 0; i < r->n_frames; i++) {
-        struct frame *f = r->frames[i];
-        uint32_t n = f->top == r->frames[0] ? f->region->n_edges : 0;
-
-        for (uint32_t k = 0; k < n; k++) {
-            const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
-            const struct mortise_region *child;
-
-            if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
-                !e->yields && item_to(f, e->to, &child)->phase == ITEM_WAITS)
-                f->edge_src[k] = u->index;
-        }
-    }
-}
 
 /* A node's item, as far inside as frames go. */
 static const struct item *innermost(const struct mortise_run *r, uint32_t node,
@@ -871,179 +763,7 @@ bool frame_skipped(const struct mortise_run *r, uint32_t node)
     return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
 }
 
-/* Open what the edges `out` lead to in f, going on from there. */
-static int open_from(struct mortise_run *r, struct frame *f,
-                     const uint32_t *out, uint32_t n_out,
-                     struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    for (uint32_t i = 0; rv == MORTISE_OK && i < n_out; i++) {
-        const struct mortise_edge *e = edge_at(f, out[i]);
-
-        if (e->home != f->region->index)
-            continue;
-        f->edges[e->slot] = EDGE_OPEN;
-        if (e->to != MORTISE_END && !e->back && !e->yields)
-            rv = push(r, f, out[i], err);
-    }
-    return rv;
-}
-
-static int open_item(struct mortise_run *r, struct frame *f, uint32_t node,
-                     const struct mortise_region *child,
-                     struct mortise_err *err)
-{
-    const struct mortise_node *n = &f->graph->nodes[node];
-
-    return child == NULL ? open_from(r, f, n->out, n->n_out, err)
-                         : open_from(r, f, child->exits, child->n_exits, err);
-}
-
-static void count_dead(struct frame *f)
-{
-    f->n_open = 0;
-    for (size_t i = 0; i < n_items(f->region); i++) {
-        struct item *it = &f->items[i];
-
-        it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
-        f->n_open += it->phase == ITEM_WAITS;
-    }
-    for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
-        const struct mortise_region *child;
-
-        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back &&
-            !e->yields)
-            item_to(f, e->to, &child)->n_decided++;
-    }
-}
-
-/* Open what `node`'s item leads to in f; everything else is behind us. */
-static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
-                 struct mortise_err *err)
-{
-    const struct mortise_region *child;
-    struct item *it = item_to(f, node, &child);
-    int rv;
-
-    memset(f->edges, EDGE_DEAD, f->region->n_edges);
-    for (size_t i = 0; i < n_items(f->region); i++) {
-        f->items[i].phase = ITEM_SKIPPED;
-        f->items[i].lost = f->items[i].discard = false;
-    }
-    f->again = f->left = f->failed = false;
-    f->lost = f->halted = false;
-    f->discard = 0;
-    it->phase = ITEM_WAITS;
-    rv = open_item(r, f, node, child, err);
-    while (rv == MORTISE_OK && r->n_work > 0) {
-        uint32_t to = edge_at(f, r->work[--r->n_work].edge)->to;
-
-        it = item_to(f, to, &child);
-        if (it->phase == ITEM_WAITS)
-            continue;
-        it->phase = ITEM_WAITS;
-        rv = open_item(r, f, to, child, err);
-    }
-    count_dead(f);
-    return rv;
-}
-
-int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit_no,
-               const uint32_t *preds, uint32_t n, struct exec **out,
-               struct mortise_err *err)
-{
-    const struct mortise_region *child;
-    struct frame *f = r->frames[0];
-    struct item *it;
-    int rv;
-
-    for (size_t i = 1; i < r->n_frames; i++)
-        r->frames[i]->behind = true;
-    for (;;) {
-        rv = reset(r, f, node, err);
-        it = item_to(f, node, &child);
-        if (rv != MORTISE_OK || child == NULL)
-            break;
-        f = frame_new(r, f, f->scope, child, it->visit, err);
-        if (f == NULL)
-            return MORTISE_ENOMEM;
-        it->visit = f;
-        it->phase = ITEM_ACTIVE;
-    }
-    if (rv != MORTISE_OK)
-        return rv;
-    assert(it->visits + 1 == visit_no); /* apply.c compared */
-    *out = exec_new(r, f, node, visit_no, preds, n, err);
-    if (*out == NULL)
-        return MORTISE_ENOMEM;
-    it->visits = visit_no;
-    it->exec = (*out)->index;
-    it->phase = ITEM_ACTIVE;
-    return MORTISE_OK;
-}
-
 /* ---- trying again ------------------------------------------------------- */
-
-/* Failed edges are undecided again, but for those to a join that went on
- * without them. */
-static void reopen_edges(struct frame *f)
-{
-    for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        const struct mortise_edge *e = edge_at(f, f->region->edges[k]);
-        const struct mortise_region *child;
-        struct item *it;
-
-        if (f->edges[k] != EDGE_FAILED)
-            continue;
-        if (e->to == MORTISE_END || e->back || e->yields) {
-            f->edges[k] = EDGE_OPEN;
-            continue;
-        }
-        it = item_to(f, e->to, &child);
-        if (it->phase != ITEM_WAITS && it->phase != ITEM_SKIPPED_FAILED)
-            continue;
-        f->edges[k] = EDGE_OPEN;
-        it->n_decided--;
-        it->n_failed--;
-    }
-}
-
-/* Is any of these edges undecided, or is there none? */
-static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
-{
-    for (uint32_t i = 0; i < n_out; i++) {
-        const struct mortise_edge *e = edge_at(f, out[i]);
-
-        if (around(f, e->home)->edges[e->slot] == EDGE_OPEN)
-            return true;
-    }
-    return n_out == 0;
-}
-
-static void reopen_item(struct frame *f, size_t i)
-{
-    const struct mortise_region *in = f->region;
-    struct item *it = &f->items[i];
-
-    if (it->phase == ITEM_SKIPPED_FAILED) {
-        it->phase = ITEM_WAITS;
-        f->n_open++;
-    } else if (it->phase == ITEM_FAILED) {
-        const struct mortise_node *n = &f->graph->nodes[in->nodes[i]];
-        const struct mortise_region *child =
-            i < in->n_nodes ? NULL
-                            : &f->graph->regions[in->regions[i - in->n_nodes]];
-
-        if (child == NULL ? !is_open(f, n->out, n->n_out)
-                          : !is_open(f, child->exits, child->n_exits))
-            return; /* a join took it in its stride */
-        it->phase = ITEM_ACTIVE;
-        f->n_open++;
-    }
-    it->cause = 0;
-}
 
 bool frame_is_alive(const struct frame *f)
 {
@@ -1063,77 +783,4 @@ bool frame_is_alive(const struct frame *f)
                 ? it->visit == f
                 : it->fan == f->scope->fan) &&
            frame_is_alive(f->parent);
-}
-
-/* Its graph reached its end, and that was enough: nothing returns. */
-static bool has_ended(const struct frame *f)
-{
-    return f->top->scope->halt == LOSS_END;
-}
-
-/* An element that failed is not over any more. */
-static void reopen_element(struct frame *f)
-{
-    if (f->over && f->failed) {
-        f->over = false;
-        f->scope->fan->n_over--;
-    }
-}
-
-static int weigh_all(struct mortise_run *r, struct frame *f,
-                     struct mortise_err *err)
-{
-    const struct mortise_region *in = f->region;
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; rv == MORTISE_OK && i < n_items(in); i++) {
-        uint32_t node =
-            i < in->n_nodes
-                ? in->nodes[i]
-                : f->graph->regions[in->regions[i - in->n_nodes]].entry;
-
-        if (f->items[i].phase == ITEM_WAITS)
-            rv = weigh(r, f, node, &f->items[i], err);
-    }
-    return rv == MORTISE_OK ? spread(r, err) : rv;
-}
-
-int frame_reopen(struct mortise_run *r, struct mortise_err *err)
-{
-    size_t n = r->n_frames;
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!r->frames[i]->behind && !has_ended(r->frames[i]))
-            reopen_edges(r->frames[i]);
-    }
-    for (size_t i = 0; i < n; i++) { /* what is around a frame comes first */
-        struct frame *f = r->frames[i];
-
-        if (!frame_is_alive(f) || has_ended(f))
-            continue;
-        reopen_element(f);
-        if (f->parent == NULL) {
-            f->scope->over = false;
-            if (f->scope->halt == LOSS_TIME)
-                f->scope->active_ms = 0; /* it has as much time again */
-            f->scope->halt = LOSS_NONE;
-        }
-        f->failed = false;
-        f->cause = 0;
-        for (size_t k = 0; k < n_items(f->region); k++)
-            reopen_item(f, k);
-    }
-    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        struct frame *f = r->frames[i];
-        bool halted = f->halted;
-
-        if (has_ended(f))
-            continue;
-        f->lost &= !halted;
-        f->halted = false;
-        if (halted && frame_is_alive(f))
-            rv = weigh_all(r, f, err);
-    }
-    return rv;
 }

@@ -4,17 +4,28 @@
  *   fold.c     one write into the state
  *   past.c     who is in whose causal past; views by folding
  *   journal.c  entries <-> bytes
- *   frame.c    activation: frames, items, edges, joins, loops
+ *   exec.c     an execution: made, named, moved from state to state
+ *   event.c    durable events
+ *   join.c     what a join says of its edges
+ *   frame.c    activation: frames, items, edges, loops
+ *   again.c    what people do to frames: goto, and trying again
  *   clock.c    how long a graph was active
  *   sub.c      subgraphs: an execution that is a run of another graph
  *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
  *   size.c     limits.state
  *   race.c     who has lost, once enough of a graph is done
- *   apply.c    what each entry does to the struct; durable events
+ *   apply.c    what each entry does to the struct; recording
+ *   apply_run.c  ... those about the run as a whole
  *   start.c    an activated execution: up to its call, its question, its end
  *   step.c     the journal inside an execution: its asks, and the answers
- *   settle.c   a result, a failure, a timeout: which entries they become
+ *   route.c    the edges that an execution takes
+ *   judge.c    is a result what the graph said it would be?
+ *   fail.c     what becomes of an attempt that failed
+ *   guard.c    what guardrails said
+ *   settle.c   a result, a timeout, a deadline: which entries they become
+ *   decide.c   people's decisions about requests
+ *   update.c   the command that gives a run another state
  *   command.c  people's commands, validated, then recorded
  *   run.c      admission, replay, the step itself, status, the commit
  *   show.c     JSON views
@@ -321,7 +332,18 @@ struct artifact {
     const struct mortise_reducer *how; /* NULL: none is declared */
 };
 
-struct held_command; /* command.c: waits for what is in flight to stop */
+/* A list of commands, as it is applied; kept while it waits for what is in
+ * flight to stop. */
+struct held_command {
+    struct mortise_arena arena;
+    const struct mortise_command *list;
+    size_t n;
+    uint32_t flags;
+    const char *actor;
+    const struct mortise_pin *pins; /* only where nothing is in flight */
+    size_t n_pins;
+    uint64_t patience_ms;
+};
 
 struct mortise_run {
     const struct mortise_mem *mem;
@@ -448,23 +470,30 @@ int past_of_frames(struct mortise_run *r, struct frame *const *frames,
 int past_total(struct mortise_run *r, const struct frame *f, bool strict,
                json_t **out, struct mortise_err *err);
 
-/* ---- apply.c ---- */
-/* Apply one entry, live or replayed; takes nothing of it. */
-int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err);
-/* Put an entry's writes on x, unless they are there already. */
-int apply_writes(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
-/* Record an entry in the step's commit, and apply it. */
-int record(struct mortise_run *r, struct mortise_entry *e,
-           struct mortise_err *err);
+/* ---- exec.c ---- */
 struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
                       uint32_t visit, const uint32_t *preds, uint32_t n,
                       struct mortise_err *err);
+/* From the handle of a call or timer; NULL when that is over. */
+struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
 /* The only way a state changes: it keeps the run's counters. */
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
 /* READY, at the end of the queue. */
 int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+void exec_near(struct mortise_run *r, struct exec *x, bool near);
+/* Nothing more happens to it, unless somebody has a failure tried again. */
+bool exec_is_over(const struct exec *x);
+int exec_next_generation(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
+/* Are the edges of an entry some of these, in their order?  Then x took
+ * them. */
+bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
+                    const struct mortise_entry *e);
+int exec_keep_taken(struct mortise_run *r, struct exec *x,
+                    const struct mortise_entry *e, struct mortise_err *err);
+/* An entry about x, now. */
+struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
+                              enum mortise_entry_type type);
 const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x);
 struct item *item_of_exec(const struct exec *x);
@@ -474,17 +503,63 @@ void exec_path(const struct mortise_run *r, const struct exec *x,
                char out[MORTISE_EXEC_PATH]);
 void drop(json_t **ref);                /* decref and forget */
 void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
+
+/* ---- event.c ---- */
 /* Will anybody see an event that is made now? */
 bool seen(const struct mortise_run *r);
 /* Count a durable event; make and keep it when somebody will see it.  `extra`
  * is taken (NULL: none). */
 int announce(struct mortise_run *r, const struct exec *x, const char *type,
              json_t *extra, struct mortise_err *err);
+int announce_command(struct mortise_run *r, const char *command,
+                     const char *actor, const char *node, json_t *reason,
+                     struct mortise_err *err);
+/* What guardrails said of it: one event each. */
+int announce_notes(struct mortise_run *r, const struct exec *x,
+                   struct mortise_err *err);
+int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
+                     const char *why, struct mortise_err *err);
 /* An event that is not stored: made, and sent to whoever watches. */
 json_t *live_event(const struct mortise_run *r, const struct exec *x,
                    const char *type);
 int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
                   struct mortise_err *err);
+
+/* ---- apply.c ---- */
+/* Apply one entry, live or replayed; takes nothing of it. */
+int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err);
+/* The half of it in apply_run.c: is it about no execution?  Then apply it. */
+bool apply_is_of_run(const struct mortise_entry *e);
+int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err);
+/* Put an entry's writes on x, unless they are there already. */
+int apply_writes(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+/* Record an entry in the step's commit, and apply it. */
+int record(struct mortise_run *r, struct mortise_entry *e,
+           struct mortise_err *err);
+/* MORTISE_ECORRUPT, for an entry that does not fit the run. */
+int corrupt(struct mortise_err *err, const struct mortise_entry *e);
+/* A request is open from now on, or (payload NULL) a timer; or it is over. */
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err);
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err);
+
+/* ---- join.c ---- */
+enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
+enum join_verdict join_judge(const struct frame *f,
+                             const struct mortise_node *n,
+                             const struct item *it);
+/* Edges that failed, for x, which collects them: [{node, error}]. */
+int join_collect(struct mortise_run *r, const struct frame *f,
+                 const struct mortise_node *n, struct exec *x,
+                 struct mortise_err *err);
+/* The executions behind the edges that were taken; `preds` has room for n_in.
+ */
+uint32_t join_sources(const struct frame *f, const struct mortise_node *n,
+                      uint32_t *preds);
 
 /* ---- frame.c ---- */
 /* A frame of a graph, with nothing decided; visits go on from `before`. */
@@ -504,14 +579,17 @@ int frame_follow_start(struct mortise_run *r, const struct exec *start,
  * over, and whatever follows from that happens. */
 int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
                  struct mortise_err *err);
-/* Taken edges that led nowhere yet lead from u. */
-void frame_lead_from(struct mortise_run *r, const struct exec *u);
-/* Everything is behind but what `node` leads to; it starts with these preds. */
-int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit,
-               const uint32_t *preds, uint32_t n, struct exec **out,
+const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e);
+size_t frame_n_items(const struct mortise_region *region);
+struct item *item_of_region(const struct frame *f, uint32_t region);
+/* An edge is decided, and its target is to be told: by frame_spread(), which
+ * tells all that are. */
+int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
                struct mortise_err *err);
-/* What was skipped for a failure waits again; what failed is active. */
-int frame_reopen(struct mortise_run *r, struct mortise_err *err);
+int frame_spread(struct mortise_run *r, struct mortise_err *err);
+/* Has the join of `node`, which waits, something to say by now? */
+int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
+                const struct item *it, struct mortise_err *err);
 /* How often a node was visited in the run's own scope. */
 uint32_t frame_visits(const struct mortise_run *r, uint32_t node);
 /* Was it, or what it is in, skipped? */
@@ -540,8 +618,15 @@ struct item *item_to(const struct frame *f, uint32_t node,
 struct item *item_from(const struct frame *f, uint32_t edge,
                        const struct mortise_region **child);
 
-int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
-                     const char *why, struct mortise_err *err);
+/* ---- again.c ---- */
+/* Taken edges that led nowhere yet lead from u. */
+void frame_lead_from(struct mortise_run *r, const struct exec *u);
+/* Everything is behind but what `node` leads to; it starts with these preds. */
+int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit,
+               const uint32_t *preds, uint32_t n, struct exec **out,
+               struct mortise_err *err);
+/* What was skipped for a failure waits again; what failed is active. */
+int frame_reopen(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */
@@ -615,22 +700,6 @@ json_t *limit_json(const struct mortise_run *r, const struct exec *x);
 int limit_check(const struct mortise_run *r, const json_t *body,
                 struct mortise_err *err);
 void limit_raise(struct mortise_run *r, const json_t *body);
-/* Count an event; make and keep it when somebody will see it.  `extra` is taken
- * (NULL: none). */
-int announce(struct mortise_run *r, const struct exec *x, const char *type,
-             json_t *extra, struct mortise_err *err);
-/* Will anybody see an event that is made now? */
-bool seen(const struct mortise_run *r);
-/* MORTISE_ECORRUPT, for an entry that does not fit the run. */
-int corrupt(struct mortise_err *err, const struct mortise_entry *e);
-/* A request is open from now on, or (payload NULL) a timer; or it is over. */
-int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                 json_t *payload, struct mortise_err *err);
-int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                  bool timer, struct mortise_err *err);
-void exec_near(struct mortise_run *r, struct exec *x, bool near);
-/* From the handle of a call or timer; NULL when that is over. */
-struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
 
 /* ---- step.c ---- */
 int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
@@ -725,10 +794,79 @@ int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
                    uint32_t uses, struct mortise_err *err);
 void env_finish(struct env *env);
 
+/* ---- route.c ---- */
+/* Do the edges of a node depend on anything but its success?  Then which names
+ * do their conditions use? */
+bool route_uses(const struct mortise_graph *g, const struct mortise_node *n,
+                uint32_t *uses);
+/* Those that a success takes, into the entry. */
+int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
+                 struct mortise_err *why, struct mortise_err *err);
+/* The one edge of a kind, if the node has it, into the entry. */
+void route_of_kind(struct mortise_run *r, const struct exec *x,
+                   struct mortise_entry *e, enum mortise_edge_kind kind);
+/* The lists of the map edges that the entry takes, in that order; NULL where it
+ * takes none. */
+int route_lists(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, json_t **lists,
+                const char **code, struct mortise_err *why,
+                struct mortise_err *err);
+
+/* ---- judge.c ---- */
+/* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
+ * it is none after all. */
+int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
+               json_t **lists, const char **code, struct mortise_err *why,
+               struct mortise_err *err);
+/* Take back what a result would have written. */
+void judge_undo(struct mortise_run *r, struct exec *x);
+/* Append one write to an entry, its value typed as declared. */
+int judge_add_write(const struct mortise_graph *g, struct mortise_entry *e,
+                    uint16_t ref, const struct mortise_path *path,
+                    json_t *value, struct mortise_err *err);
+/* Put the entry's writes on the execution and fold them: x->after, unless that
+ * may wait. */
+int judge_writes(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, const char **code,
+                 struct mortise_err *why, struct mortise_err *err);
+/* Is any value of the entry too deep to be kept? */
+int judge_depths(const struct mortise_entry *e, struct mortise_err *why);
+/* An output against the schemas of the operation and the node. */
+int judge_output(const struct mortise_node *n, const json_t *output,
+                 struct mortise_err *why);
+/* The top-level fields that a write to `path` changed, against their schemas.
+ * Keywords about a root as a whole, such as `required`, wait for the end. */
+int judge_field_of(const struct mortise_graph *g, const json_t *after,
+                   const struct mortise_path *path, struct mortise_err *why);
+/* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
+ * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
+int judge_verdict(int rv, struct mortise_err *err);
+
+/* ---- fail.c ---- */
+/* x failed: retry, on_error or failure.  class as in plugin.h. */
+int fail_attempt(struct mortise_run *r, struct exec *x, const char *code,
+                 const char *class, const char *message,
+                 struct mortise_err *err);
+int fail_attempt_err(struct mortise_run *r, struct exec *x, const char *code,
+                     const struct mortise_err *why, struct mortise_err *err);
+/* It failed for good, whatever retry_policy and on_error.value say.  `open`:
+ * its effect never answered. */
+int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
+                  const char *message, bool open, struct mortise_err *err);
+/* The effect that was intended did not happen: as before the intent. */
+int fail_not_done(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err);
+/* {code, message, span}: a new reference. */
+json_t *fail_json(const struct mortise_run *r, const struct exec *x,
+                  const char *code, const char *message);
+
+/* ---- guard.c ---- */
+/* A guardrail answered, or failed to with these words. */
+int guard_settle(struct mortise_run *r, struct exec *x,
+                 const struct mortise_result_in *in, const char *failure,
+                 struct mortise_err *err);
+
 /* ---- settle.c ---- */
-/* An entry about x, now. */
-struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
-                              enum mortise_entry_type type);
 enum done_how { /* how an output came about; journaled */
                 DONE_EXECUTED = 0,
                 DONE_RECONCILED = 1,
@@ -740,33 +878,9 @@ enum done_how { /* how an output came about; journaled */
 /* x succeeded with this output (borrowed; NULL: none). */
 int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
                 enum done_how how, struct mortise_err *err);
-/* x failed: retry, on_error or failure.  class as in plugin.h. */
-int settle_failed(struct mortise_run *r, struct exec *x, const char *code,
-                  const char *class, const char *message,
-                  struct mortise_err *err);
-/* It failed for good, whatever retry_policy and on_error.value say.  `open`:
- * its effect never answered. */
-int settle_lost(struct mortise_run *r, struct exec *x, const char *code,
-                const char *message, bool open, struct mortise_err *err);
-/* A map came to this. */
-int settle_gathered(struct mortise_run *r, struct exec *x, json_t *value,
-                    struct mortise_err *err);
-int settle_failed_err(struct mortise_run *r, struct exec *x, const char *code,
-                      const struct mortise_err *why, struct mortise_err *err);
-/* An output against the schemas of the operation and the node. */
-int settle_check_output(const struct mortise_node *n, const json_t *output,
-                        struct mortise_err *why);
-/* The top-level fields that a write to `path` changed, against their schemas.
- * Keywords about a root as a whole, such as `required`, wait for the end. */
-int settle_check_write(const struct mortise_graph *g, const json_t *after,
-                       const struct mortise_path *path,
-                       struct mortise_err *why);
-/* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
- * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
-int settle_verdict(int rv, struct mortise_err *err);
-/* The effect that was intended did not happen: as before the intent. */
-int settle_not_done(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err);
+/* It is done, but interrupt_after holds back what follows. */
+int settle_ask_after(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err);
 int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
                   struct mortise_err *err);
 int settle_unresponsive(struct mortise_run *r, uint64_t call,
@@ -777,7 +891,39 @@ int settle_timer(struct mortise_run *r, uint64_t timer,
 int settle_expired(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);
 
+/* ---- decide.c ---- */
+bool decide_is(uint32_t kind);
+/* What a decision is about, under whatever name; NULL: nothing. */
+const void *decide_subject(const struct mortise_run *r,
+                           const struct mortise_command *c);
+/* A request of x is settled in this manner. */
+int decide_record(struct mortise_run *r, struct exec *x,
+                  enum mortise_settle how, json_t *value, const uint8_t *digest,
+                  const char *actor, struct mortise_err *err);
+int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
+                         struct mortise_err *err);
+int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
+                        const char *actor, struct mortise_err *err);
+int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
+                         struct mortise_err *err);
+int decide_do(struct mortise_run *r, const struct mortise_command *c,
+              const char *actor, struct mortise_err *err);
+
+/* ---- update.c ---- */
+int update_check(struct mortise_run *r, const struct held_command *h,
+                 const struct mortise_command *c, struct mortise_err *err);
+int update_do(struct mortise_run *r, const struct mortise_command *c,
+              const char *actor, struct mortise_err *err);
+
 /* ---- command.c ---- */
+/* Is there one of that kind in the list? */
+bool command_has(const struct held_command *h, uint32_t kind);
+/* What it carries, `what` in words; NULL: nothing. */
+int command_json(json_t **out, const struct mortise_command *c,
+                 const char *what, struct mortise_err *err);
+/* The question of x is asked again when x comes to it again. */
+int command_withdraw(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err);
 int command_step(struct mortise_run *r, const struct mortise_input *in,
                  struct mortise_err *err);
 /* Go on from the head, unless a person paused the run. */
@@ -804,6 +950,8 @@ int pins_replace(struct mortise_run *r, const json_t *pins,
                  struct mortise_err *err);
 
 /* ---- run.c ---- */
+/* Completed and cancelled runs are over; a failed one can be resumed. */
+bool run_is_over(const struct mortise_run *r);
 struct mortise_action *action_new(struct mortise_run *r,
                                   enum mortise_action_kind kind,
                                   struct mortise_err *err);

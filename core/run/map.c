@@ -257,6 +257,82 @@ static int add_element(const struct mortise_run *r, const struct frame *f,
                                        "error", r->execs[f->cause]->error));
 }
 
+/* artifacts.TO, which is written like any other. */
+static int gather_writes(struct mortise_run *r, struct exec *x,
+                         struct mortise_entry *e, struct mortise_arena *a,
+                         const char **code, struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    struct mortise_path *path = mortise_arena_alloc(a, sizeof *path);
+    struct mortise_buf text;
+    int rv;
+
+    e->writes = mortise_arena_alloc(a, sizeof *e->writes);
+    mortise_buf_init(&text, r->mem);
+    mortise_buf_printf(&text, "artifacts[\"%s\"]", node_of(r, x)->id);
+    if (path == NULL || e->writes == NULL || text.failed)
+        rv = mortise_nomem(err);
+    else
+        rv = mortise_path_parse(path, a, text.p, text.n, err);
+    mortise_buf_finish(&text);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = judge_add_write(x->frame->graph, e, MORTISE_WRITE_SPELLED, path,
+                         e->value, err);
+    e->writes[0].text = path->text;
+    e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
+    /* Maps in elements of a map gather side by side: no conflict. */
+    if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT)
+        e->writes[0].reduce = MORTISE_REDUCE_LAST;
+    *code = "limit";
+    if (rv == MORTISE_OK)
+        rv = judge_depths(e, why);
+    return rv == MORTISE_OK ? judge_writes(r, x, e, code, why, err) : rv;
+}
+
+/* What a map came to breaks a schema, say: the map failed. */
+static int gather_failed(struct mortise_run *r, struct exec *x,
+                         const char *code, const struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    int rv;
+
+    e.value = fail_json(r, x, code, why->msg);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_GATHER);
+    struct mortise_arena a;
+    struct mortise_err why;
+    const char *code = "reducer";
+    int rv = past_view(r, x, &why);
+
+    if (rv == MORTISE_ECONFLICT)
+        code = "conflict";
+    rv = judge_verdict(rv, err);
+    mortise_arena_init(&a, r->mem);
+    e.value = json_incref(value);
+    if (rv == MORTISE_OK)
+        rv = gather_writes(r, x, &e, &a, &code, &why, err);
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    else if (rv == MORTISE_EINVAL) {
+        judge_undo(r, x);
+        rv = gather_failed(r, x, code, &why, err);
+    }
+    mortise_entry_finish(&e);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
 static int gather(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
 {
@@ -273,7 +349,7 @@ static int gather(struct mortise_run *r, struct exec *x,
             rv = mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
-        rv = settle_gathered(r, x, value, err);
+        rv = settle_gather(r, x, value, err);
     json_decref(value);
     return rv;
 }

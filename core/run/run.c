@@ -481,7 +481,7 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
         }
         if (rv != MORTISE_OK || x->state != X_INTENT)
             continue;
-        rv = r->held != NULL ? settle_not_done(r, x, err)
+        rv = r->held != NULL ? fail_not_done(r, x, err)
                              : start_call(r, x, MORTISE_RUN_EXECUTE, err);
     }
     r->n_intents = kept;

@@ -1,6 +1,5 @@
 /* show.c -- JSON views of a run and of a checkpoint's entries.  docs/json.md
  * has the members. */
-#include <string.h>
 
 #include "base/clock.h"
 #include "run/internal.h"

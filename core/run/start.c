@@ -384,9 +384,9 @@ static int start_human(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_tmpl_eval(n->prompt, &env.cel, &prompt, &why);
     env_finish(&env);
-    rv = settle_verdict(rv, err);
+    rv = judge_verdict(rv, err);
     if (rv == MORTISE_EINVAL)
-        return settle_failed_err(r, x, "expression", &why, err);
+        return fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
     payload = json_pack("{s:o}", "prompt", prompt);
@@ -419,7 +419,7 @@ static int find_subject(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_expr_eval(&n->target, &env.cel, &x->subject, why);
     env_finish(&env);
-    return settle_verdict(rv, err);
+    return judge_verdict(rv, err);
 }
 
 static int start_guardrail(struct mortise_run *r, struct exec *x,
@@ -433,7 +433,7 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
     drop(&x->subject);
     rv = find_subject(r, x, &why, err);
     if (rv == MORTISE_EINVAL)
-        return settle_failed_err(r, x, "expression", &why, err);
+        return fail_attempt_err(r, x, "expression", &why, err);
     return rv != MORTISE_OK ? rv : start_call(r, x, MORTISE_RUN_CHECK, err);
 }
 
@@ -473,7 +473,7 @@ static int eval_args(struct mortise_run *r, struct exec *x,
         drop(&x->body);
         rv = MORTISE_EINVAL;
     }
-    return settle_verdict(rv, err);
+    return judge_verdict(rv, err);
 }
 
 /* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
@@ -546,12 +546,12 @@ static int start_tool(struct mortise_run *r, struct exec *x,
     int rv = find_body(r, x, &why, err);
 
     if (rv == MORTISE_EINVAL)
-        return settle_failed_err(r, x, "expression", &why, err);
+        return fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = settle_verdict(exec_check_body(n, x->body, r->mem, &why), err);
+    rv = judge_verdict(exec_check_body(n, x->body, r->mem, &why), err);
     if (rv == MORTISE_EINVAL)
-        return settle_failed_err(r, x, "schema", &why, err);
+        return fail_attempt_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)
         return rv;
     if (is_asked_for(x, n)) {
@@ -582,7 +582,7 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        return settle_failed_err(
+        return fail_attempt_err(
             r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
     if (n->interrupt_before && !x->before_passed)
         return ask_pause(r, x, err);
@@ -636,8 +636,8 @@ static int fail_doubt(struct mortise_run *r, struct exec *x,
     if (x->doubted)
         return ask_doubt(r, x, err);
     return node_of(r, x)->on_error_value
-               ? settle_failed(r, x, "in_doubt", "permanent", words, err)
-               : settle_lost(r, x, "in_doubt", words, true, err);
+               ? fail_attempt(r, x, "in_doubt", "permanent", words, err)
+               : fail_for_good(r, x, "in_doubt", words, true, err);
 }
 
 /* The intent is on disk, the answer is not: the effect may have happened. */

@@ -11,7 +11,6 @@
  *       A resume goes inside: what failed there is tried again.
  *   (3) Who stops a subgraph's execution stops all that is in it first.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "run/internal.h"
@@ -52,7 +51,7 @@ static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
     if (rv == MORTISE_OK)
         *out = json_incref(json_object_get(whole, "input"));
     json_decref(whole);
-    return settle_verdict(rv, err);
+    return judge_verdict(rv, err);
 }
 
 static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
@@ -73,7 +72,7 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     e.edges = mortise_alloc(r->mem, room);
     if (e.edges == NULL)
         return mortise_nomem(err);
-    rv = settle_verdict(run_choose_start(r, g, input, &e, why), err);
+    rv = judge_verdict(run_choose_start(r, g, input, &e, why), err);
     if (rv == MORTISE_OK)
         rv = record(r, &e, err);
     mortise_release(r->mem, e.edges, room);
@@ -89,7 +88,7 @@ int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 
     if (rv == MORTISE_OK) {
         code = "schema";
-        rv = settle_verdict(
+        rv = judge_verdict(
             run_check_input(node_of(r, x)->sub, raw, &input, &why), err);
     }
     json_decref(raw);
@@ -98,7 +97,7 @@ int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         rv = record_child(r, x, input, &why, err);
     }
     json_decref(input);
-    return rv == MORTISE_EINVAL ? settle_failed_err(r, x, code, &why, err) : rv;
+    return rv == MORTISE_EINVAL ? fail_attempt_err(r, x, code, &why, err) : rv;
 }
 
 /* The names of what is in x begin with its path; a long one is told by its
@@ -179,8 +178,8 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
 
     mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
                  path != NULL ? ": " : "", message != NULL ? message : "");
-    return settle_failed(r, x, code != NULL ? code : "failed", "permanent",
-                         words.msg, err);
+    return fail_attempt(r, x, code != NULL ? code : "failed", "permanent",
+                        words.msg, err);
 }
 
 static int end_one(struct mortise_run *r, struct exec *x,
@@ -190,8 +189,8 @@ static int end_one(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (x->child->scope->halt == LOSS_TIME)
-        return settle_failed(r, x, "timeout", "timeout",
-                             "the attempt took longer than its timeout", err);
+        return fail_attempt(r, x, "timeout", "timeout",
+                            "the attempt took longer than its timeout", err);
     rv = run_outcome(r, x->child, &error, &x->inner, err);
     if (rv == MORTISE_OK && error != NULL)
         rv = end_failed(r, x, error, err);

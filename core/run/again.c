@@ -1,0 +1,273 @@
+/* again.c -- what people do to frames: a goto, and a resume of what failed.
+ *
+ * Both make decided edges undecided, as if that part had not been: a goto puts
+ * everything behind but what the node leads to, a resume opens what failed and
+ * what was skipped for it.  Nothing else of a frame is touched, and what runs
+ * from then on follows by the rules of frame.c.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+void frame_lead_from(struct mortise_run *r, const struct exec *u)
+{
+    for (size_t i = 0; i < r->n_frames; i++) {
+        struct frame *f = r->frames[i];
+        uint32_t n = f->top == r->frames[0] ? f->region->n_edges : 0;
+
+        for (uint32_t k = 0; k < n; k++) {
+            const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+            const struct mortise_region *child;
+
+            if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
+                !e->yields && item_to(f, e->to, &child)->phase == ITEM_WAITS)
+                f->edge_src[k] = u->index;
+        }
+    }
+}
+
+/* Open what the edges `out` lead to in f, going on from there. */
+static int open_from(struct mortise_run *r, struct frame *f,
+                     const uint32_t *out, uint32_t n_out,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n_out; i++) {
+        const struct mortise_edge *e = frame_edge(f, out[i]);
+
+        if (e->home != f->region->index)
+            continue;
+        f->edges[e->slot] = EDGE_OPEN;
+        if (e->to != MORTISE_END && !e->back && !e->yields)
+            rv = frame_push(r, f, out[i], err);
+    }
+    return rv;
+}
+
+static int open_item(struct mortise_run *r, struct frame *f, uint32_t node,
+                     const struct mortise_region *child,
+                     struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+
+    return child == NULL ? open_from(r, f, n->out, n->n_out, err)
+                         : open_from(r, f, child->exits, child->n_exits, err);
+}
+
+static void count_dead(struct frame *f)
+{
+    f->n_open = 0;
+    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+        struct item *it = &f->items[i];
+
+        it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
+        f->n_open += it->phase == ITEM_WAITS;
+    }
+    for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+        const struct mortise_region *child;
+
+        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back &&
+            !e->yields)
+            item_to(f, e->to, &child)->n_decided++;
+    }
+}
+
+/* Open what `node`'s item leads to in f; everything else is behind us. */
+static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
+                 struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    int rv;
+
+    memset(f->edges, EDGE_DEAD, f->region->n_edges);
+    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+        f->items[i].phase = ITEM_SKIPPED;
+        f->items[i].lost = f->items[i].discard = false;
+    }
+    f->again = f->left = f->failed = false;
+    f->lost = f->halted = false;
+    f->discard = 0;
+    it->phase = ITEM_WAITS;
+    rv = open_item(r, f, node, child, err);
+    while (rv == MORTISE_OK && r->n_work > 0) {
+        uint32_t to = frame_edge(f, r->work[--r->n_work].edge)->to;
+
+        it = item_to(f, to, &child);
+        if (it->phase == ITEM_WAITS)
+            continue;
+        it->phase = ITEM_WAITS;
+        rv = open_item(r, f, to, child, err);
+    }
+    count_dead(f);
+    return rv;
+}
+
+int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit_no,
+               const uint32_t *preds, uint32_t n, struct exec **out,
+               struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct frame *f = r->frames[0];
+    struct item *it;
+    int rv;
+
+    for (size_t i = 1; i < r->n_frames; i++)
+        r->frames[i]->behind = true;
+    for (;;) {
+        rv = reset(r, f, node, err);
+        it = item_to(f, node, &child);
+        if (rv != MORTISE_OK || child == NULL)
+            break;
+        f = frame_new(r, f, f->scope, child, it->visit, err);
+        if (f == NULL)
+            return MORTISE_ENOMEM;
+        it->visit = f;
+        it->phase = ITEM_ACTIVE;
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    assert(it->visits + 1 == visit_no); /* apply.c compared */
+    *out = exec_new(r, f, node, visit_no, preds, n, err);
+    if (*out == NULL)
+        return MORTISE_ENOMEM;
+    it->visits = visit_no;
+    it->exec = (*out)->index;
+    it->phase = ITEM_ACTIVE;
+    return MORTISE_OK;
+}
+
+/* Failed edges are undecided again, but for those to a join that went on
+ * without them. */
+static void reopen_edges(struct frame *f)
+{
+    for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+        const struct mortise_region *child;
+        struct item *it;
+
+        if (f->edges[k] != EDGE_FAILED)
+            continue;
+        if (e->to == MORTISE_END || e->back || e->yields) {
+            f->edges[k] = EDGE_OPEN;
+            continue;
+        }
+        it = item_to(f, e->to, &child);
+        if (it->phase != ITEM_WAITS && it->phase != ITEM_SKIPPED_FAILED)
+            continue;
+        f->edges[k] = EDGE_OPEN;
+        it->n_decided--;
+        it->n_failed--;
+    }
+}
+
+/* Is any of these edges undecided, or is there none? */
+static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
+{
+    for (uint32_t i = 0; i < n_out; i++) {
+        const struct mortise_edge *e = frame_edge(f, out[i]);
+
+        if (frame_home(f, out[i])->edges[e->slot] == EDGE_OPEN)
+            return true;
+    }
+    return n_out == 0;
+}
+
+static void reopen_item(struct frame *f, size_t i)
+{
+    const struct mortise_region *in = f->region;
+    struct item *it = &f->items[i];
+
+    if (it->phase == ITEM_SKIPPED_FAILED) {
+        it->phase = ITEM_WAITS;
+        f->n_open++;
+    } else if (it->phase == ITEM_FAILED) {
+        const struct mortise_node *n = &f->graph->nodes[in->nodes[i]];
+        const struct mortise_region *child =
+            i < in->n_nodes ? NULL
+                            : &f->graph->regions[in->regions[i - in->n_nodes]];
+
+        if (child == NULL ? !is_open(f, n->out, n->n_out)
+                          : !is_open(f, child->exits, child->n_exits))
+            return; /* a join took it in its stride */
+        it->phase = ITEM_ACTIVE;
+        f->n_open++;
+    }
+    it->cause = 0;
+}
+
+/* Its graph reached its end, and that was enough: nothing returns. */
+static bool has_ended(const struct frame *f)
+{
+    return f->top->scope->halt == LOSS_END;
+}
+
+/* An element that failed is not over any more. */
+static void reopen_element(struct frame *f)
+{
+    if (f->over && f->failed) {
+        f->over = false;
+        f->scope->fan->n_over--;
+    }
+}
+
+static int weigh_all(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err)
+{
+    const struct mortise_region *in = f->region;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < frame_n_items(in); i++) {
+        uint32_t node =
+            i < in->n_nodes
+                ? in->nodes[i]
+                : f->graph->regions[in->regions[i - in->n_nodes]].entry;
+
+        if (f->items[i].phase == ITEM_WAITS)
+            rv = frame_weigh(r, f, node, &f->items[i], err);
+    }
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+}
+
+int frame_reopen(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t n = r->n_frames;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!r->frames[i]->behind && !has_ended(r->frames[i]))
+            reopen_edges(r->frames[i]);
+    }
+    for (size_t i = 0; i < n; i++) { /* what is around a frame comes first */
+        struct frame *f = r->frames[i];
+
+        if (!frame_is_alive(f) || has_ended(f))
+            continue;
+        reopen_element(f);
+        if (f->parent == NULL) {
+            f->scope->over = false;
+            if (f->scope->halt == LOSS_TIME)
+                f->scope->active_ms = 0; /* it has as much time again */
+            f->scope->halt = LOSS_NONE;
+        }
+        f->failed = false;
+        f->cause = 0;
+        for (size_t k = 0; k < frame_n_items(f->region); k++)
+            reopen_item(f, k);
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        struct frame *f = r->frames[i];
+        bool halted = f->halted;
+
+        if (has_ended(f))
+            continue;
+        f->lost &= !halted;
+        f->halted = false;
+        if (halted && frame_is_alive(f))
+            rv = weigh_all(r, f, err);
+    }
+    return rv;
+}

@@ -1,0 +1,283 @@
+/* apply_run.c -- what the entries about a run as a whole do to its struct.
+ *
+ * Admission, what people said (update, goto, resume, pause, other plugins) and
+ * the end.  apply.c has the rules that hold for these, too, and the entries
+ * about one execution.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+static int apply_repin(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    int rv = json_is_object(e->value) ? pins_replace(r, e->value, err)
+                                      : corrupt(err, e);
+
+    return rv == MORTISE_OK ? announce_command(r, "accept_plugins", e->actor,
+                                               NULL, NULL, err)
+                            : rv;
+}
+
+static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    struct exec *x;
+    int rv;
+
+    if (r->n_execs != 0 || !json_is_object(e->value) ||
+        !exec_edges_fit(r->graph->start, r->graph->n_start, e))
+        return corrupt(err, e);
+    hold(&r->frames[0]->scope->input, e->value);
+    memcpy(r->seed, e->digest, sizeof r->seed);
+    r->created_ms = r->time_ms;
+    rv = pins_admit(r, e->note, err);
+    x = rv == MORTISE_OK
+            ? exec_new(r, r->frames[0], MORTISE_START, 1, NULL, 0, err)
+            : NULL;
+    if (x == NULL)
+        return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
+    rv = exec_keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK && seen(r))
+        rv = announce(
+            r, NULL, "run_start",
+            json_pack("{s:s, s:s}", "graph", r->graph->name, "actor", e->actor),
+            err);
+    else if (rv == MORTISE_OK)
+        rv = announce(r, NULL, "run_start", NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, x, X_DONE);
+    r->n_finished--; /* START is no step */
+    return frame_follow_start(r, x, err);
+}
+
+/* What starts from now on comes after the update: what failed or has not ended
+ * is tried from the state that it wrote, and edges that were taken but led
+ * nowhere yet lead from it. */
+static int follow_update(struct mortise_run *r, struct exec *x,
+                         const struct exec *u, struct mortise_err *err)
+{
+    int rv;
+
+    if (x->state == X_HELD)
+        x->heir = u->index;
+    if (x->state == X_HELD || x->state == X_DONE ||
+        (x->state == X_CANCELLED && !race_may_return(x)) ||
+        (x->state == X_FAILED && x->handled))
+        return MORTISE_OK;
+    drop(&x->view);
+    rv = past_link(r, x, &u->index, 1, err);
+    /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
+     * still one. */
+    if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
+        x->state == X_ASKED || x->state == X_INSIDE)
+        return rv;
+    return exec_next_generation(r, x, err);
+}
+
+/* A commit after everything, by an execution of its own. */
+static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    struct exec *u;
+    size_t before = r->n_execs, room;
+    int rv = past_frontier(r, r->frames[0], &preds, &n, &room, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    u = exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before, preds, n, err);
+    mortise_release(r->mem, preds, room);
+    if (u == NULL)
+        return MORTISE_ENOMEM;
+    rv = apply_writes(r, u, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    r->update = u->index;
+    u->n_taken = 2; /* never handed on: several may follow it */
+    exec_become(r, u, X_DONE);
+    r->n_finished--; /* no step either */
+    frame_lead_from(r, u);
+    for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
+        if (r->execs[i]->frame->top == r->frames[0])
+            rv = follow_update(r, r->execs[i], u, err);
+    }
+    return rv != MORTISE_OK
+               ? rv
+               : announce_command(r, "update", e->actor, NULL, NULL, err);
+}
+
+static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    struct exec *x;
+    size_t room;
+    int rv;
+
+    if (e->node >= r->graph->n_nodes ||
+        e->visit != frame_visits(r, e->node) + 1)
+        return corrupt(err, e);
+    rv = past_frontier(r, r->frames[0], &preds, &n, &room, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    for (size_t i = 0; i < r->n_execs; i++) {
+        struct exec *old = r->execs[i];
+
+        if (old->state == X_FAILED && !old->handled) {
+            old->handled = true; /* nobody tries it again */
+            r->n_failed--;
+        } else if (!exec_is_over(old)) {
+            rv = corrupt(err, e); /* `stopped` entries came before */
+        }
+    }
+    if (rv == MORTISE_OK)
+        rv = frame_goto(r, e->node, e->visit, preds, n, &x, err);
+    mortise_release(r->mem, preds, room);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->before_passed = e->how != 0; /* force */
+    drop(&r->error);
+    drop(&r->frames[0]->scope->loop_error);
+    r->frames[0]->scope->halt = LOSS_NONE;
+    r->cancelling = false;
+    rv = exec_ready(r, x, err);
+    return rv != MORTISE_OK
+               ? rv
+               : announce_command(r, "goto", e->actor,
+                                  r->graph->nodes[e->node].id, NULL, err);
+}
+
+/* What failed is tried again, and what was skipped for it waits again: once the
+ * run failed of it, or will.  To end a pause is not to try again. */
+static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
+{
+    int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
+    bool paused = r->paused != MORTISE_PAUSE_OVER;
+
+    r->paused = MORTISE_PAUSE_OVER;
+    if (r->error == NULL && (paused || !r->frames[0]->failed))
+        return rv;
+    drop(&r->error);
+    rv = frame_reopen(r, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        bool lives = x->node < x->frame->graph->n_nodes &&
+                     item_of_exec(x)->phase == ITEM_ACTIVE &&
+                     frame_is_alive(x->frame);
+
+        if (lives && x->state == X_FAILED && x->child_failed) {
+            drop(&x->error);
+            exec_become(r, x, X_INSIDE); /* what failed is inside */
+        } else if (lives && x->state == X_CANCELLED && x->child != NULL &&
+                   race_may_return(x)) {
+            x->loss = LOSS_NONE;
+            drop(&x->error);
+            exec_become(r, x, X_INSIDE);
+        } else if (lives && ((x->state == X_FAILED && !x->handled) ||
+                             (x->state == X_CANCELLED && race_may_return(x)))) {
+            x->loss = LOSS_NONE;
+            rv = exec_next_generation(r, x, err);
+        }
+    }
+    return rv;
+}
+
+static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
+                     struct mortise_err *err)
+{
+    if (e->how != MORTISE_RUN_COMPLETED && e->how != MORTISE_RUN_FAILED &&
+        e->how != MORTISE_RUN_CANCELLED)
+        return corrupt(err, e);
+    r->status = e->how;
+    r->reason = "";
+    hold(&r->error, e->value);
+    return announce(r, NULL, "run_end",
+                    seen(r) ? json_pack("{s:s, s:O*}", "status",
+                                        mortise_run_status_name(e->how),
+                                        "error", e->value)
+                            : NULL,
+                    err);
+}
+
+/* It stands still, or does so no more: then the update or the goto that comes
+ * with it says why. */
+static int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    if (e->how > MORTISE_PAUSE_SHUTDOWN)
+        return corrupt(err, e);
+    r->paused = (enum mortise_pause)e->how;
+    if (r->paused == MORTISE_PAUSE_OVER)
+        return MORTISE_OK;
+    return announce_command(r, "pause", e->actor, NULL, e->value, err);
+}
+
+static int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
+{
+    if (e->frame >= r->n_frames || r->frames[e->frame]->parent != NULL ||
+        e->how != LOSS_TIME)
+        return corrupt(err, e);
+    return race_halt(r, r->frames[e->frame], LOSS_TIME, err);
+}
+
+bool apply_is_of_run(const struct mortise_entry *e)
+{
+    switch (e->type) {
+    case MORTISE_E_ADMIT:
+    case MORTISE_E_UPDATE:
+    case MORTISE_E_GOTO:
+    case MORTISE_E_RESUME:
+    case MORTISE_E_CANCEL:
+    case MORTISE_E_PAUSE:
+    case MORTISE_E_END:
+    case MORTISE_E_HALT:
+    case MORTISE_E_CLOCK:
+    case MORTISE_E_LIMIT:
+    case MORTISE_E_PINS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err)
+{
+    if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME)
+        r->status = MORTISE_RUN_RUNNING;
+    switch (e->type) {
+    case MORTISE_E_ADMIT:
+        return apply_admit(r, e, err);
+    case MORTISE_E_UPDATE:
+        return apply_update(r, e, err);
+    case MORTISE_E_GOTO:
+        return apply_goto(r, e, err);
+    case MORTISE_E_RESUME:
+        return apply_resume(r, e, err);
+    case MORTISE_E_CANCEL:
+        r->cancelling = true;
+        r->paused = MORTISE_PAUSE_OVER;
+        return announce_command(r, "cancel", e->actor, NULL, e->value, err);
+    case MORTISE_E_PAUSE:
+        return apply_pause(r, e, err);
+    case MORTISE_E_END:
+        return apply_end(r, e, err);
+    case MORTISE_E_HALT:
+        return apply_halt(r, e, err);
+    case MORTISE_E_CLOCK:
+        clock_set(r, e->at_ms);
+        return MORTISE_OK;
+    case MORTISE_E_LIMIT:
+        limit_raise(r, e->value);
+        return announce_command(r, "limit", e->actor, NULL, e->value, err);
+    default:
+        assert(e->type == MORTISE_E_PINS); /* apply_is_of_run() */
+        return apply_repin(r, e, err);
+    }
+}

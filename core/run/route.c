@@ -1,0 +1,190 @@
+/* route.c -- the edges that an execution takes when it has ended.
+ *
+ * Conditions see the state after its writes.  One that cannot be evaluated is
+ * the node's failure, never "false".  Which edges a graph has for what is
+ * graph.h's business; here each kind is taken or not, and lists of map edges
+ * are made, since they belong to what is recorded.
+ */
+#include <string.h>
+
+#include "run/internal.h"
+
+/* Do the edges of a node depend on anything but its success?  Then which names
+ * do their conditions use? */
+bool route_uses(const struct mortise_graph *g, const struct mortise_node *n,
+                uint32_t *uses)
+{
+    bool any = n->by_condition;
+
+    *uses = any ? mortise_cel_uses(n->condition.cel) : 0;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
+
+        if (when == NULL)
+            continue;
+        any = true;
+        *uses |= mortise_cel_uses(when);
+    }
+    return any;
+}
+
+/* A router by condition: the id it gives must be one of its targets. */
+static int find_target(struct mortise_run *r, struct exec *x,
+                       const struct env *env, uint32_t *edge,
+                       struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_graph *g = x->frame->graph;
+    json_t *id = NULL;
+    int rv = mortise_expr_eval(&n->condition, &env->cel, &id, why);
+
+    if (rv != MORTISE_OK)
+        return judge_verdict(rv, err);
+    *edge = UINT32_MAX;
+    for (uint32_t i = 0; i < n->n_out && json_is_string(id); i++) {
+        const struct mortise_edge *e = &g->edges[n->out[i]];
+        const char *name = e->to == MORTISE_END ? "END" : g->nodes[e->to].id;
+
+        if (e->kind == MORTISE_EDGE_TARGET &&
+            strcmp(name, json_string_value(id)) == 0)
+            *edge = n->out[i];
+    }
+    if (*edge == UINT32_MAX && json_is_string(id))
+        mortise_fail(why, MORTISE_EINVAL,
+                     "router '%s' chose '%s', which is not among its targets",
+                     n->id, json_string_value(id));
+    else if (*edge == UINT32_MAX)
+        mortise_fail(why, MORTISE_EINVAL,
+                     "router '%s' must choose a node id, a string", n->id);
+    json_decref(id);
+    return *edge != UINT32_MAX ? MORTISE_OK : MORTISE_EINVAL;
+}
+
+struct choice {      /* which of a node's edges a success takes */
+    uint32_t target; /* edge of a router by condition */
+    bool routed;     /* a ROUTE or ROUTE_ALL held */
+};
+
+static int takes_edge(const struct mortise_graph *g, uint32_t edge,
+                      const struct env *env, struct choice *c, bool *out,
+                      struct mortise_err *why)
+{
+    const struct mortise_edge *e = &g->edges[edge];
+    int rv = MORTISE_OK;
+
+    *out = false;
+    switch (e->kind) {
+    case MORTISE_EDGE_STATIC:
+    case MORTISE_EDGE_MAP:
+        *out = true;
+        break;
+    case MORTISE_EDGE_WHEN:
+    case MORTISE_EDGE_ROUTE_ALL:
+        rv = mortise_expr_test(&e->when, &env->cel, out, why);
+        c->routed |= *out && e->kind == MORTISE_EDGE_ROUTE_ALL;
+        break;
+    case MORTISE_EDGE_ROUTE:
+        if (!c->routed)
+            rv = mortise_expr_test(&e->when, &env->cel, out, why);
+        c->routed |= *out;
+        break;
+    case MORTISE_EDGE_DEFAULT: /* declared behind its routes */
+        *out = !c->routed;
+        break;
+    case MORTISE_EDGE_TARGET:
+        *out = edge == c->target;
+        break;
+    case MORTISE_EDGE_ERROR:
+    case MORTISE_EDGE_TIMEOUT:
+    case MORTISE_EDGE_REROUTE:
+    case MORTISE_EDGE_GATHER:
+        break;
+    }
+    return rv;
+}
+
+int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
+                 struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct choice c = {.target = UINT32_MAX};
+    struct env env = {.state = NULL};
+    uint32_t uses;
+    int rv = MORTISE_OK;
+
+    if (route_uses(x->frame->graph, n, &uses))
+        rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (n->by_condition)
+        rv = find_target(r, x, &env, &c.target, why, err);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
+        bool take;
+
+        rv = judge_verdict(
+            takes_edge(x->frame->graph, n->out[i], &env, &c, &take, why), err);
+        if (rv == MORTISE_OK && take)
+            e->edges[e->n_edges++] = n->out[i];
+    }
+    env_finish(&env);
+    return rv;
+}
+
+/* The lists of the map edges that the entry takes, in that order; NULL where it
+ * takes none. */
+int route_lists(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, json_t **lists,
+                const char **code, struct mortise_err *why,
+                struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
+        const struct mortise_edge *edge = &g->edges[e->edges[i]];
+        const struct mortise_expr *over = &g->regions[edge->map].over;
+        struct env env;
+        json_t *list = NULL;
+
+        if (edge->kind != MORTISE_EDGE_MAP)
+            continue;
+        if (*lists == NULL && (*lists = json_array()) == NULL)
+            return mortise_nomem(err);
+        *code = "expression";
+        rv = env_init(&env, r, x, x->after, e->value, NULL,
+                      mortise_cel_uses(over->cel), err);
+        if (rv != MORTISE_OK)
+            return rv;
+        rv = judge_verdict(mortise_expr_eval(over, &env.cel, &list, why), err);
+        env_finish(&env);
+        if (rv == MORTISE_OK && !json_is_array(list)) {
+            *code = "type";
+            rv = mortise_fail(why, MORTISE_EINVAL,
+                              "map.over of '%s' gives no list",
+                              node_of(r, x)->id);
+        }
+        if (rv == MORTISE_OK &&
+            mortise_fold_check_depth(list, why) != MORTISE_OK) {
+            *code = "limit";
+            rv = MORTISE_EINVAL;
+        }
+        if (rv == MORTISE_OK && json_array_append(*lists, list) != 0)
+            rv = mortise_nomem(err);
+        json_decref(list);
+    }
+    return rv;
+}
+
+/* The one edge of a kind, if the node has it, into the entry. */
+void route_of_kind(struct mortise_run *r, const struct exec *x,
+                   struct mortise_entry *e, enum mortise_edge_kind kind)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (x->frame->graph->edges[n->out[i]].kind == kind) {
+            e->edges[e->n_edges++] = n->out[i];
+            return;
+        }
+    }
+}
