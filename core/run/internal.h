@@ -18,7 +18,8 @@
  *   apply.c    what each entry does to the struct; recording
  *   apply_run.c  ... those about the run as a whole
  *   start.c    an activated execution: up to its call, its question, its end
- *   step.c     the journal inside an execution: its asks, and the answers
+ *   steps.c    the steps of an execution's journal: kept and recorded
+ *   step.c     ... asked and answered
  *   route.c    the edges that an execution takes
  *   judge.c    is a result what the graph said it would be?
  *   fail.c     what becomes of an attempt that failed
@@ -38,7 +39,10 @@
 #include "run/journal.h"
 #include "run/run.h"
 
-enum { REQUEST_ID = 33 }; /* 32 hex digits and a NUL */
+enum {
+    REQUEST_ID = 33,  /* 32 hex digits and a NUL */
+    STEPS_MAX = 65536 /* of one generation */
+};
 
 enum exec_state {
     X_READY = 1, /* activated; waits for a free slot */
@@ -701,6 +705,55 @@ int limit_check(const struct mortise_run *r, const json_t *body,
                 struct mortise_err *err);
 void limit_raise(struct mortise_run *r, const json_t *body);
 
+/* ---- steps.c ---- */
+/* Who asked: an ordinal, or (ordinal UNORDERED) a key. */
+struct step_id {
+    uint32_t ordinal;
+    const char *key;
+};
+/* NULL: no step has that name. */
+struct step *step_find(const struct journal *j, struct step_id id);
+/* A new step; one of that name that was never recorded makes way. */
+int step_put(struct mortise_run *r, struct journal *j, struct step_id id,
+             const char *method, const uint8_t *digest, struct step **out,
+             struct mortise_err *err);
+/* x has a journal. */
+int step_journal(struct mortise_run *r, struct exec *x, struct journal **out,
+                 struct mortise_err *err);
+bool step_is_request(const struct step *s);
+/* What an effect of that key gave in an earlier attempt or generation; NULL:
+ * there was none. */
+json_t *step_effect_answer(const struct exec *x,
+                           const uint8_t key[MORTISE_DIGEST]);
+/* It is an effect, with a key that is the same in every attempt and generation,
+ * and never another's. */
+void step_become_effect(const struct mortise_run *r, const struct exec *x,
+                        struct step *s);
+/* The first effect between intent and answer, NULL: none. */
+const struct step *step_in_doubt(const struct mortise_run *r,
+                                 const struct exec *x);
+/* Is there one, on disk already or not?  What a replay sees, too. */
+bool step_is_open(const struct exec *x);
+json_t *step_name(const struct step *s);
+/* The pending request of that id, NULL: none of x. */
+struct step *step_requested(const struct exec *x, const char *id);
+int step_pending_json(const struct exec *x, json_t *list);
+/* A generation ends: its requests are withdrawn, its journal forgotten. */
+int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+void step_finish(struct mortise_run *r, struct exec *x);
+int apply_step(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err);
+int apply_answer(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+int apply_let_go(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+/* A `settle` of one of its requests ... */
+int apply_settle_step(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err);
+/* ... or of the doubt about the step of that name. */
+int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
+                  const struct mortise_entry *e, struct mortise_err *err);
+
 /* ---- step.c ---- */
 int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
              struct mortise_err *err);
@@ -719,14 +772,6 @@ int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* ... which has come. */
 int step_expired(struct mortise_run *r, struct exec *x,
                  struct mortise_err *err);
-/* The first effect between intent and answer, NULL: none. */
-const struct step *step_in_doubt(const struct mortise_run *r,
-                                 const struct exec *x);
-/* Is there one, on disk already or not?  What a replay sees, too. */
-bool step_is_open(const struct exec *x);
-json_t *step_name(const struct step *s);
-/* The pending request of that id, NULL: none of x. */
-struct step *step_requested(const struct exec *x, const char *id);
 const char *step_kind_name(const struct step *s);
 /* MORTISE_EINVAL: not what the question's schema wants. */
 int step_check_answer(struct mortise_run *r, const struct step *s,
@@ -734,22 +779,6 @@ int step_check_answer(struct mortise_run *r, const struct step *s,
 /* Somebody answered (checked). */
 int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
                   json_t *value, const char *actor, struct mortise_err *err);
-int step_pending_json(const struct exec *x, json_t *list);
-/* A generation ends: its requests are withdrawn, its journal forgotten. */
-int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-void step_finish(struct mortise_run *r, struct exec *x);
-int apply_step(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err);
-int apply_answer(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
-int apply_let_go(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
-/* A `settle` of one of its requests ... */
-int apply_settle_step(struct mortise_run *r, struct exec *x,
-                      const struct mortise_entry *e, struct mortise_err *err);
-/* ... or of the doubt about the step of that name. */
-int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
-                  const struct mortise_entry *e, struct mortise_err *err);
 
 /* ---- start.c ---- */
 /* Hashes what names an execution, for identities within it. */

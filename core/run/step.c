@@ -40,256 +40,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "mortise/plugin.h"
 #include "run/internal.h"
 
-enum {
-    STEPS_MAX = 65536, /* of one generation */
-    NEAR_MS = 60000    /* a timer that is worth staying in memory for */
-};
+enum { NEAR_MS = 60000 }; /* a timer that is worth staying in memory for */
 
 #define NO_STEP 0xFFFFFFFFu
-
-/* ---- steps by identity -------------------------------------------------- */
-
-/* Who asked: an ordinal, or (ordinal UNORDERED) a key. */
-struct name {
-    uint32_t ordinal;
-    const char *key;
-};
-
-static uint64_t hash_of(struct name id)
-{
-    return id.key[0] != '\0' ? mortise_hash_strs(id.key, "")
-                             : mortise_hash_u64s(id.ordinal, 0);
-}
-
-static struct step *find(const struct journal *j, struct name id)
-{
-    struct mortise_hashed *e =
-        j != NULL ? mortise_table_find(&j->by_name, hash_of(id)) : NULL;
-
-    for (; e != NULL; e = mortise_table_more(e)) {
-        struct step *s = MORTISE_OF(e, struct step, by_name);
-
-        if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
-            return s;
-    }
-    return NULL;
-}
-
-static struct step *step_new(struct mortise_run *r, struct name id,
-                             const char *method, const uint8_t *digest)
-{
-    size_t n = strlen(id.key) + 1, m = strlen(method) + 1;
-    size_t size = sizeof(struct step) + n + m;
-    struct step *s = mortise_zalloc(r->mem, size);
-    char *text = (char *)(s + 1);
-
-    if (s == NULL)
-        return NULL;
-    s->size = size;
-    s->ordinal = id.ordinal;
-    s->key = memcpy(text, id.key, n);
-    s->method = memcpy(text + n, method, m);
-    memcpy(s->digest, digest, sizeof s->digest);
-    s->state = STEP_OUT;
-    return s;
-}
-
-static void step_free(struct mortise_run *r, struct step *s)
-{
-    json_decref(s->answer);
-    json_decref(s->payload);
-    mortise_release(r->mem, s, s->size);
-}
-
-static int journal_of(struct mortise_run *r, struct exec *x,
-                      struct journal **out, struct mortise_err *err)
-{
-    struct journal *j = x->journal;
-
-    *out = j;
-    if (j != NULL)
-        return MORTISE_OK;
-    *out = x->journal = j = mortise_zalloc(r->mem, sizeof *j);
-    if (j == NULL)
-        return mortise_nomem(err);
-    mortise_table_init(&j->by_name, r->mem);
-    mortise_table_init(&j->effects, r->mem);
-    return MORTISE_OK;
-}
-
-/* A new step; one of that identity that was never recorded makes way. */
-static int put(struct mortise_run *r, struct journal *j, struct name id,
-               const char *method, const uint8_t *digest, struct step **out,
-               struct mortise_err *err)
-{
-    struct step *old = find(j, id), *s, **grown;
-
-    *out = NULL;
-    grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    j->steps = grown;
-    s = *out = step_new(r, id, method, digest);
-    if (s == NULL)
-        return mortise_nomem(err);
-    s->index = old != NULL ? old->index : (uint32_t)j->n++;
-    j->steps[s->index] = s;
-    if (old != NULL) {
-        assert(!old->has_effect); /* those are recorded when they are asked */
-        mortise_table_remove(&j->by_name, &old->by_name);
-        step_free(r, old);
-    }
-    mortise_table_add(&j->by_name, &s->by_name, hash_of(id));
-    return MORTISE_OK;
-}
-
-/* ---- the end of a journal ----------------------------------------------- */
-
-static bool is_request(const struct step *s)
-{
-    return s->state == STEP_PENDING;
-}
-
-static uint32_t *counter_of(struct mortise_run *r, const struct step *s)
-{
-    return s->kind == MORTISE_STEP_TIMER ? &r->n_timers : &r->n_questions;
-}
-
-static void journal_free(struct mortise_run *r, struct exec *x)
-{
-    struct journal *j = x->journal;
-
-    if (j == NULL)
-        return;
-    for (size_t i = 0; i < j->n; i++)
-        step_free(r, j->steps[i]);
-    mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
-    mortise_table_finish(&j->by_name);
-    mortise_table_finish(&j->effects);
-    mortise_release(r->mem, j->answers, j->cap_answers * sizeof j->answers[0]);
-    mortise_release(r->mem, j, sizeof *j);
-    x->journal = NULL;
-}
-
-static void effects_free(struct mortise_run *r, struct exec *x)
-{
-    struct mortise_table *t = x->effects;
-    struct mortise_hashed *e;
-
-    if (t == NULL)
-        return;
-    while ((e = mortise_table_first(t)) != NULL) {
-        struct effect *f = MORTISE_OF(e, struct effect, entry);
-
-        mortise_table_remove(t, e);
-        json_decref(f->answer);
-        mortise_release(r->mem, f, sizeof *f);
-    }
-    mortise_table_finish(t);
-    mortise_release(r->mem, t, sizeof *t);
-    x->effects = NULL;
-}
-
-void step_finish(struct mortise_run *r, struct exec *x)
-{
-    journal_free(r, x);
-    effects_free(r, x);
-}
-
-static int request_over(struct mortise_run *r, const struct step *s,
-                        struct mortise_err *err)
-{
-    return pending_close(r, s->request, s->deadline_ms,
-                         s->kind == MORTISE_STEP_TIMER, err);
-}
-
-/* A request that nobody needs to answer any more. */
-static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
-                    struct mortise_err *err)
-{
-    json_t *extra = NULL;
-    int rv = MORTISE_OK;
-
-    --*counter_of(r, s);
-    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
-        extra = json_pack("{s:s, s:s, s:s}", "id", s->request, "decision",
-                          mortise_settle_name(MORTISE_SETTLE_WITHDRAWN),
-                          "actor", "");
-    if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce(r, x, "decision", extra, err);
-    return rv == MORTISE_OK ? request_over(r, s, err) : rv;
-}
-
-/* Keys are hashes already. */
-static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
-{
-    uint64_t h;
-
-    memcpy(&h, key, sizeof h);
-    return h;
-}
-
-/* NULL: it did not happen in an earlier attempt or generation. */
-static json_t *answer_of(const struct exec *x,
-                         const uint8_t key[MORTISE_DIGEST])
-{
-    struct mortise_hashed *e =
-        x->effects != NULL ? mortise_table_find(x->effects, hash_of_key(key))
-                           : NULL;
-
-    for (; e != NULL; e = mortise_table_more(e)) {
-        const struct effect *f = MORTISE_OF(e, struct effect, entry);
-
-        if (memcmp(f->key, key, sizeof f->key) == 0)
-            return f->answer;
-    }
-    return NULL;
-}
-
-/* What happened in the world outlives the journal (7). */
-static int keep_effect(struct mortise_run *r, struct exec *x,
-                       const struct step *s, struct mortise_err *err)
-{
-    struct effect *f;
-
-    if (answer_of(x, s->effect) != NULL)
-        return MORTISE_OK; /* it was told of one from before */
-    if (x->effects == NULL) {
-        x->effects = mortise_alloc(r->mem, sizeof *x->effects);
-        if (x->effects == NULL)
-            return mortise_nomem(err);
-        mortise_table_init(x->effects, r->mem);
-    }
-    f = mortise_alloc(r->mem, sizeof *f);
-    if (f == NULL)
-        return mortise_nomem(err);
-    memcpy(f->key, s->effect, sizeof f->key);
-    f->answer = json_incref(s->answer);
-    mortise_table_add(x->effects, &f->entry, hash_of_key(f->key));
-    return MORTISE_OK;
-}
-
-int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
-{
-    struct journal *j = x->journal;
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; j != NULL && rv == MORTISE_OK && i < j->n; i++) {
-        struct step *s = j->steps[i];
-
-        if (is_request(s))
-            rv = withdraw(r, x, s, err);
-        else if (s->completed)
-            rv = keep_effect(r, x, s, err);
-    }
-    if (rv == MORTISE_OK)
-        journal_free(r, x);
-    return rv;
-}
 
 /* ---- what the world is asked to do -------------------------------------- */
 
@@ -368,49 +124,6 @@ static struct mortise_entry entry_for(const struct mortise_run *r,
     return e;
 }
 
-/* How many effects like this were asked for before it.  A step with a name of
- * its own is like no other. */
-static uint64_t occurrence_of(struct journal *j, struct step *s)
-{
-    uint64_t hash = hash_of_key(s->digest);
-    struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
-
-    if (s->key[0] != '\0')
-        return 0;
-    for (; e != NULL; e = mortise_table_more(e)) {
-        struct step *first = MORTISE_OF(e, struct step, like_it);
-
-        if (memcmp(first->digest, s->digest, sizeof s->digest) == 0 &&
-            strcmp(first->method, s->method) == 0)
-            return first->n_like_it++;
-    }
-    s->n_like_it = 1;
-    mortise_table_add(&j->effects, &s->like_it, hash);
-    return 0;
-}
-
-/* It is an effect, with a key that is the same in every attempt and generation,
- * and never another's. */
-static void become_effect(const struct mortise_run *r, const struct exec *x,
-                          struct step *s)
-{
-    uint64_t occurrence;
-    struct mortise_hasher h;
-
-    if (s->has_effect)
-        return;
-    s->has_effect = true;
-    occurrence = occurrence_of(x->journal, s);
-    exec_hasher(&h, r, x);
-    mortise_hasher_str(&h, node_of(r, x)->plugin);
-    mortise_hasher_str(&h, node_of(r, x)->operation);
-    mortise_hasher_str(&h, s->method);
-    mortise_hasher_field(&h, s->digest, sizeof s->digest);
-    mortise_hasher_str(&h, s->key);
-    mortise_hasher_u64(&h, occurrence);
-    mortise_hasher_final(&h, s->effect);
-}
-
 /* A step that waits until this commit is on disk.  (The one under way, or the
  * last: so the waits are in order.) */
 static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
@@ -467,8 +180,8 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
         s->kind = MORTISE_STEP_READ;
         return perform(r, in->ask, s->index, NULL, err);
     }
-    become_effect(r, x, s);
-    known = answer_of(x, s->effect);
+    step_become_effect(r, x, s);
+    known = step_effect_answer(x, s->effect);
     if (known != NULL)
         return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
     e = entry_for(r, x, s, MORTISE_E_STEP);
@@ -635,7 +348,7 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
     case STEP_OUT:
         break;
     }
-    assert(false); /* put() replaces what was never recorded */
+    assert(false); /* step_put() replaces what was never recorded */
     return MORTISE_OK;
 }
 
@@ -678,18 +391,18 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
                          const struct mortise_ask_in *in,
                          struct mortise_err *err)
 {
-    struct name id = {MORTISE_STEP_UNORDERED, in->key};
+    struct step_id id = {MORTISE_STEP_UNORDERED, in->key};
     uint8_t digest[MORTISE_DIGEST];
     struct journal *j;
     struct step *s;
-    int rv = journal_of(r, x, &j, err);
+    int rv = step_journal(r, x, &j, err);
 
     if (rv != MORTISE_OK ||
         mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
     if (in->key[0] == '\0')
         id.ordinal = j->next++;
-    s = find(j, id);
+    s = step_find(j, id);
     if (s != NULL && s->entrance == j->entrance)
         return reply_words(r, in->ask, MORTISE_S_INVALID,
                            "another ask of this call has that step key", err);
@@ -698,7 +411,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
                            "an execution may ask 65536 times", err);
     j->issued++;
     if (s == NULL || s->state == STEP_OUT) {
-        rv = put(r, j, id, in->method, digest, &s, err);
+        rv = step_put(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
             return rv;
         s->kind = in->kind;
@@ -829,40 +542,6 @@ bool step_left_unasked(const struct exec *x)
     return false;
 }
 
-static const struct step *first_open(const struct exec *x, uint64_t synced)
-{
-    const struct journal *j = x->journal;
-
-    for (size_t i = 0; j != NULL && i < j->n; i++) {
-        if (j->steps[i]->state == STEP_OPEN && !j->steps[i]->cleared &&
-            j->steps[i]->seq <= synced)
-            return j->steps[i];
-    }
-    return NULL;
-}
-
-const struct step *step_in_doubt(const struct mortise_run *r,
-                                 const struct exec *x)
-{
-    return first_open(x, r->synced);
-}
-
-bool step_is_open(const struct exec *x)
-{
-    return first_open(x, UINT64_MAX) != NULL;
-}
-
-struct step *step_requested(const struct exec *x, const char *id)
-{
-    const struct journal *j = x->journal;
-
-    for (size_t i = 0; j != NULL && i < j->n; i++) {
-        if (is_request(j->steps[i]) && strcmp(j->steps[i]->request, id) == 0)
-            return j->steps[i];
-    }
-    return NULL;
-}
-
 /* The pending request of x that is due first, and has a deadline. */
 static const struct step *soonest(const struct exec *x)
 {
@@ -872,7 +551,7 @@ static const struct step *soonest(const struct exec *x)
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         const struct step *s = j->steps[i];
 
-        if (is_request(s) && s->deadline_ms != 0 &&
+        if (step_is_request(s) && s->deadline_ms != 0 &&
             (best == NULL || s->deadline_ms < best->deadline_ms))
             best = s;
     }
@@ -969,221 +648,6 @@ int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     return rv != MORTISE_OK ? rv : record(r, &e, err);
 }
 
-/* ---- applying entries --------------------------------------------------- */
-
-static bool is_kind(uint8_t how)
-{
-    return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
-           how == MORTISE_STEP_TIMER;
-}
-
-/* The step of an entry; made when it was not known, or not recorded. */
-static int step_of(struct mortise_run *r, struct exec *x,
-                   const struct mortise_entry *e, struct step **out,
-                   struct mortise_err *err)
-{
-    struct name id = {e->ordinal, e->key};
-    struct journal *j;
-    int rv = journal_of(r, x, &j, err);
-
-    *out = rv == MORTISE_OK ? find(j, id) : NULL;
-    if (rv != MORTISE_OK)
-        return rv;
-    if (e->generation != x->generation || e->method[0] == '\0' ||
-        (e->ordinal == MORTISE_STEP_UNORDERED) == (e->key[0] == '\0'))
-        return corrupt(err, e);
-    if (*out == NULL)
-        rv = j->n < STEPS_MAX ? put(r, j, id, e->method, e->digest, out, err)
-                              : corrupt(err, e);
-    if (rv == MORTISE_OK &&
-        (strcmp((*out)->method, e->method) != 0 ||
-         memcmp((*out)->digest, e->digest, sizeof e->digest) != 0))
-        rv = corrupt(err, e);
-    if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
-        j->recorded++;
-    return rv;
-}
-
-static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
-                         const struct mortise_entry *e, struct mortise_err *err)
-{
-    json_t *extra = NULL;
-    int rv = MORTISE_OK;
-
-    if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
-        s->state != STEP_OUT)
-        return corrupt(err, e);
-    memcpy(s->request, e->id, REQUEST_ID);
-    s->deadline_ms = e->at_ms;
-    hold(&s->payload, e->value);
-    s->state = STEP_PENDING;
-    ++*counter_of(r, s);
-    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
-        extra =
-            json_pack("{s:s, s:O}", "id", s->request, "request", s->payload);
-    if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce(r, x, "interrupt", extra, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    return pending_open(r, s->request, s->deadline_ms,
-                        s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
-}
-
-int apply_step(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
-{
-    struct step *s;
-    int rv = is_kind(e->how) ? step_of(r, x, e, &s, err) : corrupt(err, e);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    s->kind = (enum mortise_step_kind)e->how;
-    if (s->kind != MORTISE_STEP_EFFECT)
-        return apply_request(r, x, s, e, err);
-    if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
-        return corrupt(err, e);
-    s->state = STEP_OPEN;
-    s->cleared = false;
-    hold(&s->payload, e->value);
-    become_effect(r, x, s);
-    return MORTISE_OK;
-}
-
-/* It is answered: the next in the order of (5). */
-static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
-                    int32_t status, json_t *value, uint32_t after,
-                    struct mortise_err *err)
-{
-    uint32_t *grown = mortise_grow(r->mem, j->answers, j->n_answers,
-                                   &j->cap_answers, sizeof *grown);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    j->answers = grown;
-    j->answers[j->n_answers++] = s->index;
-    s->state = STEP_ANSWERED;
-    s->status = status;
-    s->after = after;
-    s->settled = j->entrance;
-    hold(&s->answer, value);
-    drop(&s->payload);
-    return MORTISE_OK;
-}
-
-int apply_answer(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
-{
-    struct step *s;
-    int rv = step_of(r, x, e, &s, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
-        return corrupt(err, e);
-    s->completed = e->how != 0;
-    if (s->completed) {
-        s->kind = MORTISE_STEP_EFFECT;
-        become_effect(r, x, s);
-    }
-    return conclude(r, x->journal, s, e->status, e->value, e->after, err);
-}
-
-/* What an answer to a request is to its asker. */
-static int conclude_request(struct mortise_run *r, struct exec *x,
-                            struct step *s, const struct mortise_entry *e,
-                            struct mortise_err *err)
-{
-    struct journal *j = x->journal;
-    bool late =
-        s->kind == MORTISE_STEP_QUESTION && e->how == MORTISE_SETTLE_EXPIRED;
-    json_t *value = late               ? json_string("nobody answered in time")
-                    : e->value != NULL ? json_incref(e->value)
-                                       : json_null();
-    int rv = value != NULL
-                 ? conclude(r, j, s, late ? MORTISE_S_TIMEOUT : MORTISE_S_OK,
-                            value, j->recorded, err)
-                 : mortise_nomem(err);
-
-    json_decref(value);
-    return rv;
-}
-
-int apply_settle_step(struct mortise_run *r, struct exec *x,
-                      const struct mortise_entry *e, struct mortise_err *err)
-{
-    struct step *s = step_requested(x, e->id);
-    json_t *extra = NULL;
-    int rv = MORTISE_OK;
-
-    if (s == NULL ||
-        (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
-        return corrupt(err, e);
-    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
-        extra = json_pack("{s:s, s:s, s:s, s:O*}", "id", e->id, "decision",
-                          mortise_settle_name((enum mortise_settle)e->how),
-                          "actor", e->actor, "value", e->value);
-    if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce(r, x, "decision", extra, err);
-    if (rv == MORTISE_OK)
-        rv = request_over(r, s, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    --*counter_of(r, s);
-    rv = conclude_request(r, x, s, e, err);
-    return rv == MORTISE_OK && x->state == X_SUSPENDED ? exec_ready(r, x, err)
-                                                       : rv;
-}
-
-int apply_let_go(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
-{
-    if (x->journal == NULL)
-        return corrupt(err, e);
-    x->effect_open = false; /* it stopped of its own accord */
-    if (e->how != 0)
-        return exec_ready(r, x, err);
-    exec_become(r, x, X_SUSPENDED);
-    return MORTISE_OK;
-}
-
-/* ---- a step in doubt ---------------------------------------------------- */
-
-/* How a request in doubt names the step: its ordinal, or its key. */
-json_t *step_name(const struct step *s)
-{
-    return s->key[0] != '\0' ? json_string(s->key) : json_integer(s->ordinal);
-}
-
-static struct step *named(const struct exec *x, const json_t *name)
-{
-    struct name id = {MORTISE_STEP_UNORDERED, ""};
-
-    if (json_is_string(name))
-        id.key = json_string_value(name);
-    else if (json_is_integer(name))
-        id.ordinal = (uint32_t)json_integer_value(name);
-    return find(x->journal, id);
-}
-
-int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
-                  const struct mortise_entry *e, struct mortise_err *err)
-{
-    struct step *s = named(x, name);
-
-    if (s == NULL || s->state != STEP_OPEN)
-        return corrupt(err, e);
-    if (e->how == MORTISE_SETTLE_RETRY) {
-        s->cleared = true;
-        return MORTISE_OK;
-    }
-    if (e->how != MORTISE_SETTLE_HAPPENED)
-        return MORTISE_OK;
-    s->completed = true;
-    return conclude(r, x->journal, s, MORTISE_S_OK,
-                    e->value != NULL ? e->value : json_null(),
-                    x->journal->recorded, err);
-}
-
 /* ---- looking ------------------------------------------------------------ */
 
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
@@ -1193,26 +657,4 @@ bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
 
     return j != NULL && j->told < j->n_answers &&
            j->steps[j->answers[j->told]]->settled != j->entrance;
-}
-
-int step_pending_json(const struct exec *x, json_t *list)
-{
-    const struct journal *j = x->journal;
-
-    for (size_t i = 0; j != NULL && i < j->n; i++) {
-        const struct step *s = j->steps[i];
-        char at[MORTISE_TIME_TEXT];
-        json_t *one;
-
-        if (!is_request(s))
-            continue;
-        one = json_copy(s->payload);
-        if (one != NULL && s->deadline_ms != 0) {
-            mortise_time_text(at, s->deadline_ms);
-            json_object_set_new(one, "deadline", json_string(at));
-        }
-        if (json_array_append_new(list, one) != 0)
-            return MORTISE_ENOMEM;
-    }
-    return MORTISE_OK;
 }
