@@ -22,113 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ref_join plain_join;
-
 static void exec_end(struct ref_run *r, int at, enum ref_status status);
 static void start_item(struct ref_run *r, int frame, int item,
                        const struct ref_set *past, int n_failed);
-static void stop(struct ref_run *r);
 static void apply_rules(struct ref_run *r);
-
-/* ---- items -------------------------------------------------------------- */
-
-/* What a node is, seen from a region around it: itself, or (100 and more) the
- * region within that has it. */
-static int item_of(const struct ref_graph *g, int region, int node)
-{
-    int in = g->nodes[node].region;
-
-    if (in == region)
-        return node;
-    while (g->regions[in].parent != region)
-        in = g->regions[in].parent;
-    return 100 + in;
-}
-
-static bool is_home(const struct ref_graph *g, int region, int edge)
-{
-    return g->edges[edge].home == region;
-}
-
-static int source_item(const struct ref_graph *g, int edge)
-{
-    const struct ref_edge *e = &g->edges[edge];
-
-    if (e->kind == REF_GATHER)
-        return 100 + e->map;
-    return e->from == REF_START ? REF_START : item_of(g, e->home, e->from);
-}
-
-/* -1: it leads to no item of its home. */
-static int target_item(const struct ref_graph *g, int edge)
-{
-    const struct ref_edge *e = &g->edges[edge];
-
-    return e->to < 0 || e->back || e->yields ? -1 : item_of(g, e->home, e->to);
-}
-
-static bool is_item(const struct ref_graph *g, int region, int item)
-{
-    if (item < 100)
-        return item < g->n && g->nodes[item].region == region;
-    return item > 100 && item - 100 < g->n_regions &&
-           g->regions[item - 100].parent == region;
-}
-
-static const struct ref_join *join_of(const struct ref_graph *g, int item)
-{
-    if (item < 100)
-        return &g->nodes[item].join;
-    if (g->regions[item - 100].kind == REF_BODY)
-        return &plain_join; /* its map edge alone leads to it */
-    return &g->nodes[g->regions[item - 100].entry].join;
-}
-
-static uint8_t *state_of(struct ref_frame *f, int item)
-{
-    return item < 100 ? &f->nodes[item] : &f->regions[item - 100];
-}
-
-/* Is frame `in` the frame `of`, or inside it? */
-static bool is_within(const struct ref_run *r, int in, int of)
-{
-    while (in > of)
-        in = r->frames[in].parent;
-    return in == of;
-}
-
-/* Is `at` a frame of this item of `frame`, or inside one? */
-static bool is_frame_in_item(const struct ref_run *r, int at, int frame,
-                             int item)
-{
-    if (!is_within(r, at, frame) || at == frame)
-        return false;
-    while (r->frames[at].parent != frame)
-        at = r->frames[at].parent;
-    return r->frames[at].region == item - 100;
-}
-
-/* Of its frame. */
-static int exec_item(const struct ref_exec *x)
-{
-    return x->gather != 0 ? 100 + x->gather : x->node;
-}
-
-static bool is_in_item(const struct ref_run *r, const struct ref_exec *x,
-                       int frame, int item)
-{
-    if (x->frame == frame)
-        return item == exec_item(x);
-    return item >= 100 && is_frame_in_item(r, x->frame, frame, item);
-}
-
-/* The frame around (or at) `at` in which a region's edges are. */
-static int frame_of(const struct ref_run *r, int at, int region)
-{
-    while (r->frames[at].region != region)
-        at = r->frames[at].parent;
-    return at;
-}
 
 /* ---- starting ----------------------------------------------------------- */
 
@@ -178,7 +75,7 @@ static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
         n += snprintf(x->path + n, (size_t)(REF_PATH - n), "[%d]", f->index[i]);
     if (gather != 0)
         snprintf(x->path + n, (size_t)(REF_PATH - n), "[*]");
-    for (int at = frame, item = exec_item(x);; at = f->parent) {
+    for (int at = frame, item = ref_exec_item(x);; at = f->parent) {
         f = &r->frames[at];
         if (f->loser[item] && x->discard == 0)
             x->discard = 1 + at;
@@ -228,7 +125,7 @@ static void start_frame(struct ref_run *r, int frame,
     const struct ref_graph *g = r->graph;
     int region = r->frames[frame].region;
 
-    start_item(r, frame, item_of(g, region, g->regions[region].entry), past,
+    start_item(r, frame, ref_item_of(g, region, g->regions[region].entry), past,
                n_failed);
 }
 
@@ -268,7 +165,7 @@ static void start_map(struct ref_run *r, int parent, int region,
 static void start_item(struct ref_run *r, int frame, int item,
                        const struct ref_set *past, int n_failed)
 {
-    *state_of(&r->frames[frame], item) = REF_STARTED;
+    *ref_item_state(&r->frames[frame], item) = REF_STARTED;
     if (item < 100)
         start_node(r, frame, item, past, n_failed);
     else if (r->graph->regions[item - 100].kind == REF_BODY)
@@ -286,15 +183,15 @@ static void decide_rest(struct ref_run *r, int frame, int item,
     struct ref_frame *f = &r->frames[frame];
 
     for (int e = 0; e < r->graph->n_edges; e++) {
-        if (is_home(r->graph, f->region, e) && f->edges[e] == REF_OPEN &&
-            source_item(r->graph, e) == item)
+        if (ref_is_home(r->graph, f->region, e) && f->edges[e] == REF_OPEN &&
+            ref_source_item(r->graph, e) == item)
             f->edges[e] = (uint8_t)as;
     }
 }
 
-static void item_over(struct ref_run *r, int frame, int item, bool lost)
+void ref_item_over(struct ref_run *r, int frame, int item, bool lost)
 {
-    *state_of(&r->frames[frame], item) = REF_OVER;
+    *ref_item_state(&r->frames[frame], item) = REF_OVER;
     decide_rest(r, frame, item, lost ? REF_LOST : REF_DEAD);
     r->changed = true;
 }
@@ -305,114 +202,6 @@ static void take_edge(struct ref_run *r, int frame, int edge, int source)
         return;
     r->frames[frame].edges[edge] = REF_TAKEN;
     r->frames[frame].source[edge] = source;
-}
-
-/* ---- losers ------------------------------------------------------------- */
-
-/* Does every way from this item come to the join?  To END, out of the region,
- * back to its entry, and nowhere are other ways. */
-static bool always_leads(const struct ref_graph *g, int region, int item,
-                         int join)
-{
-    int n = 0;
-
-    if (item == join)
-        return true;
-    for (int e = 0; e < g->n_edges; e++) {
-        const struct ref_edge *edge = &g->edges[e];
-        int to = target_item(g, e);
-
-        if (is_home(g, region, e) && source_item(g, e) == item) {
-            if (to < 0 || !always_leads(g, region, to, join))
-                return false;
-            n++;
-            continue;
-        }
-        if (edge->kind == REF_GATHER || edge->from < 0)
-            continue;
-        /* Other edges of the node; of a loop, those to END or farther out, but
-         * not what ends in an element of a map within it. */
-        if (item < 100 ? edge->from == item
-                       : g->regions[item - 100].set >> edge->from & 1 &&
-                             ref_body(g, g->nodes[edge->from].region) ==
-                                 ref_body(g, region) &&
-                             (edge->to < 0 ||
-                              !(g->regions[region].set >> edge->to & 1)))
-            return false;
-    }
-    return n > 0;
-}
-
-/* ... and is there one over edges that are not decided?  An edge to what has
- * started already does nothing. */
-static bool may_lead(struct ref_run *r, int frame, int item, int join)
-{
-    struct ref_frame *f = &r->frames[frame];
-
-    if (item == join)
-        return true;
-    for (int e = 0; e < r->graph->n_edges; e++) {
-        int to = target_item(r->graph, e);
-
-        if (is_home(r->graph, f->region, e) && f->edges[e] == REF_OPEN &&
-            source_item(r->graph, e) == item && to >= 0 &&
-            (to == join || *state_of(f, to) == REF_WAITING) &&
-            may_lead(r, frame, to, join))
-            return true;
-    }
-    return false;
-}
-
-static void cancel_exec(struct ref_exec *x)
-{
-    x->status = REF_CANCELLED;
-    if (x->child != NULL)
-        stop(x->child);
-}
-
-static void cancel_item(struct ref_run *r, int frame, int item)
-{
-    for (int i = 0; i < r->n_execs; i++) {
-        if (r->execs[i].status == REF_LIVE &&
-            is_in_item(r, &r->execs[i], frame, item))
-            cancel_exec(&r->execs[i]);
-    }
-    for (int i = frame + 1; i < r->n_frames; i++) {
-        if (item >= 100 && is_frame_in_item(r, i, frame, item))
-            r->frames[i].closed = true;
-    }
-    item_over(r, frame, item, false);
-}
-
-static void discard_item(struct ref_run *r, int frame, int item)
-{
-    r->frames[frame].loser[item] = true;
-    for (int i = 0; i < r->n_execs; i++) {
-        struct ref_exec *x = &r->execs[i];
-
-        if (x->status == REF_LIVE && is_in_item(r, x, frame, item) &&
-            x->discard < 1 + frame)
-            x->discard = 1 + frame;
-    }
-}
-
-static void drop_losers(struct ref_run *r, int frame, int join)
-{
-    const struct ref_graph *g = r->graph;
-    struct ref_frame *f = &r->frames[frame];
-    bool loses[100 + REF_REGIONS] = {false};
-
-    for (int i = 0; i < 100 + REF_REGIONS; i++)
-        loses[i] = is_item(g, f->region, i) && i != join &&
-                   *state_of(f, i) != REF_OVER &&
-                   always_leads(g, f->region, i, join) &&
-                   may_lead(r, frame, i, join);
-    for (int i = 0; i < 100 + REF_REGIONS; i++) {
-        if (loses[i] && join_of(g, join)->finish)
-            discard_item(r, frame, i);
-        else if (loses[i])
-            cancel_item(r, frame, i);
-    }
 }
 
 /* ---- joins -------------------------------------------------------------- */
@@ -429,8 +218,8 @@ static void count_edges(const struct ref_run *r, int frame, int item,
 
     memset(t, 0, sizeof *t);
     for (int e = 0; e < r->graph->n_edges; e++) {
-        if (!is_home(r->graph, f->region, e) ||
-            target_item(r->graph, e) != item)
+        if (!ref_is_home(r->graph, f->region, e) ||
+            ref_target_item(r->graph, e) != item)
             continue;
         t->total++;
         t->n[f->edges[e]]++;
@@ -446,11 +235,12 @@ static void try_all(struct ref_run *r, int frame, int item,
     int lost = t->n[REF_LOST];
 
     if (lost > 0 && join->on_error == REF_FAIL)
-        item_over(r, frame, item, true); /* nothing can mend that */
+        ref_item_over(r, frame, item, true); /* nothing can mend that */
     else if (t->n[REF_OPEN] > 0)
         return;
     else if (t->n[REF_TAKEN] == 0)
-        item_over(r, frame, item, lost > 0 && join->on_error == REF_COLLECT);
+        ref_item_over(r, frame, item,
+                      lost > 0 && join->on_error == REF_COLLECT);
     else
         start_item(r, frame, item, &t->past,
                    join->on_error == REF_COLLECT ? lost : 0);
@@ -462,17 +252,17 @@ static void try_some(struct ref_run *r, int frame, int item,
     if (t->n[REF_TAKEN] >= join->need) {
         start_item(r, frame, item, &t->past,
                    join->on_error == REF_COLLECT ? t->n[REF_LOST] : 0);
-        drop_losers(r, frame, item);
+        ref_drop_losers(r, frame, item);
     } else if (t->n[REF_TAKEN] + t->n[REF_OPEN] < join->need) {
-        item_over(r, frame, item,
-                  t->n[REF_LOST] > 0 && join->on_error == REF_FAIL);
+        ref_item_over(r, frame, item,
+                      t->n[REF_LOST] > 0 && join->on_error == REF_FAIL);
     }
 }
 
 static void try_item(struct ref_run *r, int frame, int item)
 {
-    const struct ref_join *join = join_of(r->graph, item);
-    uint8_t *state = state_of(&r->frames[frame], item);
+    const struct ref_join *join = ref_join_of(r->graph, item);
+    uint8_t *state = ref_item_state(&r->frames[frame], item);
     struct tally t;
 
     if (*state != REF_WAITING)
@@ -491,144 +281,9 @@ static void try_frame(struct ref_run *r, int frame)
 {
     for (int i = 0; i < 100 + REF_REGIONS; i++) {
         if (!r->frames[frame].closed &&
-            is_item(r->graph, r->frames[frame].region, i))
+            ref_is_item(r->graph, r->frames[frame].region, i))
             try_item(r, frame, i);
     }
-}
-
-/* ---- failures ----------------------------------------------------------- */
-
-static bool has_started(const struct ref_run *r, int frame, int item)
-{
-    for (int i = 0; i < r->n_execs; i++) {
-        if (is_in_item(r, &r->execs[i], frame, item))
-            return true;
-    }
-    return false;
-}
-
-/* Has an item an exit, not taken, that leaves the frame, too?  It is decided
- * when what is around the frame is over. */
-static bool has_far_exit(const struct ref_run *r, int frame, int item)
-{
-    const struct ref_graph *g = r->graph;
-    uint32_t around = g->regions[r->frames[frame].region].set;
-    uint32_t set =
-        item < 100 ? (uint32_t)1 << item : g->regions[item - 100].set;
-
-    for (int e = 0; e < g->n_edges; e++) {
-        const struct ref_edge *edge = &g->edges[e];
-        int home;
-
-        if (edge->from < 0 || !(set >> edge->from & 1) || edge->to < 0 ||
-            around >> edge->to & 1 || edge->yields || edge->kind == REF_GATHER)
-            continue;
-        home = frame_of(r, frame, edge->home);
-        if (r->frames[home].edges[e] == REF_OPEN)
-            return true;
-    }
-    return false;
-}
-
-/* What becomes of a failure where an item has handed it on to its edges: those
- * at home in the frame are asked one by one. */
-static enum ref_loss loss_of_item(const struct ref_run *r, int frame, int item)
-{
-    const struct ref_frame *f = &r->frames[frame];
-
-    if (has_far_exit(r, frame, item))
-        return REF_LOST_HERE;
-    for (int e = 0; e < r->graph->n_edges; e++) {
-        if (is_home(r->graph, f->region, e) && f->edges[e] == REF_LOST &&
-            source_item(r->graph, e) == item)
-            return REF_MENDED;
-    }
-    return REF_LOST_FOR_GOOD;
-}
-
-/* Is an edge that was lost made good by the join it leads to, or handed on? */
-static enum ref_loss loss_of_edge(struct ref_run *r, int frame, int edge)
-{
-    const struct ref_graph *g = r->graph;
-    struct ref_frame *f = &r->frames[frame];
-    int to = target_item(g, edge);
-    const struct ref_join *join;
-
-    if (f->loser[source_item(g, edge)])
-        return REF_MENDED; /* for nothing */
-    if (to < 0)
-        return g->edges[edge].to == REF_END ? REF_LOST_FOR_GOOD : REF_LOST_HERE;
-    join = join_of(g, to);
-    if (join->on_error == REF_DROP ||
-        (join->on_error == REF_COLLECT &&
-         (join->need > 0 || has_started(r, frame, to))))
-        return REF_MENDED;
-    if (*state_of(f, to) != REF_OVER || has_started(r, frame, to))
-        return REF_LOST_FOR_GOOD;
-    return loss_of_item(r, frame, to);
-}
-
-static enum ref_loss loss_of_exec(const struct ref_run *r,
-                                  const struct ref_exec *x)
-{
-    if (x->status != REF_FAILED || x->gather || x->handled ||
-        x->discard == 1 + x->frame) /* for nothing */
-        return REF_MENDED;
-    return loss_of_item(r, x->frame, x->node);
-}
-
-/* Does a failed element of this map make its join fail? */
-static bool is_fatal(const struct ref_graph *g, int body)
-{
-    int join = g->edges[g->regions[body].edge].join;
-
-    return g->nodes[join].join.on_error == REF_FAIL;
-}
-
-static enum ref_loss loss_of_frame(struct ref_run *r, int frame);
-
-static enum ref_loss loss_of_child(struct ref_run *r, int frame, int child)
-{
-    const struct ref_frame *in = &r->frames[child];
-    /* One that is not closed was stopped. */
-    enum ref_loss loss = in->closed ? in->loss : loss_of_frame(r, child);
-
-    if (r->frames[frame].loser[100 + in->region] || loss == REF_MENDED)
-        return REF_MENDED;
-    if (r->graph->regions[in->region].kind == REF_BODY)
-        return r->frames[frame].regions[in->region] != REF_OVER &&
-                       is_fatal(r->graph, in->region)
-                   ? REF_LOST_FOR_GOOD /* whatever stopped the others */
-                   : REF_MENDED;       /* the map's edge says it */
-    if (loss == REF_LOST_FOR_GOOD)
-        return loss;
-    return loss_of_item(r, frame, 100 + in->region);
-}
-
-/* Did a failure in this frame go unmended? */
-static enum ref_loss loss_of_frame(struct ref_run *r, int frame)
-{
-    const struct ref_graph *g = r->graph;
-    const struct ref_frame *f = &r->frames[frame];
-    enum ref_loss worst = REF_MENDED, loss;
-
-    for (int i = 0; i < r->n_execs; i++) {
-        loss = r->execs[i].frame == frame ? loss_of_exec(r, &r->execs[i])
-                                          : REF_MENDED;
-        worst = loss > worst ? loss : worst;
-    }
-    for (int e = 0; e < g->n_edges; e++) {
-        loss = is_home(g, f->region, e) && f->edges[e] == REF_LOST
-                   ? loss_of_edge(r, frame, e)
-                   : REF_MENDED;
-        worst = loss > worst ? loss : worst;
-    }
-    for (int i = frame + 1; i < r->n_frames; i++) {
-        loss = r->frames[i].parent == frame ? loss_of_child(r, frame, i)
-                                            : REF_MENDED;
-        worst = loss > worst ? loss : worst;
-    }
-    return worst;
 }
 
 /* ---- the ends of visits, elements, maps --------------------------------- */
@@ -644,7 +299,7 @@ static bool took_exit(const struct ref_run *r, int frame)
             int to = g->edges[e].to;
 
             if (r->execs[i].took[e] && to >= 0 && !(set >> to & 1) &&
-                is_within(r, r->execs[i].frame, frame))
+                ref_is_within(r, r->execs[i].frame, frame))
                 return true;
         }
     }
@@ -656,7 +311,7 @@ static bool took_back(const struct ref_run *r, int frame)
     const struct ref_frame *f = &r->frames[frame];
 
     for (int e = 0; e < r->graph->n_edges; e++) {
-        if (r->graph->edges[e].back && is_home(r->graph, f->region, e) &&
+        if (r->graph->edges[e].back && ref_is_home(r->graph, f->region, e) &&
             f->edges[e] == REF_TAKEN)
             return true;
     }
@@ -671,8 +326,8 @@ static struct ref_set all_within(const struct ref_run *r, int frame)
     for (int i = 0; i < r->n_execs; i++) {
         const struct ref_exec *x = &r->execs[i];
 
-        if (is_within(r, x->frame, frame) &&
-            (x->discard == 0 || !is_within(r, x->discard - 1, frame)))
+        if (ref_is_within(r, x->frame, frame) &&
+            (x->discard == 0 || !ref_is_within(r, x->discard - 1, frame)))
             ref_add_past(&all, r, i);
     }
     return all;
@@ -687,7 +342,7 @@ static void close_visit(struct ref_run *r, int frame)
 
     if (!again || took_exit(r, frame)) {
         r->loop_error |= again;
-        item_over(r, f->parent, 100 + f->region, f->loss != REF_MENDED);
+        ref_item_over(r, f->parent, 100 + f->region, f->loss != REF_MENDED);
         return;
     }
     past = all_within(r, frame);
@@ -709,8 +364,8 @@ static json_t *result_of(const struct ref_run *r, int frame)
 
         for (int e = 0; e < g->n_edges; e++)
             yields |= x->took[e] && g->edges[e].yields &&
-                      is_home(g, r->frames[frame].region, e);
-        if (!yields || !is_within(r, x->frame, frame))
+                      ref_is_home(g, r->frames[frame].region, e);
+        if (!yields || !ref_is_within(r, x->frame, frame))
             continue;
         snprintf(name, sizeof name, "n%d", x->node);
         only = x->output != NULL ? x->output : json_null(); /* on_error */
@@ -767,7 +422,7 @@ static void end_gather(struct ref_run *r, int at)
                 take_edge(r, frame, e, at);
         }
     }
-    item_over(r, frame, 100 + region, x->status == REF_FAILED);
+    ref_item_over(r, frame, 100 + region, x->status == REF_FAILED);
 }
 
 static bool is_gathering(const struct ref_run *r, int frame, int region)
@@ -803,8 +458,8 @@ static void try_map(struct ref_run *r, int frame, int region)
         for (int k = 0; k < REF_EXECS / 64; k++)
             past.w[k] |= all.w[k];
     }
-    if (lost && is_fatal(g, region))
-        item_over(r, frame, 100 + region, true);
+    if (lost && ref_is_fatal(g, region))
+        ref_item_over(r, frame, 100 + region, true);
     else
         exec_new(r, frame, g->regions[region].entry, &past, region);
 }
@@ -813,7 +468,7 @@ static bool is_quiet(const struct ref_run *r, int frame)
 {
     for (int i = 0; i < r->n_execs; i++) {
         if (r->execs[i].status == REF_LIVE &&
-            is_within(r, r->execs[i].frame, frame))
+            ref_is_within(r, r->execs[i].frame, frame))
             return false;
     }
     return true;
@@ -824,7 +479,7 @@ static void close_frame(struct ref_run *r, int frame)
     struct ref_frame *f = &r->frames[frame];
 
     f->closed = true;
-    f->loss = loss_of_frame(r, frame);
+    f->loss = ref_loss_of_frame(r, frame);
     r->changed = true;
     if (r->graph->regions[f->region].kind == REF_LOOP)
         close_visit(r, frame);
@@ -834,7 +489,7 @@ static void close_frame(struct ref_run *r, int frame)
 
 static bool has_failed(struct ref_run *r)
 {
-    return loss_of_frame(r, 0) != REF_MENDED || r->loop_error ||
+    return ref_loss_of_frame(r, 0) != REF_MENDED || r->loop_error ||
            ref_conflicts_at_end(r);
 }
 
@@ -884,12 +539,12 @@ static void settle(struct ref_run *r)
     } while (r->changed);
 }
 
-static void stop(struct ref_run *r)
+void ref_stop(struct ref_run *r)
 {
     r->stopped = true;
     for (int i = 0; i < r->n_execs; i++) {
         if (r->execs[i].status == REF_LIVE)
-            cancel_exec(&r->execs[i]);
+            ref_cancel(&r->execs[i]);
     }
 }
 
@@ -1021,7 +676,7 @@ static void decide_edges(struct ref_run *r, int at)
     const struct ref_exec *x = &r->execs[at];
     bool lost = x->status == REF_FAILED && !x->handled;
 
-    *state_of(&r->frames[x->frame], x->node) = REF_OVER;
+    *ref_item_state(&r->frames[x->frame], x->node) = REF_OVER;
     for (int own = 1; own >= 0; own--) {
         for (int e = 0; e < g->n_edges && !r->stopped; e++) {
             const struct ref_edge *edge = &g->edges[e];
@@ -1030,13 +685,13 @@ static void decide_edges(struct ref_run *r, int at)
                 is_nodes_own(edge) != own)
                 continue;
             if (x->took[e])
-                take_edge(r, frame_of(r, x->frame, edge->home), e, at);
+                take_edge(r, ref_frame_of(r, x->frame, edge->home), e, at);
             else if (r->frames[x->frame].region == edge->home)
                 r->frames[x->frame].edges[e] = lost ? REF_LOST : REF_DEAD;
             apply_rules(r);
         }
     }
-    item_over(r, x->frame, x->node, lost);
+    ref_item_over(r, x->frame, x->node, lost);
 }
 
 /* Does this end of an execution end everything? */
@@ -1069,7 +724,7 @@ static void exec_end(struct ref_run *r, int at, enum ref_status status)
     choose(r->graph, x, state);
     json_decref(state);
     if (ends_all(r, x))
-        stop(r);
+        ref_stop(r);
     decide_edges(r, at);
 }
 

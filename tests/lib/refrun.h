@@ -1,4 +1,4 @@
-/* refrun.h -- a run of a model graph, between refrun.c and refstate.c. */
+/* refrun.h -- a run of a model graph: what the ref*.c share. */
 #ifndef TEST_REFRUN_H
 #define TEST_REFRUN_H
 
@@ -69,6 +69,43 @@ struct ref_run {
     bool stopped;    /* nothing starts any more */
     bool changed;    /* some rule did something */
 };
+
+/* ---- refrun.c ----------------------------------------------------------- */
+
+void ref_item_over(struct ref_run *r, int frame, int item, bool lost);
+void ref_stop(struct ref_run *r);
+
+/* ---- refitem.c ---------------------------------------------------------- */
+
+/* What a node is, seen from a region around it: itself, or (100 and more) the
+ * region within that has it. */
+int ref_item_of(const struct ref_graph *g, int region, int node);
+bool ref_is_home(const struct ref_graph *g, int region, int edge);
+int ref_source_item(const struct ref_graph *g, int edge);
+/* -1: it leads to no item of its home. */
+int ref_target_item(const struct ref_graph *g, int edge);
+bool ref_is_item(const struct ref_graph *g, int region, int item);
+const struct ref_join *ref_join_of(const struct ref_graph *g, int item);
+uint8_t *ref_item_state(struct ref_frame *f, int item);
+/* Is frame `in` the frame `of`, or inside it? */
+bool ref_is_within(const struct ref_run *r, int in, int of);
+/* Is `at` a frame of this item of `frame`, or inside one? */
+bool ref_is_frame_in_item(const struct ref_run *r, int at, int frame, int item);
+/* Of its frame. */
+int ref_exec_item(const struct ref_exec *x);
+bool ref_is_in_item(const struct ref_run *r, const struct ref_exec *x,
+                    int frame, int item);
+/* The frame around (or at) `at` in which a region's edges are. */
+int ref_frame_of(const struct ref_run *r, int at, int region);
+
+/* ---- refloss.c ---------------------------------------------------------- */
+
+void ref_cancel(struct ref_exec *x);
+void ref_drop_losers(struct ref_run *r, int frame, int join);
+/* Does a failed element of this map make its join fail? */
+bool ref_is_fatal(const struct ref_graph *g, int body);
+/* Did a failure in this frame go unmended? */
+enum ref_loss ref_loss_of_frame(struct ref_run *r, int frame);
 
 /* ---- refstate.c --------------------------------------------------------- */
 
