@@ -385,7 +385,7 @@ abi abi-accept: $(LIBS)
 docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)sh tools/cli-doc.sh $(B)/mortise >docs/cli.md
 	$(Q)sh tools/errors-doc.sh $(B)/mortise >docs/errors.md
-	$(Q)for k in graph deployment plugin trust; do \
+	$(Q)for k in graph deployment plugin trust test; do \
 	    $(B)/mortise schema $$k >schema/$$k.json || exit 1; done
 	$(Q)sh tools/graph-keys.sh $(B) >tests/graph_keys.md
 

@@ -12,7 +12,8 @@
 
 static char root[4096];
 
-static const char *const kinds[] = {"graph", "deployment", "plugin", "trust"};
+static const char *const kinds[] = {"graph", "deployment", "plugin", "trust",
+                                    "test"};
 enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* The schemas that are shipped are those that the program prints (`make
@@ -92,6 +93,7 @@ static const char *const good[][2] = {
     {"deployment", "examples/*/mortise.yaml"},
     {"plugin", "plugins/*/*/*.plugin.yaml"},
     {"plugin", "examples/*/*.plugin.yaml"},
+    {"test", "configs/*/*.test.yaml"},
 };
 enum { N_GOOD = sizeof good / sizeof good[0] };
 
@@ -174,7 +176,7 @@ END_TEST
 START_TEST(modelines)
 {
     child_run("cd %s && for f in configs/*/*.graph.yaml "
-              "configs/*/mortise.yaml examples/*/*.yaml; do "
+              "configs/*/*.test.yaml configs/*/mortise.yaml examples/*/*.yaml; do "
               "s=$(sed -n '1s/^# yaml-language-server: $schema=//p' $f); "
               "test -n \"$s\" && test -f ${f%%/*}/$s || echo $f; done",
               root);

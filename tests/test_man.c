@@ -84,7 +84,8 @@ static const struct {
 } tables[] = {{"docs/man/mortise-graph.5", "core/graph/[!dp]*.c", 60},
               {"docs/man/mortise-deployment.5", "core/graph/[dp]*.c", 12},
               {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
-              {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30}};
+              {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30},
+              {"docs/man/mortise-test.5", "core/cli/casefile.c", 30}};
 
 /* Every key that a file may have stands in the page about it. */
 START_TEST(every_key)
@@ -109,11 +110,27 @@ static const struct {
     const char *page, *file;
 } examples[] = {{"mortise-graph.5", "example.graph.yaml"},
                 {"mortise-deployment.5", "example.yaml"},
-                {"mortise-plugin.5", "acme.shout.plugin.yaml"}};
+                {"mortise-plugin.5", "acme.shout.plugin.yaml"},
+                {"mortise-test.5", "example.test.yaml"}};
 
-/* The example of each page about files passes `mortise check`. */
+/* The example of each page about files passes `mortise check`; what one names
+ * is here. */
 START_TEST(examples_pass)
 {
+    static const char graph[] =
+        "apiVersion: mortise/v1\n"
+        "kind: Graph\n"
+        "metadata: {name: example}\n"
+        "start: fetch\n"
+        "nodes:\n"
+        "  fetch: {type: tool, tool: http/get, effect_class: external,\n"
+        "          args: {url: \"${input.url}\"}, next: publish}\n"
+        "  publish: {type: human, prompt: Publish?, next: END}\n";
+
+    char path[4200];
+
+    snprintf(path, sizeof path, "%s/example.graph.yaml", dir);
+    test_write(path, graph, sizeof graph - 1);
     child_run("sed -n '/^\\.SH EXAMPLES/,/^\\.EE/p' %s/docs/man/%s "
               "| sed '/^\\./d; s/\\\\-/-/g' >%s && test -s %s && "
               "$MORTISE check %s",

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/casefile.h"
 #include "cli/shelf.h"
 #include "engine/secret.h"
 #include "engine/stock.h"
@@ -80,23 +81,70 @@ static int catalog_for(struct checking *c, const char *path,
 /* ---- one file, by its kind --------------------------------------------------
  */
 
-static int check_graph(struct checking *c, const char *path, const char *text,
-                       size_t n, struct mortise_err *err)
+static int load_graph(struct checking *c, const char *path, const char *text,
+                      size_t n, struct mortise_graph **out,
+                      struct mortise_err *err)
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
-    struct mortise_graph *g;
     int rv = catalog_for(c, path, err);
 
-    if (rv == MORTISE_OK) {
-        catalog = mortise_disk_catalog(&c->stock.strict, &files, NULL);
-        catalog.advise = true;
-        rv = mortise_graph_load(&g, c->cli->mem, path, text, n, &catalog,
-                                &c->diags, err);
-    }
+    if (rv != MORTISE_OK)
+        return rv;
+    catalog = mortise_disk_catalog(&c->stock.strict, &files, NULL);
+    catalog.advise = true;
+    return mortise_graph_load(out, c->cli->mem, path, text, n, &catalog,
+                              &c->diags, err);
+}
+
+static int check_graph(struct checking *c, const char *path, const char *text,
+                       size_t n, struct mortise_err *err)
+{
+    struct mortise_graph *g;
+    int rv = load_graph(c, path, text, n, &g, err);
+
     if (rv == MORTISE_OK)
         mortise_graph_unref(g);
     return rv;
+}
+
+/* The graph that a Test file is about, in the deployment that it asks for. */
+static int check_names(struct checking *c, const struct mortise_casefile *f,
+                       struct mortise_err *err)
+{
+    const char *given = c->cli->args.deployment;
+    struct mortise_graph *g;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(c->cli, f->graph, &text, &n, err);
+
+    if (rv != MORTISE_OK) {
+        mortise_diag_add(&c->diags, "E0315", f->graph_at->span, "%s", err->msg);
+        return MORTISE_ECHECK;
+    }
+    if (given == NULL)
+        c->cli->args.deployment = f->deployment;
+    rv = load_graph(c, f->graph, text, n, &g, err);
+    c->cli->args.deployment = given;
+    mortise_release(c->cli->mem, text, n + 1);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_casefile_check(f, g, &c->diags);
+    mortise_graph_unref(g);
+    return rv;
+}
+
+static int check_test(struct checking *c, const char *path, const char *text,
+                      size_t n, struct mortise_err *err)
+{
+    struct mortise_casefile *f;
+    int rv = mortise_casefile_read(&f, c->cli->mem, path, text, n, &c->diags);
+
+    if (rv == MORTISE_OK) {
+        rv = check_names(c, f, err);
+        mortise_casefile_free(f);
+    }
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
 static int check_plugin(struct checking *c, const char *path, const char *text,
@@ -169,6 +217,8 @@ static int check_file(struct checking *c, const char *path,
         rv = check_plugin(c, path, text, n, err);
     else if (strcmp(kind, "Trust") == 0)
         rv = mortise_trust_check(c->cli->mem, path, &c->diags, err);
+    else if (strcmp(kind, "Test") == 0)
+        rv = check_test(c, path, text, n, err);
     else /* a graph, or what can only be told by who expects one */
         rv = check_graph(c, path, text, n, err);
     mortise_release(c->cli->mem, text, n + 1);
@@ -247,7 +297,7 @@ const struct mortise_cmd mortise_cmd_check = {
     .operands = "FILE...",
     .min = 1,
     .max = SIZE_MAX,
-    .summary = "Check graphs, deployments, plugin manifests and trust files",
+    .summary = "Check graphs, their tests, deployments, plugin manifests and trust files",
     .text = "All findings of all files, sorted; what passes here loads.  Each\n"
             "file is read by its `kind`.  Nothing is run and no store opened.\n"
             "\n"

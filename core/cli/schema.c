@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/nearest.h"
+#include "cli/casefile.h"
 #include "cli/shelf.h"
 #include "graph/deploy.h"
 #include "graph/graph.h"
@@ -23,6 +24,7 @@ static const struct {
     {"deployment", "A deployment of Mortise", &mortise_deployment_place},
     {"plugin", "A plugin manifest of Mortise", &mortise_manifest_place},
     {"trust", "A trust file of Mortise", &mortise_trust_place},
+    {"test", "Tests of a graph of Mortise", &mortise_casefile_place},
 };
 
 enum { N_FILES = sizeof files / sizeof files[0] };
@@ -40,7 +42,7 @@ static size_t find(const char *kind, struct mortise_err *err)
     near = mortise_nearest(kind, names, N_FILES);
     mortise_fail(err, MORTISE_EINVAL,
                  "no file is a '%s'%s%s%s; there are graph, deployment, "
-                 "plugin and trust",
+                 "plugin, trust and test",
                  kind, near != NULL ? ", did you mean '" : "",
                  near != NULL ? near : "", near != NULL ? "'?" : "");
     return N_FILES;
@@ -141,7 +143,7 @@ static const struct mortise_opt opts[] = {
 
 const struct mortise_cmd mortise_cmd_schema = {
     .name = "schema",
-    .operands = "graph|deployment|plugin|trust",
+    .operands = "graph|deployment|plugin|trust|test",
     .min = 1,
     .max = 1,
     .summary = "Print the JSON Schema of a kind of file, for editors",

@@ -427,6 +427,29 @@ const struct mortise_code mortise_codes[] = {
      "kind: Trust\n"
      "revoked: {digests: [9f0c]}\n"},
 
+    {"E0901", "an input that the graph refuses",
+     "The `input` of a case does not fit the schema of the graph's "
+     "state.input: such a run is never admitted, so there is nothing to test.",
+     "# graph: says state: {input: {required: [log]}}\n"
+     "# cases:\n"
+     "#   none: {input: {}, expect: {status: completed}}\n"},
+    {"E0902", "an expectation that does not hold",
+     "`mortise test` ran the case, and this is not what came out of it.  What "
+     "is expected of objects is what they must have at least; lists and all "
+     "other values must be the same.",
+     "# expect: {state: {scratch: {label: refund}}}   # and it was 'other'\n"},
+    {"E0903", "something that the case does not say",
+     "The run came to a call, a question or a doubt that the case has no "
+     "answer for.  Calls of operations that are not `pure` reach the world, "
+     "so tests never make them unless the case says `real: [PLUGIN]`.",
+     "# operations: {acme.pay/refund: {output: {id: re_1}}}   # was missing\n"},
+    {"E0904", "a run that a crash changes",
+     "`mortise test --crash-everywhere` killed the process at a commit and "
+     "went on in a new one, and what came out is not what comes out without "
+     "a crash.  Either an operation is not what its manifest says (a `read` "
+     "that changes something), or it is a bug of Mortise's: please report "
+     "it.",
+     "# mortise test --crash-everywhere refund.test.yaml\n"},
     {"W0215", "a JSON Schema keyword that means nothing",
      "Draft 2020-12 has no such keyword, so it stands there as a remark and "
      "nothing is checked by it.  Names that begin with x- are yours.",

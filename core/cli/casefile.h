@@ -1,0 +1,115 @@
+/* casefile.h -- a Test file: cases of a graph, with scripted answers and what
+ * is expected of them. */
+#ifndef MORTISE_CLI_CASEFILE_H
+#define MORTISE_CLI_CASEFILE_H
+
+#include "graph/graph.h"
+#include "yaml/keys.h"
+
+/* What a script says of an effect that a crash left in doubt. */
+enum mortise_case_doubt {
+    MORTISE_CASE_UNTOLD, /* nothing: then it must not come to that */
+    MORTISE_CASE_DONE,
+    MORTISE_CASE_RETRY,
+    MORTISE_CASE_FAIL
+};
+
+/* One answer instead of a plugin's; trees are lent by the file. */
+struct mortise_case_answer {
+    const struct mortise_yaml *at;
+    const struct mortise_yaml *args;   /* NULL: whatever they are */
+    const struct mortise_yaml *output; /* NULL: null, or an error */
+    const char *code;                  /* of an error; NULL: none */
+    const char *error_class, *message; /* of an error */
+    const char *violation;             /* guardrails; NULL: it passes */
+    uint64_t after_ms;
+    enum mortise_case_doubt in_doubt;
+    bool has_error, has_violation, passes;
+};
+
+/* What answers one operation, node or guardrail. */
+struct mortise_case_script {
+    const struct mortise_yaml *name;
+    struct mortise_case_answer *list;
+    size_t n;
+    bool once; /* it was written as a list: each answer is given once, but
+                  those with `args` */
+};
+
+struct mortise_case_scripts {
+    struct mortise_case_script *list;
+    size_t n;
+};
+
+enum mortise_case_deed {
+    MORTISE_CASE_APPROVE = 1,
+    MORTISE_CASE_REJECT,
+    MORTISE_CASE_ANSWER,
+    MORTISE_CASE_TIMEOUT /* nobody answers: the time runs out */
+};
+
+/* What a person does when asked. */
+struct mortise_case_deeds {
+    enum mortise_case_deed deed; /* the last of n_deeds that were said: one */
+    unsigned n_deeds;
+    const char *reason, *by;           /* NULL: none */
+    const struct mortise_yaml *answer; /* NULL: none */
+    const struct mortise_yaml *args;   /* for a call; NULL: as they are */
+};
+
+struct mortise_case_person {
+    const struct mortise_yaml *name; /* of the node */
+    struct mortise_case_deeds *list;
+    size_t n;
+    bool once;
+};
+
+struct mortise_case_people {
+    struct mortise_case_person *list;
+    size_t n;
+};
+
+/* What must hold in the end; NULL: nothing was said of it. */
+struct mortise_case_expect {
+    const struct mortise_yaml *status, *error;
+    const struct mortise_yaml *path;             /* a list: all, in order */
+    const struct mortise_yaml *contains, *lacks; /* lists */
+    const struct mortise_yaml *scratch, *artifacts;
+    const struct mortise_yaml *events;
+};
+
+struct mortise_case {
+    const struct mortise_yaml *name;
+    const struct mortise_yaml *input; /* NULL: {} */
+    struct mortise_case_scripts operations, nodes, guardrails;
+    struct mortise_case_people people;
+    const struct mortise_yaml *real; /* a list of plugins, or NULL */
+    struct mortise_case_expect expect;
+};
+
+struct mortise_casefile {
+    struct mortise_arena arena;
+    const struct mortise_yaml *tree;
+    const struct mortise_yaml *graph_at;
+    const char *graph;      /* its path, from where the Test file is */
+    const char *deployment; /* NULL: as for any graph */
+    struct mortise_case *cases;
+    size_t n_cases;
+};
+
+/* Read one.  Findings go to diags; MORTISE_ECHECK when one is an error. */
+int mortise_casefile_read(struct mortise_casefile **out,
+                          const struct mortise_mem *mem, const char *path,
+                          const char *text, size_t n,
+                          struct mortise_diags *diags);
+void mortise_casefile_free(struct mortise_casefile *f); /* NULL is fine */
+
+/* Does all that it names stand in its graph?  Findings go to diags. */
+int mortise_casefile_check(const struct mortise_casefile *f,
+                           const struct mortise_graph *g,
+                           struct mortise_diags *diags);
+
+/* What may stand in one. */
+extern const struct mortise_place mortise_casefile_place;
+
+#endif

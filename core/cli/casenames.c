@@ -1,0 +1,231 @@
+/* casenames.c -- does all that a Test file names stand in its graph?
+ *
+ * A script for a node that is gone answers nobody, and an expectation of one
+ * can never hold: both are slips that a rename leaves behind, so they are
+ * findings before anything runs.
+ *
+ * A node of a nested graph is named by the nodes around it, `review/inner`; a
+ * visit or an element of a map (`poll#2`, `read[0]`) may stand behind a name
+ * where executions are meant.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/casefile.h"
+#include "engine/call.h" /* MORTISE_NODE_MAX */
+
+/* ---- nodes --------------------------------------------------------------- */
+
+/* The node of a path, or NULL: then *near is the graph where a name of `len`
+ * bytes at *lost was not found. */
+static const struct mortise_node *find(const struct mortise_graph *g,
+                                       const char *path,
+                                       const struct mortise_graph **near,
+                                       char lost[MORTISE_NODE_MAX + 1])
+{
+    const struct mortise_node *n = NULL;
+
+    for (const char *p = path;;) {
+        size_t name = strcspn(p, "/#["), all = strcspn(p, "/");
+
+        snprintf(lost, MORTISE_NODE_MAX + 1, "%.*s", (int)name, p);
+        *near = g;
+        n = g != NULL && name <= MORTISE_NODE_MAX ? mortise_graph_node(g, lost)
+                                                  : NULL;
+        if (n == NULL || p[all] == '\0')
+            return n;
+        g = n->sub;
+        p += all + 1;
+    }
+}
+
+static const char *nearest(const struct mortise_graph *g, const char *name)
+{
+    const char *two[2] = {NULL, NULL};
+
+    for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++) {
+        two[1] = g->nodes[i].id;
+        two[0] = mortise_nearest(name, two, 2);
+    }
+    return two[0];
+}
+
+/* The node of that path, or NULL after a finding. */
+static const struct mortise_node *node_of(const struct mortise_graph *g,
+                                          const struct mortise_yaml *at,
+                                          struct mortise_diags *diags)
+{
+    char lost[MORTISE_NODE_MAX + 1];
+    const struct mortise_graph *where;
+    const struct mortise_node *n = find(g, at->str, &where, lost);
+    struct mortise_diag *d;
+    const char *near;
+
+    if (n != NULL)
+        return n;
+    near = nearest(where, lost);
+    d = mortise_diag_add(diags, "E0301", at->span, "the graph has no node '%s'",
+                         at->str);
+    if (near != NULL)
+        mortise_diag_help(diags, d, "did you mean '%s'?", near);
+    return NULL;
+}
+
+static void check_path(const struct mortise_graph *g,
+                       const struct mortise_yaml *list,
+                       struct mortise_diags *diags)
+{
+    for (size_t i = 0; list != NULL && i < list->n; i++)
+        node_of(g, list->items[i], diags);
+}
+
+/* ---- what is called ------------------------------------------------------ */
+
+typedef bool fits_fn(const struct mortise_node *n, const char *name);
+
+static bool calls(const struct mortise_node *n, const char *name)
+{
+    size_t len;
+
+    if (n->plugin == NULL)
+        return false;
+    len = strlen(n->plugin);
+    return strncmp(name, n->plugin, len) == 0 && name[len] == '/' &&
+           strcmp(name + len + 1, n->operation) == 0;
+}
+
+static bool is_guarded(const struct mortise_node *n, const char *name)
+{
+    for (size_t i = 0; i < n->n_guardrails; i++)
+        if (strcmp(n->guardrails[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool uses(const struct mortise_node *n, const char *name)
+{
+    return (n->plugin != NULL && strcmp(n->plugin, name) == 0) ||
+           is_guarded(n, name);
+}
+
+/* Does a node of the graph, or of one inside it, fit? */
+static bool any(const struct mortise_graph *g, fits_fn *fits, const char *name)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct mortise_node *n = &g->nodes[i];
+
+        if (fits(n, name) || (n->sub != NULL && any(n->sub, fits, name)))
+            return true;
+    }
+    return false;
+}
+
+static void check_scripts(const struct mortise_graph *g,
+                          const struct mortise_case_scripts *s, fits_fn *fits,
+                          const char *code, const char *what,
+                          struct mortise_diags *diags)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct mortise_yaml *name = s->list[i].name;
+        struct mortise_diag *d;
+
+        if (any(g, fits, name->str))
+            continue;
+        d = mortise_diag_add(diags, code, name->span,
+                             "no node of the graph %s '%s'", what, name->str);
+        mortise_diag_help(diags, d, "its nodes are those of '%s'", g->path);
+    }
+}
+
+/* A person, a router or a nested graph has no answer of a plugin's. */
+static void check_nodes(const struct mortise_graph *g,
+                        const struct mortise_case_scripts *s,
+                        struct mortise_diags *diags)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct mortise_yaml *name = s->list[i].name;
+        const struct mortise_node *n = node_of(g, name, diags);
+        struct mortise_diag *d;
+
+        if (n == NULL || n->plugin != NULL)
+            continue;
+        d = mortise_diag_add(diags, "E0212", name->span,
+                             "'%s' is a %s: it calls no operation", name->str,
+                             mortise_node_type_name(n->type));
+        mortise_diag_help(diags, d,
+                          n->type == MORTISE_NODE_HUMAN
+                              ? "people answer it: put it under 'people'"
+                          : n->type == MORTISE_NODE_GUARDRAIL
+                              ? "put its guardrails under 'guardrails'"
+                              : "only nodes of type tool and extension do");
+    }
+}
+
+static void check_real(const struct mortise_graph *g,
+                       const struct mortise_yaml *real,
+                       struct mortise_diags *diags)
+{
+    for (size_t i = 0; real != NULL && i < real->n; i++)
+        if (!any(g, uses, real->items[i]->str))
+            mortise_diag_add(diags, "E0501", real->items[i]->span,
+                             "no node of the graph uses a plugin '%s'",
+                             real->items[i]->str);
+}
+
+/* ---- input --------------------------------------------------------------- */
+
+static int check_input(const struct mortise_graph *g,
+                       const struct mortise_case *c,
+                       struct mortise_diags *diags)
+{
+    struct mortise_span at = c->input != NULL ? c->input->span : c->name->span;
+    struct mortise_err err;
+    json_t *v;
+    int rv;
+
+    if (g->input == NULL)
+        return MORTISE_OK;
+    v = c->input != NULL ? mortise_yaml_json(c->input, false) : json_object();
+    if (v == NULL)
+        return MORTISE_ENOMEM;
+    rv = mortise_schema_check(g->input, v, &err);
+    json_decref(v);
+    if (rv == MORTISE_ENOMEM)
+        return rv;
+    if (rv != MORTISE_OK)
+        mortise_diag_add(diags, "E0901", at, "the graph refuses this input: %s",
+                         err.msg);
+    return MORTISE_OK;
+}
+
+static int check_case(const struct mortise_graph *g,
+                      const struct mortise_case *c, struct mortise_diags *diags)
+{
+    check_scripts(g, &c->operations, calls, "E0501", "calls", diags);
+    check_scripts(g, &c->guardrails, is_guarded, "E0502", "has the guardrail",
+                  diags);
+    check_nodes(g, &c->nodes, diags);
+    for (size_t i = 0; i < c->people.n; i++)
+        node_of(g, c->people.list[i].name, diags);
+    check_real(g, c->real, diags);
+    check_path(g, c->expect.path, diags);
+    check_path(g, c->expect.contains, diags);
+    check_path(g, c->expect.lacks, diags);
+    return check_input(g, c, diags);
+}
+
+int mortise_casefile_check(const struct mortise_casefile *f,
+                           const struct mortise_graph *g,
+                           struct mortise_diags *diags)
+{
+    size_t errors = diags->n_errors;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < f->n_cases && rv == MORTISE_OK; i++)
+        rv = check_case(g, &f->cases[i], diags);
+    if (rv == MORTISE_OK && diags->failed)
+        rv = MORTISE_ENOMEM;
+    return rv != MORTISE_OK           ? rv
+           : diags->n_errors > errors ? MORTISE_ECHECK
+                                      : MORTISE_OK;
+}

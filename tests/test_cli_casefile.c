@@ -1,0 +1,220 @@
+/* test_cli_casefile.c -- Test files: what is refused and how, and what arrives
+ * of those that are not. */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/casefile.h"
+#include "lib/desk.h"
+#include "lib/json.h"
+#include "lib/test.h"
+
+static char root[4096];
+
+/* ---- what is refused ------------------------------------------------------
+ */
+
+/* Each file of tests/cases/bad gives its golden text, to the letter, and no
+ * run of it: `mortise check` ends with 2.  MORTISE_GOLDEN=1 writes the texts
+ * anew. */
+START_TEST(bad_files_say_what_is_wrong)
+{
+    glob_t found;
+
+    ck_assert_int_eq(glob("tests/cases/bad/*.yaml", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char golden[4096], *want;
+        const char *path = found.gl_pathv[i];
+
+        child_run("cd %s/tests/cases && $MORTISE check %s", root,
+                  path + strlen("tests/cases/"));
+        desk_code(2);
+        snprintf(golden, sizeof golden, "%.*s.txt", (int)strlen(path) - 5,
+                 path);
+        if (getenv("MORTISE_GOLDEN") != NULL)
+            test_write(golden, child.out, strlen(child.out));
+        want = test_read(golden, NULL);
+        ck_assert_str_eq(child.out, want);
+        free(want);
+    }
+    ck_assert_uint_gt(found.gl_pathc, 10);
+    globfree(&found);
+}
+END_TEST
+
+/* Findings of the graph are shown beside those of the test, and a Deployment
+ * file that the test names is the one that counts. */
+START_TEST(graph_and_deployment_are_looked_at)
+{
+    desk_graph("g.graph", "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: human, prompt: x, next: b}\n");
+    desk_put("t.test.yaml", "apiVersion: mortise/v1\nkind: Test\n"
+                            "metadata: {name: t}\ngraph: g.graph.yaml\n"
+                            "cases: {one: {expect: {}}}\n");
+    child_run("$MORTISE check t.test.yaml");
+    desk_code(2);
+    desk_out("g.graph.yaml:6:37: error[E0301]");
+
+    desk_graph(
+        "g.graph",
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n");
+    desk_ok("mkdir -p elsewhere && cp g.graph.yaml elsewhere && "
+            "sed s,g.graph,elsewhere/g.graph, t.test.yaml >far.test.yaml");
+    child_run("cd elsewhere && $MORTISE check ../far.test.yaml");
+    desk_code(2);
+    desk_out("error[E0501]: no plugin 'tried'");
+    desk_ok("echo 'deployment: mortise.yaml' >>far.test.yaml; "
+            "cd elsewhere && $MORTISE check ../far.test.yaml");
+}
+END_TEST
+
+/* ---- what arrives ---------------------------------------------------------
+ */
+
+static const char text[] =
+    "apiVersion: mortise/v1\n"
+    "kind: Test\n"
+    "metadata: {name: t}\n"
+    "graph: sub/g.graph.yaml\n"
+    "deployment: /etc/d.yaml\n"
+    "cases:\n"
+    "  x-not: 1\n"
+    "  one:\n"
+    "    description: words\n"
+    "    input: {n: 1}\n"
+    "    operations:\n"
+    "      file/read: {output: ~, args: {a: 1}, after: 2s, in_doubt: retry}\n"
+    "      x-y: 1\n"
+    "    nodes:\n"
+    "      fetch: [{output: 1}, {error: {code: c, class: timeout}}]\n"
+    "    guardrails: {pattern: {violation: bad, output: good}}\n"
+    "    people: {ask: [{reject: why, by: anna}, {approve: true, answer: 4}]}\n"
+    "    real: [file]\n"
+    "    expect:\n"
+    "      status: failed\n"
+    "      error: c\n"
+    "      path: [a, b]\n"
+    "      state: {scratch: {s: 1}, artifacts: {}}\n"
+    "      events: [{type: run_end}]\n"
+    "  two: {expect: {path: {contains: [a], lacks: [b]}}}\n";
+
+static struct mortise_diags diags;
+static struct mortise_casefile *f;
+
+static int read_it(const char *path)
+{
+    return mortise_casefile_read(&f, &test_mem, path, text, sizeof text - 1,
+                                 &diags);
+}
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+    mortise_diags_init(&diags, &test_mem);
+}
+
+static void end(void)
+{
+    mortise_casefile_free(f);
+    f = NULL;
+    mortise_diags_finish(&diags);
+    test_nothing_left();
+}
+
+/* Everything there is arrives; paths are seen from where the file is. */
+START_TEST(every_key_arrives)
+{
+    const struct mortise_case *c;
+    const struct mortise_case_answer *a;
+    const struct mortise_case_deeds *p;
+
+    ck_assert_int_eq(read_it("dir/t.test.yaml"), MORTISE_OK);
+    ck_assert_str_eq(f->graph, "dir/sub/g.graph.yaml");
+    ck_assert_str_eq(f->deployment, "/etc/d.yaml");
+    ck_assert_uint_eq(f->n_cases, 2);
+    c = &f->cases[0];
+    ck_assert_str_eq(c->name->str, "one");
+    ck_assert_uint_eq(c->input->n, 1);
+    ck_assert_uint_eq(c->operations.n, 1);
+    ck_assert(!c->operations.list[0].once);
+    a = &c->operations.list[0].list[0];
+    ck_assert_int_eq(a->output->kind, MORTISE_YAML_NULL);
+    ck_assert_uint_eq(a->args->n, 1);
+    ck_assert_uint_eq(a->after_ms, 2000);
+    ck_assert_int_eq(a->in_doubt, MORTISE_CASE_RETRY);
+    ck_assert(c->nodes.list[0].once);
+    ck_assert_uint_eq(c->nodes.list[0].n, 2);
+    a = &c->nodes.list[0].list[1];
+    ck_assert(a->has_error && a->output == NULL);
+    ck_assert_str_eq(a->code, "c");
+    ck_assert_str_eq(a->error_class, "timeout");
+    a = &c->guardrails.list[0].list[0];
+    ck_assert_str_eq(a->violation, "bad");
+    ck_assert_str_eq(a->output->str, "good");
+    p = c->people.list[0].list;
+    ck_assert_int_eq(p[0].deed, MORTISE_CASE_REJECT);
+    ck_assert_str_eq(p[0].reason, "why");
+    ck_assert_str_eq(p[0].by, "anna");
+    ck_assert_int_eq(p[1].deed, MORTISE_CASE_APPROVE);
+    ck_assert_int_eq(p[1].answer->u.i, 4);
+    ck_assert_str_eq(c->real->items[0]->str, "file");
+    ck_assert_str_eq(c->expect.status->str, "failed");
+    ck_assert_str_eq(c->expect.error->str, "c");
+    ck_assert_uint_eq(c->expect.path->n, 2);
+    ck_assert_uint_eq(c->expect.scratch->n, 1);
+    ck_assert_uint_eq(c->expect.artifacts->n, 0);
+    ck_assert_uint_eq(c->expect.events->n, 1);
+    c = &f->cases[1];
+    ck_assert_ptr_null(c->expect.path);
+    ck_assert_str_eq(c->expect.contains->items[0]->str, "a");
+    ck_assert_str_eq(c->expect.lacks->items[0]->str, "b");
+}
+END_TEST
+
+/* Reading copes with its first, second, ... allocation failing. */
+START_TEST(survives_oom)
+{
+    int n = 0, rv;
+
+    do {
+        mortise_casefile_free(f);
+        mortise_diags_finish(&diags);
+        mortise_diags_init(&diags, &test_mem);
+        test_mem_fail_at(n++);
+        rv = read_it("t.test.yaml");
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        ck_assert_int_eq(f == NULL, test_mem_failed());
+    } while (test_mem_failed());
+    ck_assert_int_gt(n, 10);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_casefile");
+    TCase *tc = tcase_create("files");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, bad_files_say_what_is_wrong);
+    tcase_add_test(tc, graph_and_deployment_are_looked_at);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("reading");
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, every_key_arrives);
+    tcase_add_test(tc, survives_oom);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return getcwd(root, sizeof root) == NULL ? 1 : test_run(suite());
+}
