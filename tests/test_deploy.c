@@ -69,7 +69,7 @@ static void in_dir(const char *got, const char *want)
 static const char *value(void)
 {
     static char text[4096];
-    json_t *config = mortise_deployment_config(d, "p");
+    json_t *config = mortise_deployment_config(d, "p", "");
 
     snprintf(text, sizeof text, "%s",
              json_string_value(json_object_get(config, "v")));
@@ -118,10 +118,10 @@ START_TEST(configs_are_json)
         *want = json_loads("{\"a\":[1,2.5,null],\"x-b\":\"c\"}", 0, NULL);
 
     good(HEAD "plugins: {config: {p: {a: [1, 2.5, ~], x-b: c}}}\n");
-    got = mortise_deployment_config(d, "p");
+    got = mortise_deployment_config(d, "p", "");
     ck_assert(json_equal(got, want));
     json_decref(got);
-    got = mortise_deployment_config(d, "q");
+    got = mortise_deployment_config(d, "q", "");
     ck_assert(json_is_object(got) && json_object_size(got) == 0);
     json_decref(got);
     json_decref(want);
@@ -138,7 +138,7 @@ START_TEST(without_a_file)
     ck_assert_uint_eq(d->n_plugin_dirs, 0);
     ck_assert_ptr_null(d->trust_dir);
     ck_assert_ptr_null(d->store_path);
-    config = mortise_deployment_config(d, "p");
+    config = mortise_deployment_config(d, "p", "");
     ck_assert_uint_eq(json_object_size(config), 0);
     json_decref(config);
 }

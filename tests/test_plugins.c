@@ -136,7 +136,7 @@ static int try_start(const char *name, const char *config,
     if (config != NULL)
         ck_assert_int_eq(
             mortise_json_parse(&json, config, strlen(config), NULL), 0);
-    rv = mortise_plugins_start(plugins, name, json, out, &err);
+    rv = mortise_plugins_start(plugins, name, "", json, out, &err);
     json_decref(json);
     return rv;
 }
@@ -252,6 +252,31 @@ START_TEST(a_module_is_loaded_once)
         called(i, 1, "echo", "1");
     }
     ck_assert_int_le(loaded(), 1);
+}
+END_TEST
+
+/* A guardrail's id is an instance of its own beside the plugin's; one that does
+ * not come up takes no other down. */
+START_TEST(an_id_is_an_instance)
+{
+    struct mortise_instance *plain = start("ok_guardrail"), *as, *again;
+    json_t *config = json_pack("{s:i}", "n", 1);
+
+    ck_assert_int_eq(
+        mortise_plugins_start(plugins, "ok_guardrail", "pii", NULL, &as, &err),
+        MORTISE_OK);
+    ck_assert_ptr_ne(as, plain);
+    ck_assert_int_eq(mortise_plugins_start(plugins, "ok_guardrail", "pii", NULL,
+                                           &again, &err),
+                     MORTISE_OK);
+    ck_assert_ptr_eq(as, again);
+    ck_assert_int_eq(mortise_plugins_start(plugins, "ok_guardrail", "odd",
+                                           config, &again, &err),
+                     MORTISE_ECONFIG);
+    ck_assert_ptr_null(again);
+    ck_assert(checked(plain, 1, "\"bad\"")->violation);
+    ck_assert(checked(as, 2, "\"bad\"")->violation);
+    json_decref(config);
 }
 END_TEST
 
@@ -1457,9 +1482,10 @@ START_TEST(open_and_start_survive_oom)
         test_mem_fail_at(n++);
         rv = try_open_with(&test_mem, &dir, 1);
         if (rv == MORTISE_OK)
-            rv = mortise_plugins_start(plugins, "ok_inline", NULL, &i, &err);
+            rv =
+                mortise_plugins_start(plugins, "ok_inline", "", NULL, &i, &err);
         if (rv == MORTISE_OK)
-            rv = mortise_plugins_start(plugins, "counts", config, &i, &err);
+            rv = mortise_plugins_start(plugins, "counts", "", config, &i, &err);
         failed = test_mem_failed();
         test_mem_fail_at(-1);
         ck_assert_msg(failed ? rv == MORTISE_ENOMEM : rv == MORTISE_OK,
@@ -1515,6 +1541,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, the_good_ones_work, 0, N(good));
     tcase_add_test(tc, a_plugin_starts_once);
     tcase_add_test(tc, a_module_is_loaded_once);
+    tcase_add_test(tc, an_id_is_an_instance);
     tcase_add_test(tc, a_guardrail_judges);
     tcase_add_test(tc, reconcile_tells_what_happened);
     tcase_add_test(tc, a_newer_minor_loads);

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "cli/casefile.h"
 #include "cli/shelf.h"
-#include "engine/secret.h"
+#include "engine/configs.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
 #include "graph/graph.h"
@@ -171,8 +171,7 @@ static int check_deployment(struct checking *c, const char *path,
     c->cli->deployment = path;
     rv = open_plugins(c, err);
     if (rv == MORTISE_OK)
-        rv = mortise_secret_check_config(c->site.deployment, c->plugins,
-                                         &c->diags);
+        rv = mortise_configs_check(c->site.deployment, c->plugins, &c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 

@@ -30,7 +30,6 @@
 #include "yaml/write.h"
 
 static const char withheld[] = "[redacted]";
-static const char config_of[] = "/plugins/config/";
 
 struct page {
     const struct mortise_args *args;
@@ -199,19 +198,49 @@ static void origin_of(struct page *p, const struct mortise_yaml *written,
 
 /* ---- secrets ------------------------------------------------------------- */
 
+enum { PLUGIN_MAX = 160 }; /* room for names of plugins and ids */
+
+/* Behind `/BEFORE/NAME`, which `at` begins with; NULL: it does not. */
+static const char *behind(const char *at, const char *before,
+                          char name[PLUGIN_MAX])
+{
+    size_t n = strlen(before);
+
+    if (strncmp(at, before, n) != 0)
+        return NULL;
+    snprintf(name, PLUGIN_MAX, "%.*s", (int)strcspn(at + n, "/"), at + n);
+    return at + n + strcspn(at + n, "/");
+}
+
+/* Where we are in the config of a plugin, which is in plugins.config or in
+ * guardrails, and the plugin's name; NULL: in none. */
+static const char *in_config(struct page *p, char name[PLUGIN_MAX])
+{
+    static const char config[] = "/config";
+    const char *at = pointer_of(p),
+               *rest = behind(at, "/plugins/config/", name);
+    const struct mortise_guard *g;
+
+    if (rest != NULL)
+        return rest;
+    rest = behind(at, "/guardrails/", name);
+    if (rest == NULL || strncmp(rest, config, sizeof config - 1) != 0)
+        return NULL;
+    g = mortise_guard_find(&p->site->deployment->guards, name);
+    snprintf(name, PLUGIN_MAX, "%s", g != NULL ? g->plugin : "");
+    return rest + sizeof config - 1;
+}
+
 /* Does the plugin say that this is a secret?  One that is not installed cannot
  * say that it is none. */
 static bool is_marked(struct page *p)
 {
-    const char *pointer = pointer_of(p), *rest;
+    char name[PLUGIN_MAX];
+    const char *rest = in_config(p, name);
     const struct mortise_manifest *m;
-    char name[160];
 
-    if (strncmp(pointer, config_of, sizeof config_of - 1) != 0)
+    if (rest == NULL)
         return false;
-    pointer += sizeof config_of - 1;
-    rest = pointer + strcspn(pointer, "/");
-    snprintf(name, sizeof name, "%.*s", (int)(rest - pointer), pointer);
     m = mortise_plugins_find(p->plugins, name, NULL);
     return m == NULL || mortise_secret_place(&m->config_secrets, rest);
 }
@@ -230,8 +259,9 @@ static json_t *value_of(struct page *p, const struct mortise_yaml *written,
 /* x- keys are ignored by everybody, except where a plugin may mean them. */
 static bool is_left_out(struct page *p, const char *key)
 {
-    return mortise_yaml_is_x(key) &&
-           strncmp(pointer_of(p), config_of, sizeof config_of - 1) != 0;
+    char name[PLUGIN_MAX];
+
+    return mortise_yaml_is_x(key) && in_config(p, name) == NULL;
 }
 
 static json_t *items_of(struct page *p, const struct mortise_yaml *written,

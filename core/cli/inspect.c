@@ -202,7 +202,7 @@ static int inspect_file(struct mortise_cli *cli, const char *path,
 static int inspect_in(struct mortise_cli *cli, const struct mortise_shelf *s,
                       const struct mortise_manifest *m, struct mortise_err *err)
 {
-    json_t *config = mortise_deployment_config(s->site.deployment, m->name);
+    json_t *config = mortise_deployment_config(s->site.deployment, m->name, "");
     json_t *grant = NULL;
     struct mortise_arena a;
     int rv;

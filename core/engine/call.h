@@ -12,6 +12,7 @@ struct mortise_lane {
     struct mortise_hashed entry;
     struct mortise *m;
     const char *plugin; /* the manifest's */
+    const char *as;     /* the deployment's id of the guardrail, or "" */
     bool guardrail;
     struct mortise_instance *instance;
     const struct mortise_manifest *manifest;

@@ -254,23 +254,23 @@ static void lane_pump(struct mortise_lane *l)
 }
 
 static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
-                                      bool guardrail)
+                                      const char *as, bool guardrail)
 {
     struct mortise_hashed *e;
 
-    for (e = mortise_table_find(
-             &m->lanes, mortise_hash_strs(plugin, guardrail ? "g" : "e"));
+    for (e = mortise_table_find(&m->lanes, mortise_hash_strs(plugin, as));
          e != NULL; e = mortise_table_more(e)) {
         struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
 
-        if (l->guardrail == guardrail && strcmp(l->plugin, plugin) == 0)
+        if (l->guardrail == guardrail && strcmp(l->plugin, plugin) == 0 &&
+            strcmp(l->as, as) == 0)
             return l;
     }
     return NULL;
 }
 
 static int lane_new(struct mortise *m, struct mortise_instance *i,
-                    bool guardrail, struct mortise_lane **out,
+                    const char *as, bool guardrail, struct mortise_lane **out,
                     struct mortise_err *err)
 {
     const struct mortise_manifest *man = mortise_instance_manifest(i);
@@ -282,44 +282,49 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
         return mortise_nomem(err);
     l->m = m;
     l->plugin = man->name;
+    l->as = as;
     l->guardrail = guardrail;
     l->instance = i;
     l->manifest = man;
     l->threading = p->threading;
     l->limit = p->concurrency;
     l->idle_ms = p->threading != MORTISE_THREAD_INLINE ? p->idle_ms : 0;
-    mortise_table_add(&m->lanes, &l->entry,
-                      mortise_hash_strs(man->name, guardrail ? "g" : "e"));
+    mortise_table_add(&m->lanes, &l->entry, mortise_hash_strs(man->name, as));
     *out = l;
     return MORTISE_OK;
 }
 
-/* Start the plugin if it is not started, and find its lane.  *took_ms: it had
- * to be started. */
-static int lane_get(struct mortise *m, const char *plugin, bool guardrail,
+/* Start the plugin if it is not started, and find its lane; `name` is that of a
+ * plugin, or the id of a guardrail.  *took_ms: it had to be started. */
+static int lane_get(struct mortise *m, const char *name, bool guardrail,
                     struct mortise_lane **out, uint64_t *took_ms,
                     struct mortise_err *err)
 {
+    const struct mortise_guard *g =
+        guardrail ? mortise_guard_find(&m->site.deployment->guards, name)
+                  : NULL;
+    const char *plugin = g != NULL ? g->plugin : name;
+    const char *as = g != NULL ? g->id : "";
     struct mortise_instance *i;
     uint64_t before;
     json_t *config;
     int rv;
 
     *took_ms = 0;
-    *out = lane_find(m, plugin, guardrail);
+    *out = lane_find(m, plugin, as, guardrail);
     if (*out != NULL && !(*out)->given_up)
         return MORTISE_OK;
     before = mortise_mono_ns();
-    rv = mortise_secret_config(m, plugin, &config, err);
+    rv = mortise_secret_config(m, plugin, as, &config, err);
     if (rv == MORTISE_OK)
-        rv = mortise_plugins_start(m->plugins, plugin, config, &i, err);
+        rv = mortise_plugins_start(m->plugins, plugin, as, config, &i, err);
     if (rv != MORTISE_OK)
         mortise_vault_cover(m->vault, err->msg);
     json_decref(config);
     *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || *out != NULL)
         return rv;
-    return lane_new(m, i, guardrail, out, err);
+    return lane_new(m, i, as, guardrail, out, err);
 }
 
 /* ---- the end of a call -------------------------------------------------- */

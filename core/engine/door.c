@@ -372,6 +372,7 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
 
     link_asked(a, c);
     a->manifest = c->lane->manifest;
+    a->as = c->lane->as;
     a->deadline_ns = c->call.deadline_ns;
     a->node_path = c->path;
     a->live = c->live;

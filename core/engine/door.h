@@ -53,8 +53,9 @@ struct mortise_door_method;
 struct mortise_asked {
     struct mortise *m;
     const struct mortise_door_method *method;
-    const struct mortise_manifest *manifest; /* of the plugin that asks */
-    const json_t *body;                      /* JSON, an object */
+    const struct mortise_manifest *manifest; /* of the plugin that asks ... */
+    const char *as; /* ... and the guardrail's id that it works under, or "" */
+    const json_t *body;   /* JSON, an object */
     uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
     const char *node_path;
     char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */

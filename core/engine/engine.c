@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/configs.h"
 #include "engine/control.h"
 #include "engine/http.h"
 #include "engine/secret.h"
@@ -97,7 +98,7 @@ static int check_config(struct mortise *m, struct mortise_err *err)
     int rv;
 
     mortise_diags_init(&diags, m->mem);
-    rv = mortise_secret_check_config(m->site.deployment, m->plugins, &diags);
+    rv = mortise_configs_check(m->site.deployment, m->plugins, &diags);
     if (rv == MORTISE_ECHECK)
         rv = found_wrong(m, &diags, err);
     else if (rv != MORTISE_OK)

@@ -437,12 +437,24 @@ void mortise_live_synced(struct mortise_live *live, uint64_t seq)
 
 /* ---- starting ----------------------------------------------------------- */
 
-static const char *plugin_of(const char *name)
+/* The plugin that a name of a graph's, or a pin's, stands for.  A guardrail
+ * that the deployment configures is pinned as "guardrail:ID", so that another
+ * plugin behind that id is a change; one that is a plugin's name is pinned like
+ * the plugin: *pin. */
+static const char *plugin_of(const struct mortise *m, const char *name,
+                             const char **pin)
 {
     static const char guardrail[] = "guardrail:";
     size_t n = sizeof guardrail - 1;
+    const struct mortise_guard *g;
 
-    return strncmp(name, guardrail, n) == 0 ? name + n : name;
+    *pin = name;
+    if (strncmp(name, guardrail, n) != 0)
+        return name;
+    g = mortise_guard_find(&m->site.deployment->guards, name + n);
+    if (g != NULL)
+        return g->plugin;
+    return *pin = name + n;
 }
 
 /* The digests of the plugins that a graph uses, each plugin once. */
@@ -452,18 +464,18 @@ static int find_pins(struct mortise *m, const struct mortise_graph *g,
 {
     *n = 0;
     for (size_t i = 0; i < g->n_plugins; i++) {
-        const char *name = plugin_of(g->plugins[i]);
+        const char *pin, *name = plugin_of(m, g->plugins[i], &pin);
         const struct mortise_manifest *man;
         size_t k = 0;
 
-        while (k < *n && strcmp(pins[k].plugin, name) != 0)
+        while (k < *n && strcmp(pins[k].plugin, pin) != 0)
             k++;
         if (k < *n)
             continue;
         man = mortise_plugins_find(m->plugins, name, err);
         if (man == NULL)
             return mortise_doing(err, MORTISE_EBLOCKED, "graph '%s'", g->name);
-        pins[k].plugin = name;
+        pins[k].plugin = pin;
         memcpy(pins[k].digest, man->digest, MORTISE_DIGEST);
         ++*n;
     }
@@ -648,8 +660,9 @@ static int check_pins(struct mortise *m, const char *id,
     const struct mortise_pin *pins = mortise_run_pins(run, &n);
 
     for (size_t i = 0; i < n; i++) {
+        const char *pin, *name = plugin_of(m, pins[i].plugin, &pin);
         const struct mortise_manifest *man =
-            mortise_plugins_find(m->plugins, pins[i].plugin, err);
+            mortise_plugins_find(m->plugins, name, err);
 
         if (man == NULL)
             return mortise_doing(err, MORTISE_EBLOCKED,

@@ -41,8 +41,8 @@ static int look_up(struct mortise_arena *a, const struct mortise_manifest *m,
 }
 
 int mortise_secret_granted(const struct mortise_deployment *d,
-                           const struct mortise_manifest *m, const char *name,
-                           struct mortise_err *why)
+                           const struct mortise_manifest *m, const char *as,
+                           const char *name, struct mortise_err *why)
 {
     struct mortise_arena arena;
     json_t *config;
@@ -51,7 +51,7 @@ int mortise_secret_granted(const struct mortise_deployment *d,
     if (mortise_provider_find(&d->secrets, name) == NULL)
         return mortise_fail(why, MORTISE_ENOTFOUND,
                             "the deployment's secrets name no '%s'", name);
-    config = mortise_deployment_config(d, m->name);
+    config = mortise_deployment_config(d, m->name, as);
     if (config == NULL)
         return mortise_nomem(why);
     mortise_arena_init(&arena, d->arena.mem);
@@ -68,14 +68,16 @@ struct checking {
     const struct mortise_manifest *m;
     const struct mortise_yaml *config;
     struct mortise_diags *diags;
+    size_t n; /* mentions so far */
 };
 
 static int check_mention(void *ud, const char *pointer, json_t **string)
 {
-    const struct checking *c = ud;
+    struct checking *c = ud;
     const struct mortise_yaml *at = mortise_yaml_at(c->config, pointer);
     const char *name = mortise_secret_name(json_string_value(*string));
 
+    c->n++;
     if (!mortise_secret_place(&c->m->config_secrets, pointer))
         mortise_diag_add(c->diags, "E0604", at->span,
                          "plugin '%s' takes no secret here: its config_schema "
@@ -91,38 +93,16 @@ static int check_mention(void *ud, const char *pointer, json_t **string)
     return MORTISE_OK;
 }
 
-/* A plugin that is not there is not judged: nothing will start it. */
-static int check_one(struct checking *c, struct mortise_plugins *plugins,
-                     const char *plugin)
-{
-    json_t *json;
-    int rv;
-
-    c->m = mortise_plugins_find(plugins, plugin, NULL);
-    if (c->m == NULL)
-        return MORTISE_OK;
-    json = mortise_yaml_json(c->config, false);
-    if (json == NULL)
-        return MORTISE_ENOMEM;
-    rv = mortise_secret_each(json, c->d->arena.mem, check_mention, c);
-    json_decref(json);
-    return rv;
-}
-
 int mortise_secret_check_config(const struct mortise_deployment *d,
-                                struct mortise_plugins *plugins,
-                                struct mortise_diags *diags)
+                                const struct mortise_manifest *m,
+                                const struct mortise_yaml *config, json_t *json,
+                                struct mortise_diags *diags, size_t *mentions)
 {
-    struct checking c = {.d = d, .diags = diags};
-    size_t n = d->config != NULL ? d->config->n : 0;
-    int rv = MORTISE_OK;
+    struct checking c = {.d = d, .m = m, .config = config, .diags = diags};
+    int rv = mortise_secret_each(json, d->arena.mem, check_mention, &c);
 
-    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
-        c.config = d->config->items[i];
-        if (!mortise_yaml_is_x(d->config->keys[i]->str))
-            rv = check_one(&c, plugins, d->config->keys[i]->str);
-    }
-    return rv == MORTISE_OK && diags->n_errors > 0 ? MORTISE_ECHECK : rv;
+    *mentions = c.n;
+    return rv;
 }
 
 /* ---- config: as create() gets it ----------------------------------------- */
@@ -151,11 +131,11 @@ static int fill_mention(void *ud, const char *pointer, json_t **string)
     return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-int mortise_secret_config(struct mortise *m, const char *plugin, json_t **out,
-                          struct mortise_err *err)
+int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
+                          json_t **out, struct mortise_err *err)
 {
     struct filling f = {m->vault, m->mem, err};
-    json_t *config = mortise_deployment_config(m->site.deployment, plugin);
+    json_t *config = mortise_deployment_config(m->site.deployment, plugin, as);
     int rv = config != NULL
                  ? mortise_secret_each(config, m->mem, fill_mention, &f)
                  : MORTISE_ENOMEM;
@@ -280,7 +260,8 @@ static int32_t check(const struct mortise_asked *a, char *words)
                  a->method->name);
         return MORTISE_S_INVALID;
     }
-    rv = mortise_secret_granted(a->m->site.deployment, a->manifest, name, &why);
+    rv = mortise_secret_granted(a->m->site.deployment, a->manifest, a->as, name,
+                                &why);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
     snprintf(words, MORTISE_DOOR_WORDS, "%.500s", why.msg);

@@ -8,23 +8,23 @@
 #include "engine/vault.h"
 #include "graph/deploy.h"
 
-struct mortise_plugins;
-
-/* May this plugin use the secret of this name?  MORTISE_OK, or why not.
- * [any] */
+/* May this plugin use the secret of this name?  MORTISE_OK, or why not.  `as`
+ * is the guardrail's id that it works under, or "".  [any] */
 int mortise_secret_granted(const struct mortise_deployment *d,
-                           const struct mortise_manifest *m, const char *name,
-                           struct mortise_err *why);
+                           const struct mortise_manifest *m, const char *as,
+                           const char *name, struct mortise_err *why);
 
-/* The references in plugins.config: findings for those that stand where the
- * plugin's config_schema does not mark a secret, or that name none.  [any] */
+/* The references in a plugin's config (`json` is what is written there):
+ * findings for those that stand where its config_schema does not mark a secret,
+ * or that name none.  [any] */
 int mortise_secret_check_config(const struct mortise_deployment *d,
-                                struct mortise_plugins *plugins,
-                                struct mortise_diags *diags);
+                                const struct mortise_manifest *m,
+                                const struct mortise_yaml *config, json_t *json,
+                                struct mortise_diags *diags, size_t *mentions);
 /* The config of a plugin with the values in the places of references, for
  * create() alone; a new reference.  May wait for programs. */
-int mortise_secret_config(struct mortise *m, const char *plugin, json_t **out,
-                          struct mortise_err *err);
+int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
+                          json_t **out, struct mortise_err *err);
 
 /* See to it that mortise_vault_get() will not wait for a program for these
  * (n names that live as long as the ask), then call `then`: at once or later.

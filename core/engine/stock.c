@@ -155,18 +155,48 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     return keep(s, m, from, judged == MORTISE_ASK, why);
 }
 
+const char *mortise_stock_guardrail(const struct mortise_stock *s,
+                                    const char *id)
+{
+    const struct mortise_guard *g =
+        mortise_guard_find(&s->deployment->guards, id);
+
+    return g != NULL ? g->plugin : id;
+}
+
+/* It is neither a plugin nor an id; was an id meant? */
+static void suggest_id(const struct mortise_stock *s, const char *id,
+                       struct mortise_err *why)
+{
+    const struct mortise_guards *g = &s->deployment->guards;
+    const char *ids[64], *near;
+    size_t n = 0;
+
+    for (; n < g->n && n < sizeof ids / sizeof ids[0]; n++)
+        ids[n] = g->list[n].id;
+    near = mortise_nearest(id, ids, n);
+    if (why != NULL && why->code == MORTISE_ENOTFOUND && near != NULL)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "no guardrail '%s': it is neither an id of the "
+                     "deployment's nor a plugin; did you mean '%s'?",
+                     id, near);
+}
+
 static int guardrail(void *ud, const char *id, struct mortise_err *why)
 {
     struct mortise_stock *s = ud;
+    const char *plugin = mortise_stock_guardrail(s, id);
     const struct mortise_manifest *m =
-        mortise_plugins_find(s->plugins, id, why);
+        mortise_plugins_find(s->plugins, plugin, why);
 
+    if (m == NULL && plugin == id)
+        suggest_id(s, id, why);
     if (m == NULL)
         return why != NULL && why->code != MORTISE_OK ? why->code
                                                       : MORTISE_ENOTFOUND;
     if (!m->guardrail.present)
         return mortise_fail(why, MORTISE_ENOTFOUND,
-                            "plugin '%s' is no guardrail", id);
+                            "plugin '%s' is no guardrail", plugin);
     return MORTISE_OK;
 }
 
@@ -179,7 +209,7 @@ static int secret(void *ud, const char *plugin, const char *name,
 
     if (m == NULL)
         return MORTISE_OK; /* said where its operation was looked for */
-    return mortise_secret_granted(s->deployment, m, name, why);
+    return mortise_secret_granted(s->deployment, m, "", name, why);
 }
 
 /* A stand-in is not kept: the strict catalogue must go on to refuse it.  It

@@ -23,5 +23,8 @@ void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
                         struct mortise_plugins *plugins,
                         const struct mortise_deployment *deployment);
 void mortise_stock_close(struct mortise_stock *s); /* zeroed is fine */
+/* The plugin behind the id of a guardrail: lent by the deployment, or `id`. */
+const char *mortise_stock_guardrail(const struct mortise_stock *s,
+                                    const char *id);
 
 #endif

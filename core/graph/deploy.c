@@ -186,6 +186,20 @@ static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
         r->nomem = true;
 }
 
+static const struct mortise_key guard_row = {.value = MORTISE_V_MAP,
+                                             .place = &mortise_guard_place};
+
+static void read_guardrails(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    if (mortise_guards_read(&r->d->guards, &r->d->arena, slot->value,
+                            r->diags) != MORTISE_OK)
+        r->nomem = true;
+}
+
 static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reader *r = ctx;
@@ -236,7 +250,11 @@ static const struct mortise_key keys[] = {
      .here = MORTISE_HERE,
      .place = &mortise_policy_place,
      .read = read_tools},
-    {.name = "guardrails", .later = MORTISE_HERE},
+    {.name = "guardrails",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &guard_row,
+     .read = read_guardrails},
     {.name = "memory", .later = MORTISE_HERE},
     {.name = "discovery", .later = MORTISE_HERE},
     {.name = "executors", .later = MORTISE_HERE},
@@ -316,9 +334,11 @@ void mortise_deployment_free(struct mortise_deployment *d)
 }
 
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
-                                  const char *plugin)
+                                  const char *plugin, const char *as)
 {
-    const struct mortise_yaml *config = mortise_yaml_get(d->config, plugin);
+    const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
+    const struct mortise_yaml *config =
+        g != NULL ? g->config : mortise_yaml_get(d->config, plugin);
 
     return config != NULL ? mortise_yaml_json(config, false) : json_object();
 }

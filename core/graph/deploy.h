@@ -2,6 +2,7 @@
 #ifndef MORTISE_GRAPH_DEPLOY_H
 #define MORTISE_GRAPH_DEPLOY_H
 
+#include "graph/deploy_guards.h"
 #include "graph/limits.h"
 #include "graph/policy.h"
 #include "graph/provider.h"
@@ -19,6 +20,7 @@ struct mortise_deployment {
     const char *store_path;         /* NULL: ./.mortise */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
+    struct mortise_guards guards;
     struct mortise_policy tools;
     struct mortise_bounds limits; /* defaults and ceilings of graphs */
 };
@@ -32,9 +34,10 @@ int mortise_deployment_read(struct mortise_deployment **out,
 int mortise_deployment_default(struct mortise_deployment **out,
                                const struct mortise_mem *mem);
 void mortise_deployment_free(struct mortise_deployment *d);
-/* The config of one plugin as JSON, a new reference; {} when there is none. */
+/* The config of one plugin as JSON, a new reference; {} when there is none.
+ * `as` is the guardrail's id that it has it for, "" for the plugin as such. */
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
-                                  const char *plugin);
+                                  const char *plugin, const char *as);
 
 /* What stands in one. */
 extern const struct mortise_place mortise_deployment_place;

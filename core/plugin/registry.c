@@ -46,16 +46,23 @@ enum {
 
 static const char suffix[] = ".plugin.yaml";
 
+struct created { /* an instance; in the arena */
+    struct created *next;
+    const char *as;                    /* a guardrail's id; "": the plugin's */
+    struct mortise_instance *instance; /* NULL: it is not there (any more) */
+};
+
 struct entry {
     struct mortise_found pub;          /* its strings are in the arena */
     struct mortise_manifest *manifest; /* owned; pub's when it is usable */
     struct mortise_signed signature;
     size_t dir;
-    int code;                /* with `problem` */
-    const char *problem;     /* of its own */
-    const char *quarantined; /* why, or NULL */
-    struct mortise_loaded *loaded;
-    struct mortise_instance *instance;
+    int code;                      /* with `problem` */
+    const char *problem;           /* of its own */
+    const char *quarantined;       /* why, or NULL */
+    struct mortise_loaded *loaded; /* while there is an instance ... */
+    const mortise_plugin *plugin;  /* ... and what was found in it */
+    struct created *created;
 };
 
 struct mortise_plugins {
@@ -70,11 +77,19 @@ struct mortise_plugins {
 /* ---- problems --------------------------------------------------------------
  */
 
+static bool is_started(const struct entry *e)
+{
+    for (const struct created *c = e->created; c != NULL; c = c->next)
+        if (c->instance != NULL)
+            return true;
+    return false;
+}
+
 static void publish(struct entry *e)
 {
     e->pub.manifest = e->manifest;
     e->pub.problem = e->quarantined != NULL ? e->quarantined : e->problem;
-    e->pub.started = e->instance != NULL;
+    e->pub.started = is_started(e);
 }
 
 /* Note a refusal; MORTISE_ENOMEM when there is no room for its words. */
@@ -484,29 +499,36 @@ int mortise_plugins_open(struct mortise_plugins **out,
     return MORTISE_OK;
 }
 
-/* A leaked instance goes on using its manifest, so that is not ours any more.
+/* An instance ended, or never came to be.  A leaked one goes on using its
+ * manifest, so that is not ours any more; the module is let go with the last.
  */
 static void let_go(struct entry *e, bool leaked)
 {
-    e->instance = NULL;
-    mortise_module_release(e->loaded, leaked);
-    e->loaded = NULL;
-    if (!leaked)
+    if (leaked) {
+        e->manifest = NULL;
+        e->code = MORTISE_ESTATE;
+        e->problem = "did not stop when it was told to; restart to use it "
+                     "again";
+    }
+    if (is_started(e))
         return;
-    e->manifest = NULL;
-    e->code = MORTISE_ESTATE;
-    e->problem = "did not stop when it was told to; restart to use it again";
+    mortise_module_release(e->loaded, e->manifest == NULL);
+    e->loaded = NULL;
 }
 
-static void stop(struct mortise_plugins *p, struct entry *e)
+static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
 {
-    if (e->instance != NULL)
-        let_go(e, !mortise_instance_close(e->instance, p->config.quiesce_ms));
+    struct mortise_instance *i = c->instance;
+
+    c->instance = NULL;
+    if (i != NULL)
+        let_go(e, !mortise_instance_close(i, p->config.quiesce_ms));
 }
 
 static void close_entry(struct mortise_plugins *p, struct entry *e)
 {
-    stop(p, e);
+    for (struct created *c = e->created; c != NULL; c = c->next)
+        stop(p, e, c);
     mortise_manifest_free(e->manifest);
 }
 
@@ -696,48 +718,62 @@ int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
 /* ---- start -----------------------------------------------------------------
  */
 
+static void config_of(const struct entry *e, const struct created *c, char *out,
+                      size_t size)
+{
+    if (c->as[0] != '\0')
+        snprintf(out, size, "the config of guardrail %s (plugin %s)", c->as,
+                 e->pub.name);
+    else
+        snprintf(out, size, "the config of plugin %s", e->pub.name);
+}
+
 /* The config as text, once it is known to fit. */
-static int check_config(const struct entry *e, const json_t *config,
-                        struct mortise_buf *text, struct mortise_err *err)
+static int check_config(const struct entry *e, const struct created *c,
+                        const json_t *config, struct mortise_buf *text,
+                        struct mortise_err *err)
 {
     const struct mortise_schema *schema = e->manifest->config_schema;
+    char what[320];
     int rv = MORTISE_OK;
 
     if (schema == NULL && json_object_size(config) > 0)
         return mortise_fail(err, MORTISE_ECONFIG,
                             "plugin %s takes no config; take its part out of "
-                            "plugins.config",
-                            e->pub.name);
+                            "%s",
+                            e->pub.name,
+                            c->as[0] != '\0' ? "guardrails" : "plugins.config");
+    config_of(e, c, what, sizeof what);
     if (schema != NULL)
         rv = mortise_schema_check(schema, config, err);
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK)
-        return mortise_doing(err, MORTISE_ECONFIG, "the config of plugin %s",
-                             e->pub.name);
+        return mortise_doing(err, MORTISE_ECONFIG, "%s", what);
     rv = mortise_json_write(text, config);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     return rv == MORTISE_OK
                ? rv
-               : mortise_fail(err, MORTISE_ECONFIG,
-                              "the config of plugin %s is too deep",
-                              e->pub.name);
+               : mortise_fail(err, MORTISE_ECONFIG, "%s is too deep", what);
 }
 
-/* Load the bytes and find the plugin in them. */
+/* Load the bytes and find the plugin in them, unless that was done. */
 static int load(const struct mortise_plugins *p, struct entry *e,
-                const mortise_plugin **plugin, struct mortise_err *err)
+                struct mortise_err *err)
 {
     struct mortise_object o;
-    int rv = prepare(p, e, &o, err);
+    int rv;
 
+    if (e->loaded != NULL)
+        return MORTISE_OK;
+    rv = prepare(p, e, &o, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_module_load(&e->loaded, &o, e->pub.name, err);
     mortise_object_close(&o);
     if (rv == MORTISE_OK) {
-        rv = mortise_module_plugin(plugin, e->loaded, e->pub.name,
+        rv = mortise_module_plugin(&e->plugin, e->loaded, e->pub.name,
                                    e->pub.version, err);
         if (rv == MORTISE_OK)
             return rv;
@@ -747,16 +783,15 @@ static int load(const struct mortise_plugins *p, struct entry *e,
     return mortise_doing(err, rv, "plugin %s", e->pub.name);
 }
 
-static int create(struct mortise_plugins *p, struct entry *e,
+static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
                   const struct mortise_buf *config, struct mortise_err *err)
 {
-    const mortise_plugin *plugin;
     bool leaked = false;
-    int rv = load(p, e, &plugin, err);
+    int rv = load(p, e, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_instance_open(&e->instance, p->mem, plugin, e->manifest,
+    rv = mortise_instance_open(&c->instance, p->mem, e->plugin, e->manifest,
                                &p->config.ops, config->p, config->n, &leaked,
                                err);
     if (rv != MORTISE_OK)
@@ -767,18 +802,18 @@ static int create(struct mortise_plugins *p, struct entry *e,
 /* With a mark on disk while code of the plugin runs that nobody has seen run:
  * its constructors, init() and create(). */
 static int create_marked(struct mortise_plugins *p, struct entry *e,
-                         const struct mortise_buf *config,
+                         struct created *c, const struct mortise_buf *config,
                          struct mortise_err *err)
 {
     const char *dir = p->config.quarantine_dir;
     int mark, rv;
 
     if (dir == NULL)
-        return create(p, e, config, err);
+        return create(p, e, c, config, err);
     rv = mortise_quarantine_begin(&mark, dir, e->manifest, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = create(p, e, config, err);
+    rv = create(p, e, c, config, err);
     mortise_quarantine_end(mark, dir, e->pub.name);
     return rv;
 }
@@ -799,47 +834,70 @@ static int remember_seq(struct mortise_plugins *p, const struct entry *e,
     return rv;
 }
 
-static int start(struct mortise_plugins *p, struct entry *e,
+static int start(struct mortise_plugins *p, struct entry *e, struct created *c,
                  const json_t *config, struct mortise_err *err)
 {
     struct mortise_buf text;
     int rv;
 
     mortise_buf_init(&text, p->mem);
-    rv = check_config(e, config, &text, err);
+    rv = check_config(e, c, config, &text, err);
     if (rv == MORTISE_OK)
-        rv = create_marked(p, e, &text, err);
+        rv = create_marked(p, e, c, &text, err);
     if (rv == MORTISE_OK) {
         /* Only what came up counts as seen: a release that cannot start must
          * not lock out the one that could. */
         rv = remember_seq(p, e, err);
         if (rv != MORTISE_OK)
-            stop(p, e);
+            stop(p, e, c);
     }
     mortise_buf_finish(&text);
     publish(e);
     return rv;
 }
 
+/* The place of an instance, made when it is new. */
+static struct created *created_as(struct mortise_plugins *p, struct entry *e,
+                                  const char *as)
+{
+    struct created *c = e->created;
+
+    while (c != NULL && strcmp(c->as, as) != 0)
+        c = c->next;
+    if (c != NULL)
+        return c;
+    c = mortise_arena_alloc(&p->arena, sizeof *c);
+    if (c == NULL || (c->as = mortise_arena_strdup(&p->arena, as)) == NULL)
+        return NULL;
+    c->next = e->created;
+    e->created = c;
+    return c;
+}
+
 int mortise_plugins_start(struct mortise_plugins *p, const char *name,
-                          json_t *config, struct mortise_instance **out,
+                          const char *as, json_t *config,
+                          struct mortise_instance **out,
                           struct mortise_err *err)
 {
     struct entry *e;
+    struct created *c;
     json_t *given;
     int rv = usable(p, name, &e, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)
         return rv;
-    if (e->instance == NULL) {
+    c = created_as(p, e, as);
+    if (c == NULL)
+        return mortise_nomem(err);
+    if (c->instance == NULL) {
         given = config != NULL ? json_incref(config) : json_object();
         if (given == NULL)
             return mortise_nomem(err);
-        rv = start(p, e, given, err);
+        rv = start(p, e, c, given, err);
         json_decref(given);
     }
-    *out = e->instance;
+    *out = c->instance;
     return rv;
 }
 

@@ -60,11 +60,12 @@ const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
 const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
                                                     const char *name,
                                                     struct mortise_err *why);
-/* Verify, load and create, once per name; later calls give the same instance.
- * `config` (borrowed; NULL: {}) is validated against the manifest's schema
- * first. */
+/* Verify, load and create, once per name and `as`; later calls give the same
+ * instance.  `as` is the id of a guardrail that the deployment configures by
+ * itself, "" for the plugin as such.  `config` (borrowed; NULL: {}) is
+ * validated against the manifest's schema first. */
 int mortise_plugins_start(struct mortise_plugins *p, const char *name,
-                          json_t *config, struct mortise_instance **out,
+                          const char *as, json_t *config, struct mortise_instance **out,
                           struct mortise_err *err);
 /* Everything that start does up to the dlopen, for `plugin verify`. */
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,

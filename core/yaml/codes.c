@@ -382,6 +382,12 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "secrets: {key: {}}\n"},
 
+    {"E0607", "a config that the plugin refuses",
+     "A plugin's config_schema says what `plugins.config` and `guardrails` may "
+     "give it (`mortise plugin inspect NAME`).",
+     "kind: Deployment\n"
+     "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
+
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
      "say PLUGIN/OPERATION.",

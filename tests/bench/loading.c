@@ -75,7 +75,7 @@ int bench_child_loading(const char *arg)
     bench_must(mortise_plugins_verify(p, name, &err), &err, "verify a plugin");
     saw[SAW_VERIFY] = bench_now() - at;
     at = bench_now();
-    bench_must(mortise_plugins_start(p, name, NULL, &instance, &err), &err,
+    bench_must(mortise_plugins_start(p, name, "", NULL, &instance, &err), &err,
                "start a plugin");
     saw[SAW_START] = bench_now() - at;
     mortise_plugins_close(p);

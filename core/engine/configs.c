@@ -1,0 +1,119 @@
+/* configs.c -- what a deployment says of plugins, once it is known which there
+ * are.
+ *
+ * The file has been read by itself already; here each config meets the schema
+ * of the plugin that it is for, with the line where it stands.  A plugin that
+ * only `plugins.config` names need not be there: nothing will start it then.
+ * One behind a guardrail's id must be, for a graph is checked against the ids.
+ *
+ * A config with references to secrets is judged whole by create() alone, which
+ * knows the values (registry.c). */
+#include "engine/configs.h"
+
+#include <string.h>
+
+#include "engine/secret.h"
+#include "plugin/registry.h"
+
+struct checking {
+    const struct mortise_deployment *d;
+    struct mortise_diags *diags;
+    const struct mortise_manifest *m;
+};
+
+/* The part of a config that "at /POINTER: ..." is about. */
+static const struct mortise_yaml *part_of(const struct mortise_yaml *config,
+                                          const char *words)
+{
+    char pointer[512];
+    size_t n;
+
+    if (strncmp(words, "at /", 4) != 0)
+        return config;
+    n = strcspn(words + 3, ":");
+    if (n >= sizeof pointer)
+        return config;
+    memcpy(pointer, words + 3, n);
+    pointer[n] = '\0';
+    return mortise_yaml_at(config, pointer);
+}
+
+static int check_schema(const struct checking *c,
+                        const struct mortise_yaml *config, const json_t *json,
+                        struct mortise_span at)
+{
+    const struct mortise_schema *schema = c->m->config_schema;
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    if (schema == NULL && json_object_size(json) > 0)
+        mortise_diag_add(c->diags, "E0607", config->span,
+                         "plugin '%s' takes no config", c->m->name);
+    else if (schema != NULL)
+        rv = mortise_schema_check(schema, json, &err);
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    mortise_diag_add(
+        c->diags, "E0607", config != NULL ? part_of(config, err.msg)->span : at,
+        "plugin '%s' refuses this config: %s", c->m->name, err.msg);
+    return MORTISE_OK;
+}
+
+/* `config` NULL: {}; then `at` is where it would stand. */
+static int check_config(const struct checking *c,
+                        const struct mortise_yaml *config,
+                        struct mortise_span at)
+{
+    json_t *json =
+        config != NULL ? mortise_yaml_json(config, false) : json_object();
+    size_t mentions = 0;
+    int rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+
+    if (rv == MORTISE_OK && config != NULL)
+        rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
+                                         &mentions);
+    if (rv == MORTISE_OK && mentions == 0)
+        rv = check_schema(c, config, json, at);
+    json_decref(json);
+    return rv;
+}
+
+static int check_guard(struct checking *c, struct mortise_plugins *plugins,
+                       const struct mortise_guard *g)
+{
+    struct mortise_err why = {0};
+
+    c->m = mortise_plugins_find(plugins, g->plugin, &why);
+    if (c->m == NULL && why.code == MORTISE_ENOMEM)
+        return MORTISE_ENOMEM;
+    if (c->m == NULL)
+        mortise_diag_add(c->diags, "E0502", g->at->span, "%s", why.msg);
+    else if (!c->m->guardrail.present)
+        mortise_diag_add(c->diags, "E0502", g->at->span,
+                         "plugin '%s' is no guardrail", g->plugin);
+    else
+        return check_config(c, g->config, g->at->span);
+    return MORTISE_OK;
+}
+
+int mortise_configs_check(const struct mortise_deployment *d,
+                          struct mortise_plugins *plugins,
+                          struct mortise_diags *diags)
+{
+    struct checking c = {.d = d, .diags = diags};
+    size_t n = d->config != NULL ? d->config->n : 0;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
+        const struct mortise_yaml *key = d->config->keys[i];
+
+        c.m = mortise_yaml_is_x(key->str)
+                  ? NULL
+                  : mortise_plugins_find(plugins, key->str, NULL);
+        if (c.m != NULL)
+            rv = check_config(&c, d->config->items[i], key->span);
+    }
+    for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
+        rv = check_guard(&c, plugins, &d->guards.list[i]);
+    return rv == MORTISE_OK && diags->n_errors > 0 ? MORTISE_ECHECK : rv;
+}

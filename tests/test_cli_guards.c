@@ -1,0 +1,160 @@
+/* test_cli_guards.c -- guardrails as a deployment has them: one plugin under
+ * several ids, each with rules of its own. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/desk.h"
+
+/* The desk's deployment with more in it. */
+static void deploy(const char *more)
+{
+    char text[16384];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\n"
+             "kind: Deployment\n"
+             "metadata: {name: tests}\n"
+             "plugins: {path: [%s/plugins]}\n"
+             "trust: {dir: %s/trust.d}\n"
+             "store: {path: ./state}\n"
+             "%s\n",
+             desk_plugins, desk_plugins, more);
+    desk_put("mortise.yaml", text);
+}
+
+/* ok_guardrail beside `tried`, in this desk alone. */
+static void add_ok_guardrail(void)
+{
+    char source[4096];
+
+    ck_assert_ptr_nonnull(
+        realpath("tests/plugins/ok_guardrail.plugin.yaml", source));
+    desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out %s/plugins",
+            source, child_build("tests/plugins/ok_guardrail.so"), desk_plugins,
+            desk_plugins);
+    desk_ok("$MORTISE key trust %s/k.pub --trust %s/trust.d --name guards "
+            "--plugins 'ok_*' --in-process",
+            desk_plugins, desk_plugins);
+}
+
+#define TWO                                                                    \
+    "guardrails:\n"                                                            \
+    "  mails: {plugin: pattern, config: {builtin: [email]}}\n"                 \
+    "  hosts: {plugin: pattern, config: {builtin: [ipv4]}}\n"
+
+#define MASK(id, next)                                                         \
+    "  " id ": {type: guardrail, guardrails: [" id "], target: input.text,\n"  \
+    "    on_violation: sanitize, next: " next "}\n"
+
+/* Two ids of one plugin are two instances, each with its own rules.
+ * key: deployment.guardrails, guardrail.plugin, guardrail.config */
+START_TEST(an_id_has_rules_of_its_own)
+{
+    deploy(TWO);
+    desk_graph("g", "start: mails\nnodes:\n" MASK("mails", "hosts")
+                        MASK("hosts", "END"));
+    desk_ok("$MORTISE check g.yaml mortise.yaml");
+    desk_ok("$MORTISE run g.yaml --id r --input "
+            "'{\"text\": \"a@b.example 10.0.0.1\"}'");
+    desk_ok("$MORTISE show r --json");
+    desk_out("[email] 10.0.0.1");
+    desk_out("a@b.example [ipv4]");
+    desk_out("guardrail:mails");
+}
+END_TEST
+
+/* What is neither an id nor a plugin is an error, and so is an id of what is no
+ * guardrail, or not there; a graph that names none of them is not held up by
+ * the file until it is used. */
+START_TEST(ids_lead_to_guardrails)
+{
+    deploy(TWO "  gone: {plugin: nobody}\n  odd: {plugin: tried}\n");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:10:18: error[E0502]: no plugin 'nobody'");
+    desk_out("mortise.yaml:11:17: error[E0502]: plugin 'tried' is no "
+             "guardrail");
+    deploy(TWO);
+    desk_graph("g", "start: mailz\nnodes:\n" MASK("mailz", "END"));
+    child_run("$MORTISE check g.yaml");
+    desk_code(2);
+    desk_out("g.yaml:6:41: error[E0502]: no guardrail 'mailz'");
+    desk_out("did you mean 'mails'?");
+}
+END_TEST
+
+/* A config that the plugin refuses is found where it is written, and nothing
+ * runs with it; the same goes for plugins.config. */
+START_TEST(configs_are_checked)
+{
+    deploy("guardrails:\n"
+           "  mails: {plugin: pattern, config: {builtin: [mail]}}\n"
+           "  plain: {plugin: ok_guardrail, config: {}}\n");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:8:47: error[E0607]: plugin 'pattern' refuses this "
+             "config");
+    desk_graph("g", "start: mails\nnodes:\n" MASK("mails", "END"));
+    child_run("$MORTISE run g.yaml --input '{\"text\": \"x\"}'");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("mortise.yaml:8:47");
+}
+END_TEST
+
+/* A run goes on with the plugin that its ids had: another one behind an id is a
+ * plugin that changed; a changed config is not, as with plugins.config. */
+START_TEST(a_run_keeps_what_is_behind_an_id)
+{
+    add_ok_guardrail();
+    deploy(TWO);
+    desk_graph("g", "start: ask\nnodes:\n"
+                    "  ask: {type: human, prompt: go on?, next: mails}\n" MASK(
+                        "mails", "END"));
+    for (const char *id = "ab"; *id != '\0'; id++) {
+        child_run("$MORTISE run g.yaml --id %c --input "
+                  "'{\"text\": \"a@b.example\"}'",
+                  *id);
+        desk_code(4);
+    }
+    deploy("guardrails: {mails: {plugin: ok_guardrail}}");
+    child_run("$MORTISE approve a");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("guardrail:mails");
+    desk_err("--accept-plugins");
+    deploy("guardrails: {}");
+    child_run("$MORTISE approve a");
+    ck_assert_int_ne(child.code, 0);
+    deploy("guardrails:\n"
+           "  mails: {plugin: pattern, config: {rules: [{name: all, "
+           "pattern: \\S+@, replace: \"\"}]}}\n");
+    desk_ok("$MORTISE approve a");
+    desk_ok("$MORTISE show a --json");
+    desk_out("\"b.example\"");
+    deploy("guardrails: {mails: {plugin: ok_guardrail}}");
+    child_run("$MORTISE resume b --accept-plugins");
+    desk_ok("$MORTISE approve b");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_guards");
+    TCase *tc = tcase_create("cli_guards");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, an_id_has_rules_of_its_own);
+    tcase_add_test(tc, ids_lead_to_guardrails);
+    tcase_add_test(tc, configs_are_checked);
+    tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
