@@ -239,7 +239,7 @@ enum mortise_run_status {
     MORTISE_RUN_WAITING = 3, /* for a person or a timer */
     MORTISE_RUN_PAUSED = 4,
     MORTISE_RUN_IN_DOUBT = 5,
-    MORTISE_RUN_BLOCKED = 6,
+    MORTISE_RUN_BLOCKED = 6, /* as shown: its plugins are missing or changed */
     MORTISE_RUN_COMPLETED = 7,
     MORTISE_RUN_FAILED = 8,
     MORTISE_RUN_CANCELLED = 9
@@ -249,7 +249,7 @@ enum mortise_run_status {
 MORTISE_API const char *mortise_run_status_name(int status);
 
 /* Turn the loop until nothing of the run is left to do without a person (it
- * ended, waits, is paused, in doubt or blocked); `*status` says which. */
+ * ended, waits, is paused or in doubt); `*status` says which. */
 MORTISE_API int mortise_wait(struct mortise *m, const char *tenant,
                              const char *run, int *status,
                              struct mortise_err *err);

@@ -262,6 +262,15 @@ static const char *pending(void)
     return id;
 }
 
+static void shown_as(const char *status, const char *reason)
+{
+    json_t *v = show();
+
+    ck_assert_str_eq(json_string_value(json_object_get(v, "status")), status);
+    ck_assert_str_eq(json_string_value(json_object_get(v, "reason")), reason);
+    json_decref(v);
+}
+
 static int answer(const char *id, const char *value)
 {
     struct mortise_command c = {
@@ -969,8 +978,10 @@ START_TEST(changed_plugins_block) /* loop: changed, gone */
         unlink(path);
     }
     open_engine();
+    shown_as("blocked", "plugin");
     ck_assert_int_eq(answer(pending(), "{\"approved\":true}"),
                      MORTISE_EBLOCKED);
+    shown_as("blocked", "plugin"); /* in memory by now */
     ck_assert_ptr_nonnull(strstr(err.msg, "counts"));
     ck_assert_int_eq(resume(), MORTISE_EBLOCKED);
     if (_i == 0) {
@@ -980,6 +991,7 @@ START_TEST(changed_plugins_block) /* loop: changed, gone */
         ck_assert_ptr_nonnull(strstr(err.msg, "digest"));
         ck_assert_int_eq(command(&c, MORTISE_ACCEPT_PLUGINS), MORTISE_OK);
         ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+        shown_as("waiting", "human");
         close_engine(); /* it is on disk: nobody need be told again */
         open_engine();
         ck_assert_int_eq(answer(pending(), "{\"approved\":true}"), MORTISE_OK);

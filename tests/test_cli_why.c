@@ -331,6 +331,10 @@ START_TEST(blocked)
     desk_ok("mv plugins away && mkdir plugins");
     why("r");
     desk_out("is blocked: it goes on with plugin 'tried', which is not there");
+    desk_ok("$MORTISE why r --json | grep '\"status\": \"blocked\"'");
+    desk_ok("$MORTISE show r");
+    desk_out("status   blocked");
+    desk_out("plugin 'tried'");
     ck_assert_uint_eq(n_commands, 0);
     desk_ok("rmdir plugins && mv away plugins");
     change_plugin();

@@ -38,6 +38,8 @@ static void print_head(struct mortise_out *o, const json_t *run)
     mortise_out_puts(o, "\n");
     field(o, "status", mortise_cli_text(run, "status"));
     field(o, "reason", reason);
+    field(o, "blocked",
+          mortise_cli_text(json_object_get(run, "blocked"), "message"));
     field(o, "created", mortise_cli_text(run, "created"));
     field(o, "updated", mortise_cli_text(run, "updated"));
 }

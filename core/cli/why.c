@@ -89,6 +89,14 @@ static int look(struct why *w, struct mortise_err *err)
 /* ---- words ---------------------------------------------------------------
  */
 
+/* Status and reason apart from what its plugins are by now. */
+static const json_t *as_left(const struct why *w)
+{
+    const json_t *blocked = json_object_get(w->show, "blocked");
+
+    return blocked != NULL ? blocked : w->show;
+}
+
 static void say(struct why *w, const char *words)
 {
     mortise_out_puts(&w->text, words);
@@ -334,7 +342,7 @@ static void why_waiting(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
     bool approval =
-        strcmp(mortise_cli_text(w->show, "reason"), "approval") == 0;
+        strcmp(mortise_cli_text(as_left(w), "reason"), "approval") == 0;
 
     say(w, approval ? " waits for an approval." : " waits for a person.");
     if (json_array_size(pending) > 1)
@@ -364,7 +372,7 @@ static void why_limited(struct why *w)
 
 static void why_paused(struct why *w)
 {
-    const char *reason = mortise_cli_text(w->show, "reason");
+    const char *reason = mortise_cli_text(as_left(w), "reason");
 
     if (json_is_object(json_object_get(w->show, "limit"))) {
         why_limited(w);
@@ -503,12 +511,11 @@ static int compose(struct why *w, struct mortise_err *err)
         [MORTISE_RUN_WAITING] = why_waiting,
         [MORTISE_RUN_PAUSED] = why_paused,
         [MORTISE_RUN_IN_DOUBT] = why_doubt,
-        [MORTISE_RUN_BLOCKED] = why_paused,
         [MORTISE_RUN_COMPLETED] = why_over,
         [MORTISE_RUN_FAILED] = why_failed,
         [MORTISE_RUN_CANCELLED] = why_over,
     };
-    int status = mortise_status_of_name(mortise_cli_text(w->show, "status"));
+    int status = mortise_status_of_name(mortise_cli_text(as_left(w), "status"));
     bool over =
         status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
     struct mortise_buf blocked;

@@ -190,6 +190,12 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 
 /* ---- live.c ------------------------------------------------------------- */
 
+/* MORTISE_EBLOCKED: the graph or a plugin that a run goes on with is not here,
+ * or is another one by now (R4). */
+int mortise_live_may_run(struct mortise *m, const char *run,
+                         const uint8_t graph[MORTISE_DIGEST],
+                         const struct mortise_run *r, struct mortise_err *err);
+
 /* A command that was given to a run and waits for its answer. */
 struct mortise_order {
     struct mortise_order *next;

@@ -768,14 +768,24 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
 
 /* A run that was loaded to be looked at may be loaded with a graph that cannot
  * run here, and stands in for the one that was pinned. */
-static int check_graph(const struct mortise_live *live, struct mortise_err *err)
+static int check_graph(struct mortise *m, const char *run,
+                       const uint8_t digest[MORTISE_DIGEST],
+                       struct mortise_err *err)
 {
     struct mortise_graph *g;
-    int rv = mortise_graphs_get(live->m, live->graph->digest, false, &g, err);
+    int rv = mortise_graphs_get(m, digest, false, &g, err);
 
     mortise_graph_unref(g);
-    return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", live->id)
-                                  : rv;
+    return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", run) : rv;
+}
+
+int mortise_live_may_run(struct mortise *m, const char *run,
+                         const uint8_t graph[MORTISE_DIGEST],
+                         const struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = check_graph(m, run, graph, err);
+
+    return rv == MORTISE_OK ? check_pins(m, run, r, NULL, NULL, err) : rv;
 }
 
 /* The order goes to a run whose plugins may have changed. */
@@ -786,7 +796,7 @@ static int step_checked(struct mortise_live *live,
     bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
     struct mortise_pin *changed;
     size_t n, n_changed = 0;
-    int rv = check_graph(live, err);
+    int rv = check_graph(live->m, live->id, live->graph->digest, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -188,6 +188,41 @@ static bool is_as_stored(const struct mortise_live *live)
            live->synced == mortise_run_seq(live->run);
 }
 
+/* A run that is not over, and could not go on here, is blocked, whatever it
+ * was when it was left. */
+static int show_blocked(struct mortise *m, const char *run,
+                        const struct mortise_head_copy *head,
+                        const struct mortise_run *r, json_t *out,
+                        struct mortise_err *err)
+{
+    struct mortise_err why;
+    json_t *blocked;
+    int rv;
+
+    if (head->status == MORTISE_RUN_COMPLETED ||
+        head->status == MORTISE_RUN_FAILED ||
+        head->status == MORTISE_RUN_CANCELLED)
+        return MORTISE_OK;
+    rv = mortise_live_may_run(m, run, head->graph, r, &why);
+    if (rv == MORTISE_OK)
+        return rv;
+    if (rv != MORTISE_EBLOCKED) {
+        *err = why;
+        return rv;
+    }
+    blocked =
+        json_pack("{s:s, s:s, s:o}", "status",
+                  mortise_run_status_name(head->status), "reason", head->reason,
+                  "message", mortise_json_strn(why.msg, strlen(why.msg)));
+    if (json_object_set_new(out, "blocked", blocked) != 0)
+        return mortise_nomem(err);
+    json_object_set_new(
+        out, "status",
+        json_string(mortise_run_status_name(MORTISE_RUN_BLOCKED)));
+    json_object_set_new(out, "reason", json_string("plugin"));
+    return MORTISE_OK;
+}
+
 static int show_stored(struct mortise *m, const char *tenant, const char *run,
                        const struct mortise_head_copy *head, json_t **out,
                        struct mortise_err *err)
@@ -203,14 +238,17 @@ static int show_stored(struct mortise *m, const char *tenant, const char *run,
     if (rv != MORTISE_OK)
         return rv;
     *out = mortise_run_show(r);
+    if (*out != NULL) {
+        /* Replayed, it does not know that it was going when it was left. */
+        json_object_set_new(*out, "status",
+                            json_string(mortise_run_status_name(head->status)));
+        json_object_set_new(*out, "reason", json_string(head->reason));
+        rv = show_blocked(m, run, head, r, *out, err);
+    } else {
+        rv = mortise_nomem(err);
+    }
     mortise_run_free(r);
-    if (*out == NULL)
-        return mortise_nomem(err);
-    /* Replayed, it does not know that it was going when it was left. */
-    json_object_set_new(*out, "status",
-                        json_string(mortise_run_status_name(head->status)));
-    json_object_set_new(*out, "reason", json_string(head->reason));
-    return MORTISE_OK;
+    return rv;
 }
 
 int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
@@ -223,7 +261,10 @@ int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
     *out = NULL;
     if (rv == MORTISE_OK && is_as_stored(live)) {
         *out = mortise_run_show(live->run);
-        rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
+        rv = *out == NULL ? mortise_nomem(err)
+             : live->checked
+                 ? MORTISE_OK
+                 : show_blocked(m, run, &head, live->run, *out, err);
     } else if (rv == MORTISE_OK) {
         rv = show_stored(m, tenant, run, &head, out, err);
     }
