@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/bring_up.h"
 #include "cli/casefile.h"
 #include "cli/shelf.h"
 #include "engine/configs.h"
@@ -103,8 +104,11 @@ static int check_graph(struct checking *c, const char *path, const char *text,
     struct mortise_graph *g;
     int rv = load_graph(c, path, text, n, &g, err);
 
-    if (rv == MORTISE_OK)
-        mortise_graph_unref(g);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (c->cli->args.bring_up)
+        rv = mortise_bring_up(c->cli, g, &c->diags, err);
+    mortise_graph_unref(g);
     return rv;
 }
 
@@ -287,6 +291,9 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
+    MORTISE_OPT_FLAG(
+        "plugins", bring_up,
+        "Bring up the plugins of graphs, too: runs their create()"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -296,13 +303,17 @@ const struct mortise_cmd mortise_cmd_check = {
     .operands = "FILE...",
     .min = 1,
     .max = SIZE_MAX,
-    .summary = "Check graphs, their tests, deployments, plugin manifests and trust files",
-    .text = "All findings of all files, sorted; what passes here loads.  Each\n"
-            "file is read by its `kind`.  Nothing is run and no store opened.\n"
-            "\n"
-            "A graph is checked against the plugins of its deployment:\n"
-            "--deployment, MORTISE_DEPLOYMENT, mortise.yaml beside it,\n"
-            "./mortise.yaml, else the bundled ones.\n",
+    .summary = "Check graphs, their tests, deployments, plugin manifests and "
+               "trust files",
+    .text =
+        "All findings of all files, sorted; what passes here loads.  Each\n"
+        "file is read by its `kind`.  Nothing is run and no store opened;\n"
+        "with --plugins the code of plugins is, each in a process of its own\n"
+        "that ends with it.\n"
+        "\n"
+        "A graph is checked against the plugins of its deployment:\n"
+        "--deployment, MORTISE_DEPLOYMENT, mortise.yaml beside it,\n"
+        "./mortise.yaml, else the bundled ones.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
     .example = "mortise check configs/triage/*.yaml",

@@ -32,7 +32,7 @@ struct mortise_args {
     const char *run, *width;
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
-    bool unencrypted, in_process, with_plugins;
+    bool unencrypted, in_process, with_plugins, bring_up;
 
     /* expressions */
     const char *vars;
@@ -51,13 +51,17 @@ struct mortise_opt {
     unsigned char more; /* so often again; `at` is an array then */
 };
 
+/* `field` of struct mortise_args, if it is of that type. */
+#define MORTISE_OPT_AT(type, field)                                            \
+    _Generic(((struct mortise_args *)0)->field, type                           \
+             : offsetof(struct mortise_args, field))
 #define MORTISE_OPT_FLAG(name, field, help)                                    \
     {                                                                          \
-        name, NULL, offsetof(struct mortise_args, field), help, 0, 0           \
+        name, NULL, MORTISE_OPT_AT(bool, field), help, 0, 0                    \
     }
 #define MORTISE_OPT_TEXT(name, arg, field, help)                               \
     {                                                                          \
-        name, arg, offsetof(struct mortise_args, field), help, 0, 0            \
+        name, arg, MORTISE_OPT_AT(const char *, field), help, 0, 0             \
     }
 #define MORTISE_OPT_END                                                        \
     {                                                                          \
@@ -79,9 +83,9 @@ struct mortise_opt {
 /* One subcommand. */
 struct mortise_cli;
 struct mortise_cmd {
-    const char *name;               /* "run", or "plugin list" */
-    const char *operands;           /* "GRAPH", "RUN [ID]", "FILE..." */
-    size_t min, max;                /* how many of them */
+    const char *name;     /* "run", or "plugin list" */
+    const char *operands; /* "GRAPH", "RUN [ID]", "FILE..." */
+    size_t min, max;      /* how many of them */
     bool dashes; /* they may begin with `-`: what names no option is one */
     const char *summary;            /* one line, for the overview */
     const char *text;               /* paragraphs */

@@ -327,6 +327,18 @@ static int lane_get(struct mortise *m, const char *name, bool guardrail,
     return lane_new(m, i, as, guardrail, out, err);
 }
 
+int mortise_calls_bring_up(struct mortise *m, const char *name,
+                           struct mortise_err *err)
+{
+    static const char guardrail[] = "guardrail:";
+    size_t n = sizeof guardrail - 1;
+    bool checks = strncmp(name, guardrail, n) == 0;
+    struct mortise_lane *l;
+    uint64_t took_ms;
+
+    return lane_get(m, checks ? name + n : name, checks, &l, &took_ms, err);
+}
+
 /* ---- the end of a call -------------------------------------------------- */
 
 /* It ended, or will never be heard of again; the run is not told here. */

@@ -356,6 +356,9 @@ void mortise_commits_reopen(struct mortise *m);
 void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops);
 int mortise_calls_open(struct mortise *m);
 void mortise_calls_close(struct mortise *m);
+/* Start a plugin before anybody calls it; named as in mortise_graph.plugins. */
+int mortise_calls_bring_up(struct mortise *m, const char *name,
+                           struct mortise_err *err);
 /* Takes the body out of the action. */
 int mortise_calls_begin(struct mortise_live *live,
                         struct mortise_run_call *call, struct mortise_err *err);

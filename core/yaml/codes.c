@@ -388,6 +388,14 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
 
+    {"E0608", "a plugin that does not come up",
+     "`mortise check --plugins` runs create() of each plugin that a graph "
+     "uses, "
+     "with the deployment's config and secrets.  This one refused, crashed or "
+     "did not return; a run would fail at this node.",
+     "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
+     "# $ mortise check --plugins reads-a-file.yaml\n"},
+
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
      "say PLUGIN/OPERATION.",

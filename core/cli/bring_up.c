@@ -1,0 +1,198 @@
+/* bring_up.c -- do the plugins of a graph come up?
+ *
+ * Their create() is the one thing before a run's first step that reading cannot
+ * judge: it opens files, parses its config, refuses.  Here it runs as it does
+ * in an engine, with the deployment's config and secrets, behind the same
+ * verification.
+ *
+ *   (1) Each plugin has a process of its own, with an empty store that goes
+ *       when it goes: one that crashes, exits or hangs is a finding, and the
+ *       others are still tried.
+ *   (2) The deployment's own store is not opened: an engine may be at work on
+ *       it, and nothing that is tried here is remembered there.
+ */
+#define _XOPEN_SOURCE 700
+#include "cli/bring_up.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "engine/engine.h"
+
+enum { NS_PER_MS = 1000000 };
+
+/* ---- in the plugin's process -------------------------------------------- */
+
+static int bring_up(const struct mortise_cli *cli, const char *store,
+                    const char *plugin, struct mortise_err *err)
+{
+    struct mortise_options options = {.size = sizeof options,
+                                      .deployment = cli->deployment,
+                                      .store = store,
+                                      .mem = cli->mem};
+    struct mortise *m;
+    int rv = mortise_open(&m, &options, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_calls_bring_up(m, plugin, err);
+    mortise_close(m);
+    return rv;
+}
+
+/* Words to the parent, and the end. */
+_Noreturn static void child(const struct mortise_cli *cli, int to,
+                            const char *store, const char *plugin)
+{
+    struct mortise_err err;
+    bool up = bring_up(cli, store, plugin, &err) == MORTISE_OK;
+    size_t n = up ? 0 : strlen(err.msg);
+
+    _exit(up || write(to, err.msg, n) == (ssize_t)n ? up ? 0 : 1 : 2);
+}
+
+/* ---- around it ---------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    remove(path);
+    return 0;
+}
+
+/* Read until the other side closes; false: it takes too long. */
+static bool hear(int from, char *words, size_t cap)
+{
+    uint64_t end = mortise_mono_ns() / NS_PER_MS + MORTISE_BRING_UP_MS;
+    size_t n = 0;
+    ssize_t got = 1;
+
+    while (got > 0 && n + 1 < cap) {
+        struct pollfd p = {.fd = from, .events = POLLIN};
+        uint64_t now = mortise_mono_ns() / NS_PER_MS;
+
+        if (now >= end || poll(&p, 1, (int)(end - now)) == 0)
+            return false;
+        got = read(from, words + n, cap - 1 - n);
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got > 0)
+            n += (size_t)got;
+    }
+    words[n] = '\0';
+    return true;
+}
+
+/* What became of it: "" when it came up. */
+static void judge(pid_t pid, bool heard, char *words, size_t cap)
+{
+    int status = 0;
+
+    if (!heard)
+        kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!heard)
+        snprintf(words, cap, "create() did not return within %d s",
+                 MORTISE_BRING_UP_MS / 1000);
+    else if (WIFSIGNALED(status))
+        snprintf(words, cap, "it died of signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else if (words[0] == '\0' && WEXITSTATUS(status) != 0)
+        snprintf(words, cap, "it ended the process with status %d",
+                 WEXITSTATUS(status));
+}
+
+static int try_one(const struct mortise_cli *cli, const char *plugin,
+                   char *words, size_t cap, struct mortise_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char store[PATH_MAX];
+    int ends[2];
+    pid_t pid;
+
+    snprintf(store, sizeof store, "%.4000s/mortise-check-XXXXXX",
+             tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+    if (mkdtemp(store) == NULL)
+        return mortise_fail(err, MORTISE_EIO, "make %s: %s", store,
+                            strerror(errno));
+    pid = pipe(ends) == 0 ? fork() : -1;
+    if (pid == 0) {
+        close(ends[0]);
+        child(cli, ends[1], store, plugin);
+    }
+    if (pid > 0) {
+        close(ends[1]);
+        judge(pid, hear(ends[0], words, cap), words, cap);
+        close(ends[0]);
+    }
+    nftw(store, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return pid > 0 ? MORTISE_OK
+                   : mortise_fail(err, MORTISE_EIO, "start a process: %s",
+                                  strerror(errno));
+}
+
+/* ---- where it is needed ------------------------------------------------- */
+
+static bool needs(const struct mortise_node *n, const char *plugin)
+{
+    static const char guardrail[] = "guardrail:";
+    size_t k = sizeof guardrail - 1;
+
+    if (strncmp(plugin, guardrail, k) != 0)
+        return n->plugin != NULL && strcmp(n->plugin, plugin) == 0;
+    for (size_t i = 0; i < n->n_guardrails; i++) {
+        if (strcmp(n->guardrails[i], plugin + k) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const struct mortise_node *needed_by(const struct mortise_graph *g,
+                                            const char *plugin)
+{
+    const struct mortise_node *found = NULL;
+
+    for (uint32_t i = 0; i < g->n_nodes && found == NULL; i++) {
+        const struct mortise_node *n = &g->nodes[i];
+
+        if (needs(n, plugin))
+            found = n;
+        else if (n->sub != NULL)
+            found = needed_by(n->sub, plugin);
+    }
+    return found;
+}
+
+int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
+                     struct mortise_diags *diags, struct mortise_err *err)
+{
+    char words[sizeof err->msg];
+    int worst = MORTISE_OK;
+
+    for (size_t i = 0; i < g->n_plugins; i++) {
+        const struct mortise_node *n = needed_by(g, g->plugins[i]);
+        int rv = try_one(cli, g->plugins[i], words, sizeof words, err);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        if (words[0] == '\0')
+            continue;
+        mortise_diag_add(diags, "E0608", n != NULL ? n->span : g->tree->span,
+                         "'%s' does not come up: %s", g->plugins[i], words);
+        worst = MORTISE_ECHECK;
+    }
+    return worst;
+}

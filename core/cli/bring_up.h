@@ -1,0 +1,16 @@
+/* bring_up.h -- plugins that come up, for `mortise check --plugins`. */
+#ifndef MORTISE_CLI_BRING_UP_H
+#define MORTISE_CLI_BRING_UP_H
+
+#include "cli/cli.h"
+#include "graph/graph.h"
+
+enum { MORTISE_BRING_UP_MS = 10000 }; /* a plugin has that long */
+
+/* Bring up what a graph uses, with the cli's deployment.  Those that do not
+ * come up are findings at the first node that needs them, and MORTISE_ECHECK.
+ * No engine may be open in this process. */
+int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
+                     struct mortise_diags *diags, struct mortise_err *err);
+
+#endif

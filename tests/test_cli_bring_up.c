@@ -1,0 +1,102 @@
+/* `mortise check --plugins`: what reading a graph cannot tell of its plugins.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/desk.h"
+
+static void sign_all(void)
+{
+    static const char *const names[] = {"create_crashes", "create_fails",
+                                        "create_hangs"};
+
+    desk_sign();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char manifest[256], object[256], source[4096];
+
+        snprintf(manifest, sizeof manifest, "tests/plugins/%s.plugin.yaml",
+                 names[i]);
+        snprintf(object, sizeof object, "tests/plugins/%s.so", names[i]);
+        ck_assert_ptr_nonnull(realpath(manifest, source));
+        desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
+                child_build(object));
+    }
+    desk_ok("$MORTISE key trust k.pub --trust trust.d --name broken "
+            "--plugins 'create_*' --in-process");
+}
+
+static const char graph[] =
+    "start: a\n"
+    "nodes:\n"
+    "  a: {type: tool, tool: create_fails/run, args: {}, next: b}\n"
+    "  b: {type: tool, tool: create_crashes/run, args: {}, next: c}\n"
+    "  c: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n";
+
+/* Each that does not come up is a finding where it is needed first, whatever
+ * the others did; nothing is left behind.  Without --plugins none runs. */
+START_TEST(refusals_and_crashes_are_findings)
+{
+    desk_graph("g", graph);
+    desk_ok("$MORTISE check g.yaml");
+    ck_assert_str_eq(child.out, "");
+    child_run("mkdir tmp; TMPDIR=$PWD/tmp $MORTISE check --plugins g.yaml; "
+              "code=$?; find tmp; exit $code");
+    desk_code(2);
+    desk_out("g.yaml:6:3: error[E0608]: 'create_fails' does not come up: ");
+    desk_out("the moon is not full");
+    desk_out("g.yaml:7:3: error[E0608]: 'create_crashes' does not come up: it "
+             "died of signal 6");
+    desk_not_out("tried");
+    desk_not_out("mortise-check");
+    desk_ok("test ! -e state"); /* the deployment's own store is not touched */
+    child_run("CREATE_CRASHES=no $MORTISE check --plugins --json g.yaml");
+    desk_code(2);
+    desk_out("create_fails");
+    desk_not_out("create_crashes");
+}
+END_TEST
+
+/* One that does not return is given up, and so is its process. */
+START_TEST(hangs_are_findings)
+{
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: create_hangs/run, args: {}, "
+                    "next: END}\n");
+    child_run("$MORTISE check --plugins h.yaml");
+    desk_code(2);
+    desk_out("h.yaml:6:3: error[E0608]: 'create_hangs' does not come up: "
+             "create() did not return within 10 s");
+}
+END_TEST
+
+/* A store that cannot be made is an error of its own. */
+START_TEST(needs_a_directory)
+{
+    desk_graph("g", graph);
+    child_run("TMPDIR=/dev/null $MORTISE check --plugins g.yaml");
+    desk_code(1);
+    desk_err("/dev/null/mortise-check-");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_bring_up");
+    TCase *tc = tcase_create("bring_up");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, sign_all, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, refusals_and_crashes_are_findings);
+    tcase_add_test(tc, hangs_are_findings);
+    tcase_add_test(tc, needs_a_directory);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
