@@ -198,9 +198,13 @@ enum mortise_command_kind {
                                      cancelled), and the run stands still until
                                      RESUME, or an UPDATE or GOTO that goes on;
                                      what is decided meanwhile is recorded */
-    MORTISE_CMD_LIMIT = 9         /* json: {steps?: N, visits?: N}, each beyond
+    MORTISE_CMD_LIMIT = 9,        /* json: {steps?: N, visits?: N}, each beyond
                                      what holds now: a run that a limit paused
                                      goes on */
+    MORTISE_CMD_BUDGET = 10       /* json: {tool_calls?: N or "+N", ...}, each
+                                     beyond what holds now: what waits for it
+                                     goes on; node: the path of the subgraph
+                                     whose budget it is, NULL: the run's */
 };
 
 #define MORTISE_CMD_MERGE    1u /* UPDATE through the reducers, not replacing */

@@ -211,7 +211,8 @@ static const char *const names[] = {
     "key revoke",    "explain",      "why",
     "schema",        "config print", "pause",
     "plugin check",  "completion",   "doctor",
-    "graph show",    "eval",         "version"};
+    "graph show",    "eval",         "version",
+    "raise-budget"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

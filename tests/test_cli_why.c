@@ -193,6 +193,50 @@ START_TEST(limits)
 }
 END_TEST
 
+/* Paused by a budget: each node that waits is named, and what raises it is said
+ * once; a nested graph's own has a place. */
+START_TEST(budgets)
+{
+    desk_graph("budget",
+               "budget: {tool_calls: 2}\nstart: [a, b, c, d]\nnodes:\n"
+               "  a: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+               "  b: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+               "  c: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+               "  d:\n    type: subgraph\n    graph:\n"
+               "      budget: {tool_calls: 1}\n      start: x\n      nodes:\n"
+               "        x: {type: tool, tool: tried/echo, args: {value: 1},"
+               " next: y}\n"
+               "        y: {type: tool, tool: tried/echo, args: {value: 1}}\n");
+    child_run("$MORTISE run budget.yaml --id r");
+    desk_code(4);
+    desk_out(" raise-budget r tool_calls=+2\n");
+    desk_ok("$MORTISE inbox");
+    desk_out("would spend more than its graph may");
+    why("r");
+    desk_out("is paused: what its graph may spend is used up");
+    desk_out("Node 'c' would spend more than its graph may");
+    desk_out("Node 'd/x' would");
+    ck_assert_uint_eq(n_commands, 1);
+    child_run("$MORTISE raise-budget r tool_calls=x");
+    desk_code(3);
+    child_run("$MORTISE raise-budget r tool_calls");
+    desk_code(3);
+    child_run("$MORTISE raise-budget r tool_calls=+1 tool_calls=+1");
+    desk_code(3);
+    child_run("$MORTISE raise-budget r tool_calls=2");
+    desk_code(3);
+    desk_err("is 2 already");
+    obey(0, "r", "paused");
+    desk_ok("$MORTISE raise-budget r tool_calls=+9; test $? = 4");
+    why("r");
+    desk_out(" --at ");
+    obey(0, "r", "completed");
+    desk_ok("$MORTISE show r");
+    desk_ok("$MORTISE events r");
+    desk_out("budget_exceeded");
+}
+END_TEST
+
 /* Paused by a person: who, and their words; a live run and a waiting one. */
 START_TEST(operator)
 {
@@ -402,6 +446,7 @@ static Suite *suite(void)
     tcase_add_test(tc, approval);
     tcase_add_test(tc, interrupt);
     tcase_add_loop_test(tc, limits, 0, 2);
+    tcase_add_test(tc, budgets);
     tcase_add_test(tc, operator);
     tcase_add_test(tc, paused_question);
     tcase_add_loop_test(tc, in_doubt, 0, 3);

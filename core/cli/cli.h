@@ -118,6 +118,13 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
                        const char *run, const json_t *limit, const char *more);
+/* ---- budget.c: ... that is a greater budget ------------------------------ */
+
+/* Do these requests wait for the same? */
+bool mortise_cli_same_budget(const json_t *a, const json_t *b);
+void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
+                              const char *run, const json_t *request,
+                              const char *more);
 /* "asks a person" and so on: what its node does.  Static. */
 const char *mortise_cli_asks(const json_t *request);
 
@@ -154,6 +161,7 @@ extern const struct mortise_cmd mortise_cmd_cancel;
 extern const struct mortise_cmd mortise_cmd_engine;
 extern const struct mortise_cmd mortise_cmd_runs;
 extern const struct mortise_cmd mortise_cmd_pause;
+extern const struct mortise_cmd mortise_cmd_raise_budget;
 extern const struct mortise_cmd mortise_cmd_why;
 extern const struct mortise_cmd mortise_cmd_show;
 extern const struct mortise_cmd mortise_cmd_history;

@@ -11,6 +11,7 @@ const struct mortise_cmd *const mortise_commands[] = {
     &mortise_cmd_approve,      &mortise_cmd_reject,
     &mortise_cmd_answer,       &mortise_cmd_resolve,
     &mortise_cmd_pause,        &mortise_cmd_cancel,
+    &mortise_cmd_raise_budget,
     &mortise_cmd_engine,       &mortise_cmd_runs,
     &mortise_cmd_why,          &mortise_cmd_show,
     &mortise_cmd_history,      &mortise_cmd_events,

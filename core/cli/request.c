@@ -70,6 +70,8 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
     } else if (strcmp(kind, "scheduled_pause") == 0) {
         mortise_cli_suggest(cli, o, "resume", run);
         mortise_out_printf(o, "%s\n", more);
+    } else if (strcmp(kind, "budget") == 0) {
+        mortise_cli_raise_budget(cli, o, run, request, more);
     } else {
         settle(cli, o, "approve", run, id);
         put_answer(o, json_object_get(request, "schema"));
@@ -112,6 +114,7 @@ const char *mortise_cli_asks(const json_t *request)
         {"human", "asks a person"},
         {"approval_pending", "wants to run a tool and needs an approval"},
         {"scheduled_pause", "is paused here by the graph"},
+        {"budget", "would spend more than its graph may"},
         {"in_doubt", "was cut off: its effect may or may not have happened"},
     };
     const char *kind = mortise_cli_text(request, "kind");
@@ -138,6 +141,9 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
     field(o, "tool", json_object_get(request, "tool"));
     field(o, "args", json_object_get(request, "args"));
     field(o, "effect", json_object_get(request, "effect"));
+    field(o, "budget", json_object_get(request, "budget"));
+    field(o, "limit", json_object_get(request, "limit"));
+    field(o, "graph", json_object_get(request, "graph"));
     field(o, "digest", json_object_get(request, "digest"));
     field(o, "answer", json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));

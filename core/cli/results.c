@@ -89,7 +89,7 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_NOT_AVAILABLE", "not in this build",
      "The design has it and this build does not; ignoring it would be worse.  "
      "A later version may have it.",
-     "$ mortise check uses-budget.yaml\n"},
+     "$ mortise check uses-memory.yaml\n"},
     {"E_DETERMINISM", "a replay asked for something else",
      "A plugin that was entered again did not repeat what it did before: "
      "between asks it must be a function of its request and of the answers.  "

@@ -255,6 +255,17 @@ static bool is_asked_again(const struct why *w, const json_t *request)
            strcmp(mortise_cli_text(request, "kind"), "approval_pending") == 0;
 }
 
+/* What one that stands before it waits for is what it waits for, too. */
+static bool is_offered(const json_t *pending, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (mortise_cli_same_budget(json_array_get(pending, k),
+                                    json_array_get(pending, i)))
+            return true;
+    }
+    return false;
+}
+
 static void explain_pending(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
@@ -269,7 +280,7 @@ static void explain_pending(struct why *w)
             offer(w, "resume");
         else if (is_asked_again(w, request))
             accept = true;
-        else if (!w->stuck)
+        else if (!w->stuck && !is_offered(pending, i))
             mortise_cli_settle(w->cli, &w->commands, w->run, request, w->more);
     }
     if (accept)
@@ -376,6 +387,11 @@ static void why_paused(struct why *w)
 
     if (json_is_object(json_object_get(w->show, "limit"))) {
         why_limited(w);
+        return;
+    }
+    if (strcmp(reason, "budget") == 0) {
+        say(w, " is paused: what its graph may spend is used up.");
+        explain_pending(w);
         return;
     }
     if (strcmp(reason, "interrupt") == 0) {

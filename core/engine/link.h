@@ -18,7 +18,7 @@
  *              -> {run}                      (after the admission is on disk)
  *   command  {tenant?, run, commands: [{kind: "resume" | "update" | "goto" |
  *             "approve_tool" | "answer" | "resolve" | "cancel" | "pause" |
- *             "limit", id?, decision?, reason?, digest?, value?, node?, merge?, force?,
+ *             "limit" | "budget", id?, decision?, reason?, digest?, value?, node?, merge?, force?,
  *             shutdown?}],
  *             no_continue?, accept_plugins?}
  *              -> {run, status, reason}

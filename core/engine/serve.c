@@ -291,7 +291,8 @@ static uint32_t kind_of(const char *name)
 {
     static const char *const names[] = {"resume",       "update", "goto",
                                         "approve_tool", "answer", "resolve",
-                                        "cancel",       "pause",  "limit"};
+                                        "cancel",       "pause",  "limit",
+                                        "budget"};
 
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0)

@@ -14,6 +14,7 @@
 #define MORTISE_GRAPH_GRAPH_H
 
 #include "base/source.h"
+#include "graph/budget.h"
 #include "graph/catalog.h"
 #include "graph/tmpl.h"
 #include "json/path.h"
@@ -317,6 +318,7 @@ struct mortise_graph {
     bool fail_fast;     /* failure */
     bool end_first;     /* end */
     struct mortise_limits limits; /* the outermost graph's */
+    struct mortise_budget budget; /* this one's own */
     uint32_t concurrency;
     uint64_t expr_cost;
     struct mortise_schema *input, *scratch, *artifacts; /* NULL: anything */

@@ -124,7 +124,7 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);
 
-/* ---- top.c, state.c, reducer.c, limits.c
+/* ---- top.c, state.c, reducer.c, limits.c, budget.c
  * ---------------------------------------- */
 
 /* A whole file. */
@@ -159,6 +159,8 @@ void mortise_load_check_limit(struct mortise_loader *ld,
                               enum mortise_limit which, uint64_t value,
                               const struct mortise_yaml *at);
 void mortise_load_limits(struct mortise_loader *ld,
+                         const struct mortise_slot *slot);
+void mortise_load_budget(struct mortise_loader *ld,
                          const struct mortise_slot *slot);
 extern const struct mortise_place mortise_defaults_place;
 void mortise_load_defaults(struct mortise_loader *ld,

@@ -129,6 +129,12 @@ static void read_interrupt_after(void *ctx, void *into,
     mortise_load_each_id(ctx, slot, pause_after, NULL);
 }
 
+static void read_budget(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_budget(ctx, slot);
+}
+
 static const struct mortise_word hitl_modes[] = {
     {"none", 0, false},        {"approve_tools", 1, false},
     {"approve_plan", 0, true}, {"approve_each_node", 0, true},
@@ -208,9 +214,13 @@ static const struct mortise_key graph_keys[] = {
      .value = MORTISE_V_IDS,
      .here = BOTH,
      .read = read_interrupt_after},
+    {.name = "budget",
+     .value = MORTISE_V_MAP,
+     .here = BOTH,
+     .place = &mortise_budget_place,
+     .read = read_budget},
     {.name = "checkpoint_policy", .later = A_FILE},
     {.name = "memory_consistency", .later = A_FILE},
-    {.name = "budget", .later = A_FILE},
     {.name = "roles", .later = A_FILE},
     {.name = "persona", .later = A_FILE},
 };

@@ -65,20 +65,9 @@ static struct exec *exec_of(const struct mortise_run *r,
 static int apply_intent(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
-    uint32_t *grown = mortise_grow(r->mem, r->intents, r->n_intents,
-                                   &r->cap_intents, sizeof grown[0]);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->intents = grown;
-    r->intents[r->n_intents++] = x->index;
-    x->attempt = e->attempt;
-    x->started_ms = e->started_ms;
     x->effect_open = true;
-    x->intent_seq = r->seq + 1;
     memcpy(x->key, e->digest, sizeof x->key);
-    exec_become(r, x, X_INTENT);
-    return MORTISE_OK;
+    return exec_intend(r, x, e, err);
 }
 
 static int write_of(struct mortise_run *r, struct exec *x,
@@ -327,6 +316,7 @@ static bool may_ask(const struct mortise_node *n, uint8_t how)
     switch (how) {
     case MORTISE_ASK_APPROVAL:
     case MORTISE_ASK_DOUBT:
+    case MORTISE_ASK_BUDGET:
         return n->op != NULL;
     case MORTISE_ASK_HUMAN:
         return n->type == MORTISE_NODE_HUMAN;
@@ -497,6 +487,20 @@ static bool is_request(const struct mortise_entry *e)
     return e->type == MORTISE_E_ASK || e->type == MORTISE_E_SETTLE;
 }
 
+/* What its call may have spent, if the entry is the end of one. */
+static void settle_call(struct mortise_run *r, struct exec *x,
+                        enum mortise_entry_type type)
+{
+    if (type == MORTISE_E_DONE || type == MORTISE_E_RETRY ||
+        type == MORTISE_E_FAILED || type == MORTISE_E_STOPPED ||
+        type == MORTISE_E_LOST)
+        budget_settle(r, x, false);
+    else if (type == MORTISE_E_LET_GO)
+        budget_settle(r, x, true);
+    else if (type == MORTISE_E_ASK)
+        budget_cut_off(r, x);
+}
+
 static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
@@ -506,9 +510,12 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return corrupt(err, e);
     if (e->type != MORTISE_E_STOPPED && e->type != MORTISE_E_LOST)
         limit_count(r, x);
+    settle_call(r, x, e->type);
     switch (e->type) {
     case MORTISE_E_INTENT:
         return apply_intent(r, x, e, err);
+    case MORTISE_E_RESERVE:
+        return apply_reserve(r, x, e, err);
     case MORTISE_E_DONE:
         return apply_done(r, x, e, err);
     case MORTISE_E_RETRY:
@@ -558,6 +565,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_ADMIT:
         return MORTISE_PHASE_ADMIT;
     case MORTISE_E_INTENT:
+    case MORTISE_E_RESERVE:
         return MORTISE_PHASE_BEFORE;
     case MORTISE_E_STEP:
         return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
@@ -580,6 +588,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_GATHER:
     case MORTISE_E_CHILD:
     case MORTISE_E_CLOCK:
+    case MORTISE_E_EXCEEDED:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

@@ -221,9 +221,10 @@ static int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
                       struct mortise_err *err)
 {
     if (e->frame >= r->n_frames || r->frames[e->frame]->parent != NULL ||
-        e->how != LOSS_TIME)
+        (e->how != LOSS_TIME && e->how != LOSS_BUDGET) ||
+        (e->how == LOSS_BUDGET && r->frames[e->frame]->scope->purse == NULL))
         return corrupt(err, e);
-    return race_halt(r, r->frames[e->frame], LOSS_TIME, err);
+    return race_halt(r, r->frames[e->frame], (enum loss)e->how, err);
 }
 
 bool apply_is_of_run(const struct mortise_entry *e)
@@ -240,6 +241,8 @@ bool apply_is_of_run(const struct mortise_entry *e)
     case MORTISE_E_CLOCK:
     case MORTISE_E_LIMIT:
     case MORTISE_E_PINS:
+    case MORTISE_E_EXCEEDED:
+    case MORTISE_E_BUDGET:
         return true;
     default:
         return false;
@@ -276,6 +279,10 @@ int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
     case MORTISE_E_LIMIT:
         limit_raise(r, e->value);
         return announce_command(r, "limit", e->actor, NULL, e->value, err);
+    case MORTISE_E_EXCEEDED:
+        return apply_exceeded(r, e, err);
+    case MORTISE_E_BUDGET:
+        return apply_budget(r, e, err);
     default:
         assert(e->type == MORTISE_E_PINS); /* apply_is_of_run() */
         return apply_repin(r, e, err);

@@ -177,6 +177,8 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
         return MORTISE_OK;
     case MORTISE_CMD_LIMIT:
         return check_limit(r, h, c, err);
+    case MORTISE_CMD_BUDGET:
+        return budget_check(r, c, err);
     case MORTISE_CMD_PAUSE:
         return command_has(h, MORTISE_CMD_RESUME)
                    ? mortise_fail(err, MORTISE_EINVAL,
@@ -441,6 +443,7 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
     const struct mortise_command *cancel = one_of(h, MORTISE_CMD_CANCEL);
     const struct mortise_command *pause = one_of(h, MORTISE_CMD_PAUSE);
     const struct mortise_command *limit = one_of(h, MORTISE_CMD_LIMIT);
+    const struct mortise_command *budget = one_of(h, MORTISE_CMD_BUDGET);
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
@@ -451,6 +454,8 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
         rv = do_accept(r, h, err);
     if (rv == MORTISE_OK && limit != NULL)
         rv = do_limit(r, limit, h->actor, err);
+    if (rv == MORTISE_OK && budget != NULL)
+        rv = budget_raise(r, budget, h->actor, err);
     if (rv == MORTISE_OK && update != NULL)
         rv = update_do(r, update, h->actor, err);
     if (rv == MORTISE_OK && jump != NULL)

@@ -222,6 +222,10 @@ int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
         return rv;
     if (s != NULL)
         return check_answer_step(r, s, c, actor, err);
+    if (x->ask == MORTISE_ASK_BUDGET)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "request '%s' waits for a greater budget; raise it",
+                            c->id);
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_DOUBT)
         return mortise_fail(
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,

@@ -148,6 +148,7 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
         r->n_doubt += x->ask == MORTISE_ASK_DOUBT ? by : 0;
         r->n_human += x->ask == MORTISE_ASK_HUMAN ? by : 0;
         r->n_approval += x->ask == MORTISE_ASK_APPROVAL ? by : 0;
+        r->n_budget += x->ask == MORTISE_ASK_BUDGET ? by : 0;
         break;
     case X_HELD:
         r->n_asked += by;
@@ -216,6 +217,25 @@ int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+int exec_intend(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->intents, r->n_intents,
+                                   &r->cap_intents, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->intents = grown;
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    if (x->state == X_INTENT)
+        return MORTISE_OK; /* its reservation came just before */
+    r->intents[r->n_intents++] = x->index;
+    x->intent_seq = r->seq + 1;
+    exec_become(r, x, X_INTENT);
+    return MORTISE_OK;
+}
+
 struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
 {
     uint64_t index = handle >> 32;
@@ -257,6 +277,7 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
     drop(&x->error);
     drop(&x->notes);
     x->guard = 0;
+    budget_settle(r, x, false);
     return step_clear(r, x, err) == MORTISE_OK ? exec_ready(r, x, err)
                                                : MORTISE_ENOMEM;
 }

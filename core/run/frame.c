@@ -160,6 +160,8 @@ struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
     scope->suffix = "";
     scope->next = r->graphs;
     r->graphs = scope;
+    if (budget_begin(r, scope, g, err) != MORTISE_OK)
+        return NULL;
     scope->root = frame_new(r, NULL, scope, &g->regions[0], before, err);
     if (scope->root != NULL)
         scope->root->graph = g;

@@ -13,6 +13,7 @@
  *   sub.c      subgraphs: an execution that is a run of another graph
  *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
+ *   budget.c   what a graph may spend
  *   size.c     limits.state
  *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; recording
@@ -47,7 +48,8 @@ enum {
 enum exec_state {
     X_READY = 1, /* activated; waits for a free slot */
     X_ASKED,     /* its request is pending */
-    X_INTENT,    /* its intent is recorded, its effect not yet allowed */
+    X_INTENT,    /* its intent, or what it may spend, is recorded; its call not
+                    yet allowed */
     X_INSIDE,    /* a subgraph's: its child is at work */
     X_RUNNING,   /* a call is out */
     X_STOPPING,  /* ... and was asked to stop */
@@ -71,11 +73,12 @@ enum stop_why {
 /* Why an execution is not to come to its end (race.c). */
 enum loss {
     LOSS_NONE,
-    LOSS_RACE, /* another branch was first at the join that it leads to */
-    LOSS_END,  /* its graph reached END, and that is enough */
-    LOSS_FAIL, /* something failed, and that is enough, too */
-    LOSS_TIME, /* its graph took too long */
-    LOSS_OUTER /* the execution that it is in was stopped */
+    LOSS_RACE,   /* another branch was first at the join that it leads to */
+    LOSS_END,    /* its graph reached END, and that is enough */
+    LOSS_FAIL,   /* something failed, and that is enough, too */
+    LOSS_TIME,   /* its graph took too long */
+    LOSS_BUDGET, /* ... or spent too much */
+    LOSS_OUTER   /* the execution that it is in was stopped */
 };
 
 /* The node of the execution that an `update` is. */
@@ -148,6 +151,23 @@ struct step_wait { /* a step whose commit is not on disk yet */
     uint32_t exec, step;
 };
 
+/* What an execution's call may spend, at most (budget.c). */
+struct hold {
+    uint64_t amount[MORTISE_N_SPENDS];
+    bool open;     /* reserved, not settled */
+    bool uncalled; /* live only: ... and on disk, but it was not called */
+    bool goes_on;  /* it let go: to enter it again is the same call */
+};
+
+/* What a graph may spend. */
+struct purse {
+    uint64_t most[MORTISE_N_SPENDS]; /* UINT64_MAX: it is not bounded */
+    uint64_t spent[MORTISE_N_SPENDS], held[MORTISE_N_SPENDS];
+    bool warned[MORTISE_N_SPENDS]; /* said that it is low */
+    bool told[MORTISE_N_SPENDS];   /* ... that it was exceeded */
+    enum mortise_spend exceeded;   /* the last of those */
+};
+
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
  * are given up by mortise_run_free(). */
 struct exec {
@@ -197,6 +217,8 @@ struct exec {
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */
     uint8_t result_key[MORTISE_DIGEST];
+
+    struct hold *hold; /* NULL: nothing was ever reserved for it */
 
     /* Its pending request. */
     char request[REQUEST_ID];
@@ -293,6 +315,7 @@ struct scope {
     json_t *input;
     struct artifact *artifacts; /* by node */
     json_t *loop_error;         /* a loop went on and was left: what of it */
+    struct purse *purse;        /* NULL: it has no budget */
     uint32_t n_live;    /* executions at work in it, not those in children */
     enum loss halt;     /* nothing more happens in it */
     bool over;          /* its owner is to end */
@@ -378,6 +401,9 @@ struct mortise_run {
 
     uint32_t *ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head, n_ready, cap_ready;
+    uint32_t *shorts; /* in X_READY, waiting for others to settle */
+    size_t n_shorts, cap_shorts;
+    bool purses_moved; /* since they were looked at */
     uint32_t *gathers; /* maps' executions in X_READY: they call nothing */
     size_t n_gathers, cap_gathers;
     uint32_t *losers; /* executions to be stopped, and told so */
@@ -386,7 +412,7 @@ struct mortise_run {
     size_t n_intents, cap_intents;
     uint32_t n_running; /* calls out: RUNNING and STOPPING */
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
-    uint32_t n_asked, n_doubt, n_human, n_approval;
+    uint32_t n_asked, n_doubt, n_human, n_approval, n_budget;
     uint32_t n_suspended, n_near;
     uint32_t n_questions, n_timers;    /* pending steps */
     uint32_t n_fresh;                  /* READY, and not counted as a step */
@@ -484,6 +510,9 @@ struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
 /* READY, at the end of the queue. */
 int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* INTENT: to be called once the entry, about its attempt, is on disk. */
+int exec_intend(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err);
 void exec_near(struct mortise_run *r, struct exec *x, bool near);
 /* Nothing more happens to it, unless somebody has a failure tried again. */
 bool exec_is_over(const struct exec *x);
@@ -631,6 +660,41 @@ int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit,
                struct mortise_err *err);
 /* What was skipped for a failure waits again; what failed is active. */
 int frame_reopen(struct mortise_run *r, struct mortise_err *err);
+
+/* ---- budget.c ---- */
+/* A going through g, which is `in`, has what its budget says. */
+int budget_begin(struct mortise_run *r, struct scope *in,
+                 const struct mortise_graph *g, struct mortise_err *err);
+enum claimed {
+    CLAIM_FREE,     /* x may be called */
+    CLAIM_RESERVED, /* ... once its reservation is on disk: it is in X_INTENT */
+    CLAIM_LATER     /* not now: it waits, asks, or has lost */
+};
+int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
+                 struct mortise_err *err);
+/* Its call ended, or (`goes_on`) let go. */
+void budget_settle(struct mortise_run *r, struct exec *x, bool goes_on);
+/* ... or was cut off: what it reserved is spent. */
+void budget_cut_off(struct mortise_run *r, struct exec *x);
+/* ... or never made: what it reserved is for the next one. */
+void budget_not_called(struct exec *x);
+/* Whoever waits for others starts again, if any settled. */
+int budget_try_again(struct mortise_run *r, struct mortise_err *err);
+int apply_reserve(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, struct mortise_err *err);
+int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
+                   struct mortise_err *err);
+int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err);
+/* MORTISE_CMD_BUDGET. */
+int budget_check(const struct mortise_run *r, const struct mortise_command *c,
+                 struct mortise_err *err);
+int budget_raise(struct mortise_run *r, const struct mortise_command *c,
+                 const char *actor, struct mortise_err *err);
+/* What a graph that it halted failed of. */
+json_t *budget_error(const struct scope *in);
+/* {NAME: {limit, used}}, where there is a purse. */
+json_t *budget_json(const struct scope *in);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */
@@ -788,6 +852,8 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* Its intent is on disk: call. */
 int start_call(struct mortise_run *r, struct exec *x,
                enum mortise_run_call_kind kind, struct mortise_err *err);
+int start_execute(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err);
 /* It was between intent and answer when the process died. */
 int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);

@@ -51,6 +51,9 @@ static const struct {
     [MORTISE_E_HALT] = {"halt", "h"},
     [MORTISE_E_CLOCK] = {"clock", "u"},
     [MORTISE_E_PINS] = {"pins", "sv"},
+    [MORTISE_E_RESERVE] = {"reserve", "natv"},
+    [MORTISE_E_EXCEEDED] = {"exceeded", "h"},
+    [MORTISE_E_BUDGET] = {"budget", "sv"},
     [MORTISE_E_STEP] = {"step", "ngakmdhiuv"},
     [MORTISE_E_ANSWER] = {"answer", "ngakmdxhuv"},
     [MORTISE_E_LET_GO] = {"let_go", "nguh"},
@@ -358,7 +361,7 @@ const char *mortise_ask_name(enum mortise_ask ask)
 {
     static const char *const names[] = {
         "",      "approval_pending", "scheduled_pause", "scheduled_pause",
-        "human", "in_doubt"};
+        "human", "in_doubt",         "budget"};
 
     return names[ask];
 }

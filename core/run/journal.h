@@ -36,6 +36,9 @@ enum mortise_entry_type {
     MORTISE_E_HALT,       /* a graph took too long; of the frame */
     MORTISE_E_CLOCK,      /* how long the run was active */
     MORTISE_E_PINS,       /* a person accepted plugins that changed */
+    MORTISE_E_RESERVE,    /* a call may spend so much */
+    MORTISE_E_EXCEEDED,   /* a budget was, of the frame's graph */
+    MORTISE_E_BUDGET,     /* a person raised it */
     MORTISE_E_N
 };
 
@@ -46,7 +49,8 @@ enum mortise_ask { /* kinds of requests (runtime.md 7) */
                    MORTISE_ASK_BEFORE, /* scheduled_pause before */
                    MORTISE_ASK_AFTER,  /* scheduled_pause after */
                    MORTISE_ASK_HUMAN,
-                   MORTISE_ASK_DOUBT /* in_doubt */
+                   MORTISE_ASK_DOUBT, /* in_doubt */
+                   MORTISE_ASK_BUDGET
 };
 
 enum mortise_settle {

@@ -28,7 +28,8 @@ const char *race_words(enum loss why)
     static const char *const words[] = {
         "the run was stopped",           "another branch was first",
         "the graph had reached its end", "something else failed",
-        "the graph took too long",       "what it is part of was stopped"};
+        "the graph took too long",       "the graph spent its budget",
+        "what it is part of was stopped"};
 
     return words[why];
 }
@@ -36,7 +37,7 @@ const char *race_words(enum loss why)
 bool race_may_return(const struct exec *x)
 {
     return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
-           x->loss == LOSS_OUTER;
+           x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER;
 }
 
 /* ---- marking ------------------------------------------------------------ */

@@ -203,6 +203,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->ended, r->cap_ended * sizeof r->ended[0]);
     mortise_release(r->mem, r->overs, r->cap_overs * sizeof r->overs[0]);
     mortise_release(r->mem, r->gathers, r->cap_gathers * sizeof r->gathers[0]);
+    mortise_release(r->mem, r->shorts, r->cap_shorts * sizeof r->shorts[0]);
     mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
     mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
@@ -284,7 +285,9 @@ int run_outcome(struct mortise_run *r, struct frame *f, json_t **error,
     int rv;
 
     *error = *state = NULL;
-    if (f->scope->halt == LOSS_TIME) {
+    if (f->scope->halt == LOSS_BUDGET) {
+        *error = budget_error(f->scope);
+    } else if (f->scope->halt == LOSS_TIME) {
         *error = json_pack("{s:s, s:s}", "code", "timeout", "message",
                            "the run was active for longer than its "
                            "limits.timeout");
@@ -346,6 +349,8 @@ static void find_status(struct mortise_run *r)
                    r->live ? "" : "operator");
     else if (r->n_doubt > 0)
         set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
+    else if (r->n_budget > 0)
+        set_status(r, MORTISE_RUN_PAUSED, "budget");
     else if (r->n_approval > 0)
         set_status(r, MORTISE_RUN_WAITING, "approval");
     else if (r->n_human + r->n_questions > 0)
@@ -418,6 +423,8 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         if (rv == MORTISE_OK && !r->cancelling)
             rv = map_gather_all(r, err);
         if (rv == MORTISE_OK)
+            rv = budget_try_again(r, err);
+        if (rv == MORTISE_OK)
             rv =
                 r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
     } while (rv == MORTISE_OK && (r->n_overs > 0 || r->n_losers > losers ||
@@ -451,6 +458,7 @@ int go_live(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
+        budget_cut_off(r, x);
         if (x->state == X_INTENT) {
             rv = exec_ready(r, x, err);
         } else if (x->state == X_BACKOFF && !x->timer) {
@@ -464,6 +472,16 @@ int go_live(struct mortise_run *r, struct mortise_err *err)
         }
     }
     return rv;
+}
+
+/* A command comes first.  What was only reserved goes on being so. */
+static int call_later(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    if (x->effect_open)
+        return fail_not_done(r, x, err);
+    budget_not_called(x);
+    return exec_ready(r, x, err);
 }
 
 /* Intents that are on disk: their effects may happen now. */
@@ -481,7 +499,7 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
         }
         if (rv != MORTISE_OK || x->state != X_INTENT)
             continue;
-        rv = r->held != NULL ? fail_not_done(r, x, err)
+        rv = r->held != NULL ? call_later(r, x, err)
                              : start_call(r, x, MORTISE_RUN_EXECUTE, err);
     }
     r->n_intents = kept;

@@ -139,7 +139,7 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
         json_decref(output);
         return rv;
     }
-    return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+    return start_execute(r, x, err);
 }
 
 static int settle_broke(struct mortise_run *r, struct exec *x,

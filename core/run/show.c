@@ -42,6 +42,14 @@ static json_t *after_json(const struct mortise_run *r, const struct exec *x)
     return list;
 }
 
+/* What its graph may spend, and has: left out where it has no budget. */
+static int put_budget(json_t *to, const struct scope *in)
+{
+    return in->purse != NULL
+               ? json_object_set_new(to, "budget", budget_json(in))
+               : 0;
+}
+
 /* One execution's record (graph.md 4). */
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
@@ -64,6 +72,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->notes != NULL &&
          json_object_set(out, "guardrails", x->notes) != 0) ||
         (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
+        (x->child != NULL && put_budget(out, x->child->scope) != 0) ||
         (x->effect_open &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
         json_decref(out);
@@ -173,7 +182,8 @@ json_t *mortise_run_show(const struct mortise_run *run)
         (put_time(out, "created", r->created_ms) != 0 ||
          put_time(out, "updated", r->time_ms) != 0 ||
          (held != NULL &&
-          json_object_set_new(out, "limit", limit_json(r, held)) != 0)))
+          json_object_set_new(out, "limit", limit_json(r, held)) != 0) ||
+         put_budget(out, r->frames[0]->scope) != 0))
         drop(&out);
     return out;
 }
@@ -204,7 +214,7 @@ static const char *how_name(const struct mortise_entry *e)
     case MORTISE_E_DONE:
         return e->how < sizeof done / sizeof done[0] ? done[e->how] : NULL;
     case MORTISE_E_ASK:
-        return e->how <= MORTISE_ASK_DOUBT
+        return e->how <= MORTISE_ASK_BUDGET
                    ? mortise_ask_name((enum mortise_ask)e->how)
                    : NULL;
     case MORTISE_E_SETTLE:
@@ -215,6 +225,10 @@ static const char *how_name(const struct mortise_entry *e)
         return e->how == MORTISE_STEP_QUESTION ? "custom"
                : e->how == MORTISE_STEP_TIMER  ? "timer"
                                                : "effect";
+    case MORTISE_E_EXCEEDED:
+        return e->how < MORTISE_N_SPENDS
+                   ? mortise_spend_name((enum mortise_spend)e->how)
+                   : NULL;
     case MORTISE_E_END:
         return mortise_run_status_name(e->how);
     case MORTISE_E_PAUSE:
@@ -232,7 +246,8 @@ static bool is_about_a_node(enum mortise_entry_type type)
            type != MORTISE_E_RESUME && type != MORTISE_E_CANCEL &&
            type != MORTISE_E_PAUSE && type != MORTISE_E_END &&
            type != MORTISE_E_LIMIT && type != MORTISE_E_HALT &&
-           type != MORTISE_E_PINS;
+           type != MORTISE_E_PINS && type != MORTISE_E_EXCEEDED &&
+           type != MORTISE_E_BUDGET;
 }
 
 /* Its node, and where that was: as exec_path() spells it.  What gathers a map
@@ -283,6 +298,8 @@ static json_t *entry_json(const struct mortise_run *r,
         if (e->value != NULL)
             json_object_set(out, "error", e->value);
     }
+    if (e->type == MORTISE_E_BUDGET || e->type == MORTISE_E_RESERVE)
+        json_object_set(out, "budget", e->value);
     if (e->type == MORTISE_E_PINS)
         json_object_set(out, "plugins", e->value);
     if ((e->type == MORTISE_E_CANCEL || e->type == MORTISE_E_PAUSE) &&

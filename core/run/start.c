@@ -258,7 +258,7 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->timeout_ms = n->timeout_ms;
     exec_path(r, x, c->path);
     if (!check && n->effect >= MORTISE_WRITE) {
-        if (x->state != X_INTENT) /* its intent has just made it */
+        if (!x->effect_open) /* its intent has just made it */
             effect_key(r, x, x->key);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
@@ -538,6 +538,22 @@ static bool has_result(const struct mortise_run *r, const struct exec *x)
     return memcmp(key, x->result_key, sizeof key) == 0;
 }
 
+/* The call itself: reserved, intended, and made once that is on disk. */
+int start_execute(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    enum claimed claim;
+    int rv = budget_claim(r, x, &claim, err);
+
+    if (rv != MORTISE_OK || claim == CLAIM_LATER)
+        return rv;
+    if (n->effect >= MORTISE_WRITE && !n->op->by_asking && !x->effect_open)
+        return record_intent(r, x, err);
+    return claim == CLAIM_FREE ? start_call(r, x, MORTISE_RUN_EXECUTE, err)
+                               : MORTISE_OK;
+}
+
 static int start_tool(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
@@ -566,9 +582,7 @@ static int start_tool(struct mortise_run *r, struct exec *x,
         return start_doubt(r, x, err);
     if (has_result(r, x))
         return settle_done(r, x, x->result, DONE_RECORDED, err);
-    return n->effect >= MORTISE_WRITE && !n->op->by_asking
-               ? record_intent(r, x, err)
-               : start_call(r, x, MORTISE_RUN_EXECUTE, err);
+    return start_execute(r, x, err);
 }
 
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
@@ -647,7 +661,7 @@ int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 
     switch (n->on_in_doubt) {
     case MORTISE_DOUBT_RETRY:
-        return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+        return start_execute(r, x, err);
     case MORTISE_DOUBT_ASK:
         return ask_doubt(r, x, err);
     case MORTISE_DOUBT_FAIL:
@@ -657,7 +671,7 @@ int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         break;
     }
     if (n->op->idempotent) /* the same key: the plugin knows it again */
-        return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+        return start_execute(r, x, err);
     if (n->op->reconcile)
         return start_call(r, x, MORTISE_RUN_RECONCILE, err);
     return ask_doubt(r, x, err);

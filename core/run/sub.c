@@ -163,8 +163,8 @@ bool sub_failed(const struct frame *f)
 {
     const struct scope *in = f->scope;
 
-    return in->over &&
-           (f->failed || in->loop_error != NULL || in->halt == LOSS_TIME);
+    return in->over && (f->failed || in->loop_error != NULL ||
+                        in->halt == LOSS_TIME || in->halt == LOSS_BUDGET);
 }
 
 /* The child failed: its error is the node's. */

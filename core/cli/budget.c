@@ -1,0 +1,128 @@
+/* budget.c -- `mortise raise-budget`: more for a graph that spent what it may.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+bool mortise_cli_same_budget(const json_t *a, const json_t *b)
+{
+    static const char *const members[] = {"kind", "budget", "graph"};
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        if (strcmp(mortise_cli_text(a, members[i]),
+                   mortise_cli_text(b, members[i])) != 0)
+            return false;
+    }
+    return strcmp(mortise_cli_text(a, "kind"), "budget") == 0;
+}
+
+/* As much again. */
+void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
+                              const char *run, const json_t *request,
+                              const char *more)
+{
+    const char *graph = mortise_cli_text(request, "graph");
+
+    mortise_cli_suggest(cli, o, "raise-budget", run);
+    mortise_out_puts(o, " ");
+    mortise_out_word(o, mortise_cli_text(request, "budget"));
+    mortise_out_printf(
+        o, "=+%llu", (unsigned long long)mortise_cli_integer(request, "limit"));
+    if (graph[0] != '\0') {
+        mortise_out_puts(o, " --at ");
+        mortise_out_shell(o, graph);
+    }
+    mortise_out_printf(o, "%s\n", more);
+}
+
+/* NAME=N or NAME=+N, into the command's value; the run says whether it can be.
+ */
+static int add_one(json_t *value, const char *given, struct mortise_err *err)
+{
+    size_t n = strcspn(given, "=");
+    const char *amount = given + n + 1;
+    char name[32];
+    uint64_t number;
+    json_t *one;
+    int rv;
+
+    if (n == 0 || n >= sizeof name || given[n] == '\0')
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'%.100s' is not NAME=N or NAME=+N", given);
+    memcpy(name, given, n);
+    name[n] = '\0';
+    rv = mortise_cli_number(name, amount + (amount[0] == '+'), &number, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (json_object_get(value, name) != NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "%s is given twice", name);
+    one = amount[0] == '+' ? json_string(amount)
+                           : json_integer((json_int_t)number);
+    return json_object_set_new(value, name, one) == 0 ? MORTISE_OK
+                                                      : mortise_nomem(err);
+}
+
+static int make_command(const struct mortise_args *a, json_t **out,
+                        struct mortise_err *err)
+{
+    json_t *value = json_object();
+    int rv = value != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (size_t i = 1; rv == MORTISE_OK && i < a->n_operands; i++)
+        rv = add_one(value, a->operands[i], err);
+    *out = rv == MORTISE_OK ? json_pack("[{s:s, s:O, s:s*}]", "kind", "budget",
+                                        "value", value, "node", a->at)
+                            : NULL;
+    json_decref(value);
+    return rv;
+}
+
+static int raise_budget(struct mortise_cli *cli)
+{
+    char id[MORTISE_RUN_MAX];
+    struct mortise_err err;
+    json_t *commands;
+    int rv = make_command(&cli->args, &commands, &err);
+
+    if (rv != MORTISE_OK)
+        return mortise_cli_usage(cli, "%s", err.msg);
+    rv = mortise_cli_open(cli, NULL, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run(cli, cli->args.operands[0], id, &err);
+    if (rv == MORTISE_OK)
+        return mortise_cli_command(cli, id, commands, false);
+    json_decref(commands);
+    return mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt raise_budget_opts[] = {
+    MORTISE_OPT_TEXT("at", "PATH", at,
+                     "The budget of the graph that this execution of a\n"
+                     "subgraph runs; else the run's own"),
+    MORTISE_OPT_JSON("One event a line, then how the run stands"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    MORTISE_OPT_TENANT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_raise_budget = {
+    .name = "raise-budget",
+    .operands = "RUN NAME=[+]N...",
+    .min = 2,
+    .max = 8,
+    .summary = "Let a run spend more than its graph says",
+    .text =
+        "NAME is a bound of the graph's budget: tool_calls.  N is what it is\n"
+        "to be, +N so much more than it is; never less than what is spent.\n"
+        "Whatever waits for it goes on; a run that has failed of it is\n"
+        "resumed with 'mortise resume'.  The run keeps who raised it.\n"
+        "\n"
+        "RUN may be the beginning of an id, if no other run begins like it.\n",
+    .opts = raise_budget_opts,
+    .exits = MORTISE_EXITS_RUN,
+    .example = "mortise raise-budget 0197c2 tool_calls=+10",
+    .run = raise_budget,
+};

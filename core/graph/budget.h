@@ -1,0 +1,29 @@
+/* budget.h -- the key `budget` of a graph: what it may spend. */
+#ifndef MORTISE_GRAPH_BUDGET_H
+#define MORTISE_GRAPH_BUDGET_H
+
+#include "yaml/keys.h"
+
+enum mortise_spend { /* in the order of the table, and of what people see */
+                     MORTISE_SPEND_TOOL_CALLS,
+                     MORTISE_N_SPENDS
+};
+
+enum mortise_on_exceeded { MORTISE_EXCEEDED_PAUSE, MORTISE_EXCEEDED_FAIL };
+
+struct mortise_budget {
+    bool said[MORTISE_N_SPENDS]; /* else it is not bounded */
+    uint64_t most[MORTISE_N_SPENDS];
+    enum mortise_on_exceeded on_exceeded;
+};
+
+/* "tool_calls" and so on. */
+const char *mortise_spend_name(enum mortise_spend what);
+/* Of that name; MORTISE_N_SPENDS: none. */
+enum mortise_spend mortise_spend_find(const char *name);
+bool mortise_budget_is_set(const struct mortise_budget *b);
+
+/* `into` of its readers is a struct mortise_budget; ctx is the loader. */
+extern const struct mortise_place mortise_budget_place;
+
+#endif

@@ -1,0 +1,620 @@
+/* budget.c -- what a graph may spend: reserved before a call, settled after.
+ *
+ * A graph with a `budget` has a purse in each going through it (struct scope).
+ * A call of an operation draws on the purse of its graph and on those of all
+ * graphs around that.  `tool_calls` counts attempts: each time that an
+ * executor's operation is called anew, retries and elements of maps included.
+ * Guardrails and reconciliations are none, nor is being entered again after a
+ * suspension, which is the same call going on.
+ *
+ *   (1) The most that a call may spend is reserved, by an entry, before it is
+ *       called, and the call waits until that is on disk: whatever dies, what
+ *       was spent is never forgotten.
+ *   (2) A reservation is settled by the entry that ends the call, or its
+ *       suspension.  One whose call was cut off (a crash, a command) counts in
+ *       full: nobody knows what it spent.
+ *   (3) What would fit once others have settled waits for them.  What does not
+ *       fit whatever they come to has exceeded the budget.  The outermost purse
+ *       that says so decides what follows: a question to people (`pause`), on
+ *       which that execution alone waits, or the end of its graph (`fail`).
+ *   (4) A purse warns once that four fifths are spent or reserved, and says
+ *       once that it was exceeded, until somebody raises it.
+ *   (5) Which of two calls gets what is left is a race that the graph asks for:
+ *       the order of the entries is its decision.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+static const char *names(int what)
+{
+    return mortise_spend_name((enum mortise_spend)what);
+}
+
+/* The purse of the graph around this one's; NULL: there is none around. */
+static struct scope *outer(const struct scope *in)
+{
+    return in->owner != NULL ? in->owner->frame->top->scope : NULL;
+}
+
+int budget_begin(struct mortise_run *r, struct scope *in,
+                 const struct mortise_graph *g, struct mortise_err *err)
+{
+    if (!mortise_budget_is_set(&g->budget))
+        return MORTISE_OK;
+    in->purse = mortise_arena_alloc(&r->arena, sizeof *in->purse);
+    if (in->purse == NULL)
+        return mortise_nomem(err);
+    for (int k = 0; k < MORTISE_N_SPENDS; k++)
+        in->purse->most[k] = g->budget.said[k] ? g->budget.most[k] : UINT64_MAX;
+    return MORTISE_OK;
+}
+
+/* ---- reservations ------------------------------------------------------- */
+
+/* The most that a new call of x spends. */
+static void find_need(const struct exec *x, uint64_t need[MORTISE_N_SPENDS])
+{
+    bool goes_on = x->hold != NULL && x->hold->goes_on;
+
+    need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
+}
+
+/* Does any purse that x draws on bound any of this? */
+static bool is_bounded(const struct exec *x, const uint64_t *need)
+{
+    for (const struct scope *in = x->frame->top->scope; in != NULL;
+         in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++) {
+            if (need[k] > 0 && in->purse->most[k] != UINT64_MAX)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* From held to spent, in all purses. */
+static void move(struct mortise_run *r, struct exec *x)
+{
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++) {
+            in->purse->held[k] -= x->hold->amount[k];
+            in->purse->spent[k] += x->hold->amount[k];
+        }
+    }
+    memset(x->hold->amount, 0, sizeof x->hold->amount);
+    x->hold->open = x->hold->uncalled = false;
+    r->purses_moved = true;
+}
+
+void budget_cut_off(struct mortise_run *r, struct exec *x)
+{
+    if (x->hold != NULL && x->hold->open && !x->hold->uncalled)
+        move(r, x);
+}
+
+void budget_settle(struct mortise_run *r, struct exec *x, bool goes_on)
+{
+    if (x->hold == NULL)
+        return;
+    if (x->hold->open)
+        move(r, x); /* a call is one, however it went */
+    x->hold->goes_on = goes_on;
+}
+
+void budget_not_called(struct exec *x)
+{
+    if (x->hold != NULL && x->hold->open)
+        x->hold->uncalled = true;
+}
+
+/* Four fifths of it are gone. */
+static bool is_low(const struct purse *p, int k)
+{
+    uint64_t used = p->spent[k] + p->held[k];
+
+    return p->most[k] != UINT64_MAX && used >= p->most[k] - p->most[k] / 5;
+}
+
+/* {budget, limit, used}: `used` counts what is reserved, too. */
+static json_t *purse_json(const struct purse *p, int k)
+{
+    return json_pack("{s:s, s:I, s:I}", "budget", names(k), "limit",
+                     (json_int_t)p->most[k], "used",
+                     (json_int_t)(p->spent[k] + p->held[k]));
+}
+
+static int warn(struct mortise_run *r, struct scope *in,
+                struct mortise_err *err)
+{
+    struct purse *p = in->purse;
+    int rv = MORTISE_OK;
+
+    for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_SPENDS; k++) {
+        if (p->warned[k] || !is_low(p, k))
+            continue;
+        p->warned[k] = true;
+        rv = announce(r, in->owner, "budget_warning",
+                      seen(r) ? purse_json(p, k) : NULL, err);
+    }
+    return rv;
+}
+
+static int hold_in_all(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct scope *in = x->frame->top->scope;
+         rv == MORTISE_OK && in != NULL; in = outer(in)) {
+        if (in->purse == NULL)
+            continue;
+        for (int k = 0; k < MORTISE_N_SPENDS; k++)
+            in->purse->held[k] += x->hold->amount[k];
+        rv = warn(r, in, err);
+    }
+    return rv;
+}
+
+/* {NAME: amount, ...}. */
+static int read_amounts(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
+{
+    const char *key;
+    json_t *one;
+
+    memset(out, 0, MORTISE_N_SPENDS * sizeof out[0]);
+    json_object_foreach(mortise_json_unconst(value), key, one)
+    {
+        enum mortise_spend k = mortise_spend_find(key);
+
+        if (k == MORTISE_N_SPENDS || !json_is_integer(one) ||
+            json_integer_value(one) < 0)
+            return MORTISE_EINVAL;
+        out[k] = (uint64_t)json_integer_value(one);
+    }
+    return json_is_object(value) ? MORTISE_OK : MORTISE_EINVAL;
+}
+
+int apply_reserve(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, struct mortise_err *err)
+{
+    uint64_t amount[MORTISE_N_SPENDS];
+    int rv;
+
+    if (read_amounts(e->value, amount) != MORTISE_OK)
+        return corrupt(err, e);
+    if (x->hold == NULL)
+        x->hold = mortise_arena_alloc(&r->arena, sizeof *x->hold);
+    if (x->hold == NULL)
+        return mortise_nomem(err);
+    budget_cut_off(r, x); /* (2) */
+    memcpy(x->hold->amount, amount, sizeof amount);
+    x->hold->open = true;
+    x->hold->goes_on = false;
+    rv = hold_in_all(r, x, err);
+    return rv == MORTISE_OK ? exec_intend(r, x, e, err) : rv;
+}
+
+static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
+                   struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RESERVE);
+    int rv;
+
+    e.started_ms = r->time_ms;
+    e.value = json_object();
+    for (int k = 0; e.value != NULL && k < MORTISE_N_SPENDS; k++) {
+        if (need[k] > 0 &&
+            json_object_set_new(e.value, names(k),
+                                json_integer((json_int_t)need[k])) != 0)
+            drop(&e.value);
+    }
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* ---- what does not fit -------------------------------------------------- */
+
+enum fit { FITS, FITS_LATER, FITS_NEVER };
+
+static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
+{
+    enum fit fit = FITS;
+
+    for (int k = 0; p != NULL && k < MORTISE_N_SPENDS; k++) {
+        uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
+
+        if (need[k] == 0 || need[k] + p->held[k] <= left)
+            continue;
+        *what = k;
+        if (need[k] > left)
+            return FITS_NEVER;
+        fit = FITS_LATER;
+    }
+    return fit;
+}
+
+/* The outermost purse in which it never fits decides. */
+static enum fit fit(const struct exec *x, const uint64_t *need,
+                    struct scope **by, int *what)
+{
+    enum fit worst = FITS;
+
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        int k = 0;
+        enum fit one = fit_in(in->purse, need, &k);
+
+        if (one == FITS || one < worst)
+            continue;
+        worst = one;
+        *by = in;
+        *what = k;
+    }
+    return worst;
+}
+
+/* Until others settle. */
+static int wait_for_others(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->shorts, r->n_shorts,
+                                   &r->cap_shorts, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->shorts = grown;
+    r->shorts[r->n_shorts++] = x->index;
+    return MORTISE_OK;
+}
+
+int budget_try_again(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t n = r->n_shorts;
+    int rv = MORTISE_OK;
+
+    if (!r->purses_moved)
+        return MORTISE_OK;
+    r->purses_moved = false;
+    r->n_shorts = 0;
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        struct exec *x = r->execs[r->shorts[i]];
+
+        if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
+            rv = exec_ready(r, x, err);
+    }
+    return rv;
+}
+
+/* Where its graph is: the path of the subgraph's execution; "": the run's. */
+static const char *path_of(const struct mortise_run *r, const struct scope *in,
+                           char room[MORTISE_EXEC_PATH])
+{
+    room[0] = '\0';
+    if (in->owner != NULL)
+        exec_path(r, in->owner, room);
+    return room;
+}
+
+static json_t *request(const struct mortise_run *r, const struct scope *in,
+                       int what)
+{
+    json_t *out = purse_json(in->purse, what);
+    char path[MORTISE_EXEC_PATH];
+
+    if (path_of(r, in, path)[0] != '\0' && out != NULL &&
+        json_object_set_new(out, "graph", json_string(path)) != 0)
+        drop(&out);
+    return out;
+}
+
+static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
+                  int what, struct mortise_err *err)
+{
+    bool pause = in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE;
+    struct mortise_entry e = {.type = MORTISE_E_EXCEEDED,
+                              .frame = in->root->index,
+                              .how = (uint8_t)what};
+    struct mortise_entry halt = {
+        .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_BUDGET};
+    int rv = MORTISE_OK;
+
+    if (!pause || !in->purse->told[what])
+        rv = record(r, &e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return pause ? ask(r, x, MORTISE_ASK_BUDGET, request(r, in, what), 0, err)
+                 : record(r, &halt, err);
+}
+
+int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
+                   struct mortise_err *err)
+{
+    static const char *const hows[] = {"pause", "fail"};
+    struct scope *in;
+    json_t *extra = NULL;
+
+    if (e->frame >= r->n_frames || e->how >= MORTISE_N_SPENDS ||
+        r->frames[e->frame]->parent != NULL ||
+        r->frames[e->frame]->scope->purse == NULL)
+        return corrupt(err, e);
+    in = r->frames[e->frame]->scope;
+    in->purse->told[e->how] = true;
+    in->purse->exceeded = (enum mortise_spend)e->how;
+    if (seen(r)) {
+        extra = purse_json(in->purse, e->how);
+        if (extra == NULL ||
+            json_object_set_new(
+                extra, "on_exceeded",
+                json_string(hows[in->root->graph->budget.on_exceeded])) != 0)
+            drop(&extra);
+        if (extra == NULL)
+            return mortise_nomem(err);
+    }
+    return announce(r, in->owner, "budget_exceeded", extra, err);
+}
+
+json_t *budget_error(const struct scope *in)
+{
+    const struct purse *p = in->purse;
+
+    return json_pack("{s:s, s:o}", "code", "budget", "message",
+                     json_sprintf("the budget's %s, %llu, are used up",
+                                  names(p->exceeded),
+                                  (unsigned long long)p->most[p->exceeded]));
+}
+
+int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
+                 struct mortise_err *err)
+{
+    uint64_t need[MORTISE_N_SPENDS];
+    struct scope *by = NULL;
+    int what = 0;
+
+    find_need(x, need);
+    *out = CLAIM_FREE;
+    if (!is_bounded(x, need) || (x->hold != NULL && x->hold->uncalled))
+        return MORTISE_OK;
+    budget_cut_off(r, x);
+    *out = CLAIM_LATER;
+    switch (fit(x, need, &by, &what)) {
+    case FITS:
+        *out = CLAIM_RESERVED;
+        return reserve(r, x, need, err);
+    case FITS_LATER:
+        return wait_for_others(r, x, err);
+    case FITS_NEVER:
+        break;
+    }
+    return exceed(r, x, by, what, err);
+}
+
+/* ---- raising ------------------------------------------------------------ */
+
+/* The purse of the graph that the subgraph's execution at `path` is at work
+ * with, or (NULL) the run's. */
+static struct scope *find_purse(const struct mortise_run *r, const char *path)
+{
+    char own[MORTISE_EXEC_PATH];
+
+    if (path == NULL)
+        return r->frames[0]->scope;
+    for (struct scope *in = r->graphs; in != NULL; in = in->next) {
+        if (in->owner != NULL && in->owner->child == in->root &&
+            strcmp(path_of(r, in, own), path) == 0)
+            return in;
+    }
+    return NULL;
+}
+
+/* "+N", more than now; or N, in all.  False: neither. */
+static bool read_limit(const json_t *value, uint64_t now, uint64_t *out)
+{
+    const char *text = json_string_value(value);
+    char *end;
+    long long n;
+
+    if (json_is_integer(value) && json_integer_value(value) > 0) {
+        *out = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    if (text == NULL || text[0] != '+' || text[1] < '0' || text[1] > '9')
+        return false;
+    n = strtoll(text + 1, &end, 10);
+    if (*end != '\0' || n <= 0 || n > INT64_MAX / 2)
+        return false;
+    *out = now + (uint64_t)n;
+    return true;
+}
+
+/* One member of the command: what the limit is to be. */
+static int find_limit(const struct purse *p, const char *name,
+                      const json_t *value, int *k, uint64_t *out,
+                      struct mortise_err *err)
+{
+    *k = mortise_spend_find(name);
+    if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the graph's budget has no '%s'", name);
+    if (!read_limit(value, p->most[*k], out) || *out > INT64_MAX / 2)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a budget is raised to N or by +N, a whole number "
+                            "from 1: %s",
+                            name);
+    if (*out <= p->most[*k])
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the budget's %s is %llu already; it can only be "
+                            "raised",
+                            name, (unsigned long long)p->most[*k]);
+    if (*out < p->spent[*k] + p->held[*k])
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "of the budget's %s %llu are used already", name,
+                            (unsigned long long)(p->spent[*k] + p->held[*k]));
+    return MORTISE_OK;
+}
+
+/* The limits that the command comes to: {NAME: limit}, a new reference. */
+static int resolve(const struct mortise_run *r, const struct scope *in,
+                   const json_t *body, json_t **out, struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+    int rv = MORTISE_OK;
+
+    (void)r;
+    *out = json_object();
+    if (!json_is_object(body) || json_object_size(body) == 0)
+        rv = mortise_fail(err, MORTISE_EINVAL, "a budget is {tool_calls?}");
+    json_object_foreach(mortise_json_unconst(body), key, value)
+    {
+        uint64_t limit = 0;
+        int k;
+
+        if (rv == MORTISE_OK)
+            rv = find_limit(in->purse, key, value, &k, &limit, err);
+        if (rv == MORTISE_OK &&
+            json_object_set_new(*out, key, json_integer((json_int_t)limit)) !=
+                0)
+            rv = mortise_nomem(err);
+    }
+    if (rv != MORTISE_OK)
+        drop(out);
+    return rv;
+}
+
+static int limits_of(const struct mortise_run *r,
+                     const struct mortise_command *c, struct scope **in,
+                     json_t **limits, struct mortise_err *err)
+{
+    json_t *body;
+    int rv = command_json(&body, c, "budget", err);
+
+    *limits = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    *in = find_purse(r, c->node);
+    if (*in == NULL)
+        rv = mortise_fail(err, MORTISE_ENOTFOUND,
+                          "run %s has no subgraph at work at '%s'", r->id,
+                          c->node);
+    else if ((*in)->purse == NULL)
+        rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
+                          (*in)->root->graph->name);
+    else
+        rv = resolve(r, *in, body, limits, err);
+    json_decref(body);
+    return rv;
+}
+
+int budget_check(const struct mortise_run *r, const struct mortise_command *c,
+                 struct mortise_err *err)
+{
+    struct scope *in;
+    json_t *limits;
+    int rv;
+
+    if (run_is_over(r))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s is %s: it spends nothing more", r->id,
+                            mortise_run_status_name(r->status));
+    rv = limits_of(r, c, &in, &limits, err);
+    json_decref(limits);
+    return rv;
+}
+
+int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err)
+{
+    uint64_t most[MORTISE_N_SPENDS];
+    struct scope *in =
+        e->frame < r->n_frames ? r->frames[e->frame]->scope : NULL;
+    struct purse *p = in != NULL ? in->purse : NULL;
+    char path[MORTISE_EXEC_PATH];
+
+    if (p == NULL || read_amounts(e->value, most) != MORTISE_OK)
+        return corrupt(err, e);
+    for (int k = 0; k < MORTISE_N_SPENDS; k++) {
+        if (most[k] == 0)
+            continue;
+        p->most[k] = most[k];
+        p->told[k] = false;
+        p->warned[k] &= is_low(p, k);
+    }
+    r->purses_moved = true;
+    path_of(r, in, path);
+    return announce_command(r, "raise_budget", e->actor,
+                            path[0] != '\0' ? path : NULL, e->value, err);
+}
+
+/* Does x ask for more of this purse? */
+static bool asks_for(const struct mortise_run *r, const struct exec *x,
+                     const struct scope *in)
+{
+    char path[MORTISE_EXEC_PATH];
+    const char *graph;
+
+    if (x->state != X_ASKED || x->ask != MORTISE_ASK_BUDGET ||
+        x->loss != LOSS_NONE)
+        return false;
+    graph = json_string_value(json_object_get(x->payload, "graph"));
+    return strcmp(path_of(r, in, path), graph != NULL ? graph : "") == 0;
+}
+
+/* As many go on as it has room for now.  (They may find another that has none.)
+ */
+static int pass_some(struct mortise_run *r, const struct scope *in,
+                     const char *actor, struct mortise_err *err)
+{
+    struct purse left = *in->purse;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+        uint64_t need[MORTISE_N_SPENDS];
+        int what;
+
+        if (!asks_for(r, x, in))
+            continue;
+        find_need(x, need);
+        if (fit_in(&left, need, &what) == FITS_NEVER)
+            continue;
+        for (int k = 0; k < MORTISE_N_SPENDS; k++)
+            left.spent[k] += need[k];
+        rv = decide_record(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor, err);
+    }
+    return rv;
+}
+
+int budget_raise(struct mortise_run *r, const struct mortise_command *c,
+                 const char *actor, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = actor};
+    struct scope *in;
+    int rv = limits_of(r, c, &in, &e.value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    e.frame = in->root->index;
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv == MORTISE_OK ? pass_some(r, in, actor, err) : rv;
+}
+
+/* ---- looking at it ------------------------------------------------------ */
+
+json_t *budget_json(const struct scope *in)
+{
+    const struct purse *p = in->purse;
+    json_t *out = json_object();
+
+    for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
+        if (p->most[k] != UINT64_MAX &&
+            json_object_set_new(
+                out, names(k),
+                json_pack("{s:I, s:I}", "limit", (json_int_t)p->most[k], "used",
+                          (json_int_t)(p->spent[k] + p->held[k]))) != 0)
+            drop(&out);
+    }
+    return out;
+}
