@@ -1237,6 +1237,36 @@ static const struct {
      "}\nedges:\n- {from: START, to: a, when: input.p}\n"
      "- {from: START, to: b, when: '!input.p'}\n",
      true},
+    /* arms of a personality, of one threshold, apart, and overlapping */
+    {"start: r\nnodes:\n  r: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: r, personality: {trait: openness, "
+     "threshold: 0.5, above: a, below: b}}\n",
+     false},
+    {"start: r\nnodes:\n  r: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: r, personality: {trait: openness, "
+     "threshold: 0.6, above: a, below: END}}\n- {from: r, personality: {trait: "
+     "openness, threshold: 0.5, above: END, below: b}}\n",
+     false},
+    {"start: r\nnodes:\n  r: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: r, personality: {trait: openness, "
+     "threshold: 0.4, above: a, below: END}}\n- {from: r, personality: {trait: "
+     "openness, threshold: 0.5, above: END, below: b}}\n",
+     true},
+    {"start: r\nnodes:\n  r: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: r, personality: {trait: openness, "
+     "threshold: 0.5, above: a, below: END}}\n- {from: r, personality: {trait: "
+     "emotionality, threshold: 0.5, above: END, below: b}}\n",
+     true},
+    /* what one discovery may lead to, and what two may */
+    {"start: r\nnodes:\n  r: {type: human, prompt: x}\n  a: " WRITER
+     ", capability: x}\n  b: " WRITER "}\nedges:\n- {from: r, discovery: "
+     "{query: q, fallback: b}}\n",
+     false},
+    {"start: r\nnodes:\n  r: {type: human, prompt: x}\n  a: " WRITER
+     ", capability: x}\n  b: " WRITER "}\nedges:\n- {from: r, discovery: "
+     "{query: q, fallback: END}}\n- {from: r, discovery: {query: q, fallback: "
+     "b}}\n",
+     true},
     /* a node and what sanitises in place */
     {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: {type: guardrail, "
      "guardrails: [pii], target: scratch.x, on_violation: sanitize}\n",

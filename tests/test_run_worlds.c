@@ -466,9 +466,10 @@ static void compare_races(unsigned families, uint32_t number)
     free(yaml);
 }
 
-/* What kinds of graphs take turns; all have routes and failures. */
+/* What kinds of graphs take turns; all have routes, failures, and edges that are
+ * chosen by something else than a condition. */
 enum {
-    PLAIN = RAND_ROUTES | RAND_FAILS,
+    PLAIN = RAND_ROUTES | RAND_FAILS | RAND_CHOICES,
     NESTED = PLAIN | RAND_LOOPS | RAND_MAPS | RAND_SUBS
 };
 static const unsigned kinds[] = {

@@ -26,14 +26,20 @@ size_t mortise_check_doubts(const struct mortise_loader *ld)
 
 /* ---- edges ----------------------------------------------------------- */
 
+/* Is it written in `edges`, next or map? */
+static bool stands_apart(enum mortise_edge_kind kind)
+{
+    return kind == MORTISE_EDGE_STATIC || kind == MORTISE_EDGE_WHEN ||
+           kind == MORTISE_EDGE_MAP || kind == MORTISE_EDGE_ABOVE ||
+           kind == MORTISE_EDGE_FALLBACK;
+}
+
 static void check_router(struct mortise_loader *ld,
                          const struct mortise_edge *e)
 {
     const struct mortise_node *node;
 
-    if (e->from == MORTISE_START ||
-        (e->kind != MORTISE_EDGE_STATIC && e->kind != MORTISE_EDGE_WHEN &&
-         e->kind != MORTISE_EDGE_MAP))
+    if (e->from == MORTISE_START || !stands_apart(e->kind))
         return;
     node = &ld->g->nodes[e->from];
     if (node->type == MORTISE_NODE_ROUTER)

@@ -236,9 +236,10 @@ void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
 
 /* An entry of the list. */
 struct entry {
-    const struct mortise_yaml *to, *when, *map;
-    uint32_t from; /* MORTISE_NOWHERE: missing or unknown */
-    int type;      /* enum mortise_edge_kind, 0: not given */
+    const struct mortise_yaml *to, *when;
+    const struct mortise_yaml *form; /* the key of what it is, if not plain */
+    uint32_t from;                   /* MORTISE_NOWHERE: missing or unknown */
+    int type;                        /* enum mortise_edge_kind, 0: not given */
 };
 
 static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
@@ -282,31 +283,81 @@ static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
                          "a static edge has no 'when'");
 }
 
+/* Edges of these forms say by themselves where they lead. */
+static const struct form {
+    const char *key;
+    int kind;
+} forms[] = {
+    {"map", MORTISE_EDGE_MAP},
+    {"personality", MORTISE_EDGE_ABOVE},
+    {"discovery", MORTISE_EDGE_FOUND},
+};
+
 /* Read after all the others: what the edge is, is known. */
+static void read_form(struct mortise_loader *ld, struct entry *e,
+                      const struct mortise_slot *slot, const char *what,
+                      int kind)
+{
+    if (e->form != NULL)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "an edge with '%s' has no '%s'", e->form->str,
+                         slot->name->str);
+    e->form = slot->name;
+    if (e->to != NULL || e->when != NULL)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "%s has its own 'to' and no 'when'", what);
+    if (e->type != 0 && e->type != kind)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "an edge with '%s' is of type %s", slot->name->str,
+                         slot->name->str);
+}
+
+/* Where it leaves from; what needs an execution there does not leave START. */
+static uint32_t from_node(struct mortise_loader *ld, const struct entry *e,
+                          const struct mortise_slot *slot, const char *what)
+{
+    if (e->from != MORTISE_START)
+        return e->from;
+    mortise_diag_add(ld->diags, "E0302", slot->name->span,
+                     "%s leaves a node, and START is none", what);
+    return MORTISE_NOWHERE;
+}
+
 static void read_map(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct entry *e = into;
 
-    e->map = slot->name;
-    if (e->to != NULL || e->when != NULL)
-        mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "a map has its own 'to' and no 'when'");
-    if (e->type != 0 && e->type != MORTISE_EDGE_MAP)
-        mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "an edge with 'map' is of type map");
-    if (e->from == MORTISE_START)
-        mortise_diag_add(ld->diags, "E0302", slot->name->span,
-                         "a map leaves a node, and START is none");
-    mortise_load_map(ld, e->from != MORTISE_START ? e->from : MORTISE_NOWHERE,
-                     slot);
+    read_form(ld, e, slot, "a map", MORTISE_EDGE_MAP);
+    mortise_load_map(ld, from_node(ld, e, slot, "a map"), slot);
+}
+
+static void read_personality(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    read_form(ld, e, slot, "a personality edge", MORTISE_EDGE_ABOVE);
+    mortise_load_personality(ld, e->from, slot);
+}
+
+static void read_discovery(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    read_form(ld, e, slot, "a discovery edge", MORTISE_EDGE_FOUND);
+    mortise_load_discovery(ld, from_node(ld, e, slot, "a discovery edge"),
+                           slot);
 }
 
 static const struct mortise_word edge_types[] = {
     {"static", MORTISE_EDGE_STATIC, false},
     {"conditional", MORTISE_EDGE_WHEN, false},
-    {"discovery", 0, true},
-    {"personality", 0, true},
+    {"discovery", MORTISE_EDGE_FOUND, false},
+    {"personality", MORTISE_EDGE_ABOVE, false},
     {"map", MORTISE_EDGE_MAP, false},
     {NULL, 0, false},
 };
@@ -330,8 +381,16 @@ static const struct mortise_key edge_keys[] = {
      .value = MORTISE_V_EXPR,
      .here = MORTISE_HERE,
      .read = read_when},
-    {.name = "discovery", .later = MORTISE_HERE},
-    {.name = "personality", .later = MORTISE_HERE},
+    {.name = "discovery",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_discovery_place,
+     .read = read_discovery},
+    {.name = "personality",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_personality_place,
+     .read = read_personality},
     {.name = "map",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
@@ -348,20 +407,33 @@ static const struct mortise_place edge_place = {.what = "an edge",
 const struct mortise_key mortise_edge_row = {.value = MORTISE_V_MAP,
                                              .place = &edge_place};
 
+/* Does it say where it leads?  One with a form that has findings does. */
+static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
+                     const struct entry *e)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (mortise_yaml_get(v, forms[i].key) != NULL)
+            return;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (e->type == forms[i].kind) {
+            mortise_diag_add(
+                ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
+                "an edge of type %s needs '%s'", forms[i].key, forms[i].key);
+            return;
+        }
+    if (mortise_yaml_get(v, "to") == NULL)
+        mortise_diag_add(ld->diags, "E0206", v->span,
+                         "an edge needs the key 'to'");
+}
+
 static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
                         const struct entry *e)
 {
     if (e->type == MORTISE_EDGE_WHEN && e->when == NULL)
         mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
                          "a conditional edge needs 'when'");
-    if (v->kind != MORTISE_YAML_MAP || mortise_yaml_get(v, "map") != NULL)
-        return;
-    if (e->type == MORTISE_EDGE_MAP)
-        mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
-                         "an edge of type map needs 'map'");
-    else if (mortise_yaml_get(v, "to") == NULL)
-        mortise_diag_add(ld->diags, "E0206", v->span,
-                         "an edge needs the key 'to'");
+    if (v->kind == MORTISE_YAML_MAP)
+        check_to(ld, v, e);
 }
 
 static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
@@ -371,7 +443,7 @@ static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
 
     mortise_keys_read(&edge_place, MORTISE_HERE, v, v->span, ld, &e, ld->diags);
     check_parts(ld, v, &e);
-    if (e.from == MORTISE_NOWHERE || e.to == NULL || e.map != NULL)
+    if (e.from == MORTISE_NOWHERE || e.to == NULL || e.form != NULL)
         return;
     draft = mortise_load_edge(ld, e.from, e.to,
                               e.when != NULL ? MORTISE_EDGE_WHEN

@@ -64,14 +64,36 @@ enum mortise_edge_kind {
     MORTISE_EDGE_ROUTE,      /* the first ROUTE of its node that holds ... */
     MORTISE_EDGE_DEFAULT,    /* ... or this, when no ROUTE or ROUTE_ALL did */
     MORTISE_EDGE_ROUTE_ALL,  /* routes: {all: [..]}: every one that holds */
-    MORTISE_EDGE_TARGET,     /* a router's `condition` named it */
+    MORTISE_EDGE_TARGET,     /* a router, or an executor's `goto`, named it */
     MORTISE_EDGE_ERROR,      /* on_error: {goto} */
     MORTISE_EDGE_TIMEOUT,    /* a human's on_timeout: {goto} */
     MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
     MORTISE_EDGE_MAP,        /* taken on success: into the body of a map */
+    MORTISE_EDGE_ABOVE,      /* personality: one of the two ... */
+    MORTISE_EDGE_BELOW,      /* ... is taken on success: the one that `holds` */
+    MORTISE_EDGE_FOUND,      /* discovery: to what was found ... */
+    MORTISE_EDGE_FALLBACK,   /* ... or nothing was */
     MORTISE_EDGE_GATHER      /* from a map, which is over, to its join */
 };
-/* ERROR, TIMEOUT and REROUTE replace all others; see graph.md 6. */
+/* TARGET, ERROR, TIMEOUT and REROUTE replace all others; see graph.md 6. */
+
+/* HEXACO (persona.c). */
+enum mortise_trait {
+    MORTISE_TRAIT_HONESTY_HUMILITY,
+    MORTISE_TRAIT_EMOTIONALITY,
+    MORTISE_TRAIT_EXTRAVERSION,
+    MORTISE_TRAIT_AGREEABLENESS,
+    MORTISE_TRAIT_CONSCIENTIOUSNESS,
+    MORTISE_TRAIT_OPENNESS,
+    MORTISE_TRAITS
+};
+
+/* What a discovery edge looks for; its FOUND edges and its FALLBACK share it.
+ */
+struct mortise_discovery {
+    const char *kind; /* tool, extension, any */
+    struct mortise_tmpl *query;
+};
 
 /* Inside a map's body an edge to the map's join `yields`: it is decided there
  * and gives the element's result, like an edge to END that is looked at.  What
@@ -89,6 +111,11 @@ struct mortise_edge {
     uint32_t map;  /* MAP, GATHER: the region of the body */
     bool back;     /* to the entry of its home, a loop, from inside */
     bool yields;
+
+    enum mortise_trait trait; /* ABOVE, BELOW */
+    double threshold;
+    bool holds;
+    const struct mortise_discovery *discovery; /* FOUND, FALLBACK */
 };
 
 enum mortise_region_kind {
@@ -253,6 +280,8 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
+    const char *capability; /* NULL: no discovery edge finds it */
+    const double *traits;   /* of its persona_policy; NULL: the graph's */
 
     /* human */
     struct mortise_tmpl *prompt;
@@ -365,6 +394,7 @@ enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
 bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 const char *mortise_effect_name(enum mortise_effect effect);
+const char *mortise_trait_name(enum mortise_trait trait);
 
 /* What stands in a graph file. */
 extern const struct mortise_place mortise_graph_place;

@@ -85,6 +85,7 @@ static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
         .first_diag = ld->diags->n,
     };
 
+    mortise_load_persona_defaults(&inner);
     if (slot != NULL)
         mortise_load_inner(&inner, slot);
     else

@@ -190,6 +190,10 @@ void mortise_load_whole(struct mortise_loader *ld)
 {
     mortise_load_link(ld);
     ld->doubtful = mortise_check_doubts(ld) > 0;
+    if (!ld->nomem && !ld->doubtful) {
+        mortise_check_personas(ld);
+        mortise_check_capabilities(ld);
+    }
     if (!ld->nomem)
         mortise_load_bodies(ld);
     if (!ld->nomem)
@@ -204,6 +208,7 @@ static void read_all(struct mortise_loader *ld)
 
     g->version = "";
     mortise_load_limit_defaults(ld);
+    mortise_load_persona_defaults(ld);
     ld->suggestions = 50;
     ld->defaults.retry = mortise_retry_default;
     mortise_load_file_keys(ld);

@@ -92,6 +92,9 @@ struct mortise_loader {
     /* What expressions see; a scope is its first so many. */
     struct mortise_cel_name names[MORTISE_IN_N];
 
+    double traits[MORTISE_TRAITS];      /* of the graph's persona */
+    const struct mortise_yaml *persona; /* the key; NULL: none */
+
     size_t first_diag;     /* of this graph, in diags->list */
     size_t n_inner_doubts; /* mortise_check_doubts() of inner graphs */
     bool nomem;
@@ -248,6 +251,29 @@ extern const struct mortise_place mortise_map_place;
 /* The edge that `map` is; `from` MORTISE_NOWHERE: it is read and not made. */
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                       const struct mortise_slot *slot);
+
+/* ---- persona.c ------------------------------------------------------- */
+
+extern const struct mortise_place mortise_persona_place,
+    mortise_personality_place;
+/* Before anything is read. */
+void mortise_load_persona_defaults(struct mortise_loader *ld);
+void mortise_load_persona(struct mortise_loader *ld,
+                          const struct mortise_slot *slot);
+/* The edges of a `personality`; `from` MORTISE_NOWHERE: none are made. */
+void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
+                              const struct mortise_slot *slot);
+/* Traits that no edge looks at. */
+void mortise_check_personas(struct mortise_loader *ld);
+
+/* ---- discovery.c ----------------------------------------------------- */
+
+extern const struct mortise_place mortise_discovery_place;
+/* The edges of a `discovery`, likewise; all nodes were read. */
+void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
+                            const struct mortise_slot *slot);
+/* Capabilities that no edge looks for. */
+void mortise_check_capabilities(struct mortise_loader *ld);
 
 /* ---- body.c ---------------------------------------------------------- */
 

@@ -87,6 +87,11 @@ void mortise_node_bad_id(struct mortise_loader *ld,
 /* The help of the last finding, about a word where a mapping may stand too. */
 void mortise_node_also_takes(struct mortise_loader *ld, const char *what);
 
+/* ---- persona.c, discovery.c ---------------------------------------------- */
+
+mortise_key_fn mortise_node_read_persona_policy;
+mortise_key_fn mortise_node_read_capability;
+
 /* ---- join.c -------------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_join;

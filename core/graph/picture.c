@@ -28,13 +28,18 @@ const char *mortise_ran_name(enum mortise_ran ran)
     return names[ran];
 }
 
-/* An expression as it was written, on one line. */
+/* As it was written, on one line. */
+static void put_scalar(struct mortise_buf *b, const struct mortise_yaml *v)
+{
+    const char *s = v->str;
+
+    for (size_t i = 0; i < v->len; i++)
+        mortise_buf_put(b, s[i] == '\n' || s[i] == '\t' ? " " : &s[i], 1);
+}
+
 static void put_expr(struct mortise_buf *b, const struct mortise_expr *e)
 {
-    const char *s = e->at->str;
-
-    for (size_t i = 0; i < e->at->len; i++)
-        mortise_buf_put(b, s[i] == '\n' || s[i] == '\t' ? " " : &s[i], 1);
+    put_scalar(b, e->at);
 }
 
 static void put_map(struct mortise_buf *b, const struct mortise_region *r)
@@ -59,6 +64,10 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
         [MORTISE_EDGE_TIMEOUT] = "on timeout",
         [MORTISE_EDGE_REROUTE] = "on violation",
         [MORTISE_EDGE_MAP] = "",
+        [MORTISE_EDGE_ABOVE] = "when ",
+        [MORTISE_EDGE_BELOW] = "when ",
+        [MORTISE_EDGE_FOUND] = "when found: ",
+        [MORTISE_EDGE_FALLBACK] = "when not found: ",
         [MORTISE_EDGE_GATHER] = "all of them",
     };
 
@@ -68,6 +77,12 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
         put_expr(b, &e->when);
     if (e->kind == MORTISE_EDGE_MAP)
         put_map(b, &g->regions[e->map]);
+    if (e->kind == MORTISE_EDGE_ABOVE || e->kind == MORTISE_EDGE_BELOW)
+        mortise_buf_printf(b, "%s %s %.15g", mortise_trait_name(e->trait),
+                           e->kind == MORTISE_EDGE_ABOVE ? ">=" : "<",
+                           e->threshold);
+    if (e->discovery != NULL)
+        put_scalar(b, mortise_tmpl_yaml(e->discovery->query));
     if (e->yields)
         mortise_buf_puts(b, words[e->kind][0] != '\0' ? ", its result"
                                                       : "its result");

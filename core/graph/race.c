@@ -151,8 +151,8 @@ static void find_dominators(struct race *r)
 
 static bool replaces_others(enum mortise_edge_kind kind)
 {
-    return kind == MORTISE_EDGE_ERROR || kind == MORTISE_EDGE_TIMEOUT ||
-           kind == MORTISE_EDGE_REROUTE;
+    return kind == MORTISE_EDGE_TARGET || kind == MORTISE_EDGE_ERROR ||
+           kind == MORTISE_EDGE_TIMEOUT || kind == MORTISE_EDGE_REROUTE;
 }
 
 static bool is_routed(enum mortise_edge_kind kind)
@@ -161,15 +161,25 @@ static bool is_routed(enum mortise_edge_kind kind)
            kind == MORTISE_EDGE_ROUTE_ALL;
 }
 
-/* Of two edges out of one node: is at most one ever taken? */
-static bool exclude(enum mortise_edge_kind a, enum mortise_edge_kind b)
+/* Is one of them for what has a trait, the other for what has less of it? */
+static bool are_arms(const struct mortise_edge *a, const struct mortise_edge *b)
 {
-    if (replaces_others(a) || replaces_others(b))
+    if (a->kind == MORTISE_EDGE_BELOW)
+        return b->kind == MORTISE_EDGE_ABOVE && are_arms(b, a);
+    return a->kind == MORTISE_EDGE_ABOVE && b->kind == MORTISE_EDGE_BELOW &&
+           a->trait == b->trait && a->threshold >= b->threshold;
+}
+
+/* Of two edges out of one node: is at most one ever taken? */
+static bool exclude(const struct mortise_edge *a, const struct mortise_edge *b)
+{
+    if (replaces_others(a->kind) || replaces_others(b->kind))
         return true;
-    if (a == MORTISE_EDGE_DEFAULT || b == MORTISE_EDGE_DEFAULT)
-        return is_routed(a) && is_routed(b);
-    return (a == MORTISE_EDGE_ROUTE && b == MORTISE_EDGE_ROUTE) ||
-           (a == MORTISE_EDGE_TARGET && b == MORTISE_EDGE_TARGET);
+    if (a->kind == MORTISE_EDGE_DEFAULT || b->kind == MORTISE_EDGE_DEFAULT)
+        return is_routed(a->kind) && is_routed(b->kind);
+    return (a->kind == MORTISE_EDGE_ROUTE && b->kind == MORTISE_EDGE_ROUTE) ||
+           (a->discovery != NULL && a->discovery == b->discovery) ||
+           are_arms(a, b);
 }
 
 /* The vertex below `top` on the way down to `v`. */
@@ -193,7 +203,7 @@ static bool never_both(struct race *r, uint32_t va, uint32_t vb)
     vb = below(r, top, vb);
     if (r->budget == 0 || va < first || vb < first)
         return false;
-    return exclude(r->g->edges[va - first].kind, r->g->edges[vb - first].kind);
+    return exclude(&r->g->edges[va - first], &r->g->edges[vb - first]);
 }
 
 /* ---- who reaches whom (2) -------------------------------------------- */

@@ -70,6 +70,12 @@ static void read_defaults(void *ctx, void *into,
     mortise_load_defaults(ctx, slot);
 }
 
+static void read_persona(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_persona(ctx, slot);
+}
+
 static void read_nodes(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -194,6 +200,11 @@ static const struct mortise_key graph_keys[] = {
      .here = BOTH,
      .place = &mortise_defaults_place,
      .read = read_defaults},
+    {.name = "persona",
+     .value = MORTISE_V_MAP,
+     .here = BOTH,
+     .place = &mortise_persona_place,
+     .read = read_persona},
     {.name = "nodes",
      .value = MORTISE_V_MAP,
      .here = BOTH,
@@ -222,7 +233,6 @@ static const struct mortise_key graph_keys[] = {
     {.name = "checkpoint_policy", .later = A_FILE},
     {.name = "memory_consistency", .later = A_FILE},
     {.name = "roles", .later = A_FILE},
-    {.name = "persona", .later = A_FILE},
 };
 
 const struct mortise_place mortise_graph_place = {.what = "a graph",

@@ -465,6 +465,29 @@ static int apply_fan(struct mortise_run *r, struct exec *x,
     return map_keep(r, x, e->edges[0], e->value, err);
 }
 
+/* What a discovery edge came to, ahead of the `done` that takes it. */
+static int apply_found(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_edge *edge;
+    json_t *extra = NULL;
+
+    if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
+        !json_is_object(e->value))
+        return corrupt(err, e);
+    edge = &g->edges[e->edges[0]];
+    if (edge->discovery == NULL || edge->from != x->node)
+        return corrupt(err, e);
+    if (seen(r))
+        extra =
+            json_pack("{s:s}", "chosen",
+                      edge->to == MORTISE_END ? "END" : g->nodes[edge->to].id);
+    if (extra != NULL && json_object_update(extra, e->value) != 0)
+        drop(&extra);
+    return announce(r, x, "discovery_result", extra, err);
+}
+
 static int apply_gather(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -541,6 +564,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return apply_child(r, x, e, err);
     case MORTISE_E_FAN:
         return apply_fan(r, x, e, err);
+    case MORTISE_E_FOUND:
+        return apply_found(r, x, e, err);
     case MORTISE_E_GATHER:
         return apply_gather(r, x, e, err);
     default:
@@ -585,6 +610,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_STOPPED:
     case MORTISE_E_LOST:
     case MORTISE_E_FAN:
+    case MORTISE_E_FOUND:
     case MORTISE_E_GATHER:
     case MORTISE_E_CHILD:
     case MORTISE_E_CLOCK:

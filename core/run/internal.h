@@ -900,18 +900,21 @@ int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
 /* The one edge of a kind, if the node has it, into the entry. */
 void route_of_kind(struct mortise_run *r, const struct exec *x,
                    struct mortise_entry *e, enum mortise_edge_kind kind);
-/* The lists of the map edges that the entry takes, in that order; NULL where it
+/* Does taking it stand on a value: the list of a map edge, what a discovery
+ * edge came to? */
+bool route_stands_on(const struct mortise_edge *e);
+/* The values of such edges that the entry takes, in that order; NULL where it
  * takes none. */
-int route_lists(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, json_t **lists,
-                const char **code, struct mortise_err *why,
-                struct mortise_err *err);
+int route_grounds(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, json_t **grounds,
+                  const char **code, struct mortise_err *why,
+                  struct mortise_err *err);
 
 /* ---- judge.c ---- */
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
 int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-               json_t **lists, const char **code, struct mortise_err *why,
+               json_t **grounds, const char **code, struct mortise_err *why,
                struct mortise_err *err);
 /* Take back what a result would have written. */
 void judge_undo(struct mortise_run *r, struct exec *x);

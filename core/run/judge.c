@@ -221,7 +221,7 @@ static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
             return true;
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
-        if (g->edges[n->out[i]].kind == MORTISE_EDGE_MAP)
+        if (route_stands_on(&g->edges[n->out[i]]))
             return true;
     }
     return !size_is_small(x) || route_uses(g, n, &uses);
@@ -302,7 +302,7 @@ int judge_depths(const struct mortise_entry *e, struct mortise_err *why)
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
 int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-               json_t **lists, const char **code, struct mortise_err *why,
+               json_t **grounds, const char **code, struct mortise_err *why,
                struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -332,5 +332,6 @@ int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
         return rv;
     *code = "route";
     rv = route_choose(r, x, e, why, err);
-    return rv == MORTISE_OK ? route_lists(r, x, e, lists, code, why, err) : rv;
+    return rv == MORTISE_OK ? route_grounds(r, x, e, grounds, code, why, err)
+                            : rv;
 }

@@ -2,8 +2,13 @@
  *
  * Conditions see the state after its writes.  One that cannot be evaluated is
  * the node's failure, never "false".  Which edges a graph has for what is
- * graph.h's business; here each kind is taken or not, and lists of map edges
- * are made, since they belong to what is recorded.
+ * graph.h's business; here each kind is taken or not, and what some of them
+ * stand on is found, since it belongs to what is recorded: the list of a map
+ * edge, what a discovery edge looked for.
+ *
+ * Discovery is decided before anything is recorded, so an answer that takes
+ * time will have to be there when an execution ends.  In this build there is
+ * nobody to ask: nothing is found.
  */
 #include <string.h>
 
@@ -76,7 +81,12 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     switch (e->kind) {
     case MORTISE_EDGE_STATIC:
     case MORTISE_EDGE_MAP:
+    case MORTISE_EDGE_FALLBACK: /* nothing is found */
         *out = true;
+        break;
+    case MORTISE_EDGE_ABOVE:
+    case MORTISE_EDGE_BELOW:
+        *out = e->holds;
         break;
     case MORTISE_EDGE_WHEN:
     case MORTISE_EDGE_ROUTE_ALL:
@@ -98,6 +108,7 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_TIMEOUT:
     case MORTISE_EDGE_REROUTE:
     case MORTISE_EDGE_GATHER:
+    case MORTISE_EDGE_FOUND:
         break;
     }
     return rv;
@@ -130,47 +141,90 @@ int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     return rv;
 }
 
-/* The lists of the map edges that the entry takes, in that order; NULL where it
- * takes none. */
-int route_lists(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, json_t **lists,
-                const char **code, struct mortise_err *why,
-                struct mortise_err *err)
+/* The list of a map edge. */
+static int list_of(const struct mortise_region *map,
+                   const struct mortise_node *n, const struct env *env,
+                   json_t **out, const char **code, struct mortise_err *why,
+                   struct mortise_err *err)
+{
+    int rv;
+
+    *code = "expression";
+    rv = judge_verdict(mortise_expr_eval(&map->over, &env->cel, out, why), err);
+    if (rv == MORTISE_OK && !json_is_array(*out)) {
+        *code = "type";
+        rv = mortise_fail(why, MORTISE_EINVAL, "map.over of '%s' gives no list",
+                          n->id);
+    }
+    if (rv == MORTISE_OK && mortise_fold_check_depth(*out, why) != MORTISE_OK) {
+        *code = "limit";
+        rv = MORTISE_EINVAL;
+    }
+    return rv;
+}
+
+/* What a discovery edge came to: {query, results}. */
+static int found_of(const struct mortise_discovery *d,
+                    const struct mortise_node *n, const struct env *env,
+                    json_t **out, const char **code, struct mortise_err *why,
+                    struct mortise_err *err)
+{
+    json_t *query = NULL;
+    int rv;
+
+    *code = "expression";
+    rv =
+        judge_verdict(mortise_tmpl_eval(d->query, &env->cel, &query, why), err);
+    if (rv == MORTISE_OK && !json_is_string(query)) {
+        *code = "type";
+        rv = mortise_fail(why, MORTISE_EINVAL,
+                          "discovery.query of '%s' gives no string", n->id);
+    }
+    if (rv == MORTISE_OK &&
+        (*out = json_pack("{s:O, s:s, s:i}", "query", query, "kind", d->kind,
+                          "results", 0)) == NULL)
+        rv = mortise_nomem(err);
+    json_decref(query);
+    return rv;
+}
+
+bool route_stands_on(const struct mortise_edge *e)
+{
+    return e->kind == MORTISE_EDGE_MAP || e->kind == MORTISE_EDGE_FALLBACK;
+}
+
+int route_grounds(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, json_t **grounds,
+                  const char **code, struct mortise_err *why,
+                  struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_node *n = node_of(r, x);
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
         const struct mortise_edge *edge = &g->edges[e->edges[i]];
-        const struct mortise_expr *over = &g->regions[edge->map].over;
+        const struct mortise_region *map = &g->regions[edge->map];
+        bool is_map = edge->kind == MORTISE_EDGE_MAP;
+        json_t *one = NULL;
         struct env env;
-        json_t *list = NULL;
 
-        if (edge->kind != MORTISE_EDGE_MAP)
+        if (!route_stands_on(edge))
             continue;
-        if (*lists == NULL && (*lists = json_array()) == NULL)
+        if (*grounds == NULL && (*grounds = json_array()) == NULL)
             return mortise_nomem(err);
-        *code = "expression";
         rv = env_init(&env, r, x, x->after, e->value, NULL,
-                      mortise_cel_uses(over->cel), err);
+                      is_map ? mortise_cel_uses(map->over.cel)
+                             : mortise_tmpl_uses(edge->discovery->query),
+                      err);
         if (rv != MORTISE_OK)
             return rv;
-        rv = judge_verdict(mortise_expr_eval(over, &env.cel, &list, why), err);
+        rv = is_map ? list_of(map, n, &env, &one, code, why, err)
+                    : found_of(edge->discovery, n, &env, &one, code, why, err);
         env_finish(&env);
-        if (rv == MORTISE_OK && !json_is_array(list)) {
-            *code = "type";
-            rv = mortise_fail(why, MORTISE_EINVAL,
-                              "map.over of '%s' gives no list",
-                              node_of(r, x)->id);
-        }
-        if (rv == MORTISE_OK &&
-            mortise_fold_check_depth(list, why) != MORTISE_OK) {
-            *code = "limit";
-            rv = MORTISE_EINVAL;
-        }
-        if (rv == MORTISE_OK && json_array_append(*lists, list) != 0)
+        if (rv == MORTISE_OK && json_array_append(*grounds, one) != 0)
             rv = mortise_nomem(err);
-        json_decref(list);
+        json_decref(one);
     }
     return rv;
 }

@@ -409,7 +409,9 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
 }
 
 /* Stop who has lost, end whose children are over, gather, start what may start:
- * each may make something of another kind happen. */
+ * each may make something of another kind happen.  A command that waits for
+ * calls to end lets nothing start, but what they end is over when they are: who
+ * wins a race does not depend on it. */
 static int advance_all(struct mortise_run *r, struct mortise_err *err)
 {
     size_t losers;
@@ -422,11 +424,12 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
             rv = sub_end_all(r, err);
         if (rv == MORTISE_OK && !r->cancelling)
             rv = map_gather_all(r, err);
-        if (rv == MORTISE_OK)
+        if (rv == MORTISE_OK && r->held == NULL)
             rv = budget_try_again(r, err);
-        if (rv == MORTISE_OK)
-            rv =
-                r->cancelling ? command_stop_idle(r, err) : start_ready(r, err);
+        if (rv == MORTISE_OK && r->cancelling)
+            rv = command_stop_idle(r, err);
+        else if (rv == MORTISE_OK && r->held == NULL)
+            rv = start_ready(r, err);
     } while (rv == MORTISE_OK && (r->n_overs > 0 || r->n_losers > losers ||
                                   (r->n_gathers > 0 && !r->cancelling)));
     return rv;
@@ -437,14 +440,15 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = command_apply_held(r, err);
 
-    if (rv != MORTISE_OK || has_ended(r) || r->held != NULL)
+    if (rv != MORTISE_OK || has_ended(r))
         return rv;
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
     rv = advance_all(r, err);
-    if (rv != MORTISE_OK || r->n_running + r->n_waiting + r->n_asked +
-                                    r->n_suspended + r->n_inside >
-                                0)
+    if (rv != MORTISE_OK || r->held != NULL ||
+        r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
+                r->n_inside >
+            0)
         return rv;
     return record_end(r, err);
 }
@@ -728,6 +732,8 @@ int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
 
         if (edge->kind == MORTISE_EDGE_WHEN)
             rv = mortise_expr_test(&edge->when, &env, &take, err);
+        else if (edge->kind != MORTISE_EDGE_STATIC)
+            take = edge->holds;
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = g->start[i];
     }

@@ -44,23 +44,26 @@ int settle_ask_after(struct mortise_run *r, struct exec *x,
                err);
 }
 
-/* What was judged: the lists of map edges, then the success itself. */
+/* What was judged: what its edges stand on, then the success itself. */
 static int record_done(struct mortise_run *r, struct exec *x,
-                       struct mortise_entry *e, const json_t *lists,
+                       struct mortise_entry *e, const json_t *grounds,
                        struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
     int rv = MORTISE_OK;
 
     for (size_t i = 0, k = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
-        struct mortise_entry fan = entry_of(r, x, MORTISE_E_FAN);
+        const struct mortise_edge *edge = &g->edges[e->edges[i]];
+        struct mortise_entry first = entry_of(
+            r, x,
+            edge->kind == MORTISE_EDGE_MAP ? MORTISE_E_FAN : MORTISE_E_FOUND);
 
-        if (g->edges[e->edges[i]].kind != MORTISE_EDGE_MAP)
+        if (!route_stands_on(edge))
             continue;
-        fan.edges = &e->edges[i];
-        fan.n_edges = 1;
-        fan.value = json_array_get(lists, k++);
-        rv = record(r, &fan, err);
+        first.edges = &e->edges[i];
+        first.n_edges = 1;
+        first.value = json_array_get(grounds, k++);
+        rv = record(r, &first, err);
     }
     return rv == MORTISE_OK ? record(r, e, err) : rv;
 }
@@ -90,7 +93,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
     const char *code = "failed";
-    json_t *lists = NULL; /* of map edges */
+    json_t *grounds = NULL;
     struct mortise_arena a;
     struct mortise_err why;
     int rv;
@@ -101,9 +104,9 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
     e.note = json_incref(x->notes);
     rv = entry_room(node_of(r, x), &a, &e, err);
     if (rv == MORTISE_OK)
-        rv = judge_done(r, x, &e, &lists, &code, &why, err);
+        rv = judge_done(r, x, &e, &grounds, &code, &why, err);
     if (rv == MORTISE_OK) {
-        rv = record_done(r, x, &e, lists, err);
+        rv = record_done(r, x, &e, grounds, err);
         if (rv == MORTISE_OK && x->state == X_HELD)
             rv = settle_ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
@@ -115,7 +118,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
             rv = fail_attempt_err(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
-    json_decref(lists);
+    json_decref(grounds);
     mortise_arena_finish(&a);
     return rv;
 }

@@ -95,6 +95,23 @@ static bool may_go_to_on_error(const struct ref_graph *g, int from)
     return g->nodes[from].fails.ask != REF_NEVER && !g->nodes[from].rescued;
 }
 
+static const struct ref_cond never = {.ask = REF_NEVER};
+
+/* A personality edge, whose other arm leads to END. */
+static void put_arms(struct maker *m, int from, int to)
+{
+    bool above = pick(m, 2) == 0;
+
+    put_edge(m, from, to, REF_ARM, above ? always : never);
+    put_edge(m, from, REF_END, REF_ARM, above ? never : always);
+}
+
+static bool may_have_arms(const struct ref_graph *g, int from, int to)
+{
+    return g->n_edges + 2 <= REF_EDGES && !has_edge(g, from, to) &&
+           !has_edge(g, from, REF_END);
+}
+
 /* Some edge from one item to another. */
 static void link_items(struct maker *m, const struct item *a,
                        const struct item *b)
@@ -107,6 +124,9 @@ static void link_items(struct maker *m, const struct item *a,
         put_edge(m, a->back, b->entry, REF_WHEN, over);
     } else if (may_go_to_on_error(m->g, from) && pick(m, 2) == 0) {
         put_edge(m, from, b->entry, REF_ERROR, always);
+    } else if (a->back < 0 && may(m, RAND_CHOICES, 3) &&
+               may_have_arms(m->g, from, b->entry)) {
+        put_arms(m, from, b->entry);
     } else if (a->back >= 0 || pick(m, 2) == 0) {
         put_edge(m, from, b->entry, REF_WHEN, some_cond(m));
     } else {
@@ -292,7 +312,7 @@ static void make_ends(struct maker *m, const struct item *row, int n)
 
 static bool may_be_route(const struct ref_edge *e, int from)
 {
-    return e->from == from && e->kind != REF_ERROR && e->kind != REF_MAP;
+    return e->from == from && (e->kind == REF_STATIC || e->kind == REF_WHEN);
 }
 
 /* Some nodes choose among their edges instead. */
@@ -334,6 +354,32 @@ static bool joins_a_map(const struct ref_graph *g, int node)
             return true;
     }
     return false;
+}
+
+static bool is_routed(const struct ref_graph *g, int node)
+{
+    for (int i = 0; i < g->n_edges; i++) {
+        if (g->edges[i].from == node && g->edges[i].kind == REF_ROUTE)
+            return true;
+    }
+    return false;
+}
+
+/* One static edge is a discovery's instead.  What it may find is where it leads
+ * to anyway: so the graph is as structured as before. */
+static void make_find(struct maker *m)
+{
+    struct ref_graph *g = m->g;
+    int i = pick(m, g->n_edges);
+    struct ref_edge *e = &g->edges[i];
+
+    if (e->kind != REF_STATIC || e->from < 0 || e->to < 0 ||
+        is_routed(g, e->from) || g->n_edges == REF_EDGES)
+        return;
+    memmove(e + 1, e, (size_t)(g->n_edges - i) * sizeof *e);
+    g->n_edges++;
+    e[0].kind = REF_FIND;
+    e[1].kind = REF_ELSE;
 }
 
 /* After ref_regions(), which says which edges count. */
@@ -403,6 +449,8 @@ static void make_graph(struct maker *m, int room)
         make_ends(m, row, n);
         if (m->families & RAND_ROUTES)
             make_routes(m);
+        if (may(m, RAND_CHOICES, 2))
+            make_find(m);
         shuffle(m);
     } while (!ref_regions(m->g));
     make_joins(m);

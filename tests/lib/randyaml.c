@@ -177,6 +177,10 @@ static void put_node(struct page *p, const struct ref_graph *g, int i)
     } else {
         put_tool(p, g, i);
     }
+    for (int e = 0; e < g->n_edges; e++) {
+        if (g->edges[e].kind == REF_FIND && g->edges[e].to == i)
+            put(p, "capability: what is looked for");
+    }
     put_join(p, &n->join);
     put_routes(p, g, i);
     p->indent -= 2;
@@ -233,8 +237,39 @@ static void put_edge(struct page *p, const struct ref_graph *g,
             cond_of(g, &e->when, e->from));
 }
 
+/* Both arms. */
+static void put_arms(struct page *p, const struct ref_edge *e)
+{
+    char above[16], below[16];
+
+    snprintf(above, sizeof above, "%s", name_of(e[0].to));
+    snprintf(below, sizeof below, "%s", name_of(e[1].to));
+    put(p,
+        "  - {from: n%d, personality: {trait: %s, threshold: 0.5, "
+        "above: %s, below: %s}}",
+        e->from, e->when.ask == REF_ALWAYS ? "openness" : "emotionality", above,
+        below);
+}
+
+/* Of a personality: the second arm is written with the first. */
+static bool is_first_arm(const struct ref_graph *g, int i)
+{
+    int n = 0;
+
+    while (i - n >= 0 && g->edges[i - n].kind == REF_ARM &&
+           g->edges[i - n].from == g->edges[i].from)
+        n++;
+    return n % 2 == 1;
+}
+
 static void put_graph(struct page *p, const struct ref_graph *g)
 {
+    bool has_arms = false;
+
+    for (int i = 0; i < g->n_edges; i++)
+        has_arms |= g->edges[i].kind == REF_ARM;
+    if (has_arms)
+        put(p, "persona: {traits: {openness: 0.5, emotionality: 0.4}}");
     put(p, "state:");
     put(p, "  reducers:");
     for (int c = 0; c <= REF_CELLS; c++) {
@@ -258,6 +293,13 @@ static void put_graph(struct page *p, const struct ref_graph *g)
             put_map(p, g, e);
         else if (e->kind == REF_STATIC || e->kind == REF_WHEN)
             put_edge(p, g, e);
+        else if (e->kind == REF_ARM && is_first_arm(g, i))
+            put_arms(p, e);
+        else if (e->kind == REF_FIND)
+            put(p,
+                "  - {from: n%d, discovery: {query: \"${node.id}\", "
+                "fallback: %s}}",
+                e->from, name_of(e->to));
     }
 }
 

@@ -50,6 +50,9 @@ enum ref_edge_kind {
     REF_ROUTE, /* the first of its node that holds */
     REF_DEFAULT,
     REF_ERROR, /* on_error: {goto} */
+    REF_ARM,   /* of a personality: `above`, or `below` right behind it */
+    REF_FIND,  /* discovery: a node that may be found; never taken */
+    REF_ELSE,  /* ... and the fallback, right behind it */
     REF_MAP,
     REF_GATHER /* from a map to its join; made by ref_regions() */
 };

@@ -644,10 +644,14 @@ static void choose(const struct ref_graph *g, struct ref_exec *x,
             x->took[e] = !done;
             break;
         case REF_MAP:
+        case REF_ELSE: /* nothing is ever found */
             x->took[e] = done;
+            break;
+        case REF_FIND:
             break;
         case REF_STATIC:
         case REF_WHEN:
+        case REF_ARM:
             x->took[e] = done && yes;
             break;
         case REF_ROUTE:

@@ -1,0 +1,188 @@
+/* discovery.c -- capabilities, and the edges that look for one.
+ *
+ * A discovery edge leads to the node whose `capability` is ranked first for its
+ * query.  Which that is shows in a run, so there is an edge to each node that
+ * it may be (of its `kind`, and not the source itself) and one to the fallback,
+ * for when nothing is found; exactly one of them is taken.  They are edges in
+ * every respect: what cannot be entered from where the edge stands, such as the
+ * middle of a loop, is refused as for any other edge.
+ *
+ * Who ranks is a plugin of a kind that this build does not have.  So nothing is
+ * found, a run says so (discovery_result), and the fallback must be there.
+ */
+#include "graph/node.h"
+
+struct reading {
+    struct mortise_discovery *d;
+    const struct mortise_yaml *query, *fallback;
+    enum mortise_node_type type; /* 0: any */
+};
+
+/* ---- capabilities ------------------------------------------------------- */
+
+void mortise_node_read_capability(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->capability = slot->value->str;
+}
+
+static bool looks(const struct mortise_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (g->edges[i].kind == MORTISE_EDGE_FALLBACK)
+            return true;
+    return false;
+}
+
+void mortise_check_capabilities(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].capability != NULL && !looks(g)) {
+            mortise_diag_add(
+                ld->diags, "E0212",
+                mortise_yaml_key(mortise_yaml_get(g->nodes_map, g->nodes[i].id),
+                                 "capability")
+                    ->span,
+                "'capability' needs a discovery edge: nothing else looks for "
+                "it");
+            return;
+        }
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+static void read_query(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->query = slot->value;
+}
+
+static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->d->kind = slot->value->str;
+    r->type = (enum mortise_node_type)slot->word;
+}
+
+static void read_fallback(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->fallback = slot->value;
+}
+
+static const struct mortise_word kinds[] = {
+    {"any", 0, false},
+    {"tool", MORTISE_NODE_TOOL, false},
+    {"extension", MORTISE_NODE_EXTENSION, false},
+    {"skill", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key keys[] = {
+    {.name = "query",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_query},
+    {.name = "kind",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = kinds,
+     .read = read_kind},
+    {.name = "fallback",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_fallback},
+};
+
+const struct mortise_place mortise_discovery_place = {
+    .what = "discovery", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+/* ---- edges -------------------------------------------------------------- */
+
+static bool may_find(const struct reading *r, const struct mortise_node *node,
+                     uint32_t from)
+{
+    return node->capability != NULL && node->index != from &&
+           (r->type == 0 || node->type == r->type);
+}
+
+/* An edge to each; how many are there? */
+static size_t add_found(struct mortise_loader *ld, uint32_t from,
+                        const struct reading *r, struct mortise_span span)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < ld->g->n_nodes && !ld->nomem; i++) {
+        const struct mortise_node *node = &ld->g->nodes[i];
+        struct mortise_yaml id = {.str = node->id, .span = span};
+        struct mortise_draft *draft;
+
+        if (!may_find(r, node, from))
+            continue;
+        draft = mortise_load_edge(ld, from, &id, MORTISE_EDGE_FOUND);
+        if (draft != NULL)
+            draft->edge.discovery = r->d;
+        n++;
+    }
+    return n;
+}
+
+static void late_query(struct mortise_loader *ld,
+                       const struct mortise_late *late)
+{
+    struct mortise_cel_scope scope = {ld->names, late->end};
+    struct mortise_discovery *d = late->into;
+
+    if (mortise_tmpl_compile(&d->query, ld->arena, late->at, &scope,
+                             ld->diags) == MORTISE_ENOMEM)
+        ld->nomem = true;
+}
+
+static void add_edges(struct mortise_loader *ld, uint32_t from,
+                      const struct reading *r, struct mortise_span span)
+{
+    struct mortise_draft *draft;
+
+    if (add_found(ld, from, r, span) == 0)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0307", span,
+                             "there is nothing that this edge may find"),
+            "give another node a 'capability'%s",
+            r->type != 0 ? " and the type that 'kind' says" : "");
+    draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
+    if (draft != NULL)
+        draft->edge.discovery = r->d;
+    mortise_load_late(ld, (struct mortise_late){.fn = late_query,
+                                                .into = r->d,
+                                                .at = r->query,
+                                                .node = from,
+                                                .end = MORTISE_IN_ERROR});
+}
+
+void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
+                            const struct mortise_slot *slot)
+{
+    struct reading r = {.d = mortise_load_alloc(ld, sizeof *r.d)};
+
+    if (r.d == NULL)
+        return;
+    r.d->kind = "any";
+    mortise_keys_enter(slot, ld, &r, ld->diags);
+    if (from != MORTISE_NOWHERE && r.query != NULL && r.fallback != NULL)
+        add_edges(ld, from, &r, slot->name->span);
+}

@@ -1,0 +1,257 @@
+/* test_run_edges.c -- edges that are chosen by something else than a condition:
+ * a personality, a discovery, what an executor says. */
+#include "graph/graph.h"
+#include "lib/drive.h"
+
+/* ---- personality --------------------------------------------------------- */
+
+#define ARMS                                                                   \
+    "  hi: {type: tool, tool: t/read}\n"                                       \
+    "  lo: {type: tool, tool: t/read}\n"
+
+/* Of a graph whose persona has one trait, each arm is taken from its side of
+ * the threshold: at it, above it, below it.
+ * key: graph.persona, persona.traits, traits.honesty_humility
+ * key: traits.emotionality, traits.extraversion, traits.agreeableness
+ * key: traits.conscientiousness, traits.openness, edge.type=personality
+ * key: edge.personality, personality.trait=honesty_humility
+ * key: personality.trait=emotionality, personality.trait=extraversion
+ * key: personality.trait=agreeableness
+ * key: personality.trait=conscientiousness, personality.trait=openness
+ * key: personality.threshold, personality.above, personality.below */
+START_TEST(traits_choose)
+{
+    static const char *const traits[] = {"honesty_humility",  "emotionality",
+                                         "extraversion",      "agreeableness",
+                                         "conscientiousness", "openness"};
+    static const struct {
+        const char *value, *threshold;
+        bool above;
+    } cases[] = {{"0.7", "0.7", true},
+                 {"1", "0.9", true},
+                 {"0.69", "0.7", false},
+                 {"0", "0.1", false},
+                 {"0", "0", true}};
+    char yaml[768];
+
+    for (size_t t = 0; t < 6; t++)
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            snprintf(yaml, sizeof yaml,
+                     HEAD "start: a\n"
+                          "persona: {traits: {%s: %s}}\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: t/read}\n" ARMS "edges:\n"
+                          "  - {from: a, type: personality, personality:\n"
+                          "     {trait: %s, threshold: %s, above: hi,\n"
+                          "      below: lo}}\n",
+                     traits[t], cases[i].value, traits[t], cases[i].threshold);
+            run_plain(yaml, "{}");
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_node("hi", cases[i].above ? "done" : "skipped");
+            assert_node("lo", cases[i].above ? "skipped" : "done");
+            end();
+        }
+}
+END_TEST
+
+/* A node's own trait comes before its graph's, and that before a half; START
+ * has the graph's.  A graph inside another has its own persona.
+ * key: node.persona_policy */
+START_TEST(the_nearest_persona_counts)
+{
+    run_plain(HEAD
+              "persona: {traits: {openness: 0.9, emotionality: 0.9}}\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: t/read,\n"
+              "      persona_policy: {traits: {openness: 0.1}}}\n"
+              "  b: {type: tool, tool: t/read}\n"
+              "  own: {type: tool, tool: t/read}\n"
+              "  graphs: {type: tool, tool: t/read}\n"
+              "  half: {type: tool, tool: t/read}\n"
+              "  sub:\n"
+              "    type: subgraph\n"
+              "    graph:\n"
+              "      nodes: {hi: {type: tool, tool: t/read},\n"
+              "              lo: {type: tool, tool: t/read}}\n"
+              "      edges:\n"
+              "        - {from: START, personality: {trait: openness,\n"
+              "           threshold: 0.6, above: hi, below: lo}}\n"
+              "edges:\n"
+              "  - {from: START, personality: {trait: openness,\n"
+              "     threshold: 0.9, above: a, below: b}}\n"
+              "  - {from: a, personality: {trait: openness, threshold: 0.2,\n"
+              "     above: b, below: own}}\n"
+              "  - {from: a, personality: {trait: emotionality,\n"
+              "     threshold: 0.8, above: graphs, below: b}}\n"
+              "  - {from: a, personality: {trait: extraversion,\n"
+              "     threshold: 0.5, above: half, below: b}}\n"
+              "  - {from: a, to: sub}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("a", "done");
+    assert_node("own", "done");
+    assert_node("graphs", "done");
+    assert_node("half", "done");
+    assert_node("b", "skipped");
+    assert_node("1.0/sub#1/lo#1", "done");
+    end();
+}
+END_TEST
+
+/* Arms count in joins: the dead one is not waited for, and what only it leads
+ * to does not run. */
+START_TEST(a_dead_arm_is_not_awaited)
+{
+    run_plain(HEAD
+              "start: [a, c]\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: t/read}\n"
+              "  c: {type: tool, tool: t/read, next: [both, two]}\n" ARMS
+              "  both: {type: tool, tool: t/read, depends_on: [hi, lo]}\n"
+              "  two: {type: tool, tool: t/read, join: {quorum: 2},\n"
+              "        depends_on: [lo]}\n"
+              "edges:\n"
+              "  - {from: a, personality: {trait: openness, threshold: 0.6,\n"
+              "     above: hi, below: lo}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("hi", "skipped");
+    assert_runs("both", 1);
+    assert_runs("two", 1);
+    end();
+}
+END_TEST
+
+/* ---- discovery ----------------------------------------------------------- */
+
+#define FIND(discovery)                                                        \
+    HEAD "start: a\n"                                                          \
+         "nodes:\n"                                                            \
+         "  a: {type: tool, tool: t/read, args: {v: \"${input.v}\"}}\n"        \
+         "  translate: {type: tool, tool: t/read,\n"                           \
+         "              capability: translates text}\n"                        \
+         "  pay: {type: extension, extension: t, method: read,\n"              \
+         "        capability: pays bills}\n"                                   \
+         "  else: {type: tool, tool: t/read, depends_on: [translate, pay]}\n"  \
+         "edges:\n"                                                            \
+         "  - {from: a, type: discovery, discovery: " discovery "}\n"
+
+static json_t *event_of(const char *type)
+{
+    json_t *one, *found = NULL;
+    size_t i;
+
+    json_array_foreach(s.published, i, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "type")), type) == 0)
+            found = one;
+    }
+    return found;
+}
+
+static void assert_found(const char *want)
+{
+    json_t *event = event_of("discovery_result"), *have;
+    char *text;
+
+    ck_assert_ptr_nonnull(event);
+    have = json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "query",
+                     json_object_get(event, "query"), "kind",
+                     json_object_get(event, "kind"), "results",
+                     json_object_get(event, "results"), "chosen",
+                     json_object_get(event, "chosen"), "path",
+                     json_object_get(event, "path"));
+    text = json_dumps(have, JSON_COMPACT | JSON_SORT_KEYS);
+    ck_assert_str_eq(text, want);
+    free(text);
+    json_decref(have);
+}
+
+/* Nobody ranks capabilities in this build: nothing is found, the fallback is
+ * taken, and the run says what it looked for.
+ * key: node.capability, edge.type=discovery, edge.discovery
+ * key: discovery.query, discovery.fallback */
+START_TEST(nothing_is_found)
+{
+    begin(FIND("{query: \"who does ${output.v}?\", fallback: else}"));
+    admit("{\"v\": \"laundry\"}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("translate", "skipped");
+    assert_node("pay", "skipped");
+    assert_runs("else", 1);
+    assert_found("{\"chosen\":\"else\",\"kind\":\"any\",\"path\":"
+                 "\"1.0/a#1\",\"query\":\"who does laundry?\",\"results\":0}");
+    end();
+}
+END_TEST
+
+/* What may be found is what `kind` says.
+ * key: discovery.kind=any, discovery.kind=tool, discovery.kind=extension */
+START_TEST(kinds_narrow)
+{
+    static const struct {
+        const char *yaml, *found;
+    } cases[] = {
+        {FIND("{query: q, kind: any, fallback: else}"), "translate pay "},
+        {FIND("{query: q, kind: tool, fallback: else}"), "translate "},
+        {FIND("{query: q, kind: extension, fallback: else}"), "pay "},
+    };
+
+    for (size_t i = 0; i < 3; i++) {
+        struct mortise_graph *g;
+        char found[64] = "";
+
+        char *yaml = strdup(cases[i].yaml);
+
+        if (i > 0) /* what cannot be found is led to by nothing else */
+            strcat(
+                strcpy(yaml = realloc(yaml, strlen(yaml) + 64), cases[i].yaml),
+                i == 1 ? "  - {from: a, to: pay}\n"
+                       : "  - {from: a, to: translate}\n");
+        g = sim_graph(yaml);
+        for (uint32_t e = 0; e < g->n_edges; e++)
+            if (g->edges[e].kind == MORTISE_EDGE_FOUND)
+                strcat(strcat(found, g->nodes[g->edges[e].to].id), " ");
+        ck_assert_str_eq(found, cases[i].found);
+        mortise_graph_unref(g);
+        free(yaml);
+    }
+}
+END_TEST
+
+/* A query that cannot be evaluated, or is no text, fails the node. */
+START_TEST(a_query_is_text)
+{
+    run_plain(FIND("{query: \"${output.v.w}\", fallback: else}"), "{\"v\": 1}");
+    assert_node_error("a", "expression");
+    end();
+    run_plain(FIND("{query: \"${output.v}\", fallback: else}"), "{\"v\": 1}");
+    assert_node_error("a", "type");
+    end();
+}
+END_TEST
+
+/* ---- */
+
+static Suite *edges(void)
+{
+    Suite *suite = suite_create("edges");
+    TCase *tc = tcase_create("personality");
+
+    tcase_add_test(tc, traits_choose);
+    tcase_add_test(tc, the_nearest_persona_counts);
+    tcase_add_test(tc, a_dead_arm_is_not_awaited);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("discovery");
+    tcase_add_test(tc, nothing_is_found);
+    tcase_add_test(tc, kinds_narrow);
+    tcase_add_test(tc, a_query_is_text);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(edges());
+}
