@@ -26,7 +26,7 @@
 
 struct checking {
     struct mortise_cli *cli;
-    struct mortise_diags diags;
+    struct mortise_diags *diags;
     /* The plugins of `deployment`, opened when a graph first needs them. */
     bool open;
     char deployment[PATH_MAX]; /* "": none */
@@ -48,7 +48,7 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
 {
     struct mortise_plugins_config config;
     int rv = mortise_site_open(&c->site, c->cli->mem, c->cli->deployment, NULL,
-                               &c->diags, err);
+                               c->diags, err);
 
     c->open = true;
     if (rv != MORTISE_OK)
@@ -95,7 +95,7 @@ static int load_graph(struct checking *c, const char *path, const char *text,
     catalog = mortise_disk_catalog(&c->stock.strict, &files, NULL);
     catalog.advise = true;
     return mortise_graph_load(out, c->cli->mem, path, text, n, &catalog,
-                              &c->diags, err);
+                              c->diags, err);
 }
 
 static int check_graph(struct checking *c, const char *path, const char *text,
@@ -107,7 +107,7 @@ static int check_graph(struct checking *c, const char *path, const char *text,
     if (rv != MORTISE_OK)
         return rv;
     if (c->cli->args.bring_up)
-        rv = mortise_bring_up(c->cli, g, &c->diags, err);
+        rv = mortise_bring_up(c->cli, g, c->diags, err);
     mortise_graph_unref(g);
     return rv;
 }
@@ -123,7 +123,7 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
     int rv = mortise_cli_read(c->cli, f->graph, &text, &n, err);
 
     if (rv != MORTISE_OK) {
-        mortise_diag_add(&c->diags, "E0315", f->graph_at->span, "%s", err->msg);
+        mortise_diag_add(c->diags, "E0315", f->graph_at->span, "%s", err->msg);
         return MORTISE_ECHECK;
     }
     if (given == NULL)
@@ -133,7 +133,7 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
     mortise_release(c->cli->mem, text, n + 1);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_casefile_check(f, g, &c->diags);
+    rv = mortise_casefile_check(f, g, c->diags);
     mortise_graph_unref(g);
     return rv;
 }
@@ -142,7 +142,7 @@ static int check_test(struct checking *c, const char *path, const char *text,
                       size_t n, struct mortise_err *err)
 {
     struct mortise_casefile *f;
-    int rv = mortise_casefile_read(&f, c->cli->mem, path, text, n, &c->diags);
+    int rv = mortise_casefile_read(&f, c->cli->mem, path, text, n, c->diags);
 
     if (rv == MORTISE_OK) {
         rv = check_names(c, f, err);
@@ -155,8 +155,8 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
                         size_t n, struct mortise_err *err)
 {
     struct mortise_manifest *m;
-    int rv = mortise_manifest_parse(&m, c->cli->mem, path, text, n, false,
-                                    &c->diags);
+    int rv =
+        mortise_manifest_parse(&m, c->cli->mem, path, text, n, false, c->diags);
 
     if (rv == MORTISE_OK)
         mortise_manifest_free(m);
@@ -175,7 +175,7 @@ static int check_deployment(struct checking *c, const char *path,
     c->cli->deployment = path;
     rv = open_plugins(c, err);
     if (rv == MORTISE_OK)
-        rv = mortise_configs_check(c->site.deployment, c->plugins, &c->diags);
+        rv = mortise_configs_check(c->site.deployment, c->plugins, c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
@@ -219,7 +219,7 @@ static int check_file(struct checking *c, const char *path,
     else if (strcmp(kind, "Plugin") == 0)
         rv = check_plugin(c, path, text, n, err);
     else if (strcmp(kind, "Trust") == 0)
-        rv = mortise_trust_check(c->cli->mem, path, &c->diags, err);
+        rv = mortise_trust_check(c->cli->mem, path, c->diags, err);
     else if (strcmp(kind, "Test") == 0)
         rv = check_test(c, path, text, n, err);
     else /* a graph, or what can only be told by who expects one */
@@ -231,17 +231,17 @@ static int check_file(struct checking *c, const char *path,
 /* ---- all of them ------------------------------------------------------------
  */
 
-static void print_findings(struct checking *c)
+static void print_findings(struct mortise_cli *cli, struct mortise_diags *diags)
 {
-    struct mortise_out *o = &c->cli->out;
+    struct mortise_out *o = &cli->out;
     struct mortise_buf b;
     const char *text;
 
-    mortise_buf_init(&b, c->cli->mem);
-    if (c->cli->args.json)
-        mortise_diags_json(&c->diags, &b);
+    mortise_buf_init(&b, cli->mem);
+    if (cli->args.json)
+        mortise_diags_json(diags, &b);
     else
-        mortise_diags_text(&c->diags, &b);
+        mortise_diags_text(diags, &b);
     text = mortise_buf_cstr(&b);
     if (text == NULL)
         o->errnum = o->errnum != 0 ? o->errnum : ENOMEM;
@@ -250,40 +250,50 @@ static void print_findings(struct checking *c)
     mortise_buf_finish(&b);
 }
 
-static int check_all(struct checking *c)
+int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
 {
-    const struct mortise_args *a = &c->cli->args;
+    const struct mortise_args *a = &cli->args;
+    struct checking c = {.cli = cli, .diags = diags};
     struct mortise_err err;
     int worst = MORTISE_EXIT_OK;
 
     for (size_t i = 0; i < a->n_operands; i++) {
-        int rv = check_file(c, a->operands[i], &err);
+        int rv = check_file(&c, a->operands[i], &err);
 
         if (rv == MORTISE_ECHECK)
             worst = worst != 0 ? worst : MORTISE_EXIT_FINDINGS;
         else if (rv != MORTISE_OK)
-            worst = mortise_cli_fail(c->cli, &err);
+            worst = mortise_cli_fail(cli, &err);
     }
+    if (c.open)
+        forget_plugins(&c);
     return worst;
 }
 
-static int check(struct mortise_cli *cli)
+/* --format json is --json. */
+int mortise_cli_format(struct mortise_cli *cli)
 {
-    struct checking c = {.cli = cli};
     const char *format = cli->args.format;
-    int code;
 
     if (format != NULL && strcmp(format, "json") == 0)
         cli->args.json = true;
     else if (format != NULL && strcmp(format, "text") != 0)
         return mortise_cli_usage(cli, "--format is text or json, not '%s'",
                                  format);
-    mortise_diags_init(&c.diags, cli->mem);
-    code = check_all(&c);
-    print_findings(&c);
-    if (c.open)
-        forget_plugins(&c);
-    mortise_diags_finish(&c.diags);
+    return MORTISE_EXIT_OK;
+}
+
+static int check(struct mortise_cli *cli)
+{
+    struct mortise_diags diags;
+    int code = mortise_cli_format(cli);
+
+    if (code != MORTISE_EXIT_OK)
+        return code;
+    mortise_diags_init(&diags, cli->mem);
+    code = mortise_cli_check(cli, &diags);
+    print_findings(cli, &diags);
+    mortise_diags_finish(&diags);
     return code;
 }
 

@@ -58,6 +58,14 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err);
 
+/* ---- check.c: all findings of all files --------------------------------- */
+
+/* Check the operands.  The exit code; errors that are no findings are printed.
+ */
+int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags);
+/* Take --format; MORTISE_EXIT_OK, or a usage error that was printed. */
+int mortise_cli_format(struct mortise_cli *cli);
+
 /* ---- value.c: what is given as an argument ----------------------------- */
 
 /* A whole file (limit: 64 MiB), NUL-terminated, to be freed with
@@ -183,6 +191,7 @@ extern const struct mortise_cmd mortise_cmd_config_print;
 extern const struct mortise_cmd mortise_cmd_eval;
 extern const struct mortise_cmd mortise_cmd_explain;
 extern const struct mortise_cmd mortise_cmd_schema;
+extern const struct mortise_cmd mortise_cmd_test;
 extern const struct mortise_cmd mortise_cmd_doctor;
 extern const struct mortise_cmd mortise_cmd_completion;
 extern const struct mortise_cmd mortise_cmd_version;

@@ -35,6 +35,10 @@ struct mortise_args {
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
     bool unencrypted, in_process, with_plugins, bring_up;
 
+    /* tests */
+    const char *filter;
+    bool crash_everywhere;
+
     /* expressions */
     const char *vars;
     bool typed;

@@ -37,6 +37,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_ongoing *behind;      /* in the lane */
     struct mortise_lane *lane;           /* NULL: it never got to one */
     enum mortise_ongoing_state state;
+    bool scripted; /* script.c answers it, by `idle` */
     bool cancelled;
     bool told_to_wait; /* an ask of its was answered `suspended` */
     uint64_t give_up_ns;
@@ -73,6 +74,9 @@ struct mortise_ongoing { /* a call */
 struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id);
 /* Its memory ran out where nothing could be said: cancel it.  [any] */
 void mortise_call_starve(struct mortise *m, uint64_t id);
+/* Why it failed, in place of what was said before.  [any] */
+void mortise_call_words(struct mortise_ongoing *c, const char *code,
+                        const char *error_class, const char *message);
 /* A task to the loop; without the mailbox when this is the loop.  [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
 

@@ -24,6 +24,7 @@
  * it) while the worker is still on its way out of it.
  */
 #include "engine/call.h"
+#include "engine/script.h"
 #include "engine/secret.h"
 
 #include <stdio.h>
@@ -89,6 +90,7 @@ static void delist(struct mortise_ongoing *c)
     mortise_timer_disarm(&m->timers, &c->quiesce);
     mortise_timer_disarm(&m->timers, &c->idle);
     m->n_calls--;
+    m->n_scripted -= c->scripted;
     mortise_live_touch(live);
 }
 
@@ -129,9 +131,10 @@ void mortise_call_post(struct mortise *m, struct mortise_task *t)
 /* ---- how it ended ------------------------------------------------------- */
 
 /* [any] */
-static void set_words(struct mortise_ongoing *c, const char *code,
-                      const char *error_class, const char *message)
+void mortise_call_words(struct mortise_ongoing *c, const char *code,
+                        const char *error_class, const char *message)
 {
+    mortise_release_str(c->mem, c->message);
     c->message = mortise_strdup(c->mem, message); /* NULL: without words */
     if (c->message != NULL)
         mortise_vault_cover(c->live->m->vault, c->message);
@@ -145,7 +148,7 @@ static void set_failed(struct mortise_ongoing *c, int32_t status,
                        const char *message)
 {
     c->status = status;
-    set_words(c, code, error_class, message);
+    mortise_call_words(c, code, error_class, message);
 }
 
 /* [any] */
@@ -189,8 +192,8 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     c->violation = done->violation;
     c->retry_after_ms = done->retry_after_ms;
     if (done->status != MORTISE_S_OK || done->violation)
-        set_words(c, done->error_code, class_of(done->error_class),
-                  done->message);
+        mortise_call_words(c, done->error_code, class_of(done->error_class),
+                           done->message);
     if (done->status == MORTISE_S_OK)
         take_output(c, done);
     mortise_call_post(m, &c->ended);
@@ -362,7 +365,6 @@ static void set_idle(struct mortise_ongoing *c)
 
     snprintf(words, sizeof words, "the plugin gave no sign of life for %llu ms",
              (unsigned long long)c->lane->idle_ms);
-    mortise_release_str(c->mem, c->message);
     set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
 }
 
@@ -543,6 +545,8 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     if (c == NULL)
         return mortise_nomem(err);
     enlist(c);
+    if (mortise_script_call(c, rc))
+        return MORTISE_OK;
     if (lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,
                  &took_ms, &why) != MORTISE_OK) {
         c->lane = NULL;
@@ -616,6 +620,8 @@ static void cancel(struct mortise_ongoing *c)
 {
     struct mortise_lane *l = c->lane;
 
+    if (c->scripted)
+        mortise_script_cancel(c);
     if (c->cancelled || l == NULL)
         return;
     c->cancelled = true;

@@ -13,7 +13,7 @@
  *   (4) then the store is opened again.  If that works the engine goes on, and
  *       runs can be resumed; else everything that is asked of it says why not.
  */
-#include "engine/engine.h"
+#include "engine/script.h"
 
 #include <string.h>
 
@@ -286,6 +286,7 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
 
     live->flying--;
     if (result == MORTISE_OK) {
+        mortise_script_commit(m, f->commit.checkpoint.seq, true);
         for (size_t i = 0; i < f->commit.n_opens; i++)
             if (f->opens[i].deadline_ms != 0)
                 mortise_due_note(m, f->opens[i].deadline_ms);
@@ -349,10 +350,12 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
 
 /* ---- handing over ------------------------------------------------------- */
 
-/* Would a hand-over only cost time?  One run, and nothing else going on. */
+/* Would a hand-over only cost time?  One run, and nothing else going on; or
+ * a script, which is to give the same each time. */
 static bool is_alone(const struct mortise *m)
 {
-    return m->lives.n == 1 && m->n_calls == 0 && m->n_flying == 0;
+    return m->script != NULL ||
+           (m->lives.n == 1 && m->n_calls == 0 && m->n_flying == 0);
 }
 
 /* The batch, written here; false: the store thread is at work. */
@@ -395,6 +398,8 @@ void mortise_commits_flush(struct mortise *m)
     size_t n = m->n_batch;
     struct mortise_err err;
 
+    for (size_t i = 0; i < n; i++)
+        mortise_script_commit(m, m->batch[i]->checkpoint.seq, false);
     if (n == 0 || (is_alone(m) && write_here(m)))
         return;
     m->n_batch = 0; /* losing a run must not look for it here */

@@ -6,6 +6,7 @@
  *   graphs.c    compiled graphs, by digest
  *   watch.c     who watches which run; events to them
  *   commits.c   run/'s commits to the store, and what a failed write means
+ *   script.c    ... that a script answers, in tests of graphs
  *   calls.c     calls of plugins: lanes, workers, cancelling
  *   door.c      what plugins ask for, a method each: state.c ...
  *   live.c      a run in memory: started, loaded, stepped, dropped, lost
@@ -60,6 +61,7 @@ enum {
 
 struct mortise_control; /* control.c */
 struct mortise_vault;   /* vault.c */
+struct mortise_script;  /* script.h */
 struct mortise_flight;  /* commits.c: a commit on its way */
 struct mortise_ongoing; /* calls.c: a call that has not ended */
 
@@ -130,6 +132,10 @@ struct mortise {
     struct mortise_table run_calls; /* by (run, its id for the call) */
     uint64_t last_call;
     size_t n_calls; /* begun and not ended */
+
+    /* script.c */
+    const struct mortise_script *script; /* lent; NULL: none */
+    size_t n_scripted;                   /* of n_calls */
 
     /* door.c */
     struct mortise_table asks; /* by our name for them */

@@ -1,0 +1,301 @@
+/* answers.c -- what calls are answered with in a test.
+ *
+ *   (1) An answer belongs to an execution and its attempt, never to a moment:
+ *       which one it was is in the ledger before it is given, so a call that a
+ *       crash repeats gets the same again.
+ *   (2) Each context (a node, in each element of a map by itself) goes through
+ *       a list on its own: contexts run beside each other, in no order.
+ *   (3) What is not scripted and would reach the world is not called.
+ *   (4) The ledger knows what happened in the scripted world, so it also finds
+ *       out when something happened twice that must not.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/expect.h"
+#include "cli/rehearsing.h"
+#include "mortise/plugin.h"
+
+enum { ID = MORTISE_EXEC_PATH + 16 };
+
+/* ---- which script -------------------------------------------------------- */
+
+static const struct mortise_case_script *
+named(const struct mortise_case_scripts *scripts, const char *name)
+{
+    for (size_t i = 0; i < scripts->n; i++)
+        if (strcmp(scripts->list[i].name->str, name) == 0)
+            return &scripts->list[i];
+    return NULL;
+}
+
+static const struct mortise_case_script *
+script_of(const struct mortise_case *c, const char *path, const char *tool)
+{
+    char node[MORTISE_CONTEXT];
+    const struct mortise_case_script *s =
+        named(&c->nodes, mortise_context_node(path, node));
+
+    return s != NULL ? s : named(&c->operations, tool);
+}
+
+static bool is_listed(const struct mortise_yaml *list, const char *name)
+{
+    for (size_t i = 0; list != NULL && i < list->n; i++)
+        if (strcmp(list->items[i]->str, name) == 0)
+            return true;
+    return false;
+}
+
+/* (3) */
+static bool is_real(const struct mortise_rehearsing *r,
+                    const struct mortise_run_call *call)
+{
+    const struct mortise_manifest *man;
+
+    if (is_listed(r->what->one->real, call->plugin))
+        return true;
+    if (call->kind != MORTISE_RUN_CHECK)
+        return call->node->op->effect == MORTISE_PURE;
+    man = mortise_plugins_find(r->m->plugins, call->plugin, NULL);
+    return man != NULL && man->n_methods == 0;
+}
+
+/* ---- which answer (1, 2) ------------------------------------------------- */
+
+static bool was_given(const struct mortise_rehearsing *r, const char *context,
+                      const char *script, size_t i)
+{
+    const json_t *list = r->ledger.list;
+
+    for (size_t k = 0; k < json_array_size(list); k++) {
+        const json_t *e = json_array_get(list, k);
+
+        if (strcmp(mortise_cli_text(e, "context"), context) == 0 &&
+            strcmp(mortise_cli_text(e, "script"), script) == 0 &&
+            json_integer_value(json_object_get(e, "answer")) == (json_int_t)i)
+            return true;
+    }
+    return false;
+}
+
+/* The position of the answer for such a call of a context; s->n: none. */
+static size_t pick(const struct mortise_rehearsing *r,
+                   const struct mortise_case_script *s, const char *context,
+                   const json_t *args)
+{
+    size_t i;
+
+    for (i = 0; i < s->n; i++) {
+        const struct mortise_case_answer *a = &s->list[i];
+
+        if (a->args != NULL
+                ? mortise_expect_fits(a->args, args)
+                : !s->once || !was_given(r, context, s->name->str, i))
+            break;
+    }
+    return i;
+}
+
+static void call_id(char out[ID], const struct mortise_run_call *call)
+{
+    snprintf(out, ID, "%s@%u%s%s", call->path, call->attempt,
+             call->kind == MORTISE_RUN_CHECK ? "!" : "",
+             call->kind == MORTISE_RUN_CHECK ? call->plugin : "");
+}
+
+static void tool_of(char out[256], const struct mortise_run_call *call)
+{
+    snprintf(out, 256, "%s%s%s", call->plugin,
+             call->kind == MORTISE_RUN_CHECK ? "" : "/",
+             call->kind == MORTISE_RUN_CHECK ? "" : call->operation);
+}
+
+static void refuse(struct mortise_scripted *out)
+{
+    *out = (struct mortise_scripted){
+        .status = MORTISE_S_FAILED,
+        .code = "unscripted",
+        .error_class = "permanent",
+        .message = "the test has no answer for this call"};
+}
+
+/* ---- what must not happen (4) -------------------------------------------- */
+
+/* An effect with an earlier entry: may it be there again? */
+static bool may_repeat(const struct mortise_rehearsing *r,
+                       const struct mortise_run_call *call, const json_t *entry)
+{
+    const struct mortise_operation *op = call->node->op;
+
+    return op->idempotent || op->by_asking ||
+           call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
+           !json_is_true(json_object_get(entry, "happened")) ||
+           mortise_ledger_find(&r->ledger, "doubt", call->path, "how",
+                               "retry") != NULL;
+}
+
+static void watch(struct mortise_rehearsing *r,
+                  const struct mortise_run_call *call, const json_t *entry)
+{
+    char tool[256], name[MORTISE_CLI_EXECUTION];
+
+    tool_of(tool, call);
+    if (call->kind != MORTISE_RUN_EXECUTE)
+        return;
+    if (json_object_get(r->done, call->path) != NULL)
+        mortise_problem(r, "E0904", NULL,
+                        "%s was called again by %s, which had ended before "
+                        "the crash",
+                        tool, mortise_cli_short_path(call->path, name));
+    else if (entry != NULL && call->node->op->effect >= MORTISE_WRITE &&
+             !may_repeat(r, call, entry))
+        mortise_problem(r, "E0904", NULL,
+                        "%s happened twice, and nobody was asked", tool);
+    else if (entry != NULL &&
+             strcmp(mortise_cli_text(entry, "key"), call->key) != 0)
+        mortise_problem(r, "E0904", NULL,
+                        "%s was repeated with another idempotency key", tool);
+}
+
+/* ---- answering ----------------------------------------------------------- */
+
+static void note(struct mortise_rehearsing *r,
+                 const struct mortise_run_call *call, const char *id,
+                 const char *context, const struct mortise_case_script *s,
+                 size_t answer)
+{
+    bool happened = s == NULL || !s->list[answer].has_error;
+
+    mortise_remember(
+        r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b}", "call", id, "path",
+                     call->path, "context", context, "key", call->key, "script",
+                     s != NULL ? s->name->str : "", "answer",
+                     (json_int_t)answer, "happened", (int)happened));
+}
+
+static void give(struct mortise_rehearsing *r,
+                 const struct mortise_case_answer *a,
+                 struct mortise_scripted *out)
+{
+    out->after_ms = a->after_ms;
+    if (a->has_error) {
+        out->status = strcmp(a->error_class, "timeout") == 0 ? MORTISE_S_TIMEOUT
+                                                             : MORTISE_S_FAILED;
+        out->code = a->code;
+        out->error_class = a->error_class;
+        out->message = a->message;
+        return;
+    }
+    if (a->has_violation) {
+        out->violation = true;
+        out->message = a->violation;
+    }
+    if (a->output == NULL)
+        return;
+    out->output = mortise_yaml_json(a->output, false);
+    if (out->output == NULL)
+        mortise_nomem(&r->err);
+}
+
+/* "did it happen?"  The ledger knows, for what was scripted. */
+static void reconcile(struct mortise_rehearsing *r,
+                      const struct mortise_case_script *s, const json_t *entry,
+                      struct mortise_scripted *out)
+{
+    size_t i = (size_t)json_integer_value(json_object_get(entry, "answer"));
+    bool happened = json_is_true(json_object_get(entry, "happened"));
+
+    out->output = happened
+                      ? json_pack("{s:b, s:o}", "happened", 1, "result",
+                                  mortise_yaml_json(s->list[i].output, false))
+                      : json_pack("{s:b}", "happened", 0);
+    if (out->output == NULL)
+        mortise_nomem(&r->err);
+}
+
+static void unscripted(struct mortise_rehearsing *r,
+                       const struct mortise_run_call *call,
+                       const struct mortise_case_script *s, const char *tool)
+{
+    bool check = call->kind == MORTISE_RUN_CHECK;
+    char help[512], name[MORTISE_CLI_EXECUTION];
+
+    if (s != NULL) {
+        mortise_problem(r, "E0903",
+                        "add one; or write it without [], to give it as often "
+                        "as it is wanted",
+                        "'%s' has no answer left that fits a call of %s by %s",
+                        s->name->str, tool,
+                        mortise_cli_short_path(call->path, name));
+        return;
+    }
+    snprintf(help, sizeof help,
+             "add %s: {%s: ...}, or real: [%s] to let it run",
+             check ? "guardrails" : "operations", tool, call->plugin);
+    mortise_problem(r, "E0903", help,
+                    "%s was called by %s, and the case has "
+                    "no answer for it",
+                    tool, mortise_cli_short_path(call->path, name));
+}
+
+bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
+                         struct mortise_scripted *out)
+{
+    struct mortise_rehearsing *r = ud;
+    const struct mortise_case *c = r->what->one;
+    char id[ID], tool[256], context[MORTISE_CONTEXT];
+    const struct mortise_case_script *s;
+    const json_t *entry;
+    size_t i;
+
+    call_id(id, call);
+    tool_of(tool, call);
+    mortise_context(call->path, context);
+    s = call->kind == MORTISE_RUN_CHECK ? named(&c->guardrails, tool)
+                                        : script_of(c, call->path, tool);
+    entry = mortise_ledger_find(&r->ledger, "call", id, NULL, NULL);
+    watch(r, call, entry);
+    if (s == NULL && is_real(r, call)) {
+        if (entry == NULL)
+            note(r, call, id, context, NULL, 0);
+        return false;
+    }
+    if (s != NULL && call->kind == MORTISE_RUN_RECONCILE) {
+        reconcile(r, s, entry, out);
+        return true;
+    }
+    i = s == NULL ? 0
+        : entry != NULL
+            ? (size_t)json_integer_value(json_object_get(entry, "answer"))
+            : pick(r, s, context, call->body);
+    if (s == NULL || i == s->n) {
+        unscripted(r, call, s, tool);
+        refuse(out);
+        return true;
+    }
+    note(r, call, id, context, s, i);
+    give(r, &s->list[i], out);
+    return true;
+}
+
+const struct mortise_case_answer *
+mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request)
+{
+    const char *path = mortise_cli_text(request, "path");
+    const struct mortise_case_script *s =
+        script_of(r->what->one, path, mortise_cli_text(request, "tool"));
+    const json_t *entry =
+        mortise_ledger_find(&r->ledger, "path", path, NULL, NULL);
+    char context[MORTISE_CONTEXT];
+    size_t i;
+
+    if (s == NULL || json_object_get(request, "step") != NULL)
+        return NULL;
+    i = entry != NULL
+            ? (size_t)json_integer_value(json_object_get(entry, "answer"))
+            : pick(r, s, mortise_context(path, context),
+                   json_object_get(request, "args"));
+    return i < s->n ? &s->list[i] : NULL;
+}

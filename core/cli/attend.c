@@ -1,0 +1,268 @@
+/* attend.c -- what people do in a test.
+ *
+ * Whatever is pending is looked at whenever a run has nothing else to do.  A
+ * request has an id that a crash does not change; what the script says of it
+ * is in the ledger before it is said, so it is said once and the same.
+ *
+ * A question that the script says nothing of stays open.  So does one that
+ * nobody answers in time; the clock then goes on to its deadline.
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/rehearsing.h"
+#include "json/value.h"
+
+/* ---- what the script says ------------------------------------------------ */
+
+static const struct mortise_case_person *
+person_of(const struct mortise_rehearsing *r, const json_t *request)
+{
+    const struct mortise_case_people *p = &r->what->one->people;
+    char node[MORTISE_CONTEXT];
+
+    mortise_context_node(mortise_cli_text(request, "path"), node);
+    for (size_t i = 0; i < p->n; i++)
+        if (strcmp(p->list[i].name->str, node) == 0)
+            return &p->list[i];
+    return NULL;
+}
+
+/* How often was this context asked before? */
+static size_t times_asked(const struct mortise_rehearsing *r,
+                          const char *context)
+{
+    const json_t *list = r->ledger.list;
+    size_t n = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        n += strcmp(mortise_cli_text(json_array_get(list, i), "asks"),
+                    context) == 0;
+    return n;
+}
+
+/* What is done about a request; NULL: nothing, nobody is there. */
+static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
+                                                 const json_t *request)
+{
+    const struct mortise_case_person *p = person_of(r, request);
+    const char *id = mortise_cli_text(request, "id");
+    const json_t *entry =
+        mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL);
+    char context[MORTISE_CONTEXT];
+    size_t i;
+
+    if (p == NULL)
+        return NULL;
+    mortise_context(mortise_cli_text(request, "path"), context);
+    i = entry != NULL
+            ? (size_t)json_integer_value(json_object_get(entry, "deed"))
+        : p->once ? times_asked(r, context)
+                  : 0;
+    if (i >= p->n)
+        return NULL;
+    if (entry == NULL)
+        mortise_remember(r,
+                         json_pack("{s:s, s:s, s:I, s:b}", "asked", id, "asks",
+                                   context, "deed", (json_int_t)i, "late",
+                                   p->list[i].deed == MORTISE_CASE_TIMEOUT));
+    return &p->list[i];
+}
+
+bool mortise_attend_waits(void *ud, const char *id)
+{
+    const struct mortise_rehearsing *r = ud;
+
+    return json_is_true(json_object_get(
+        mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL), "late"));
+}
+
+/* ---- saying it ----------------------------------------------------------- */
+
+/* Give a command; `value` (taken) is its JSON.  False: it was refused. */
+static bool command(struct mortise_rehearsing *r, struct mortise_command *cmd,
+                    json_t *value, const char *actor, const char *node)
+{
+    char *text = value != NULL ? mortise_json_text(r->what->mem, value) : NULL;
+    struct mortise_err err;
+    int rv = MORTISE_ENOMEM;
+
+    cmd->size = sizeof *cmd;
+    cmd->json = text;
+    if (value == NULL || text != NULL)
+        rv = mortise_apply(r->m, NULL, MORTISE_REHEARSED, cmd, 1, 0, actor,
+                           &err);
+    mortise_release_str(r->what->mem, text);
+    json_decref(value);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(&r->err);
+    else if (rv != MORTISE_OK)
+        mortise_problem(r, "E0903", NULL,
+                        "what '%s' is answered with is refused: %s", node,
+                        err.msg);
+    return rv == MORTISE_OK;
+}
+
+static json_t *json_of(const struct mortise_yaml *v)
+{
+    return v != NULL ? mortise_yaml_json(v, false) : NULL;
+}
+
+static bool say_human(struct mortise_rehearsing *r, const json_t *request,
+                      const struct mortise_case_deeds *d, const char *node)
+{
+    struct mortise_command cmd = {.kind = MORTISE_CMD_ANSWER,
+                                  .id = mortise_cli_text(request, "id")};
+
+    return command(r, &cmd,
+                   json_pack("{s:b, s:s*, s:o*}", "approved",
+                             d->deed != MORTISE_CASE_REJECT, "reason",
+                             d->reason, "answer", json_of(d->answer)),
+                   d->by, node);
+}
+
+static bool say_tool(struct mortise_rehearsing *r, const json_t *request,
+                     const struct mortise_case_deeds *d, const char *node)
+{
+    struct mortise_command cmd = {
+        .kind = MORTISE_CMD_APPROVE_TOOL,
+        .id = mortise_cli_text(request, "id"),
+        .decision = d->deed == MORTISE_CASE_REJECT ? "reject" : "approve",
+        .reason = d->reason,
+        .digest = mortise_cli_text(request, "digest")};
+
+    return command(r, &cmd, json_of(d->args), d->by, node);
+}
+
+static bool say_custom(struct mortise_rehearsing *r, const json_t *request,
+                       const struct mortise_case_deeds *d, const char *node)
+{
+    struct mortise_command cmd = {.kind = MORTISE_CMD_ANSWER,
+                                  .id = mortise_cli_text(request, "id")};
+
+    return command(r, &cmd, json_of(d->answer), d->by, node);
+}
+
+static bool say_pause(struct mortise_rehearsing *r, const json_t *request,
+                      const struct mortise_case_deeds *d, const char *node)
+{
+    struct mortise_command cmd = {.kind = MORTISE_CMD_RESUME};
+
+    (void)request;
+    return command(r, &cmd, NULL, d->by, node);
+}
+
+/* ---- which deed fits which request --------------------------------------- */
+
+static const struct {
+    const char *kind;
+    bool (*say)(struct mortise_rehearsing *r, const json_t *request,
+                const struct mortise_case_deeds *d, const char *node);
+    unsigned deeds; /* bits: 1 << deed */
+    bool args, answer;
+    const char *takes;
+} kinds[] = {
+    {"human", say_human,
+     1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT |
+         1u << MORTISE_CASE_ANSWER,
+     false, true, "approve, reject or answer"},
+    {"approval_pending", say_tool,
+     1u << MORTISE_CASE_APPROVE | 1u << MORTISE_CASE_REJECT, true, false,
+     "approve (with args, if need be) or reject"},
+    {"custom", say_custom, 1u << MORTISE_CASE_ANSWER, false, true, "answer"},
+    {"scheduled_pause", say_pause, 1u << MORTISE_CASE_APPROVE, false, false,
+     "approve, which goes on"},
+};
+
+/* False when nothing came of it. */
+static bool say(struct mortise_rehearsing *r, const json_t *request,
+                const struct mortise_case_deeds *d)
+{
+    const char *kind = mortise_cli_text(request, "kind");
+    const char *node = mortise_cli_text(request, "node");
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].kind, kind) != 0)
+            continue;
+        if (kinds[i].deeds & 1u << d->deed &&
+            (d->args == NULL || kinds[i].args) &&
+            (d->answer == NULL || kinds[i].answer))
+            return kinds[i].say(r, request, d, node);
+        mortise_problem(r, "E0903", NULL, "'%s' asks (%s), and that takes %s",
+                        node, kind, kinds[i].takes);
+        return false;
+    }
+    mortise_problem(r, "E0903", NULL,
+                    "'%s' asks (%s), and no person of a test can answer that",
+                    node, kind);
+    return false;
+}
+
+/* ---- doubt --------------------------------------------------------------- */
+
+static const char *const doubts[] = {[MORTISE_CASE_DONE] = "done",
+                                     [MORTISE_CASE_RETRY] = "retry",
+                                     [MORTISE_CASE_FAIL] = "fail"};
+
+static bool resolve(struct mortise_rehearsing *r, const json_t *request)
+{
+    const struct mortise_case_answer *a = mortise_answer_doubt(r, request);
+    const char *node = mortise_cli_text(request, "node");
+    struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
+                                  .id = mortise_cli_text(request, "id")};
+
+    if (a == NULL || a->in_doubt == MORTISE_CASE_UNTOLD) {
+        mortise_problem(r, "E0903",
+                        "say in_doubt: done, retry or fail in its answer",
+                        "a crash leaves it open whether %s happened, and the "
+                        "answer of '%s' does not say what to do then",
+                        mortise_cli_text(request, "tool"), node);
+        return false;
+    }
+    cmd.decision = doubts[a->in_doubt];
+    r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
+    mortise_remember(r, json_pack("{s:s, s:s}", "doubt",
+                                  mortise_cli_text(request, "path"), "how",
+                                  cmd.decision));
+    return command(r, &cmd,
+                   a->in_doubt == MORTISE_CASE_DONE ? json_of(a->output) : NULL,
+                   NULL, node);
+}
+
+/* ---- all that is pending ------------------------------------------------- */
+
+static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
+{
+    const struct mortise_case_deeds *d;
+
+    if (strcmp(mortise_cli_text(request, "kind"), "timer") == 0)
+        return false;
+    if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
+        return resolve(r, request);
+    d = deed_for(r, request);
+    return d != NULL && r->err.code == MORTISE_OK &&
+           d->deed != MORTISE_CASE_TIMEOUT && say(r, request, d);
+}
+
+bool mortise_attend(struct mortise_rehearsing *r)
+{
+    const json_t *list, *request;
+    json_t *show = NULL;
+    char *text = NULL;
+    bool any = false;
+    size_t i;
+
+    if (mortise_show(r->m, NULL, MORTISE_REHEARSED, &text, &r->err) ==
+        MORTISE_OK)
+        mortise_json_read(&show, text, strlen(text), &r->err);
+    mortise_free(r->m, text);
+    list = json_object_get(show, "pending");
+    json_array_foreach(mortise_json_unconst(list), i, request)
+    {
+        any = r->err.code == MORTISE_OK && attend_one(r, request);
+        if (any)
+            break; /* what is pending has changed */
+    }
+    json_decref(show);
+    return any;
+}

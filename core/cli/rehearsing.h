@@ -1,0 +1,53 @@
+/* rehearsing.h -- what the files of a rehearsal share: rehearse.c, which runs
+ * it, answers.c (calls) and attend.c (people). */
+#ifndef MORTISE_CLI_REHEARSING_H
+#define MORTISE_CLI_REHEARSING_H
+
+#include "cli/ledger.h"
+#include "cli/rehearse.h"
+#include "engine/script.h"
+
+struct mortise_rehearsing {
+    const struct mortise_rehearsal *what;
+    struct mortise *m;
+    struct mortise_ledger ledger;
+    json_t *problems;       /* for the outcome */
+    json_t *done;           /* paths of what had ended when we went on */
+    bool failed_doubt;      /* a person said `in_doubt: fail` */
+    struct mortise_err err; /* why it cannot go on; code MORTISE_OK: it can */
+};
+
+/* The one run of a rehearsal. */
+#define MORTISE_REHEARSED "test"
+
+enum { MORTISE_CONTEXT = 640 };
+/* The path of an execution without its invocation and visits: "each[2]/w".  The
+ * same node of the same elements, whichever round it is: its executions come
+ * one after the other. */
+const char *mortise_context(const char *path, char out[MORTISE_CONTEXT]);
+/* ... and without its elements, too: "each/w". */
+const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT]);
+
+/* Something is wrong with the case, or with the run.  Once for each message. */
+void mortise_problem(struct mortise_rehearsing *r, const char *code,
+                     const char *help, const char *fmt, ...)
+    MORTISE_PRINTF(4, 5);
+/* Remember; on an error r->err is set. */
+void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
+
+/* ---- answers.c ----------------------------------------------------------- */
+
+bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
+                         struct mortise_scripted *out);
+/* What the script says of a call in doubt: its answer, or NULL. */
+const struct mortise_case_answer *
+mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request);
+
+/* ---- attend.c ------------------------------------------------------------ */
+
+/* Do what people do about all that is pending; true when something was done. */
+bool mortise_attend(struct mortise_rehearsing *r);
+/* Is it scripted that nobody answers this request in time? */
+bool mortise_attend_waits(void *ud, const char *id);
+
+#endif

@@ -1,0 +1,212 @@
+/* same.c -- is a run that crashed the same as one that did not?
+ *
+ * What is compared: how it ended (status, reason, error); the whole state;
+ * each execution, by its path: its status, attempts, output and error; and the
+ * durable events, those of each execution in their order, and those of the run.
+ *
+ * What is not: when something was (`at`, `ms`, `next_at`, deadlines); which
+ * number an event has, and the order of executions beside each other, which no
+ * state depends on; and the questions about doubt with their answers, which
+ * only a crash raises.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/expect.h"
+#include "json/value.h"
+
+struct comparing {
+    const struct mortise_case *c;
+    const char *where;
+    struct mortise_diags *diags;
+    bool same;
+};
+
+enum { SHOWN = 200 };
+
+static void differ(struct comparing *x, const char *what, const json_t *plain,
+                   const json_t *crashed)
+{
+    const struct mortise_mem *mem = x->diags->arena.mem;
+    char *a = mortise_json_text(mem, plain);
+    char *b = mortise_json_text(mem, crashed);
+    struct mortise_diag *d =
+        mortise_diag_add(x->diags, "E0904", x->c->name->span,
+                         "killed %s, %s is another", x->where, what);
+
+    mortise_diag_help(x->diags, d, "without the crash %.*s, with it %.*s",
+                      SHOWN, a != NULL ? a : "nothing", SHOWN,
+                      b != NULL ? b : "nothing");
+    mortise_release_str(mem, a);
+    mortise_release_str(mem, b);
+    x->same = false;
+}
+
+static bool is_equal(const json_t *a, const json_t *b)
+{
+    return (a == NULL && b == NULL) ||
+           (a != NULL && b != NULL && json_equal(a, b));
+}
+
+static void compare(struct comparing *x, const char *what, const json_t *plain,
+                    const json_t *crashed)
+{
+    if (x->same && !is_equal(plain, crashed))
+        differ(x, what, plain, crashed);
+}
+
+static void compare_member(struct comparing *x, const char *key,
+                           const json_t *plain, const json_t *crashed)
+{
+    compare(x, key, json_object_get(plain, key), json_object_get(crashed, key));
+}
+
+/* ---- executions ---------------------------------------------------------- */
+
+static const json_t *by_path(const json_t *nodes, const char *path)
+{
+    for (size_t i = 0; i < json_array_size(nodes); i++) {
+        const json_t *n = json_array_get(nodes, i);
+
+        if (strcmp(mortise_cli_text(n, "path"), path) == 0)
+            return n;
+    }
+    return NULL;
+}
+
+static void compare_node(struct comparing *x, const json_t *plain,
+                         const json_t *crashed)
+{
+    static const char *const keys[] = {"status", "attempts", "output", "error",
+                                       "failed"};
+    char name[MORTISE_CLI_EXECUTION], what[MORTISE_CLI_EXECUTION + 32];
+
+    mortise_cli_execution(plain, name);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        snprintf(what, sizeof what, "the %s of %s", keys[i], name);
+        compare(x, what, json_object_get(plain, keys[i]),
+                json_object_get(crashed, keys[i]));
+    }
+}
+
+/* Each of these is in those. */
+static void compare_nodes(struct comparing *x, const json_t *these,
+                          const json_t *those, bool swapped)
+{
+    for (size_t i = 0; i < json_array_size(these) && x->same; i++) {
+        const json_t *n = json_array_get(these, i);
+        const char *path = mortise_cli_text(n, "path");
+        const json_t *other = path[0] != '\0' ? by_path(those, path) : NULL;
+
+        if (path[0] == '\0')
+            continue;
+        if (other == NULL)
+            differ(x, path, swapped ? NULL : n, swapped ? n : NULL);
+        else if (!swapped)
+            compare_node(x, n, other);
+    }
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static bool is_about_doubt(const json_t *event, const json_t *events)
+{
+    const json_t *request = json_object_get(event, "request");
+    const char *type = mortise_cli_text(event, "type");
+    const char *id = mortise_cli_text(event, "id");
+
+    if (strcmp(type, "interrupt") == 0)
+        return strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0;
+    if (strcmp(type, "decision") != 0)
+        return false;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *e = json_array_get(events, i);
+
+        if (strcmp(mortise_cli_text(e, "type"), "interrupt") == 0 &&
+            strcmp(mortise_cli_text(e, "id"), id) == 0)
+            return is_about_doubt(e, events);
+    }
+    return false;
+}
+
+/* Without what a crash may change; a new reference. */
+static json_t *bare(const json_t *event)
+{
+    static const char *const passing[] = {"seq", "at", "ms", "next_at"};
+    json_t *v = json_deep_copy(event);
+
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
+        json_object_del(v, passing[i]);
+    json_object_del(json_object_get(v, "request"), "deadline");
+    return v;
+}
+
+/* The events of each path in their order: {path: [event ...]}. */
+static json_t *grouped(const json_t *events)
+{
+    json_t *groups = json_object();
+
+    for (size_t i = 0; i < json_array_size(events) && groups != NULL; i++) {
+        const json_t *e = json_array_get(events, i);
+        const char *path = mortise_cli_text(e, "path");
+        json_t *list = json_object_get(groups, path);
+
+        if (is_about_doubt(e, events))
+            continue;
+        if (list == NULL) {
+            json_object_set_new(groups, path, json_array());
+            list = json_object_get(groups, path);
+        }
+        if (json_array_append_new(list, bare(e)) != 0) {
+            json_decref(groups);
+            groups = NULL;
+        }
+    }
+    return groups;
+}
+
+static void compare_events(struct comparing *x, const json_t *plain,
+                           const json_t *crashed)
+{
+    json_t *a = grouped(plain), *b = grouped(crashed), *list;
+    const char *path;
+    char what[MORTISE_CLI_EXECUTION + 32], name[MORTISE_CLI_EXECUTION];
+
+    x->diags->failed |= a == NULL || b == NULL;
+    json_object_foreach(a, path, list)
+    {
+        snprintf(what, sizeof what, "what was told of %s",
+                 path[0] != '\0' ? mortise_cli_short_path(path, name)
+                                 : "the run");
+        compare(x, what, list, json_object_get(b, path));
+    }
+    json_object_foreach(b, path, list)
+    {
+        if (json_object_get(a, path) == NULL)
+            compare(x, path, NULL, list);
+    }
+    json_decref(a);
+    json_decref(b);
+}
+
+bool mortise_expect_same(const struct mortise_case *c, const json_t *plain,
+                         const json_t *crashed, const char *where,
+                         struct mortise_diags *diags)
+{
+    struct comparing x = {c, where, diags, true};
+    const json_t *a = json_object_get(plain, "show");
+    const json_t *b = json_object_get(crashed, "show");
+
+    compare_member(&x, "status", a, b);
+    compare_member(&x, "reason", a, b);
+    compare_member(&x, "error", a, b);
+    compare_member(&x, "state", a, b);
+    compare_nodes(&x, json_object_get(a, "nodes"), json_object_get(b, "nodes"),
+                  false);
+    compare_nodes(&x, json_object_get(b, "nodes"), json_object_get(a, "nodes"),
+                  true);
+    compare_events(&x, json_object_get(plain, "events"),
+                   json_object_get(crashed, "events"));
+    return x.same;
+}

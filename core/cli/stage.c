@@ -1,0 +1,174 @@
+/* stage.c -- rehearsals in processes and directories of their own.
+ *
+ * A rehearsal is a fork of this process, which has no threads and no engine:
+ * so plugins, time and whatever goes wrong stay in there, and a process that
+ * kills itself is one that was killed.  What came out comes back in a file of
+ * the directory, which is removed in any case.
+ */
+#include "cli/stage.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "json/value.h"
+#include "yaml/text.h"
+
+/* ---- the directory ------------------------------------------------------- */
+
+/* In memory if it can be: what a killed process wrote outlives it, and nobody
+ * pulls the plug. */
+static const char *parent(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (tmp != NULL && tmp[0] != '\0')
+        return tmp;
+    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+static int make_dir(char dir[PATH_MAX], struct mortise_err *err)
+{
+    int n = snprintf(dir, PATH_MAX, "%s/mortise-case-XXXXXX", parent());
+
+    if (n < 0 || n >= PATH_MAX - 64 || mkdtemp(dir) == NULL)
+        return mortise_syserr(err, n >= PATH_MAX - 64 ? ENAMETOOLONG : errno,
+                              "make a directory for a test");
+    return MORTISE_OK;
+}
+
+static int drop(const char *path, const struct stat *st, int type,
+                struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+static void remove_dir(const char *dir)
+{
+    nftw(dir, drop, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- the child ----------------------------------------------------------- */
+
+/* What came out, or why nothing did: {error: {code, message}}. */
+static void report(const struct mortise_rehearsal *r, const char *path)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+    struct mortise_buf b;
+    json_t *out = NULL;
+    FILE *f;
+
+    if (mortise_rehearse(r, &out, &err) != MORTISE_OK)
+        out = json_pack("{s:{s:i, s:s}}", "error", "code", err.code, "message",
+                        err.msg);
+    mortise_buf_init(&b, r->mem);
+    mortise_json_write(&b, out);
+    json_decref(out);
+    f = b.failed ? NULL : fopen(path, "w");
+    if (f != NULL) {
+        fwrite(b.p, 1, b.n, f);
+        fclose(f);
+    }
+    mortise_buf_finish(&b);
+}
+
+static void be_child(const struct mortise_rehearsal *r, const char *path)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody wants to know any more */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    report(r, path);
+    _exit(0);
+}
+
+/* ---- the parent ---------------------------------------------------------- */
+
+static int await(pid_t pid, bool *died, struct mortise_err *err)
+{
+    int status;
+
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return mortise_syserr(err, errno, "wait for a test");
+    *died = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (WIFSIGNALED(status) && !*died)
+        return mortise_fail(err, MORTISE_EIO,
+                            "the process of the test died of signal %d (%s)",
+                            WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return MORTISE_OK;
+}
+
+static int perform(const struct mortise_rehearsal *r, const char *path,
+                   bool *died, struct mortise_err *err)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return mortise_syserr(err, errno, "start a process for a test");
+    if (pid == 0)
+        be_child(r, path);
+    return await(pid, died, err);
+}
+
+static int collect(const struct mortise_rehearsal *r, const char *path,
+                   json_t **out, struct mortise_err *err)
+{
+    const json_t *error;
+    struct mortise_buf b;
+    int errnum, rv;
+
+    mortise_buf_init(&b, r->mem);
+    errnum = mortise_text_slurp(path, &b);
+    rv = errnum != 0 ? mortise_fail(err, MORTISE_ENOMEM,
+                                    "the process of the test left no word")
+                     : mortise_json_read(out, b.p, b.n, err);
+    mortise_buf_finish(&b);
+    if (rv != MORTISE_OK)
+        return rv;
+    error = json_object_get(*out, "error");
+    if (error == NULL)
+        return MORTISE_OK;
+    rv = mortise_fail(
+        err, (int)json_integer_value(json_object_get(error, "code")), "%s",
+        json_string_value(json_object_get(error, "message")));
+    json_decref(*out);
+    *out = NULL;
+    return rv;
+}
+
+int mortise_stage(struct mortise_rehearsal *r, json_t **out, bool *died,
+                  struct mortise_err *err)
+{
+    uint64_t die_at = r->die_at;
+    char dir[PATH_MAX], path[PATH_MAX + 16];
+    bool again;
+    int rv = make_dir(dir, err);
+
+    *out = NULL;
+    *died = false;
+    if (rv != MORTISE_OK)
+        return rv;
+    r->dir = dir;
+    snprintf(path, sizeof path, "%s/outcome", dir);
+    rv = perform(r, path, died, err);
+    if (rv == MORTISE_OK && *died) {
+        r->die_at = 0;
+        rv = die_at == 0 ? mortise_fail(err, MORTISE_EIO,
+                                        "the process of the test was killed")
+                         : perform(r, path, &again, err);
+        r->die_at = die_at;
+    }
+    if (rv == MORTISE_OK)
+        rv = collect(r, path, out, err);
+    remove_dir(dir);
+    return rv;
+}

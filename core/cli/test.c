@@ -1,0 +1,321 @@
+/* test.c -- `mortise test`: cases of graphs, offline.
+ *
+ * What `mortise check` refuses is not run.  Then each case is rehearsed in a
+ * process of its own (stage.h), and what came out is held against what it
+ * expects (expect.h); every difference is a finding, like those of `check`, at
+ * its place in the test file.
+ *
+ * With --crash-everywhere a case that holds is run again for each of its
+ * commits, twice: killed right before the commit is written, and right when it
+ * is on disk and nothing has followed from it.  A new process goes on, and the
+ * end must be the same.  The first crash that changes it is reported.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/casefile.h"
+#include "cli/cli.h"
+#include "cli/expect.h"
+#include "cli/stage.h"
+#include "cli/stop.h"
+
+struct testing {
+    struct mortise_cli *cli;
+    const char *path;
+    struct mortise_casefile *file;
+    json_t *report; /* --json: {cases, passed, failed} */
+    size_t passed, failed;
+};
+
+/* ---- saying it ----------------------------------------------------------- */
+
+static void say_text(struct testing *t, const struct mortise_case *c,
+                     struct mortise_diags *d, uint64_t crashes)
+{
+    struct mortise_out *o = &t->cli->out;
+    struct mortise_buf b;
+
+    mortise_out_style(o, d->n_errors == 0 ? MORTISE_GOOD : MORTISE_BAD);
+    mortise_out_puts(o, d->n_errors == 0 ? "ok    " : "FAIL  ");
+    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_word(o, t->path);
+    mortise_out_puts(o, ": ");
+    mortise_out_word(o, c->name->str);
+    if (crashes > 0)
+        mortise_out_printf(o, " (%llu crashes)", (unsigned long long)crashes);
+    mortise_out_puts(o, "\n");
+    if (d->n_errors > 0) {
+        mortise_buf_init(&b, t->cli->mem);
+        mortise_diags_text(d, &b);
+        if (mortise_buf_cstr(&b) != NULL)
+            mortise_out_text(o, b.p, 6);
+        mortise_buf_finish(&b);
+    }
+    mortise_out_flush(o);
+}
+
+static json_t *findings(struct testing *t, struct mortise_diags *d)
+{
+    struct mortise_buf b;
+    json_t *v, *list;
+
+    mortise_buf_init(&b, t->cli->mem);
+    mortise_diags_json(d, &b);
+    v = b.failed ? NULL : json_loadb(b.p, b.n, 0, NULL);
+    list = json_incref(json_object_get(v, "findings"));
+    json_decref(v);
+    mortise_buf_finish(&b);
+    return list;
+}
+
+static void say_json(struct testing *t, const struct mortise_case *c,
+                     struct mortise_diags *d, uint64_t crashes,
+                     const json_t *outcome)
+{
+    json_t *one = json_pack(
+        "{s:s, s:s, s:b, s:I, s:o*, s:O*, s:O*}", "file", t->path, "case",
+        c->name->str, "ok", d->n_errors == 0, "crashes", (json_int_t)crashes,
+        "findings", findings(t, d), "show", json_object_get(outcome, "show"),
+        "events", json_object_get(outcome, "events"));
+
+    if (one == NULL ||
+        json_array_append_new(json_object_get(t->report, "cases"), one) != 0)
+        t->cli->out.errnum = ENOMEM;
+}
+
+/* ---- crashes ------------------------------------------------------------- */
+
+/* Die there, go on, and compare. */
+static int crash(const struct mortise_case *c, struct mortise_rehearsal *r,
+                 const json_t *plain, struct mortise_diags *d, uint64_t *n,
+                 struct mortise_err *err)
+{
+    char where[96];
+    json_t *out;
+    bool died;
+    int rv = mortise_stage(r, &out, &died, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    snprintf(where, sizeof where, "%s commit %llu %s",
+             r->die_after ? "when" : "before", (unsigned long long)r->die_at,
+             r->die_after ? "was on disk" : "was written");
+    *n += died;
+    mortise_expect_problems(c, out, where, d);
+    if (d->n_errors == 0 && !json_is_true(json_object_get(out, "failed_doubt")))
+        mortise_expect_same(c, plain, out, where, d);
+    json_decref(out);
+    return MORTISE_OK;
+}
+
+static int crash_everywhere(const struct mortise_case *c,
+                            struct mortise_rehearsal *r, const json_t *plain,
+                            struct mortise_diags *d, uint64_t *n,
+                            struct mortise_err *err)
+{
+    uint64_t last = mortise_cli_integer(plain, "commits");
+    int rv = MORTISE_OK;
+
+    for (uint64_t i = 0; i < 2 * last && rv == MORTISE_OK; i++) {
+        if (d->n_errors > 0 || mortise_stop_came())
+            break;
+        r->die_at = i / 2 + 1;
+        r->die_after = i % 2 != 0;
+        rv = crash(c, r, plain, d, n, err);
+    }
+    return rv;
+}
+
+/* ---- a case -------------------------------------------------------------- */
+
+static int run_case(struct testing *t, const struct mortise_case *c,
+                    struct mortise_diags *d, struct mortise_err *err)
+{
+    struct mortise_rehearsal r = {.mem = t->cli->mem,
+                                  .file = t->file,
+                                  .one = c,
+                                  .deployment = t->cli->deployment};
+    json_t *plain;
+    uint64_t crashes = 0;
+    bool died;
+    int rv = mortise_stage(&r, &plain, &died, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_expect_judge(c, plain, d);
+    if (d->n_errors == 0 && t->cli->args.crash_everywhere)
+        rv = crash_everywhere(c, &r, plain, d, &crashes, err);
+    if (rv == MORTISE_OK && d->failed)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK && t->report != NULL)
+        say_json(t, c, d, crashes, plain);
+    else if (rv == MORTISE_OK)
+        say_text(t, c, d, crashes);
+    json_decref(plain);
+    return rv;
+}
+
+static int run_cases(struct testing *t, struct mortise_err *err)
+{
+    const char *filter = t->cli->args.filter;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < t->file->n_cases && rv == MORTISE_OK; i++) {
+        const struct mortise_case *c = &t->file->cases[i];
+        struct mortise_diags d;
+
+        if (filter != NULL && strstr(c->name->str, filter) == NULL)
+            continue;
+        if (mortise_stop_came())
+            return mortise_fail(err, MORTISE_ESTATE, "interrupted");
+        mortise_diags_init(&d, t->cli->mem);
+        rv = run_case(t, c, &d, err);
+        t->passed += rv == MORTISE_OK && d.n_errors == 0;
+        t->failed += rv == MORTISE_OK && d.n_errors > 0;
+        mortise_diags_finish(&d);
+        if (rv != MORTISE_OK)
+            mortise_doing(err, rv, "%s: %s", t->path, c->name->str);
+    }
+    return rv;
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+/* The deployment, as `mortise check` has chosen it. */
+static int choose(struct testing *t, struct mortise_err *err)
+{
+    struct mortise_args *a = &t->cli->args;
+    const char *given = a->deployment;
+    int rv;
+
+    if (given == NULL)
+        a->deployment = t->file->deployment;
+    rv = mortise_cli_find(t->cli, t->file->graph, err);
+    a->deployment = given;
+    return rv;
+}
+
+static int run_file(struct testing *t, struct mortise_err *err)
+{
+    struct mortise_diags d;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(t->cli, t->path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&d, t->cli->mem);
+    rv = mortise_casefile_read(&t->file, t->cli->mem, t->path, text, n, &d);
+    mortise_release(t->cli->mem, text, n + 1);
+    mortise_cli_findings(t->cli, &d);
+    mortise_diags_finish(&d);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM
+                   ? mortise_nomem(err)
+                   : mortise_fail(err, rv, "%s is no test", t->path);
+    rv = choose(t, err);
+    if (rv == MORTISE_OK)
+        rv = run_cases(t, err);
+    mortise_casefile_free(t->file);
+    return rv;
+}
+
+/* What is not right is not run; warnings are for `mortise check`. */
+static int check_files(struct mortise_cli *cli)
+{
+    struct mortise_diags d;
+    int code;
+
+    mortise_diags_init(&d, cli->mem);
+    code = mortise_cli_check(cli, &d);
+    if (code == MORTISE_EXIT_FINDINGS)
+        mortise_cli_findings(cli, &d);
+    mortise_diags_finish(&d);
+    return code;
+}
+
+static int sum_up(struct testing *t)
+{
+    struct mortise_out *o = &t->cli->out;
+
+    if (t->report != NULL &&
+        (json_object_set_new(t->report, "passed",
+                             json_integer((json_int_t)t->passed)) != 0 ||
+         json_object_set_new(t->report, "failed",
+                             json_integer((json_int_t)t->failed)) != 0))
+        o->errnum = ENOMEM;
+    if (t->report != NULL)
+        mortise_out_json(o, t->report, true);
+    else
+        mortise_out_printf(o, "%zu passed, %zu failed\n", t->passed, t->failed);
+    return t->failed > 0 ? MORTISE_EXIT_FAILED : MORTISE_EXIT_OK;
+}
+
+static int run_files(struct mortise_cli *cli)
+{
+    struct testing t = {.cli = cli};
+    struct mortise_err err;
+    int rv = mortise_stop_begin(&err), code;
+
+    if (rv == MORTISE_OK && cli->args.json) {
+        t.report = json_pack("{s:[]}", "cases");
+        rv = t.report != NULL ? MORTISE_OK : mortise_nomem(&err);
+    }
+    for (size_t i = 0; i < cli->args.n_operands && rv == MORTISE_OK; i++) {
+        t.path = cli->args.operands[i];
+        rv = run_file(&t, &err);
+    }
+    code = rv == MORTISE_OK ? sum_up(&t) : mortise_cli_fail(cli, &err);
+    json_decref(t.report);
+    return code;
+}
+
+static int test(struct mortise_cli *cli)
+{
+    int code = mortise_cli_format(cli);
+
+    if (code == MORTISE_EXIT_OK)
+        code = check_files(cli);
+    return code == MORTISE_EXIT_OK ? run_files(cli) : code;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("filter", "TEXT", filter,
+                     "Run the cases alone whose names contain this"),
+    MORTISE_OPT_FLAG("crash-everywhere", crash_everywhere,
+                     "Run each case again, killed at each of its commits,\n"
+                     "and compare"),
+    MORTISE_OPT_TEXT("format", "FORMAT", format,
+                     "text or json (default: text)"),
+    MORTISE_OPT_JSON("The same as --format json"),
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_test = {
+    .name = "test",
+    .operands = "FILE...",
+    .min = 1,
+    .max = SIZE_MAX,
+    .summary = "Run the cases of test files: graphs without the world",
+    .text =
+        "Each case runs the real graph in a store of its own.  Calls of\n"
+        "operations get scripted answers, people do what the case says, and\n"
+        "nobody waits: time is set forward.  What is `pure` runs in earnest;\n"
+        "any other call that is not scripted fails the case.  The format is\n"
+        "in mortise-test(5).\n"
+        "\n"
+        "--crash-everywhere kills the process right before and right after\n"
+        "each commit of a case that holds, goes on in a new one, and compares\n"
+        "status, error, state, every execution and what was told of it.  An\n"
+        "effect that was called again must be idempotent, or the case must\n"
+        "say what to do (in_doubt).\n"
+        "\n"
+        "Ends with 0 when all cases hold, with 1 when one does not, and with\n"
+        "2, without running any, when `mortise check` refuses a file.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
+    .example = "mortise test configs/triage/triage.test.yaml",
+    .run = test,
+};

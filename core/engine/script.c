@@ -1,0 +1,133 @@
+/* script.c -- calls that are answered by a script, and time that passes.
+ *
+ *   (1) There is one place where a plugin is called (calls.c), and one hook in
+ *       it: what the script answers never reaches a plugin, which is not even
+ *       started, and what it leaves alone is called as ever.
+ *   (2) A scripted answer arrives as a plugin's would: as a task, never from
+ *       inside the step that made the call; and it is cancelled like one.
+ *   (3) Commits are written on the spot, one batch after the other, so that
+ *       with scripted answers a run is the same each time.
+ *   (4) Time is set forward (clock.h) only when nothing is under way whose
+ *       end does not depend on it.
+ */
+#include "engine/script.h"
+
+#include "base/clock.h"
+#include "engine/call.h"
+#include "mortise/plugin.h"
+
+void mortise_script(struct mortise *m, const struct mortise_script *s)
+{
+    assert(m->lives.n == 0);
+    m->script = s;
+}
+
+/* ---- answers (1, 2) ------------------------------------------------------ */
+
+static void answer_due(struct mortise_timer *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
+
+    mortise_ready(c->live->m, &c->ended);
+}
+
+static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
+{
+    c->violation = a->violation;
+    c->output = a->output;
+    c->status = a->status;
+    if (a->status != MORTISE_S_OK || a->violation)
+        mortise_call_words(c, a->code, a->error_class, a->message);
+}
+
+bool mortise_script_call(struct mortise_ongoing *c,
+                         const struct mortise_run_call *call)
+{
+    struct mortise *m = c->live->m;
+    struct mortise_scripted a = {.code = "", .error_class = "", .message = ""};
+
+    if (m->script == NULL || !m->script->call(m->script->ud, call, &a))
+        return false;
+    c->scripted = true;
+    m->n_scripted++;
+    take(c, &a);
+    c->idle.fire = answer_due; /* no plugin, no idle clock */
+    if (a.after_ms == 0)
+        mortise_ready(m, &c->ended);
+    else
+        mortise_timer_arm(&m->timers, &c->idle, mortise_mono_in(a.after_ms));
+    return true;
+}
+
+void mortise_script_cancel(struct mortise_ongoing *c)
+{
+    struct mortise *m = c->live->m;
+
+    if (!c->idle.armed)
+        return; /* its answer is on its way */
+    mortise_timer_disarm(&m->timers, &c->idle);
+    json_decref(c->output);
+    c->output = NULL;
+    c->violation = false;
+    c->status = MORTISE_S_CANCELLED;
+    mortise_call_words(c, "cancelled", "cancelled",
+                       "cancelled before it was answered");
+    mortise_ready(m, &c->ended);
+}
+
+void mortise_script_commit(struct mortise *m, uint64_t seq, bool on_disk)
+{
+    if (m->script != NULL)
+        m->script->commit(m->script->ud, seq, on_disk);
+}
+
+/* ---- time (4) ------------------------------------------------------------ */
+
+/* Is something under way that no clock of ours ends? */
+static bool is_busy(const struct mortise *m)
+{
+    return m->n_calls > m->n_scripted || m->n_flying > 0 ||
+           m->state == MORTISE_ENGINE_FAILING;
+}
+
+void mortise_script_settle(struct mortise *m)
+{
+    mortise_turn(m, 0);
+    while (is_busy(m) || mortise_loop_timeout(m) == 0)
+        mortise_turn(m, -1);
+}
+
+struct ahead {
+    bool (*waits)(void *ud, const char *id);
+    void *ud;
+    uint64_t now_ms, next_ms, never_ms;
+};
+
+static int look(void *ud, const char *tenant, const char *run,
+                const struct mortise_pending *p)
+{
+    struct ahead *a = ud;
+    uint64_t ms = p->deadline_ms > a->now_ms ? p->deadline_ms - a->now_ms : 0;
+
+    (void)tenant;
+    (void)run;
+    if (!p->timer && !a->waits(a->ud, p->id))
+        a->never_ms = ms < a->never_ms ? ms : a->never_ms;
+    else
+        a->next_ms = ms < a->next_ms ? ms : a->next_ms;
+    return 0;
+}
+
+int mortise_script_next(struct mortise *m,
+                        bool (*waits)(void *ud, const char *id), void *ud,
+                        uint64_t *ms, struct mortise_err *err)
+{
+    struct ahead a = {waits, ud, mortise_now_ms(), UINT64_MAX, UINT64_MAX};
+    int timeout = m->lives.n > 0 ? mortise_loop_timeout(m) : -1;
+    int rv = mortise_store_due(m->store, UINT64_MAX, look, &a, err);
+
+    if (timeout >= 0 && (uint64_t)timeout < a.next_ms)
+        a.next_ms = (uint64_t)timeout;
+    *ms = a.next_ms < a.never_ms ? a.next_ms : UINT64_MAX;
+    return rv;
+}

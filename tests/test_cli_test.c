@@ -1,0 +1,261 @@
+/* test_cli_test.c -- `mortise test`: cases that hold, cases that do not, and
+ * what a crash at any commit must not change. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "lib/desk.h"
+#include "lib/test.h"
+
+static char root[4096];
+
+/* A fresh directory for all that a rehearsal leaves while it runs, and the
+ * places of our own plugins. */
+static void begin(void)
+{
+    desk_begin();
+    ck_assert_int_eq(setenv("TMPDIR", desk_dir, 1), 0);
+}
+
+/* Nothing of any case is left behind. */
+static void end(void)
+{
+    child_run("ls -d mortise-case-* 2>/dev/null");
+    ck_assert_str_eq(child.out, "");
+    unsetenv("TMPDIR");
+    desk_end();
+}
+
+#define IN_CASES "cd %s/tests/cases && $MORTISE test "
+
+/* ---- holding -------------------------------------------------------------- */
+
+/* The cases of a loop, a map, a nested graph, a guardrail, people, retries and
+ * timeouts hold, in no time although they wait for days. */
+START_TEST(good_cases_hold)
+{
+    desk_ok(IN_CASES "trip.test.yaml", root);
+    desk_out("ok    trip.test.yaml: everything at once\n");
+    desk_out("\n8 passed, 0 failed\n");
+}
+END_TEST
+
+/* ... also when they are killed before and after each commit. */
+START_TEST(good_cases_survive_crashes)
+{
+    desk_ok(IN_CASES "--crash-everywhere trip.test.yaml", root);
+    desk_out("everything at once (22 crashes)\n");
+    desk_out("\n8 passed, 0 failed\n");
+}
+END_TEST
+
+/* The cases that we show people hold as well. */
+START_TEST(shown_cases_hold)
+{
+    desk_ok("cd %s && $MORTISE test --crash-everywhere "
+            "configs/triage/triage.test.yaml",
+            root);
+    desk_out("\n4 passed, 0 failed\n");
+}
+END_TEST
+
+/* ---- not holding ---------------------------------------------------------- */
+
+static void golden(const char *name)
+{
+    char path[4200], *want;
+
+    snprintf(path, sizeof path, "%s/tests/cases/%s", root, name);
+    if (getenv("MORTISE_GOLDEN") != NULL)
+        test_write(path, child.out, strlen(child.out));
+    want = test_read(path, NULL);
+    ck_assert_str_eq(child.out, want);
+    free(want);
+}
+
+/* What does not hold is said to the letter, at its place in the file. */
+START_TEST(failures_are_shown)
+{
+    child_run(IN_CASES "failing.test.yaml", root);
+    desk_code(1);
+    golden("failing.txt");
+}
+END_TEST
+
+/* An effect that a crash would leave in doubt must be settled by the case. */
+START_TEST(doubt_must_be_settled)
+{
+    child_run(IN_CASES "--crash-everywhere --filter doubt failing.test.yaml",
+              root);
+    desk_code(1);
+    golden("doubt.txt");
+}
+END_TEST
+
+/* A file that `mortise check` refuses is not run, and neither are others. */
+START_TEST(broken_files_are_not_run)
+{
+    child_run(IN_CASES "trip.test.yaml bad/E0301-names.yaml", root);
+    desk_code(2);
+    desk_err("bad/E0301-names.yaml:8:13: error[E0301]");
+    desk_not_out("ok ");
+    child_run(IN_CASES "trip.graph.yaml", root);
+    desk_code(2);
+    desk_err("'kind' must be Test here");
+    child_run(IN_CASES "nowhere.yaml", root);
+    desk_code(3);
+}
+END_TEST
+
+/* --filter runs the cases alone whose names contain it; --format json says the
+ * same as text, with how the run ended. */
+START_TEST(filter_and_json)
+{
+    const char *name, *status, *code;
+    int ok, passed, failed, line;
+    json_t *v;
+
+    desk_ok(IN_CASES "--filter nobody trip.test.yaml", root);
+    desk_out("\n2 passed, 0 failed\n");
+    child_run(IN_CASES "--filter 'used up' --format json failing.test.yaml",
+              root);
+    desk_code(1);
+    v = json_loads(child.out, 0, NULL);
+    ck_assert_int_eq(
+        json_unpack(v, "{s:i, s:i, s:[{s:s, s:b, s:{s:s}, s:[{s:s, s:i}]}]}",
+                    "passed", &passed, "failed", &failed, "cases", "case",
+                    &name, "ok", &ok, "show", "status", &status, "findings",
+                    "code", &code, "line", &line),
+        0);
+    ck_assert_str_eq(name, "a list is used up");
+    ck_assert(!ok && passed == 0 && failed == 1 && line == 15);
+    ck_assert_str_eq(status, "failed");
+    ck_assert_str_eq(code, "E0903");
+    json_decref(v);
+    child_run(IN_CASES "--format tap trip.test.yaml", root);
+    desk_code(3);
+}
+END_TEST
+
+/* ---- the world ------------------------------------------------------------ */
+
+static const char graph[] =
+    "hitl_mode: approve_tools\n"
+    "start: [strike, echo]\n"
+    "nodes:\n"
+    "  strike: {type: tool, tool: tried/strike, args: {marker: m}, next: nap}\n"
+    "  nap: {type: tool, tool: tried/nap, args: {ms: 1}, next: END}\n"
+    "  echo: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n";
+
+static void put_test(const char *body)
+{
+    char text[4096];
+
+    desk_graph("g.graph", graph);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n%s",
+             body);
+    desk_put("t.test.yaml", text);
+}
+
+/* A scripted operation is never called: tried/strike would kill the process
+ * and leave a mark.  What is pure runs, and nothing touches the store of the
+ * deployment. */
+START_TEST(scripted_calls_reach_no_plugin)
+{
+    put_test("  one:\n"
+             "    operations: {tried/strike: {output: ~}, tried/nap: {output: "
+             "~}}\n"
+             "    people: {strike: {approve: true}, nap: {approve: true}, "
+             "echo: {approve: true}}\n"
+             "    expect: {status: completed, state: {artifacts: {echo: "
+             "1}}}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+    desk_ok("test ! -e m && test ! -e state");
+}
+END_TEST
+
+/* With `real` an operation runs in earnest; a process that dies of it is an
+ * error of the test, and not of the other cases' making. */
+START_TEST(real_calls_do)
+{
+    put_test("  naps:\n"
+             "    operations: {tried/strike: {output: ~}}\n"
+             "    real: [tried]\n"
+             "    people: {strike: {approve: true}, nap: {approve: true}, "
+             "echo: {approve: true}}\n"
+             "    expect: {status: completed, path: {contains: [nap]}}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+    put_test("  dies:\n"
+             "    real: [tried]\n"
+             "    people: {strike: {approve: true}, echo: {approve: true}}\n"
+             "    expect: {status: completed}\n");
+    child_run("$MORTISE test t.test.yaml");
+    desk_code(1);
+    desk_err("dies: the process of the test was killed");
+    desk_ok("test -e m");
+}
+END_TEST
+
+/* A call may be approved with other arguments, or rejected. */
+START_TEST(calls_are_approved_and_rejected)
+{
+    put_test("  one:\n"
+             "    operations: {tried/nap: {output: ~}}\n"
+             "    people:\n"
+             "      strike: {reject: too dangerous}\n"
+             "      echo: {approve: true, args: {value: 2}}\n"
+             "    expect:\n"
+             "      status: failed\n"
+             "      error: rejected\n"
+             "      path: {lacks: [nap]}\n"
+             "      state: {artifacts: {echo: 2}}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+END_TEST
+
+/* Whoever is asked for an approval has no answer to give, and is told what
+ * there is to do. */
+START_TEST(deeds_fit_what_is_asked)
+{
+    put_test("  one:\n"
+             "    people: {strike: {answer: 1}, echo: {answer: 1}}\n"
+             "    expect: {status: waiting}\n");
+    child_run("$MORTISE test t.test.yaml");
+    desk_code(1);
+    desk_out("error[E0903]: 'strike' asks (approval_pending), and that takes "
+             "approve (with args, if need be) or reject");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_test");
+    TCase *tc = tcase_create("cases");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, good_cases_hold);
+    tcase_add_test(tc, good_cases_survive_crashes);
+    tcase_add_test(tc, shown_cases_hold);
+    tcase_add_test(tc, failures_are_shown);
+    tcase_add_test(tc, doubt_must_be_settled);
+    tcase_add_test(tc, broken_files_are_not_run);
+    tcase_add_test(tc, filter_and_json);
+    tcase_add_test(tc, scripted_calls_reach_no_plugin);
+    tcase_add_test(tc, real_calls_do);
+    tcase_add_test(tc, calls_are_approved_and_rejected);
+    tcase_add_test(tc, deeds_fit_what_is_asked);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return getcwd(root, sizeof root) == NULL ? 1 : test_run(suite());
+}
