@@ -41,8 +41,10 @@ void mortise_check_capabilities(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
+    if (looks(g))
+        return;
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i].capability != NULL && !looks(g)) {
+        if (g->nodes[i].capability != NULL) {
             mortise_diag_add(
                 ld->diags, "E0212",
                 mortise_yaml_key(mortise_yaml_get(g->nodes_map, g->nodes[i].id),
