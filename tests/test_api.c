@@ -24,6 +24,7 @@ static struct mortise *m;
 static char dir[PATH_MAX - 64]; /* of this test */
 static char deployment[PATH_MAX], store[PATH_MAX], run_id[MORTISE_RUN_MAX];
 static char log_text[1 << 16];
+static const char *durability = "sync";
 static volatile sig_atomic_t sigpipes;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -60,8 +61,9 @@ static void write_deployment(void)
              "  config:\n"
              "    counts: {file: \"%s/counted\"}\n"
              "    counts_reconcile: {file: \"%s/counted\"}\n"
-             "trust: {dir: \"%s\"}\n",
-             shelf.plugins, dir, dir, shelf.trust);
+             "trust: {dir: \"%s\"}\n"
+             "store: {durability: %s}\n",
+             shelf.plugins, dir, dir, shelf.trust, durability);
     snprintf(deployment, sizeof deployment, "%s/mortise.yaml", dir);
     test_write(deployment, text, strlen(text));
     snprintf(store, sizeof store, "%s/store", dir);
@@ -134,6 +136,18 @@ static void setup(void)
     write_deployment();
     log_text[0] = '\0';
     open_engine();
+}
+
+static void setup_batch(void)
+{
+    durability = "{batch: {max_ms: 3}}";
+    setup();
+}
+
+static void setup_exit(void)
+{
+    durability = "exit";
+    setup();
 }
 
 static void teardown(void)
@@ -1669,6 +1683,25 @@ START_TEST(opening_without_memory)
 }
 END_TEST
 
+/* What is told before it is synced, and what a failure makes of it. */
+static void add_lazy(Suite *s, const char *name, void (*begin)(void))
+{
+    TCase *tc = tcase_create(name);
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, begin, teardown);
+    tcase_add_test(tc, late_followers_catch_up);
+    tcase_add_test(tc, in_doubt);
+    tcase_add_loop_test(tc, one_write_fails, 0, 24);
+    tcase_add_test(tc, the_disk_is_full);
+    tcase_add_test(tc, a_write_fails_under_load);
+    tcase_add_test(tc, closing_tells_who_waits);
+    tcase_add_loop_test(tc, memory_runs_out, 0, 2);
+    tcase_add_test(tc, opening_without_memory);
+    suite_add_tcase(s, tc);
+}
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("api");
@@ -1726,6 +1759,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, memory_runs_out, 0, 2);
     tcase_add_test(tc, opening_without_memory);
     suite_add_tcase(s, tc);
+    add_lazy(s, "batch", setup_batch);
+    add_lazy(s, "exit", setup_exit);
     return s;
 }
 

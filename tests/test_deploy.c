@@ -110,6 +110,32 @@ START_TEST(every_key_arrives)
 }
 END_TEST
 
+/* What durability may be, and what is meant by nothing.
+ * key: store.durability=sync, store.durability=batch, durability.batch */
+START_TEST(durabilities)
+{
+    static const struct {
+        const char *text;
+        enum mortise_durability is;
+        uint64_t max_ms;
+    } all[] = {{"{path: x}", MORTISE_SYNC, 50},
+               {"{durability: sync}", MORTISE_SYNC, 50},
+               {"{durability: batch}", MORTISE_BATCH, 50},
+               {"{durability: {batch: {}}}", MORTISE_BATCH, 50},
+               {"{durability: {batch: {max_ms: 7}}}", MORTISE_BATCH, 7},
+               {"{durability: exit}", MORTISE_EXIT, 50}};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text, HEAD "store: %s\n", all[i].text);
+        good(text);
+        ck_assert_int_eq(d->durability, all[i].is);
+        ck_assert_uint_eq(d->max_ms, all[i].max_ms);
+    }
+}
+END_TEST
+
 /* A plugin's config is what stands there, and {} where nothing does.
  * key: plugins.config */
 START_TEST(configs_are_json)
@@ -303,6 +329,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, every_key_arrives);
+    tcase_add_test(tc, durabilities);
     tcase_add_test(tc, configs_are_json);
     tcase_add_test(tc, without_a_file);
     tcase_add_test(tc, variables_are_put_in);

@@ -32,7 +32,8 @@ static const char *const runs[N_RUNS] = {"first", "second/1"};
 
 /* Shared with the victims. */
 static struct notes {
-    uint64_t acked[N_RUNS];
+    uint64_t acked[N_RUNS]; /* as on disk */
+    uint64_t seen[N_RUNS];  /* as stored */
     uint64_t mark;
     unsigned long calls; /* watched ones, of one that lived */
     int gave_up;         /* the error that it could not get over */
@@ -43,9 +44,11 @@ static char dir[4096], disk[4096 + 32], path[4096 + 64], state[4096 + 64],
     journaled[4096 + 80];
 static bool strict; /* is the journal in LevelDB's directory alone? */
 
-/* How much work: commits per run, and the size of each. */
-static uint64_t target;
+/* How much work: commits per run, and the size of each; of how many one is
+ * synced (1: all are). */
+static uint64_t target, synced_of;
 static size_t entries;
+static unsigned long slow_ms; /* a sync */
 
 static void setup(void)
 {
@@ -54,6 +57,8 @@ static void setup(void)
                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     target = 7;
     entries = 100;
+    synced_of = 1;
+    slow_ms = 0;
     strict = false;
 }
 
@@ -92,8 +97,11 @@ static int which_run(const struct mortise_commit *c)
 
 static void acknowledge(const struct mortise_commit *c)
 {
-    if (c->result == MORTISE_OK)
-        notes->acked[which_run(c)] = c->checkpoint.seq;
+    if (c->result != MORTISE_OK)
+        return;
+    notes->seen[which_run(c)] = c->checkpoint.seq;
+    for (int i = 0; i < N_RUNS && c->synced; i++)
+        notes->acked[i] = notes->seen[i]; /* and all before it */
 }
 
 static void on_done(void *ud, struct mortise_commit *const *commits, size_t n,
@@ -133,8 +141,9 @@ static int read_heads(struct mortise_store *s, uint64_t seq[N_RUNS])
             seq[i] = 0;
         else if (rv != MORTISE_OK)
             return rv;
-        if (seq[i] > notes->acked[i])
-            notes->acked[i] = seq[i]; /* what was seen must stay, too */
+        if (seq[i] > notes->seen[i])
+            notes->seen[i] = notes->acked[i] =
+                seq[i]; /* what was seen at the opening must stay, too */
     }
     return MORTISE_OK;
 }
@@ -149,6 +158,8 @@ static size_t make_round(struct round *r, const uint64_t seq[N_RUNS])
         make_commit(&r->m[n++], "default", runs[0], seq[0] + k, entries);
     if (seq[1] < target)
         make_commit(&r->m[n++], "default", runs[1], seq[1] + 1, entries);
+    for (size_t i = 0; i < n; i++)
+        r->m[i].c.lazy = (seq[0] / 2) % synced_of != 0;
     return n;
 }
 
@@ -269,6 +280,7 @@ static _Noreturn void be_victim(const struct trouble *t)
     powercut_begin(state, disk, journaled, NULL);
     powercut_fail(t->fail);
     powercut_kill_at(t->kill_at);
+    powercut_slow(slow_ms);
     notes->gave_up = t->look ? open_and_look() : open_and_work();
     notes->calls = powercut_calls();
     _exit(0);
@@ -490,6 +502,31 @@ START_TEST(dies_among_compactions)
 }
 END_TEST
 
+/* The same where only every seventh batch has to be synced, and a sync takes
+ * its time: LevelDB goes on to another log while the old one's contents are on
+ * their way to a table.  What is left is what was stored up to some batch, and
+ * all that was answered as synced. */
+START_TEST(dies_among_lazy_batches)
+{
+    unsigned long total;
+
+    target = 90;
+    entries = MADE_ENTRIES;
+    synced_of = 7;
+    slow_ms = 2;
+    total = calls_of_work();
+    for (unsigned long n = 1 + (unsigned long)_i; n <= total; n += 7) {
+        struct trouble t = {.kill_at = n};
+
+        new_place();
+        run_victim(&t);
+        ck_assert_int_eq(powercut_apply(state, _i % 2 == 0 ? 0 : 50), 0);
+        all_is_well("killed at call", n);
+        test_rmdir(dir);
+    }
+}
+END_TEST
+
 /* Its disk fails at the n-th call of a kind, once or from then on: it goes on
  * after reopening or gives up with an error that says what is wrong; nothing
  * acknowledged is lost, with a cut or without. */
@@ -577,6 +614,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, dies_at_every_call, 0, 4);
     tcase_add_test(tc, what_was_seen_stays);
     tcase_add_loop_test(tc, dies_among_compactions, 0, 2);
+    tcase_add_loop_test(tc, dies_among_lazy_batches, 0, 2);
     tcase_add_loop_test(tc, the_disk_fails_at_every_call, 0, N_FAILURES);
     tcase_add_test(tc, dies_at_every_fault_point);
     suite_add_tcase(s, tc);

@@ -5,6 +5,12 @@
  * on the spot, since a hand-over to the store thread and back costs as much as
  * the sync itself.
  *
+ * Where the deployment lets steps be told before they are synced
+ * (store.durability), commits are lazy unless run/ says that something waits
+ * for one.  Lazy ones are synced by the next that is not, by a barrier when
+ * something comes to wait for them, and with `batch` by one that is due
+ * max_ms after the first was made.
+ *
  * After any write error nobody knows what is on disk (R6b).  Then:
  *   (1) nothing that was not acknowledged is published, now or later;
  *   (2) every run in memory is dropped, and whoever waits for one is told;
@@ -17,10 +23,15 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
+enum { AGAIN_MS = 10 };
+
 /* A commit from the action that brought it to its answer. */
 struct mortise_flight {
     struct mortise_commit commit;
-    struct mortise_live *live;
+    struct mortise *m;
+    struct mortise_live *live; /* NULL: the barrier */
     struct mortise_task landed;
     struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
     struct mortise_kv *kvs;                 /* ours; keys and values too */
@@ -122,6 +133,11 @@ static int copy_kvs(const struct mortise_mem *mem, struct mortise_kv **out,
     return MORTISE_OK;
 }
 
+static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
+{
+    return m->site.deployment->durability != MORTISE_SYNC && !c->sync;
+}
+
 /* The one place where a run's commit becomes the store's. */
 static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
 {
@@ -158,7 +174,8 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
                                          .graph_name = g->name},
                                 .n_opens = c->n_opens,
                                 .n_closes = c->n_closes,
-                                .n_kvs = c->n_kvs};
+                                .n_kvs = c->n_kvs,
+                                .lazy = is_lazy(m, c)};
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     if (c->seq == 1) {
@@ -178,20 +195,39 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
 
 static void landed(struct mortise_task *t);
 
+/* For one commit, and the barrier. */
+static bool has_room(struct mortise *m)
+{
+    for (size_t n = m->n_batch; n < m->n_batch + 2; n++) {
+        struct mortise_commit **grown =
+            mortise_grow(m->mem, m->batch, n, &m->cap_batch, sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        m->batch = grown;
+    }
+    return true;
+}
+
+/* A lazy commit was made: it is to be synced in time. */
+static void wind_sync(struct mortise *m)
+{
+    const struct mortise_deployment *d = m->site.deployment;
+
+    if (d->durability == MORTISE_BATCH && !m->sync.armed)
+        mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(d->max_ms));
+}
+
 int mortise_commits_take(struct mortise_live *live,
                          struct mortise_run_commit *c, struct mortise_err *err)
 {
     struct mortise *m = live->m;
-    struct mortise_commit **grown = mortise_grow(m->mem, m->batch, m->n_batch,
-                                                 &m->cap_batch, sizeof *grown);
-    struct mortise_flight *f = NULL;
+    struct mortise_flight *f =
+        has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
 
-    if (grown != NULL) {
-        m->batch = grown;
-        f = mortise_zalloc(m->mem, sizeof *f);
-    }
     if (f == NULL)
         return mortise_nomem(err);
+    f->m = m;
     f->live = live;
     f->landed.run = landed;
     if (convert(f, c) != MORTISE_OK) {
@@ -200,6 +236,8 @@ int mortise_commits_take(struct mortise_live *live,
     }
     m->batch[m->n_batch++] = &f->commit;
     live->flying++;
+    if (f->commit.lazy)
+        wind_sync(m);
     return MORTISE_OK;
 }
 
@@ -211,7 +249,7 @@ void mortise_commits_forget(struct mortise_live *live)
     for (size_t i = 0; i < m->n_batch; i++) {
         struct mortise_flight *f = flight_of(m->batch[i]);
 
-        if (f->live != live) {
+        if (f->live != live) { /* the barrier's is NULL */
             m->batch[kept++] = m->batch[i];
             continue;
         }
@@ -265,6 +303,80 @@ void mortise_commits_reopen(struct mortise *m)
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
 }
 
+/* ---- the barrier -------------------------------------------------------- */
+
+void mortise_commits_sync(struct mortise *m)
+{
+    if (m->barrier == NULL) /* every commit is synced */
+        return;
+    m->sync_again = m->barrier_flies;
+    if (m->barrier_flies) /* it may be too early for what wants it now */
+        return;
+    m->barrier_flies = true;
+    m->batch[m->n_batch++] = &m->barrier->commit; /* it has room */
+}
+
+static void barrier_landed(struct mortise *m)
+{
+    m->barrier_flies = false;
+    if (m->sync_again)
+        mortise_commits_sync(m);
+}
+
+/* Memory ran out for handing it over. */
+static void try_sync_again(struct mortise *m)
+{
+    m->barrier_flies = false;
+    mortise_timer_disarm(&m->timers, &m->sync);
+    mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(AGAIN_MS));
+}
+
+static void sync_due(struct mortise_timer *t)
+{
+    mortise_commits_sync(MORTISE_OF(t, struct mortise, sync));
+}
+
+int mortise_commits_open(struct mortise *m, struct mortise_err *err)
+{
+    struct mortise_flight *f;
+
+    m->sync.fire = sync_due;
+    if (m->site.deployment->durability == MORTISE_SYNC)
+        return MORTISE_OK;
+    f = has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+    if (f == NULL)
+        return mortise_nomem(err);
+    f->m = m;
+    f->landed.run = landed;
+    m->barrier = f;
+    return MORTISE_OK;
+}
+
+void mortise_commits_finish(struct mortise *m)
+{
+    struct mortise_commit *barrier;
+    struct mortise_err err;
+    int result;
+
+    mortise_timer_disarm(&m->timers, &m->sync);
+    if (m->barrier == NULL)
+        return;
+    barrier = &m->barrier->commit;
+    mortise_writer_reset(m->writer); /* the last answer was given, surely */
+    if (mortise_writer_inline(m->writer, &barrier, 1, &result, &err) &&
+        result != MORTISE_OK)
+        mortise_log(m, MORTISE_LOG_ERROR,
+                    "a power cut may still take what was done last: %s",
+                    err.msg);
+}
+
+void mortise_commits_close(struct mortise *m)
+{
+    if (m->barrier != NULL)
+        mortise_release(m->mem, m->barrier, sizeof *m->barrier);
+    mortise_release(m->mem, m->batch, m->cap_batch * sizeof *m->batch);
+}
+
 /* ---- answers ------------------------------------------------------------ */
 
 static void refused(struct mortise_flight *f, int result)
@@ -280,6 +392,50 @@ static void refused(struct mortise_flight *f, int result)
     mortise_live_lose(f->live, &why);
 }
 
+void mortise_commits_leave(struct mortise_live *live)
+{
+    if (live->at_unsynced == NULL)
+        return;
+    *live->at_unsynced = live->next_unsynced;
+    if (live->next_unsynced != NULL)
+        live->next_unsynced->at_unsynced = live->at_unsynced;
+    live->at_unsynced = NULL;
+}
+
+static void is_unsynced(struct mortise_live *live)
+{
+    struct mortise *m = live->m;
+
+    if (live->at_unsynced != NULL)
+        return;
+    live->next_unsynced = m->unsynced;
+    if (m->unsynced != NULL)
+        m->unsynced->at_unsynced = &live->next_unsynced;
+    live->at_unsynced = &m->unsynced;
+    m->unsynced = live;
+}
+
+/* Everything that has landed is on disk. */
+static void all_synced(struct mortise *m)
+{
+    struct mortise_live *live;
+
+    while ((live = m->unsynced) != NULL) {
+        mortise_commits_leave(live);
+        mortise_live_landed(live, live->written, live->written);
+    }
+}
+
+static void note_landed(struct mortise_live *live,
+                        const struct mortise_commit *c)
+{
+    uint64_t seq = c->checkpoint.seq;
+
+    mortise_live_landed(live, seq, c->synced ? seq : live->synced);
+    if (!c->synced)
+        is_unsynced(live);
+}
+
 static void answer(struct mortise *m, struct mortise_flight *f, int result)
 {
     struct mortise_live *live = f->live;
@@ -290,7 +446,7 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
         for (size_t i = 0; i < f->commit.n_opens; i++)
             if (f->opens[i].deadline_ms != 0)
                 mortise_due_note(m, f->opens[i].deadline_ms);
-        mortise_live_synced(live, f->commit.checkpoint.seq);
+        note_landed(live, &f->commit);
     } else if (!live->lost) {
         refused(f, result);
     }
@@ -303,21 +459,27 @@ static void fail_flight(struct mortise *m, struct mortise_flight *f)
 {
     int result = f->failed;
 
-    f->live->flying--;
-    mortise_live_touch(f->live);
-    flight_free(m, f);
+    if (f->live != NULL) {
+        f->live->flying--;
+        mortise_live_touch(f->live);
+        flight_free(m, f);
+    }
     write_failed(m, result, &m->write_why);
 }
 
 static void landed(struct mortise_task *t)
 {
     struct mortise_flight *f = MORTISE_OF(t, struct mortise_flight, landed);
-    struct mortise *m = f->live->m;
+    struct mortise *m = f->m;
 
     m->n_flying--;
+    if (f == m->barrier)
+        barrier_landed(m);
+    if (f->failed == MORTISE_OK && f->commit.synced)
+        all_synced(m);
     if (f->failed != MORTISE_OK)
         fail_flight(m, f);
-    else
+    else if (f->live != NULL)
         answer(m, f, f->commit.result);
 }
 
@@ -387,6 +549,10 @@ static void give_up(struct mortise *m, size_t n, const struct mortise_err *why)
     for (size_t i = 0; i < n; i++) {
         struct mortise_flight *f = flight_of(m->batch[i]);
 
+        if (f == m->barrier) {
+            try_sync_again(m);
+            continue;
+        }
         f->live->flying--;
         mortise_live_lose(f->live, why);
         flight_free(m, f);

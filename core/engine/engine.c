@@ -153,6 +153,8 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
         rv = mortise_writer_start(&m->writer, m->store, m->mem,
                                   mortise_commits_written, m, err);
     if (rv == MORTISE_OK)
+        rv = mortise_commits_open(m, err);
+    if (rv == MORTISE_OK)
         rv = mortise_pool_open(&m->pool, m->mem, err);
     if (rv == MORTISE_OK)
         rv = open_plugins(m, err);
@@ -233,6 +235,9 @@ static void quiet(struct mortise *m)
     mortise_commits_flush(m);
     while (m->lives.n > 0 || m->n_calls > 0)
         mortise_turn(m, -1);
+    while (m->n_batch > 0 || m->n_flying > 0)
+        mortise_turn(m, -1);
+    mortise_commits_finish(m);
     mortise_control_close(m);
     mortise_watch_close(m);
 }
@@ -262,7 +267,7 @@ void mortise_close(struct mortise *m)
     mortise_table_finish(&m->run_timers);
     mortise_table_finish(&m->topics);
     mortise_actions_finish(&m->actions);
-    mortise_release(m->mem, m->batch, m->cap_batch * sizeof *m->batch);
+    mortise_commits_close(m);
     mortise_vault_close(m->vault);
     mortise_site_close(&m->site);
     mortise_release_str(m->mem, m->actor);

@@ -28,7 +28,7 @@
  *   (E1) A run's events are fed to it one at a time, never from inside the
  *        carrying out of its actions: what ends at once becomes a task.
  *   (E2) Commits of a run reach the store in order; a run that could not hand
- *        one over is lost: nothing of it that is not on disk is ever shown.
+ *        one over is lost: nothing of it that is not stored is ever shown.
  *   (E3) Every request, command and wait is answered exactly once, whatever
  *        becomes of its run.
  *   (E4) A run that nobody works on is not in memory.
@@ -124,6 +124,11 @@ struct mortise {
     /* Of the first batch that failed: set before its answers are posted, left
      * alone until all is quiet. */
     struct mortise_err write_why;
+    struct mortise_live *unsynced;  /* with commits that are not on disk */
+    struct mortise_flight *barrier; /* wants all before it synced; NULL: all
+                                       that is written is */
+    bool barrier_flies, sync_again; /* ... and once more behind it */
+    struct mortise_timer sync;      /* ... is due at the latest */
 
     /* calls.c */
     struct mortise_table lanes;     /* (plugin, interface) */
@@ -226,13 +231,16 @@ struct mortise_live { /* a run in memory */
     struct mortise_held *held, *last_held; /* ephemeral events, too early */
     uint64_t n_held;                       /* so far */
     uint64_t created_ms;
-    uint64_t synced; /* the newest commit that is on disk */
-    size_t flying;   /* commits taken and not answered */
-    size_t pending;  /* tasks in the ready queue that are about it */
+    uint64_t written, synced; /* the newest commit that is stored; on disk */
+    uint64_t told_synced;     /* ... the run knows of */
+    struct mortise_live *next_unsynced, **at_unsynced; /* commits.c: NULL when
+                                                          it is not there */
+    size_t flying;  /* commits taken and not answered */
+    size_t pending; /* tasks in the ready queue that are about it */
     struct mortise_ongoing *calls;
     struct mortise_run_timer *timers;
-    struct mortise_task synced_task; /* queued when synced_queued */
-    bool synced_queued;
+    struct mortise_task landed_task; /* queued when landed_queued */
+    bool landed_queued;
     struct mortise_order *orders; /* the first was given to the run, unless
                                      order_task is about to do so */
     struct mortise_task order_task;
@@ -267,8 +275,9 @@ void mortise_live_touch(struct mortise_live *live);
 void mortise_live_lose(struct mortise_live *live,
                        const struct mortise_err *why);
 void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why);
-/* A commit is on disk. */
-void mortise_live_synced(struct mortise_live *live, uint64_t seq);
+/* Commits up to `written` are stored, and up to `synced` on disk. */
+void mortise_live_landed(struct mortise_live *live, uint64_t written,
+                         uint64_t synced);
 /* At the end of a turn: drop what is idle. */
 void mortise_live_settle(struct mortise *m);
 /* Names of runs and tenants. */
@@ -330,8 +339,8 @@ struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
 void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
 void mortise_watch_detach(struct mortise_live *live); /* it leaves */
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
-/* Commits are on disk: before the run publishes what they carry ... */
-void mortise_watch_synced(struct mortise_live *live);
+/* Commits are stored: before the run publishes what they carry ... */
+void mortise_watch_written(struct mortise_live *live);
 /* ... and after it did so for those up to seq. */
 void mortise_watch_published(struct mortise_live *live, uint64_t seq);
 /* The commit that an ephemeral event waits for; UINT64_MAX: none does. */
@@ -344,10 +353,18 @@ void mortise_watch_close(struct mortise *m); /* ... and all others end */
 
 /* ---- commits.c ---------------------------------------------------------- */
 
+int mortise_commits_open(struct mortise *m, struct mortise_err *err);
+void mortise_commits_close(struct mortise *m);
+/* Nothing is on its way any more: sync what was told before it was synced. */
+void mortise_commits_finish(struct mortise *m);
+/* It leaves memory. */
+void mortise_commits_leave(struct mortise_live *live);
 /* Take a commit out of an action; it goes with the next flush. */
 int mortise_commits_take(struct mortise_live *live,
                          struct mortise_run_commit *c, struct mortise_err *err);
 void mortise_commits_flush(struct mortise *m);
+/* Something waits for what was taken: it is synced soon. */
+void mortise_commits_sync(struct mortise *m);
 /* Forget what was taken of a run and not handed over. */
 void mortise_commits_forget(struct mortise_live *live);
 /* Answers from the store thread. */

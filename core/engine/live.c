@@ -170,7 +170,7 @@ static void disarm_all(struct mortise_live *live)
 
 /* ---- coming and going --------------------------------------------------- */
 
-static void synced_task(struct mortise_task *t);
+static void landed_task(struct mortise_task *t);
 static void order_task(struct mortise_task *t);
 
 static void live_free(struct mortise_live *live)
@@ -179,6 +179,7 @@ static void live_free(struct mortise_live *live)
 
     assert(live->flying == 0 && live->pending == 0 && live->calls == NULL);
     disarm_all(live);
+    mortise_commits_leave(live);
     mortise_watch_detach(live);
     mortise_table_remove(&m->lives, &live->entry);
     mortise_run_free(live->run);
@@ -200,7 +201,7 @@ static struct mortise_live *live_new(struct mortise *m, struct mortise_graph *g,
     }
     live->m = m;
     live->graph = mortise_graph_ref(g);
-    live->synced_task.run = synced_task;
+    live->landed_task.run = landed_task;
     live->order_task.run = order_task;
     mortise_table_add(&m->lives, &live->entry, mortise_hash_strs(tenant, run));
     live->tenant = mortise_strdup(m->mem, tenant);
@@ -343,6 +344,9 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
     case MORTISE_ACT_APPLIED:
         applied(live, &a->u.applied.err, a->u.applied.result);
         break;
+    case MORTISE_ACT_SYNC:
+        mortise_commits_sync(live->m);
+        break;
     }
     return MORTISE_OK;
 }
@@ -397,42 +401,54 @@ void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
                     err.msg);
 }
 
-/* Commits up to seq are on disk: the run publishes, and what had to wait for
- * that follows. */
-static void feed_synced(struct mortise_live *live, uint64_t seq)
+/* Commits up to seq are stored, or on disk: the run publishes, and what had to
+ * wait for that follows; in between, what was held back until the first of
+ * them. */
+static void feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
+                        uint64_t seq)
 {
-    struct mortise_input in = {.kind = MORTISE_IN_SYNCED, .u.seq = seq};
+    struct mortise_input in = {.kind = kind};
+    bool last;
 
-    mortise_live_feed(live, &in);
-    mortise_watch_published(live, seq);
+    do {
+        in.u.seq = mortise_watch_held(live);
+        last = in.u.seq >= seq;
+        in.u.seq = last ? seq : in.u.seq;
+        mortise_live_feed(live, &in);
+        mortise_watch_published(live, in.u.seq);
+    } while (!last);
 }
 
-static void synced_task(struct mortise_task *t)
+static void landed_task(struct mortise_task *t)
 {
-    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, synced_task);
-    uint64_t seq = live->synced;
+    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, landed_task);
+    uint64_t written = live->written, synced = live->synced;
 
     live->pending--;
-    live->synced_queued = false;
+    live->landed_queued = false;
     mortise_live_touch(live);
     if (live->lost)
         return;
-    mortise_watch_synced(live);
-    while (mortise_watch_held(live) < seq)
-        feed_synced(live, mortise_watch_held(live));
-    feed_synced(live, seq);
+    mortise_watch_written(live);
+    if (synced > live->told_synced)
+        feed_landed(live, MORTISE_IN_SYNCED, synced);
+    live->told_synced = synced;
+    if (written > synced)
+        feed_landed(live, MORTISE_IN_WRITTEN, written);
 }
 
-void mortise_live_synced(struct mortise_live *live, uint64_t seq)
+void mortise_live_landed(struct mortise_live *live, uint64_t written,
+                         uint64_t synced)
 {
     if (live->lost)
         return;
-    live->synced = seq;
-    if (live->synced_queued)
+    live->written = written;
+    live->synced = synced;
+    if (live->landed_queued)
         return;
-    live->synced_queued = true;
+    live->landed_queued = true;
     live->pending++;
-    mortise_ready(live->m, &live->synced_task);
+    mortise_ready(live->m, &live->landed_task);
 }
 
 /* ---- starting ----------------------------------------------------------- */
@@ -707,7 +723,7 @@ static int load(struct mortise *m, const char *tenant, const char *run,
     (*out)->run = r;
     (*out)->checked = works && !accept;
     (*out)->created_ms = head->created_ms;
-    (*out)->synced = mortise_run_seq(r);
+    (*out)->written = (*out)->synced = (*out)->told_synced = head->seq;
     if (works)
         mortise_log(m, MORTISE_LOG_INFO,
                     "run %s: goes on, from checkpoint %llu", run,

@@ -202,7 +202,7 @@ static void work(struct mortise *m)
     mortise_commits_flush(m);
     mortise_live_settle(m);
     if (m->state == MORTISE_ENGINE_FAILING && m->lives.n == 0 &&
-        m->n_calls == 0)
+        m->n_calls == 0 && m->n_batch == 0 && m->n_flying == 0)
         mortise_commits_reopen(m);
 }
 

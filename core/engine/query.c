@@ -181,11 +181,11 @@ int mortise_query_inbox(struct mortise *m, const char *tenant,
 
 /* ---- one run ------------------------------------------------------------ */
 
-/* A run in memory is what is on disk, if nothing of it is on its way. */
+/* A run in memory is what is stored, if nothing of it is on its way. */
 static bool is_as_stored(const struct mortise_live *live)
 {
     return live != NULL && !live->lost && live->flying == 0 &&
-           live->synced == mortise_run_seq(live->run);
+           live->written == mortise_run_seq(live->run);
 }
 
 /* A run that is not over, and could not go on here, is blocked, whatever it

@@ -2,16 +2,16 @@
  *
  * Watches hang at a topic, which exists as long as somebody watches that run,
  * in memory or not.  The promise: a watch sees every durable event after
- * `after` once, in order, and none whose commit is not on disk.
+ * `after` once, in order, and none whose commit is not stored.
  *
  * Stored events are had by replaying the run's checkpoints; live ones are
  * published by the run from the moment that it is told that somebody watches.
  * In between there is a gap: events of commits that were on their way when the
- * watch began.  So a watch that begins then waits until they are on disk
+ * watch began.  So a watch that begins then waits until they are stored
  * (catch_up), replays, and only then takes live ones; what it has already is
  * known by its number.
  *
- * Ephemeral events are not on disk, but what led to them is: one that comes
+ * Ephemeral events are not stored, but what led to them is: one that comes
  * while commits are on their way is held back until those are told, so that no
  * node starts, for a watcher, before the one in front of it has ended.
  */
@@ -276,7 +276,7 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
 
     if (live->topic == NULL || live->lost)
         return;
-    if (!durable && live->synced < mortise_run_seq(live->run))
+    if (!durable && live->written < mortise_run_seq(live->run))
         hold_back(live, event);
     else
         tell(live, event, 0);
@@ -348,7 +348,7 @@ static int begin_live(struct mortise *m, struct mortise_watch *w,
 
     tell_run(w->topic);
     mortise_live_touch(live);
-    if (live->synced < mortise_run_seq(live->run)) {
+    if (live->written < mortise_run_seq(live->run)) {
         w->catch_up = mortise_run_seq(live->run);
         return MORTISE_OK;
     }
@@ -442,7 +442,7 @@ void mortise_watch_detach(struct mortise_live *live)
     live->topic = NULL;
 }
 
-void mortise_watch_synced(struct mortise_live *live)
+void mortise_watch_written(struct mortise_live *live)
 {
     struct mortise_watch *w, *next;
     struct mortise *m = live->m;
@@ -451,7 +451,7 @@ void mortise_watch_synced(struct mortise_live *live)
         return;
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
-        if (w->catch_up == 0 || w->catch_up > live->synced ||
+        if (w->catch_up == 0 || w->catch_up > live->written ||
             !catch_up(m, w, live))
             continue;
         if (w->until == MORTISE_UNTIL_NOW || w->until == MORTISE_UNTIL_SYNCED)

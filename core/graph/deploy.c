@@ -11,6 +11,8 @@
 #include "graph/expand.h"
 #include "yaml/header.h"
 
+enum { BATCH_MS = 50 }; /* store.durability: batch, without max_ms */
+
 struct reader {
     struct mortise_deployment *d;
     struct mortise_diags *diags;
@@ -135,12 +137,83 @@ static void read_store_path(void *ctx, void *into,
     r->d->store_path = path_of(r, slot->value);
 }
 
+static void read_max_ms(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->max_ms = (uint64_t)slot->value->u.i;
+}
+
+/* A bare number, since the key's name has the unit. */
+static const struct mortise_key batch_keys[] = {
+    {.name = "max_ms",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .max = 60000,
+     .read = read_max_ms},
+};
+
+static const struct mortise_place batch_place = {
+    .what = "batch", .keys = batch_keys, .n = 1};
+
+static void read_batch(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    r->d->durability = MORTISE_BATCH;
+    mortise_keys_enter(slot, r, into, r->diags);
+}
+
+static const struct mortise_key durability_map_keys[] = {
+    {.name = "batch",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .place = &batch_place,
+     .read = read_batch},
+};
+
+static const struct mortise_place durability_place = {
+    .what = "durability", .keys = durability_map_keys, .n = 1};
+
+static const struct mortise_word durabilities[] = {
+    {.word = "sync", .value = MORTISE_SYNC},
+    {.word = "batch", .value = MORTISE_BATCH},
+    {.word = "exit", .value = MORTISE_EXIT},
+    {.word = NULL}};
+
+static const struct mortise_key durability_forms[] = {
+    {.value = MORTISE_V_WORD, .words = durabilities},
+    {.value = MORTISE_V_MAP, .place = &durability_place},
+};
+
+static void read_durability(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_word *word;
+
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(&durability_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ctx, into, r->diags);
+        return;
+    }
+    word = mortise_word_find(durabilities, "durability", slot->value, r->diags);
+    if (word != NULL)
+        r->d->durability = (enum mortise_durability)word->value;
+}
+
 static const struct mortise_key store_keys[] = {
     {.name = "path",
      .value = MORTISE_V_STRING,
      .here = MORTISE_HERE,
      .read = read_store_path},
-    {.name = "durability", .later = MORTISE_HERE},
+    {.name = "durability",
+     .here = MORTISE_HERE,
+     MORTISE_FORMS(durability_forms),
+     .read = read_durability},
     {.name = "retention", .later = MORTISE_HERE},
 };
 
@@ -319,6 +392,7 @@ int mortise_deployment_default(struct mortise_deployment **out,
     if (d == NULL)
         return MORTISE_ENOMEM;
     mortise_arena_init(&d->arena, mem);
+    d->max_ms = BATCH_MS;
     return MORTISE_OK;
 }
 

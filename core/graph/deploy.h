@@ -7,6 +7,13 @@
 #include "graph/policy.h"
 #include "graph/provider.h"
 
+/* When a step may be told of (runtime.md 3). */
+enum mortise_durability {
+    MORTISE_SYNC = 0, /* once it is on disk */
+    MORTISE_BATCH,    /* once it is stored; it is synced max_ms after */
+    MORTISE_EXIT      /* ... when something waits for it, or the run rests */
+};
+
 struct mortise_deployment {
     struct mortise_arena arena;
     const char *path; /* NULL when there is no file; then there are no trees */
@@ -18,6 +25,8 @@ struct mortise_deployment {
     size_t n_plugin_dirs;           /* 0: the bundled ones alone */
     const char *trust_dir;          /* NULL: the bundled one alone */
     const char *store_path;         /* NULL: ./.mortise */
+    enum mortise_durability durability;
+    uint64_t max_ms;                   /* of BATCH */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_guards guards;

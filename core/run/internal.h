@@ -429,7 +429,8 @@ struct mortise_run {
     bool cancelling; /* the cancel command was recorded */
     enum mortise_pause paused;
 
-    uint64_t seq, synced;
+    uint64_t seq, written, synced; /* written >= synced */
+    uint64_t sync_asked; /* a sync of commits up to here was asked for */
     struct mortise_uuid head;
     uint64_t time_ms, created_ms; /* of the event under way */
     uint64_t n_events;
@@ -447,6 +448,7 @@ struct mortise_run {
     size_t lazy;     /* the first bytes of it can wait for the next commit */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
+    bool asked; /* its commit opens a question */
     struct mortise_run_kv *kvs;
     size_t n_kvs, cap_kvs;
     struct mortise_actions *actions;

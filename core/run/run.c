@@ -77,6 +77,7 @@ void mortise_actions_clear(struct mortise_actions *a)
         case MORTISE_ACT_DISARM:
         case MORTISE_ACT_APPLIED:
         case MORTISE_ACT_PERFORM:
+        case MORTISE_ACT_SYNC:
             break;
         }
     }
@@ -510,10 +511,10 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-static int publish_synced(struct mortise_run *r, struct mortise_err *err)
+static int publish_written(struct mortise_run *r, struct mortise_err *err)
 {
     while (r->unsent_head < r->n_unsent &&
-           r->unsent[r->unsent_head].seq <= r->synced) {
+           r->unsent[r->unsent_head].seq <= r->written) {
         struct mortise_action *a = action_new(r, MORTISE_ACT_PUBLISH, err);
 
         if (a == NULL)
@@ -522,6 +523,21 @@ static int publish_synced(struct mortise_run *r, struct mortise_err *err)
     }
     if (r->unsent_head == r->n_unsent)
         r->unsent_head = r->n_unsent = 0;
+    return MORTISE_OK;
+}
+
+static int on_written(struct mortise_run *r, uint64_t seq,
+                      struct mortise_err *err)
+{
+    if (seq > r->seq || seq <= r->written)
+        return MORTISE_OK;
+    r->written = seq;
+    return publish_written(r, err);
+}
+
+/* The command that is on disk now is answered. */
+static int answer_applied(struct mortise_run *r, struct mortise_err *err)
+{
     if (r->applied_seq == 0 || r->applied_seq > r->synced)
         return MORTISE_OK;
     r->applied_seq = 0;
@@ -536,11 +552,62 @@ static int on_synced(struct mortise_run *r, uint64_t seq,
 
     if (seq > r->seq || seq <= r->synced)
         return MORTISE_OK;
+    rv = on_written(r, seq, err);
     r->synced = seq;
-    rv = publish_synced(r, err);
+    if (rv == MORTISE_OK)
+        rv = answer_applied(r, err);
     if (rv == MORTISE_OK)
         rv = step_synced(r, err);
     return rv == MORTISE_OK && r->live ? start_intents(r, err) : rv;
+}
+
+/* ---- what waits for a sync ---------------------------------------------- */
+
+/* Will something happen without anybody's help? */
+static bool is_going(const struct mortise_run *r)
+{
+    return r->live && !has_ended(r) &&
+           r->n_running + r->n_waiting + r->n_near > 0 &&
+           limit_holds(r) == NULL;
+}
+
+static void later(uint64_t *seq, uint64_t other)
+{
+    *seq = other > *seq ? other : *seq;
+}
+
+/* The newest commit that something waits for: an effect, an asker, who gave a
+ * command (R12); whoever was given the run's id (R3), or is to be asked; and
+ * what comes to rest, so that it can leave memory. */
+static uint64_t awaited(const struct mortise_run *r)
+{
+    uint64_t seq = r->applied_seq;
+
+    for (size_t i = 0; i < r->n_intents; i++)
+        later(&seq, r->execs[r->intents[i]]->intent_seq);
+    if (r->n_step_waits > 0)
+        later(&seq, r->step_waits[r->n_step_waits - 1].seq);
+    if (r->seq == 1 || r->asked || !is_going(r))
+        later(&seq, r->seq);
+    return seq;
+}
+
+/* At the end of a step: `commit` is its own, or NULL. */
+static int ask_for_sync(struct mortise_run *r,
+                        struct mortise_run_commit *commit,
+                        struct mortise_err *err)
+{
+    uint64_t seq = awaited(r);
+
+    r->asked = false;
+    if (seq <= r->sync_asked || seq <= r->synced)
+        return MORTISE_OK;
+    r->sync_asked = r->seq;
+    if (commit == NULL)
+        return action_new(r, MORTISE_ACT_SYNC, err) != NULL ? MORTISE_OK
+                                                            : MORTISE_ENOMEM;
+    commit->sync = true;
+    return MORTISE_OK;
 }
 
 /* ---- the commit --------------------------------------------------------- */
@@ -630,6 +697,8 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->size = r->record.n;
     c->room = r->record.cap;
     c->entries = r->record.p;
+    for (size_t i = 0; i < r->n_opens; i++)
+        r->asked |= !r->opens[i].timer;
     c->n_opens = r->n_opens;
     c->opens =
         take_exact(r, r->opens, r->n_opens, r->cap_opens, sizeof r->opens[0]);
@@ -657,15 +726,14 @@ static int finish_step(struct mortise_run *r, size_t slot,
         a->n--;
         memmove(a->list + slot, a->list + slot + 1,
                 (a->n - slot) * sizeof a->list[0]);
-        if (!r->applied)
-            return MORTISE_OK;
-        return action_new(r, MORTISE_ACT_APPLIED, err) != NULL ? MORTISE_OK
-                                                               : MORTISE_ENOMEM;
+        if (r->applied && action_new(r, MORTISE_ACT_APPLIED, err) == NULL)
+            return MORTISE_ENOMEM;
+        return ask_for_sync(r, NULL, err);
     }
     fill_commit(r, &a->list[slot].u.commit);
     if (r->applied)
         r->applied_seq = r->seq;
-    return MORTISE_OK;
+    return ask_for_sync(r, &a->list[slot].u.commit, err);
 }
 
 /* Begin a step: its actions, its time, the place of its commit. */
@@ -867,7 +935,7 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
     if (rv != MORTISE_ENOTFOUND) /* the record's end */
         return mortise_doing(err, rv, "checkpoint %llu",
                              (unsigned long long)seq);
-    r->seq = r->synced = seq;
+    r->seq = r->written = r->synced = seq;
     r->head = id;
     forget_started(r);
     find_status(r);
@@ -890,6 +958,8 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
         return settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
         return on_synced(r, in->u.seq, err);
+    case MORTISE_IN_WRITTEN:
+        return on_written(r, in->u.seq, err);
     case MORTISE_IN_ASK:
         return step_ask(r, &in->u.ask, err);
     case MORTISE_IN_ANSWER:
@@ -962,11 +1032,7 @@ bool mortise_run_is_finished(const struct mortise_run *r)
 
 bool mortise_run_is_idle(const struct mortise_run *r)
 {
-    bool going = r->live && !has_ended(r) &&
-                 r->n_running + r->n_waiting + r->n_near > 0 &&
-                 limit_holds(r) == NULL;
-
-    return !going && r->n_running == 0 && r->synced == r->seq &&
+    return !is_going(r) && r->n_running == 0 && r->synced == r->seq &&
            r->held == NULL && r->applied_seq == 0;
 }
 

@@ -54,8 +54,11 @@ enum mortise_input_kind {
     MORTISE_IN_TIMER,        /* a timer that was armed is due */
     MORTISE_IN_SYNCED,       /* commits up to `seq` are on disk */
     MORTISE_IN_COMMAND,
-    MORTISE_IN_ASK,   /* the executor of a call asks for something */
-    MORTISE_IN_ANSWER /* what was to be performed was */
+    MORTISE_IN_ASK,    /* the executor of a call asks for something */
+    MORTISE_IN_ANSWER, /* what was to be performed was */
+    /* Commits up to `seq` are stored, and may be told of; a power cut may still
+     * take them.  SYNCED says so, too. */
+    MORTISE_IN_WRITTEN
 };
 
 struct mortise_result_in {
@@ -108,7 +111,7 @@ struct mortise_input {
         struct mortise_answer_in answer;
         uint64_t call;  /* UNRESPONSIVE */
         uint64_t timer; /* TIMER */
-        uint64_t seq;   /* SYNCED */
+        uint64_t seq;   /* SYNCED, WRITTEN */
         struct {
             const struct mortise_command *list;
             size_t n;
@@ -126,7 +129,8 @@ struct mortise_input {
 /* ---- actions --------------------------------------------------------- */
 
 enum mortise_action_kind {
-    /* Write this; feed SYNCED back.  At most one a step, always the first. */
+    /* Write this; feed SYNCED back, or WRITTEN, and SYNCED some time later.  At
+     * most one a step, always the first. */
     MORTISE_ACT_COMMIT = 1,
     /* Start a call of a plugin.  Whatever had to be on disk before it is. */
     MORTISE_ACT_CALL,
@@ -135,7 +139,7 @@ enum mortise_action_kind {
     MORTISE_ACT_ARM,    /* a timer; one not disarmed fires once */
     MORTISE_ACT_DISARM, /* a timer that may have fired already */
     /* Tell the watchers (see mortise_run_watch).  Durable events, those with a
-     * "seq", are only ever emitted once their commit is on disk. */
+     * "seq", are only ever emitted once their commit is stored. */
     MORTISE_ACT_PUBLISH,
     /* The command under way is on disk, or turned out to be impossible once
      * what was in flight had stopped (then nothing was recorded): answer who
@@ -143,7 +147,8 @@ enum mortise_action_kind {
      * possibly many steps later. */
     MORTISE_ACT_APPLIED,
     MORTISE_ACT_PERFORM, /* an ask; feed ANSWER back, unless its call ends */
-    MORTISE_ACT_REPLY    /* the answer to an ask, for who asked */
+    MORTISE_ACT_REPLY,   /* the answer to an ask, for who asked */
+    MORTISE_ACT_SYNC     /* something waits for what was committed: sync it */
 };
 
 /* A commit in run/'s words; the engine hands it to store/. */
@@ -162,6 +167,7 @@ struct mortise_run_kv {
 
 struct mortise_run_commit {
     uint64_t seq; /* of the new checkpoint; expected head seq is seq - 1 */
+    bool sync;    /* something waits for it to be on disk (R12) */
     struct mortise_uuid id, parent;
     uint64_t now_ms, first_event;
     uint32_t n_events, step;

@@ -27,13 +27,16 @@ struct mortise_store {
     bool held;
     leveldb_options_t *options;
     leveldb_readoptions_t *checked; /* verifies checksums */
-    leveldb_writeoptions_t *synced;
+    leveldb_writeoptions_t *synced, *lazy;
     leveldb_t *db;                /* NULL while it could not be reopened */
     atomic_bool dead;             /* a write failed (R6b) */
     struct mortise_batch opening; /* what its batches say */
     uint64_t commits;             /* the number of the last batch */
 
     pthread_mutex_t writing;       /* guards what follows, and `commits` */
+    size_t buffered;               /* LevelDB's log holds no more, since it was
+                                      last begun by us */
+    bool unsynced;                 /* ... and what of it may not be on disk */
     struct mortise_buf key, value; /* of the entry being put */
     struct {
         uint64_t mark;

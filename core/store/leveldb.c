@@ -4,7 +4,9 @@
  *
  *   (1) One write is one WriteBatch with sync=1 (R5): LevelDB applies a batch
  *       whole or not at all, and only then is anything answered (R6).  Without
- *       the sync every test passes until somebody pulls the plug.
+ *       the sync every test passes until somebody pulls the plug.  A batch of
+ *       nothing but lazy commits goes without, and is answered as unsynced;
+ *       the next sync is for it, too (8).
  *   (2) A commit stands in a batch only if its run's head is the one that it
  *       expects, in sequence number and in identity: of two that moved the same
  *       head, one gets MORTISE_ECONFLICT.  Commits of one run may follow each
@@ -26,6 +28,12 @@
  *       old CURRENT and the shorter log back.  So we sync the directory.
  *   (7) A store of a newer format is refused untouched (home.c); one that
  *       somebody else holds, too, by the name of its process (hold.c).
+ *   (8) What survives a power cut is what was written up to some batch, without
+ *       a gap.  LevelDB syncs only the log that it writes to, and begins a new
+ *       one when its buffer is full: what an older log holds and never synced
+ *       could be lost while a newer batch is kept.  So LevelDB never comes to
+ *       that by itself while something is unsynced: before its buffer can be
+ *       full, by a sum that is never too small, we sync and have it emptied.
  *
  * LevelDB's error strings end in mortise_ldb_taken().  LevelDB is C++ and
  * allocates by itself; where it finds no memory it ends the process, which (1)
@@ -42,8 +50,10 @@
 
 enum {
     KEPT_COMMITS = 65536,
-    LOOKED_AT = 4096,         /* of them, whatever earlier openings saw */
-    WRITE_BUFFER = 512 * 1024 /* small: it is replayed at open after a kill */
+    LOOKED_AT = 4096,          /* of them, whatever earlier openings saw */
+    WRITE_BUFFER = 512 * 1024, /* small: it is replayed at open after a kill */
+    BUFFER_AT_FIRST = 16 * 1024, /* what an empty one may say that it holds */
+    PUT_OVERHEAD = 160           /* of an entry in it, at most */
 };
 
 /* ---- LevelDB's words --------------------------------------------------- */
@@ -304,6 +314,7 @@ static struct mortise_store *new_store(const char *path,
     s->checked = leveldb_readoptions_create();
     leveldb_readoptions_set_verify_checksums(s->checked, 1);
     s->synced = leveldb_writeoptions_create();
+    s->lazy = leveldb_writeoptions_create();
     leveldb_writeoptions_set_sync(s->synced, 1);
     s->path = mortise_strdup(mem, path);
     s->db_path = join(mem, path, "db");
@@ -321,6 +332,8 @@ static int open_db(struct mortise_store *s, bool create,
     char *said = NULL;
     int rv;
 
+    s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
+    s->unsynced = false;
     leveldb_options_set_create_if_missing(s->options, create);
     s->db = leveldb_open(s->options, s->db_path, &said);
     if (said != NULL) {
@@ -404,6 +417,7 @@ void mortise_store_close(struct mortise_store *s)
     leveldb_options_destroy(s->options);
     leveldb_readoptions_destroy(s->checked);
     leveldb_writeoptions_destroy(s->synced);
+    leveldb_writeoptions_destroy(s->lazy);
     if (s->held)
         mortise_hold_drop(&s->hold);
     pthread_mutex_destroy(&s->writing);
@@ -442,12 +456,20 @@ uint64_t mortise_store_epoch(const struct mortise_store *s)
 
 /* ---- writing ----------------------------------------------------------- */
 
+/* An entry of n bytes will be in LevelDB's buffer.  That takes its memory in
+ * blocks, of which a third at most goes unused (util/arena.cc). */
+static void buffer(struct mortise_store *s, size_t n)
+{
+    s->buffered += (n + PUT_OVERHEAD) / 2 * 3;
+}
+
 /* Put or delete what s->key and s->value say. */
 static int put(struct mortise_store *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed || s->value.failed)
         return MORTISE_ENOMEM;
     leveldb_writebatch_put(batch, s->key.p, s->key.n, s->value.p, s->value.n);
+    buffer(s, s->key.n + s->value.n);
     mortise_buf_clear(&s->value);
     return MORTISE_OK;
 }
@@ -457,6 +479,7 @@ static int drop(struct mortise_store *s, leveldb_writebatch_t *batch)
     if (s->key.failed)
         return MORTISE_ENOMEM;
     leveldb_writebatch_delete(batch, s->key.p, s->key.n);
+    buffer(s, s->key.n);
     return MORTISE_OK;
 }
 
@@ -500,7 +523,8 @@ static uint64_t mark_of(const struct mortise_commit *c)
 static bool same_run(const struct mortise_commit *a,
                      const struct mortise_commit *b)
 {
-    return strcmp(a->run, b->run) == 0 && strcmp(a->tenant, b->tenant) == 0;
+    return a->run != NULL && strcmp(a->run, b->run) == 0 &&
+           strcmp(a->tenant, b->tenant) == 0;
 }
 
 /* The head as it will be behind the first `i` commits of the batch. */
@@ -693,6 +717,11 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
     struct mortise_spot at;
     int rv;
 
+    if (c->run == NULL) {
+        s->marks[i] = 0;
+        c->result = MORTISE_OK;
+        return MORTISE_OK;
+    }
     check_shape(c);
     c->result = MORTISE_EINVAL;
     s->marks[i] = mark_of(c);
@@ -712,12 +741,39 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
     return put_commit(s, batch, c, err);
 }
 
-/* Put the bookkeeping that every batch carries (3), and write it (1). */
+/* LevelDB's buffer is full, or may be: have it emptied (8).  Every key that we
+ * have is less than this one, so nothing else is compacted; what goes wrong is
+ * said by the next write. */
+static void empty_buffer(struct mortise_store *s)
+{
+    leveldb_compact_range(s->db, "\xff", 1, "\xff", 1);
+    s->buffered = BUFFER_AT_FIRST;
+}
+
+/* (1), (8) */
+static int write_and_sync(struct mortise_store *s, leveldb_writebatch_t *batch,
+                          bool lazy, struct mortise_err *err)
+{
+    bool full = s->buffered > WRITE_BUFFER;
+    bool sync = !lazy || full;
+    char *said = NULL;
+
+    FAULT_POINT("store: before write");
+    leveldb_write(s->db, sync ? s->synced : s->lazy, batch, &said);
+    FAULT_POINT("store: after write");
+    if (said != NULL)
+        return mortise_ldb_taken(said, err, "write to the store");
+    s->unsynced = !sync;
+    if (lazy && full)
+        empty_buffer(s);
+    return MORTISE_OK;
+}
+
+/* Put the bookkeeping that every batch carries (3), and write it. */
 static int write_batch(struct mortise_store *s, leveldb_writebatch_t *batch,
-                       struct mortise_err *err)
+                       bool lazy, struct mortise_err *err)
 {
     uint64_t n = s->commits + 1;
-    char *said = NULL;
     int rv = MORTISE_OK;
 
     if (n == 1) {
@@ -736,12 +792,10 @@ static int write_batch(struct mortise_store *s, leveldb_writebatch_t *batch,
     if (rv != MORTISE_OK)
         return mortise_nomem(err);
 
-    FAULT_POINT("store: before write");
-    leveldb_write(s->db, s->synced, batch, &said);
-    FAULT_POINT("store: after write");
-    if (said == NULL)
+    rv = write_and_sync(s, batch, lazy, err);
+    if (rv == MORTISE_OK)
         s->commits = n;
-    return mortise_ldb_taken(said, err, "write to the store");
+    return rv;
 }
 
 /* Room for a mark of each commit. */
@@ -764,16 +818,23 @@ static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
                          struct mortise_commit *const *commits, size_t n,
                          struct mortise_err *err)
 {
-    bool any = false;
+    bool any = false, lazy = true;
     int rv = reserve_marks(s, n) ? MORTISE_OK : mortise_nomem(err);
 
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
         rv = put_next(s, batch, commits, i, err);
         if (rv == MORTISE_ENOMEM)
             mortise_nomem(err);
-        any = any || commits[i]->result == MORTISE_OK;
+        if (commits[i]->result != MORTISE_OK)
+            continue;
+        any = any || commits[i]->run != NULL || s->unsynced;
+        lazy = lazy && commits[i]->run != NULL && commits[i]->lazy;
     }
-    return rv == MORTISE_OK && any ? write_batch(s, batch, err) : rv;
+    if (rv == MORTISE_OK && any)
+        rv = write_batch(s, batch, lazy, err);
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++)
+        commits[i]->synced = !s->unsynced;
+    return rv;
 }
 
 /* Commits, or one mark: what a batch is made of. */
@@ -797,7 +858,7 @@ static int write_mark(struct mortise_store *s, leveldb_writebatch_t *batch,
     mortise_record_mark(&s->value, l->value);
     if (put(s, batch) != MORTISE_OK)
         return mortise_nomem(err);
-    return write_batch(s, batch, err);
+    return write_batch(s, batch, false, err);
 }
 
 /* One batch; any error leaves the handle dead (4). */

@@ -67,9 +67,10 @@ struct mortise_kv {
     size_t value_size;
 };
 
+/* Without a run it is no commit, but wants those before it synced. */
 struct mortise_commit {
-    const char *tenant, *run;
-    uint64_t expected_seq; /* the head's seq before; 0: the run is new */
+    const char *tenant, *run; /* NULL */
+    uint64_t expected_seq;    /* the head's seq before; 0: the run is new */
     struct mortise_checkpoint checkpoint; /* seq = expected_seq + 1 */
     struct mortise_head head;
     const struct mortise_pending *opens;
@@ -81,6 +82,8 @@ struct mortise_commit {
     /* With a new run: its graph, stored once per digest.  NULL otherwise. */
     const struct mortise_source *graph; /* its file, then those it names */
     size_t n_graph;
+    bool lazy;   /* it may be answered before it is synced */
+    bool synced; /* when it was answered: it is, with all before it */
     /* Result of this commit, set by mortise_store_write(): MORTISE_OK,
      * MORTISE_ECONFLICT (the head is not at expected_seq, or not the parent),
      * MORTISE_EEXISTS (the id is taken), MORTISE_EINVAL (a name too long). */
@@ -101,9 +104,13 @@ const char *mortise_store_path(const struct mortise_store *s);
  * with its own first write.  So an opening that only reads writes no record. */
 uint64_t mortise_store_epoch(const struct mortise_store *s);
 
-/* Write all as one batch and sync it (R5, R6).  A commit that conflicts is left
+/* Write all as one batch (R5, R6), and sync it, with all that was written
+ * before, unless every commit in it is lazy.  A commit that conflicts is left
  * out with its `result` set, the others are written; several of one run may
- * follow each other.  An error means: dead handle, outcome unknown. */
+ * follow each other.  An error means: dead handle, outcome unknown.
+ *
+ * What was written and not synced is read, and survives this process; a power
+ * cut takes the newest of it. */
 int mortise_store_write(struct mortise_store *s,
                         struct mortise_commit *const *commits, size_t n,
                         struct mortise_err *err);

@@ -1167,6 +1167,11 @@ void powercut_kill_at(unsigned long n)
     kill_at = n;
 }
 
+void powercut_slow(unsigned long ms)
+{
+    slow_us = (useconds_t)ms * 1000;
+}
+
 unsigned long powercut_calls(void)
 {
     return calls;
@@ -1186,7 +1191,7 @@ __attribute__((constructor)) static void begin_from_environment(void)
     if (kill_env != NULL)
         powercut_kill_at(strtoul(kill_env, NULL, 10));
     if (slow != NULL)
-        slow_us = (useconds_t)strtoul(slow, NULL, 10) * 1000;
+        powercut_slow(strtoul(slow, NULL, 10));
 }
 
 /* ---- the cut ----------------------------------------------------------- */

@@ -21,6 +21,9 @@ void powercut_end(void);
 void powercut_fail(const char *spec);
 /* SIGKILL ourselves at the n-th watched call from here; 0: never. */
 void powercut_kill_at(unsigned long n);
+/* A sync of a file in a journaled directory takes so long, while other threads
+ * go on. */
+void powercut_slow(unsigned long ms);
 /* Watched calls of this process since begin, fail or kill_at. */
 unsigned long powercut_calls(void);
 

@@ -181,6 +181,7 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
     ck_assert_uint_eq(c->seq, s->n_commits); /* contiguous, from 1 */
     ck_assert_uint_gt(c->size, 0);
     k->seq = c->seq;
+    k->sync = c->sync;
     k->time_ms = c->now_ms;
     k->id = c->id;
     k->size = c->size;
@@ -308,6 +309,9 @@ static void carry_out(struct sim *s)
             s->applied = a->u.applied.result;
             s->applied_err = a->u.applied.err;
             break;
+        case MORTISE_ACT_SYNC:
+            s->wants_sync = true;
+            break;
         }
     }
     mortise_actions_clear(&s->actions);
@@ -382,13 +386,29 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
 /* ---- what can happen
  * --------------------------------------------------------- */
 
+static bool has_to_sync(const struct sim *s)
+{
+    return s->n_written < s->n_commits || (s->lax && s->wants_sync);
+}
+
 bool sim_sync_one(struct sim *s)
 {
     struct mortise_input in = {.kind = MORTISE_IN_SYNCED};
+    bool sync = !s->lax;
 
-    if (s->n_synced == s->n_commits)
+    if (!has_to_sync(s))
         return false;
-    in.u.seq = ++s->n_synced;
+    if (s->n_written < s->n_commits)
+        sync |= s->commits[s->n_written++].sync;
+    else
+        sync = true;
+    in.u.seq = s->n_written;
+    if (sync) {
+        s->n_synced = s->n_written;
+        s->wants_sync = s->wants_sync && s->n_written < s->n_commits;
+    } else {
+        in.kind = MORTISE_IN_WRITTEN;
+    }
     step(s, &in);
     return true;
 }
@@ -533,7 +553,7 @@ static bool fire_soonest(struct sim *s)
 void sim_run(struct sim *s, uint32_t *seed)
 {
     for (;;) {
-        bool may_sync = s->n_synced < s->n_commits;
+        bool may_sync = has_to_sync(s);
 
         s->now_ms++;
         if (may_sync && (s->n_calls == 0 || sim_random(seed) % 3 == 0))
@@ -561,6 +581,21 @@ void sim_run_plain(struct sim *s)
 
 /* ---- dying
  * --------------------------------------------------------------------- */
+
+/* What was told and is gone, of a world that tells before it syncs. */
+static void forget_told(struct sim *s)
+{
+    json_t *stored = stored_events(s, s->n_commits);
+    json_int_t last = (json_int_t)json_array_size(stored);
+
+    for (size_t i = json_array_size(s->published); i-- > 0;) {
+        json_t *seq = json_object_get(json_array_get(s->published, i), "seq");
+
+        if (json_integer_value(seq) > last)
+            json_array_remove(s->published, i);
+    }
+    json_decref(stored);
+}
 
 static void replay(struct sim *s)
 {
@@ -592,8 +627,14 @@ void sim_crash(struct sim *s, uint32_t *seed)
     drop_calls(s);
     s->n_timers = 0;
     mortise_run_free(s->run);
+    if (s->lax && sim_random(seed) % 2 == 0)
+        s->n_synced = s->n_written; /* the process alone */
     while (s->n_commits > s->n_synced)
         drop_commit(s);
+    s->n_written = s->n_synced;
+    s->wants_sync = false;
+    if (s->lax)
+        forget_told(s);
     json_object_clear(s->pending);
     replay(s);
     mortise_run_watch(s->run, true);

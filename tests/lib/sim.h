@@ -30,6 +30,7 @@ enum { SIM_PATIENCE_MS = 10000 }; /* of a pause */
 
 struct sim_commit {
     uint64_t seq, time_ms;
+    bool sync;
     struct mortise_uuid id;
     char *entries;
     size_t size;
@@ -60,7 +61,9 @@ struct sim {
     uint64_t now_ms;
 
     struct sim_commit commits[512];
-    size_t n_commits, n_synced;
+    size_t n_commits, n_written, n_synced;
+    bool lax;        /* syncs nothing that nobody waits for */
+    bool wants_sync; /* ... and somebody does */
     struct sim_call calls[512];
     size_t n_calls;
     struct sim_ask asks[512];
@@ -97,7 +100,8 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
 /* Any event, as it stands but for its time; what it leads to is carried out. */
 void sim_feed(struct sim *s, struct mortise_input *in);
 
-/* One thing that can happen, by choice: false when there is nothing. */
+/* One thing that can happen, by choice: false when there is nothing.  (What a
+ * lax world has to sync may only have to be written.) */
 bool sim_sync_one(struct sim *s);
 bool sim_end_call(struct sim *s, size_t i);
 bool sim_fire_timer(struct sim *s, size_t i);
@@ -107,7 +111,8 @@ void sim_run(struct sim *s, uint32_t *seed);
 void sim_run_plain(struct sim *s); /* syncs first, then calls in order */
 
 /* The process dies: calls out that have an effect happen or not, as *seed
- * says; what was not synced is lost.  Then the run is replayed, not resumed. */
+ * says; what was not synced is lost, or, in a lax world, what was not written,
+ * as it says.  Then the run is replayed, not resumed. */
 void sim_crash(struct sim *s, uint32_t *seed);
 void sim_recover(struct sim *s);
 
