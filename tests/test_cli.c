@@ -212,7 +212,7 @@ static const char *const names[] = {
     "schema",        "config print", "pause",
     "plugin check",  "completion",   "doctor",
     "graph show",    "eval",         "version",
-    "raise-budget",  "test"};
+    "raise-budget",  "test",         "graph import"};
 enum { N_NAMES = sizeof names / sizeof names[0] };
 
 /* Each subcommand explains itself: synopsis, options, exit codes, an example;

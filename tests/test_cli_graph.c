@@ -211,6 +211,35 @@ START_TEST(errors)
 }
 END_TEST
 
+/* `mortise graph import`: to stdout or a file, what is left behind on stderr
+ * and in the exit code, and nothing where nothing can be made of it. */
+START_TEST(imports)
+{
+    desk_put("whole.json",
+             "{\"goal\": \"g\", \"nodes\": {\"a\": {\"goal\": \"x\"}}}");
+    desk_put("part.json", "{\"goal\": \"g\", \"nodes\": {\"a b\": {\"goal\": "
+                          "\"x\"}}}");
+    desk_put("broken.json", "{\"goal\": \"g\", \"nodes\": 3}");
+    desk_ok("$MORTISE graph import whole.json");
+    desk_out("\nmetadata:\n  name: whole\n");
+    ck_assert_str_eq(child.err, "");
+    child_run("$MORTISE graph import part.json -o part.yaml");
+    desk_code(2);
+    desk_err("part.json:1:25: warning[W1002]: 'a b' is called 'a_b'");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("cat part.yaml");
+    desk_out("#   1:25: 'a b' is called 'a_b'");
+    child_run("$MORTISE graph import broken.json -o broken.yaml");
+    desk_code(2);
+    desk_err("broken.json:1:24: error[E1001]");
+    desk_ok("test ! -e broken.yaml");
+    child_run("$MORTISE graph import whole.json -o none/such/file.yaml");
+    desk_code(3);
+    desk_ok("$MORTISE graph import - <whole.json");
+    desk_out("  name: imported\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_graph");
@@ -225,6 +254,7 @@ static Suite *suite(void)
     tcase_add_test(tc, rounds_and_elements);
     tcase_add_test(tc, terminals);
     tcase_add_test(tc, errors);
+    tcase_add_test(tc, imports);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -177,6 +177,7 @@ extern const struct mortise_cmd mortise_cmd_events;
 extern const struct mortise_cmd mortise_cmd_inbox;
 extern const struct mortise_cmd mortise_cmd_check;
 extern const struct mortise_cmd mortise_cmd_graph_show;
+extern const struct mortise_cmd mortise_cmd_graph_import;
 extern const struct mortise_cmd mortise_cmd_plugin_list;
 extern const struct mortise_cmd mortise_cmd_plugin_inspect;
 extern const struct mortise_cmd mortise_cmd_plugin_check;

@@ -16,7 +16,7 @@ const struct mortise_cmd *const mortise_commands[] = {
     &mortise_cmd_why,          &mortise_cmd_show,
     &mortise_cmd_history,      &mortise_cmd_events,
     &mortise_cmd_inbox,        &mortise_cmd_check,        &mortise_cmd_test,
-    &mortise_cmd_graph_show,   &mortise_cmd_config_print,
+    &mortise_cmd_graph_show,   &mortise_cmd_graph_import, &mortise_cmd_config_print,
     &mortise_cmd_plugin_list,  &mortise_cmd_plugin_inspect,
     &mortise_cmd_plugin_check, &mortise_cmd_plugin_verify,
     &mortise_cmd_plugin_sign,  &mortise_cmd_plugin_unquarantine,

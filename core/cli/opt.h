@@ -30,7 +30,7 @@ struct mortise_args {
     bool follow, existing;
     /* graphs */
     bool ascii, dot, mermaid;
-    const char *run, *width;
+    const char *run, *width, *output;
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
     bool unencrypted, in_process, with_plugins, bring_up;

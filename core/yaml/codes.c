@@ -464,6 +464,13 @@ const struct mortise_code mortise_codes[] = {
      "that changes something), or it is a bug of Mortise's: please report "
      "it.",
      "# mortise test --crash-everywhere refund.test.yaml\n"},
+    {"E1001", "a foreign graph that cannot be imported",
+     "The file is of neither shape that `mortise graph import` knows, or it "
+     "contradicts itself: an edge to a node that is none, two nodes with one "
+     "id, an executorConfig of another type than its node.  Nothing is "
+     "written.",
+     "# {\"id\": \"g\", \"nodes\": [], \"edges\": [{\"source\": \"a\", "
+     "\"target\": \"b\"}]}\n"},
     {"W0215", "a JSON Schema keyword that means nothing",
      "Draft 2020-12 has no such keyword, so it stands there as a remark and "
      "nothing is checked by it.  Names that begin with x- are yours.",
@@ -528,6 +535,19 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: human, prompt: x, next: c}\n"
      "  b: {type: human, prompt: x, next: c}\n"
      "  c: {type: human, prompt: x, join: {quorum: 2}, next: END}\n"},
+    {"W1001", "something that an import leaves behind",
+     "A field of the foreign graph has no like here, or its meaning cannot be "
+     "carried over, as that of a condition that is a function.  Where what is "
+     "missing decides what runs, the new file lacks it, and `mortise check` "
+     "refuses the file there until it is written.",
+     "# \"condition\": {\"type\": \"function\"}   write it as CEL: when: "
+     "scratch.score > 0.8\n"},
+    {"W1002", "an id that an import changes",
+     "An id is a letter or '_', then letters, digits, '_' and '-', 64 at most; "
+     "START and END are no ids.  Whatever named the node by its old id in the "
+     "file names it by the new one; look for it in prompts and in what reads "
+     "the artifacts.",
+     "# \"first step\" is called first_step\n"},
 };
 
 const size_t mortise_n_codes = sizeof mortise_codes / sizeof mortise_codes[0];

@@ -275,7 +275,7 @@ static int compare(const void *pa, const void *pb)
 
 /* An alias is read as often as it is used, and so is its mistake: show it
  * once. */
-static void sort(struct mortise_diags *d)
+void mortise_diags_sort(struct mortise_diags *d)
 {
     size_t kept = 0;
 
@@ -321,7 +321,7 @@ static void put_text(struct mortise_buf *b, const struct mortise_diag *f)
 
 void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b)
 {
-    sort(d);
+    mortise_diags_sort(d);
     for (size_t i = 0; i < d->n; i++)
         put_text(b, &d->list[i]);
     if (d->failed)
@@ -340,7 +340,7 @@ static json_t *as_json(const struct mortise_diag *f)
 
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b)
 {
-    sort(d);
+    mortise_diags_sort(d);
     mortise_buf_puts(b, "{\"findings\":[");
     for (size_t i = 0; i < d->n; i++) {
         json_t *one = as_json(&d->list[i]);

@@ -60,7 +60,9 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
-/* Sort by file, position, code and drop repetitions; then append all to b. */
+/* By file, position and code, without repetitions. */
+void mortise_diags_sort(struct mortise_diags *d);
+/* Sort, then append all to b. */
 void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
 /* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]} */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);

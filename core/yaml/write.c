@@ -22,6 +22,7 @@ struct writer {
     struct mortise_buf pointer;
     mortise_yaml_note_fn *note;
     void *ud;
+    bool begun; /* a dash has begun the line of what comes next */
 };
 
 /* ---- strings ------------------------------------------------------------ */
@@ -135,17 +136,20 @@ static void put_note(struct writer *w)
 
 static int put_items(struct writer *w, const json_t *v, size_t indent);
 
-/* Behind a key or a dash: on its line, or below it. */
-static int put_value(struct writer *w, const json_t *v, size_t indent)
+static void put_indent(struct writer *w, size_t indent)
+{
+    if (!w->begun)
+        mortise_buf_printf(w->b, "%*s", (int)indent, "");
+    w->begun = false;
+}
+
+/* Behind a key or a dash; {} and [] look the same in both languages. */
+static int put_leaf(struct writer *w, const json_t *v)
 {
     int rv;
 
-    if (size_of(v) > 0) {
-        mortise_buf_puts(w->b, "\n");
-        return put_items(w, v, indent);
-    }
     mortise_buf_puts(w->b, " ");
-    rv = put_scalar(w, v); /* {} and [] look the same in both languages */
+    rv = put_scalar(w, v);
     put_note(w);
     return rv;
 }
@@ -156,11 +160,16 @@ static int put_member(struct writer *w, const char *key, json_t *v,
     size_t before = w->pointer.n;
     int rv;
 
-    mortise_buf_printf(w->b, "%*s", (int)indent, "");
+    put_indent(w, indent);
     put_string(w->b, key, strlen(key));
     mortise_buf_puts(w->b, ":");
     mortise_json_pointer(&w->pointer, key);
-    rv = put_value(w, v, indent + INDENT);
+    if (size_of(v) > 0) {
+        mortise_buf_puts(w->b, "\n");
+        rv = put_items(w, v, indent + INDENT);
+    } else {
+        rv = put_leaf(w, v);
+    }
     w->pointer.n = before;
     return rv;
 }
@@ -170,9 +179,16 @@ static int put_item(struct writer *w, size_t i, json_t *v, size_t indent)
     size_t before = w->pointer.n;
     int rv;
 
-    mortise_buf_printf(w->b, "%*s-", (int)indent, "");
+    put_indent(w, indent);
+    mortise_buf_puts(w->b, "-");
     mortise_buf_printf(&w->pointer, "/%zu", i);
-    rv = put_value(w, v, indent + INDENT);
+    if (size_of(v) > 0) {
+        mortise_buf_puts(w->b, " ");
+        w->begun = true;
+        rv = put_items(w, v, indent + INDENT);
+    } else {
+        rv = put_leaf(w, v);
+    }
     w->pointer.n = before;
     return rv;
 }

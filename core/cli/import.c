@@ -1,0 +1,98 @@
+/* import.c -- `mortise graph import`: a graph of another system as one of ours.
+ *
+ * What is left behind is told on stderr and by the exit code, so that a script
+ * which imports many notices; the file is written nevertheless, with the same
+ * words at its head.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "graph/import.h"
+#include "plugin/files.h"
+
+static int write_out(struct mortise_cli *cli, struct mortise_buf *b,
+                     struct mortise_err *err)
+{
+    const char *path = cli->args.output;
+
+    if (path != NULL && strcmp(path, "-") != 0)
+        return mortise_file_write(path, b->p, b->n, 0666, 0, err);
+    if (mortise_buf_cstr(b) == NULL)
+        return mortise_nomem(err);
+    mortise_out_text(&cli->out, b->p, 0);
+    return MORTISE_OK;
+}
+
+/* *whole: nothing was found. */
+static int import(struct mortise_cli *cli, bool *whole, struct mortise_err *err)
+{
+    const char *path = cli->args.operands[0];
+    struct mortise_diags diags;
+    struct mortise_buf b;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(cli, path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&b, cli->mem);
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_graph_import(&b, path, text, n, &diags, err);
+    if (rv == MORTISE_OK)
+        rv = write_out(cli, &b, err);
+    *whole = diags.n == 0;
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    mortise_buf_finish(&b);
+    mortise_release(cli->mem, text, n + 1);
+    return rv;
+}
+
+static int graph_import(struct mortise_cli *cli)
+{
+    struct mortise_err err;
+    bool whole = false;
+    int rv = import(cli, &whole, &err);
+
+    if (rv != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    return whole ? MORTISE_EXIT_OK : MORTISE_EXIT_FINDINGS;
+}
+
+static const struct mortise_opt opts[] = {
+    {"output", "FILE", offsetof(struct mortise_args, output),
+     "Write there, and not to stdout", 'o', 0},
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_graph_import = {
+    .name = "graph import",
+    .operands = "FILE",
+    .min = 1,
+    .max = 1,
+    .summary = "Turn a graph of another system into a graph file",
+    .text = "Two shapes of JSON are known by what they have: the task graph "
+            "(a goal,\n"
+            "and nodes by id that depend on each other) and the compiled "
+            "execution\n"
+            "graph (nodes and edges as lists, __START__ and __END__).  "
+            "docs/mappings.md\n"
+            "says what becomes of each field.\n"
+            "\n"
+            "What cannot be carried over (a condition that is a function, a "
+            "debate, an\n"
+            "id that is none here, an unknown field) is listed, with its "
+            "place, and\n"
+            "stands as a comment at the head of what is written; the exit "
+            "code is 2\n"
+            "then.  Where what is missing decides what runs, `mortise check` "
+            "refuses\n"
+            "the new file until it is written by hand.  A file that "
+            "contradicts\n"
+            "itself gives errors, and nothing is written.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS,
+    .example = "mortise graph import plan.json -o plan.graph.yaml",
+    .run = graph_import,
+};

@@ -1,0 +1,679 @@
+/* test_import.c -- graphs of other systems: what comes over, what is listed,
+ * and what is refused.  tests/graphs/import has files that use every field of
+ * both shapes (X.json) and what comes of them (X.yaml). */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/disk.h"
+#include "graph/graph.h"
+#include "graph/import.h"
+#include "lib/catalog.h"
+#include "lib/json.h"
+#include "lib/test.h"
+
+#define DIR "tests/graphs/import/"
+
+static struct mortise_diags diags;
+static struct mortise_buf out;
+static struct mortise_err err;
+
+static void fresh(void)
+{
+    mortise_diags_init(&diags, &test_mem);
+    mortise_buf_init(&out, &test_mem);
+}
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+    fresh();
+}
+
+static void end(void)
+{
+    mortise_buf_finish(&out);
+    mortise_diags_finish(&diags);
+    test_catalog_finish();
+    test_nothing_left();
+}
+
+static void again(void)
+{
+    mortise_buf_finish(&out);
+    mortise_diags_finish(&diags);
+    fresh();
+}
+
+static int import_as(const char *path, const char *text, size_t n)
+{
+    int rv;
+
+    again();
+    rv = mortise_graph_import(&out, path, text, n, &diags, &err);
+    if (rv == MORTISE_OK)
+        ck_assert_ptr_nonnull(mortise_buf_cstr(&out));
+    return rv;
+}
+
+static int import(const char *text, size_t n)
+{
+    return import_as("g.json", text, n);
+}
+
+static int import_str(const char *text)
+{
+    return import(text, strlen(text));
+}
+
+static bool has(const char *code, const char *words)
+{
+    for (size_t i = 0; i < diags.n; i++)
+        if (strcmp(diags.list[i].code, code) == 0 &&
+            strstr(diags.list[i].message, words) != NULL)
+            return true;
+    return false;
+}
+
+static void print_findings(void)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &test_mem);
+    mortise_diags_text(&diags, &b);
+    fprintf(stderr, "%.*s", (int)b.n, b.p);
+    mortise_buf_finish(&b);
+}
+
+static void expect(const char *code, const char *words)
+{
+    bool found = has(code, words);
+
+    if (!found)
+        print_findings();
+    ck_assert_msg(found, "no %s that says '%s'", code, words);
+}
+
+static void expect_out(const char *words)
+{
+    ck_assert_msg(strstr(out.p, words) != NULL, "no '%s' in:\n%s", words,
+                  out.p);
+}
+
+/* ---- the files ------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool whole; /* nothing is left behind */
+} files[] = {
+    {"task", true}, {"task_left", false}, {"exec", true}, {"exec_left", false}};
+enum { N_FILES = sizeof files / sizeof files[0] };
+
+static char *read_file(const char *name, const char *kind, size_t *n)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, DIR "%s.%s", name, kind);
+    return test_read(path, n);
+}
+
+static void import_file(const char *name)
+{
+    size_t n;
+    char *text = read_file(name, "json", &n), path[64];
+
+    snprintf(path, sizeof path, "dir.d/%s.json", name);
+    ck_assert_int_eq(import_as(path, text, n), MORTISE_OK);
+    free(text);
+}
+
+/* What comes out is what was looked at and found right. */
+START_TEST(golden)
+{
+    char *want = read_file(files[_i].name, "yaml", NULL);
+
+    import_file(files[_i].name);
+    ck_assert_str_eq(out.p, want);
+    ck_assert_int_eq(diags.n == 0, files[_i].whole);
+    free(want);
+}
+END_TEST
+
+/* Each finding stands at the head of the file, too, and has a place. */
+START_TEST(head_has_all)
+{
+    import_file(files[_i].name);
+    for (size_t i = 0; i < diags.n; i++) {
+        char line[1200];
+
+        snprintf(line, sizeof line, "\n#   %u:%u: %s\n",
+                 diags.list[i].span.line, diags.list[i].span.col,
+                 diags.list[i].message);
+        expect_out(line);
+        ck_assert_ptr_nonnull(diags.list[i].source);
+    }
+}
+END_TEST
+
+static void load_out(void)
+{
+    struct mortise_graph_files disk;
+    const struct mortise_catalog catalog =
+        mortise_disk_catalog(test_catalog(), &disk, NULL);
+    struct mortise_graph *g;
+
+    mortise_diags_finish(&diags);
+    mortise_diags_init(&diags, &test_mem);
+    if (mortise_graph_load(&g, &test_mem, DIR "out.graph.yaml", out.p, out.n,
+                           &catalog, &diags, &err) == MORTISE_OK)
+        mortise_graph_unref(g);
+}
+
+/* Edges of a later kind have no `to`, which those of this build need. */
+static bool is_later(const struct mortise_diag *d)
+{
+    return strstr(d->message, "is not available in this build") != NULL ||
+           (strcmp(d->message, "an edge needs the key 'to'") == 0 &&
+            has("E0202", "'discovery' is not"));
+}
+
+/* What came over whole, `mortise check` takes; but for what this build does not
+ * have, and says so. */
+START_TEST(whole_is_checked)
+{
+    if (!files[_i].whole)
+        return;
+    import_file(files[_i].name);
+    load_out();
+    for (size_t i = 0; i < diags.n; i++)
+        if (!is_later(&diags.list[i])) {
+            print_findings();
+            ck_abort_msg("%s: %s", files[_i].name, diags.list[i].message);
+        }
+}
+END_TEST
+
+/* What is missing and decides what runs is refused at its place: a condition,
+ * where an edge leads, a debate. */
+START_TEST(left_is_refused)
+{
+    import_file("exec_left");
+    load_out();
+    expect("E0206", "router 'blind' needs");
+    expect("E0307", "a conditional edge needs 'when'");
+    import_file("task_left");
+    load_out();
+    expect("E0207", "node type cannot be 'debate'");
+}
+END_TEST
+
+/* ---- every field ------------------------------------------------------------- */
+
+/* Calls `fn` with each name in backticks of a table's left column, in the
+ * sections of docs/mappings.md that are about imports. */
+static unsigned for_each_name(void (*fn)(const char *name, const char *ud),
+                              const char *ud)
+{
+    char *text = test_read("docs/mappings.md", NULL), *save = NULL;
+    unsigned n = 0;
+    bool inside = false;
+
+    for (char *line = strtok_r(text, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        char *cell_end;
+
+        if (strncmp(line, "## ", 3) == 0)
+            inside = strstr(line, "import") != NULL;
+        if (!inside || strncmp(line, "| `", 3) != 0)
+            continue;
+        cell_end = strchr(line + 1, '|');
+        ck_assert_ptr_nonnull(cell_end);
+        *cell_end = '\0';
+        for (char *p = strchr(line, '`'); p != NULL; p = strchr(p + 1, '`')) {
+            char *name = p + 1;
+
+            p = strchr(name, '`');
+            ck_assert_ptr_nonnull(p);
+            *p = '\0';
+            fn(name, ud);
+            n++;
+        }
+    }
+    free(text);
+    return n;
+}
+
+static void is_used(const char *name, const char *all)
+{
+    char quoted[128];
+
+    snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    ck_assert_msg(strstr(all, quoted) != NULL,
+                  "no file of " DIR " uses '%s', which docs/mappings.md has",
+                  name);
+}
+
+/* All files of both shapes as one text. */
+static char *all_files(void)
+{
+    char *all = calloc(1, 1 << 17);
+
+    for (size_t i = 0; i < N_FILES; i++) {
+        char *text = read_file(files[i].name, "json", NULL);
+
+        ck_assert_uint_lt(strlen(all) + strlen(text), 1 << 17);
+        strcat(all, text);
+        free(text);
+    }
+    return all;
+}
+
+/* Each field that docs/mappings.md says is imported is in a file here, and no
+ * file that came over whole has one that is not known. */
+START_TEST(documented_fields_are_imported)
+{
+    char *all = all_files();
+
+    ck_assert_uint_gt(for_each_name(is_used, all), 90);
+    free(all);
+}
+END_TEST
+
+static char *documented;
+
+static void add_name(const char *name, const char *ud)
+{
+    (void)ud;
+    strcat(documented, " ");
+    strcat(documented, name);
+    strcat(documented, " ");
+}
+
+/* ... and each that the tables of the importer have is documented. */
+START_TEST(imported_fields_are_documented)
+{
+    static const char *const sources[] = {"core/graph/foreign_task.c",
+                                          "core/graph/foreign_exec.c",
+                                          "core/graph/foreign_edge.c"};
+    unsigned n = 0;
+
+    documented = calloc(1, 1 << 14);
+    for_each_name(add_name, NULL);
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+        char *text = test_read(sources[i], NULL), name[64], word[70];
+
+        for (char *p = text; (p = strstr(p, "{\"")) != NULL; n++) {
+            const char *line_end = strstr(p, "},");
+
+            p += 2;
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(p, "\""), p);
+            if (line_end == NULL || strstr(p, "MORTISE_FOREIGN_") == NULL ||
+                strstr(p, "MORTISE_FOREIGN_") > line_end)
+                continue;
+            snprintf(word, sizeof word, " %s ", name);
+            ck_assert_msg(strstr(documented, word) != NULL,
+                          "docs/mappings.md says nothing of '%s'", name);
+        }
+        free(text);
+    }
+    ck_assert_uint_gt(n, 90);
+    free(documented);
+}
+END_TEST
+
+/* ---- ids ---------------------------------------------------------------------- */
+
+/* An id that is one here keeps its name, whoever comes first. */
+START_TEST(good_ids_stay)
+{
+    ck_assert_int_eq(
+        import_str("{\"goal\": \"g\", \"nodes\": {\"a b\": {\"goal\": \"x\"}, "
+                   "\"a.b\": {\"goal\": \"y\", \"depends_on\": [\"a b\", "
+                   "\"a_b\"]}, \"a_b\": {\"goal\": \"z\"}}}"),
+        MORTISE_OK);
+    expect("W1002", "'a b' is called 'a_b-2'");
+    expect("W1002", "'a.b' is called 'a_b-3'");
+    expect_out("  a_b-3:\n    type: leaf\n    goal: \"y\"\n    depends_on:\n"
+               "      - a_b-2\n      - a_b\n");
+    ck_assert_uint_eq(diags.n, 2);
+}
+END_TEST
+
+/* Strange ids: empty, of other letters, reserved, long. */
+START_TEST(strange_ids)
+{
+    ck_assert_int_eq(
+        import_str("{\"goal\": \"g\", \"nodes\": {\"\": {\"goal\": \"x\"}, "
+                   "\"\u00e4\u00f6\": {\"goal\": \"x\"}, \"START\": {\"goal\": "
+                   "\"x\"}, \"-\": {\"goal\": \"x\"}}}"),
+        MORTISE_OK);
+    expect("W1002", "'' is called '_'");
+    expect("W1002", "'\u00e4\u00f6' is called '__'");
+    expect("W1002", "'START' is called 'START-2'");
+    expect("W1002", "'-' is called '_-'");
+}
+END_TEST
+
+/* Ten thousand ids that all become the same are ten thousand ids, soon. */
+START_TEST(many_alike)
+{
+    enum { N = 10000 };
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &test_mem);
+    mortise_buf_puts(&b, "{\"goal\": \"g\", \"nodes\": {");
+    for (int i = 0; i < N; i++) {
+        mortise_buf_printf(&b, "%s\"", i > 0 ? "," : "");
+        for (int j = 0; j < 70; j++)
+            mortise_buf_puts(&b, "x");
+        mortise_buf_printf(&b, "%d\": {\"goal\": \"x\"}", i);
+    }
+    mortise_buf_puts(&b, "}}");
+    ck_assert_int_eq(import(b.p, b.n), MORTISE_OK);
+    ck_assert_uint_eq(diags.n, N);
+    mortise_buf_finish(&b);
+}
+END_TEST
+
+/* An id of half a megabyte is renamed like any other, and shown in part. */
+START_TEST(huge_id)
+{
+    enum { N = 1 << 19 };
+    char *text = malloc(N + 256), *id = malloc(N + 1);
+
+    memset(id, 'i', N);
+    id[N] = '\0';
+    snprintf(text, N + 256,
+             "{\"id\": \"g\", \"edges\": [], \"nodes\": [{\"id\": \"%s\", "
+             "\"type\": \"human\", \"executorConfig\": {\"type\": \"human\", "
+             "\"prompt\": \"p\"}}]}",
+             id);
+    ck_assert_int_eq(import_str(text), MORTISE_OK);
+    ck_assert_uint_lt(out.n, 2000);
+    ck_assert_uint_eq(diags.n, 1);
+    free(text);
+    free(id);
+}
+END_TEST
+
+/* ---- what contradicts itself ---------------------------------------------------
+ */
+
+#define NODE                                                                   \
+    "{\"id\": \"a\", \"type\": \"human\", \"executorConfig\": {\"type\": "     \
+    "\"human\", \"prompt\": \"p\"}}"
+#define EXEC(nodes, edges)                                                     \
+    "{\"id\": \"g\", \"nodes\": [" nodes "], \"edges\": [" edges "]}"
+#define TASK(nodes) "{\"goal\": \"g\", \"nodes\": {" nodes "}}"
+
+static const struct {
+    const char *text, *code, *words;
+} wrongs[] = {
+    {"", "E0103", ""},
+    {"{\"nodes\": [", "E0106", ""},
+    {"{\"nodes\": {}, \"nodes\": {}}", "E0108", "nodes"},
+    {"[]", "E1001", "no graph that can be imported"},
+    {"{\"nodes\": 3}", "E1001", "no graph that can be imported"},
+    {"{\"apiVersion\": \"mortise/v1\", \"nodes\": {}}", "E1001",
+     "a file of Mortise already"},
+    {"{\"id\": \"g\", \"nodes\": []}", "E1001", "'edges', a list"},
+    {EXEC("3", ""), "E1001", "has an 'id'"},
+    {EXEC("{\"id\": \"a\\u0000b\"}", ""), "E1001", "a string without NUL"},
+    {EXEC("{\"id\": \"__END__\"}", ""), "E1001", "'__END__' is no node's id"},
+    {EXEC(NODE ", " NODE, ""), "E1001", "two nodes are called 'a'"},
+    {EXEC("{\"id\": \"a\"}", ""), "E1001", "a node's 'type' is"},
+    {EXEC("{\"id\": \"a\", \"type\": \"human\"}", ""), "E1001",
+     "has an 'executorConfig'"},
+    {EXEC("{\"id\": \"a\", \"type\": \"tool\", \"executorConfig\": {\"type\": "
+          "\"gmi\"}}",
+          ""),
+     "E1001", "is not that of the node, 'tool'"},
+    {EXEC("{\"id\": \"a\", \"type\": \"guardrail\", \"executorConfig\": "
+          "{\"type\": \"guardrail\", \"rerouteTarget\": \"b\"}}",
+          ""),
+     "E1001", "'b' is no node"},
+    {EXEC(NODE, "3"), "E1001", "an edge is a mapping"},
+    {EXEC(NODE, "{\"target\": \"a\"}"), "E1001", "an edge has a 'source'"},
+    {EXEC(NODE, "{\"source\": \"a\"}"), "E1001", "an edge has a 'target'"},
+    {EXEC(NODE, "{\"source\": \"a\", \"target\": \"b\"}"), "E1001",
+     "'b' is no node"},
+    {EXEC(NODE, "{\"source\": \"__END__\", \"target\": \"a\"}"), "E1001",
+     "'__END__' is no node"},
+    {EXEC(NODE, "{\"source\": \"a\", \"target\": \"a\", \"type\": \"x\"}"),
+     "E1001", "an edge's 'type' is"},
+    {EXEC("{\"id\": \"a\", \"type\": \"subgraph\", \"executorConfig\": "
+          "{\"type\": \"subgraph\", \"inputMapping\": {\"a\": \"x\", \"b\": "
+          "\"x\"}}}",
+          ""),
+     "E1001", "lead to one place"},
+    {EXEC("{\"id\": \"a\", \"type\": \"subgraph\", \"executorConfig\": "
+          "{\"type\": \"subgraph\", \"inputMapping\": {\"a\": 3}}}",
+          ""),
+     "E1001", "two strings"},
+    {EXEC("{\"id\": \"a\", \"type\": \"router\", \"executorConfig\": "
+          "{\"type\": \"router\"}}",
+          ""),
+     "E1001", "a router has a 'condition'"},
+    {TASK("\"a\": 3"), "E1001", "a node is a mapping"},
+    {TASK("\"a\": {\"id\": \"b\"}"), "E1001", "is not the key under which"},
+    {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [\"b\"]}"), "E1001",
+     "'b' is no node"},
+    {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [3]}"), "E1001",
+     "an integer is no node"},
+    {TASK("\"a\": {\"goal\": \"x\", \"kind\": \"sprint\"}"), "E1001",
+     "a node is a leaf, or"},
+    {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {}}}"), "E1001",
+     "a team has a 'subgraph'"},
+    {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {\"subgraph\": "
+          "{}}}}"),
+     "E1001", "a mapping from their ids"},
+    {TASK("\"a\\u0000b\": {\"goal\": \"x\"}"), "E0109", "NUL"},
+    {TASK("\"a\": {\"goal\": 18446744073709551616}"), "E0116", ""},
+};
+
+/* Each is refused with its place, and nothing comes out. */
+START_TEST(wrong)
+{
+    ck_assert_int_eq(import_str(wrongs[_i].text), MORTISE_ECHECK);
+    expect(wrongs[_i].code, wrongs[_i].words);
+    ck_assert_uint_eq(out.n, 0);
+    for (size_t i = 0; i < diags.n; i++)
+        ck_assert_uint_ge(diags.list[i].span.line, 1);
+}
+END_TEST
+
+/* Teams in teams: as deep as a file may nest, and no deeper. */
+START_TEST(deep)
+{
+    static const char open_team[] =
+        "{\"goal\": \"g\", \"nodes\": {\"a\": {\"goal\": \"x\", \"kind\": "
+        "{\"team\": {\"subgraph\": ";
+
+    for (int depth = 1; depth < 40; depth++) {
+        struct mortise_buf b;
+        int rv;
+
+        mortise_buf_init(&b, &test_mem);
+        for (int i = 0; i < depth; i++)
+            mortise_buf_puts(&b, open_team);
+        mortise_buf_puts(&b, TASK("\"a\": {\"goal\": \"x\"}"));
+        for (int i = 0; i < depth; i++)
+            mortise_buf_puts(&b, "}}}}}");
+        rv = import(b.p, b.n);
+        mortise_buf_finish(&b);
+        ck_assert_int_eq(rv, depth < 13 ? MORTISE_OK : MORTISE_ECHECK);
+        if (rv != MORTISE_OK)
+            expect("E0113", "");
+    }
+}
+END_TEST
+
+/* ---- conditions ------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *theirs, *ours;
+} conditions[] = {
+    {"state.scratch.n === 3", "state.scratch.n == 3"},
+    {"state.scratch.s !== 'a === b'", "state.scratch.s != 'a === b'"},
+    {"input.ok && !scratch.done", "input.ok && !scratch.done"},
+    {"state.scratch.n > 2 ? 'a b' : 'c'",
+     "(state.scratch.n > 2 ? 'a b' : 'c') == \\\"a b\\\""},
+    {"scratch.next", "(scratch.next) in [true, \\\"a b\\\"]"},
+    {"state.visitedNodes", NULL},
+    {"x => x", NULL},
+    {"'open", NULL},
+    {"=", NULL},
+    {"==", NULL},
+    {"", NULL},
+};
+
+/* What their conditions become: a bool is one, an id is compared with the one
+ * that they know the node by. */
+START_TEST(condition)
+{
+    char text[1024], line[256];
+
+    snprintf(text, sizeof text,
+             EXEC("{\"id\": \"a b\", \"type\": \"human\", \"executorConfig\": "
+                  "{\"type\": \"human\", \"prompt\": \"p\"}}",
+                  "{\"source\": \"__START__\", \"target\": \"a b\", \"type\": "
+                  "\"conditional\", \"condition\": {\"type\": "
+                  "\"expression\", \"expr\": \"%s\"}}"),
+             conditions[_i].theirs);
+    ck_assert_int_eq(import_str(text), MORTISE_OK);
+    ck_assert_int_eq(has("W1001", "the condition of an edge is left behind"),
+                     conditions[_i].ours == NULL);
+    if (conditions[_i].ours == NULL) {
+        expect_out("    type: conditional\n");
+        return;
+    }
+    snprintf(line, sizeof line, "    when: \"%s\"\n", conditions[_i].ours);
+    expect_out(line);
+}
+END_TEST
+
+/* ---- anything ---------------------------------------------------------------------
+ */
+
+static uint32_t next_random(uint32_t *seed)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return *seed >> 8;
+}
+
+/* A byte less, more or changed, somewhere, a few times. */
+static size_t mutate(char *text, size_t n, uint32_t *seed)
+{
+    static const char bytes[] = "{}[]\":,\\0aA_-\x80\xff\n\t ";
+
+    for (uint32_t k = next_random(seed) % 4 + 1; k > 0; k--) {
+        size_t at = next_random(seed) % n;
+
+        switch (next_random(seed) % 3) {
+        case 0:
+            text[at] = bytes[next_random(seed) % (sizeof bytes - 1)];
+            break;
+        case 1:
+            memmove(text + at, text + at + 1, n-- - at - 1);
+            break;
+        default:
+            text[at] = text[next_random(seed) % n];
+        }
+    }
+    return n;
+}
+
+/* Whatever is done to a file: it comes over as something that reads back, or is
+ * refused with a place in it. */
+START_TEST(mutated)
+{
+    size_t n, taken = 0, refused = 0;
+    char *good = read_file(files[_i].name, "json", &n);
+    uint32_t seed = (uint32_t)_i + 1;
+
+    for (int round = 0; round < 400; round++) {
+        char *text = malloc(n + 1);
+        size_t size;
+        struct mortise_arena arena;
+        struct mortise_yaml *root;
+        int rv;
+
+        memcpy(text, good, n + 1);
+        size = mutate(text, n, &seed);
+        rv = import(text, size);
+        free(text);
+        for (size_t i = 0; i < diags.n; i++)
+            ck_assert_uint_ge(diags.list[i].span.line, 1);
+        refused += rv == MORTISE_ECHECK;
+        if (rv != MORTISE_OK) {
+            ck_assert_int_eq(rv, MORTISE_ECHECK);
+            continue;
+        }
+        taken++;
+        mortise_arena_init(&arena, &test_mem);
+        ck_assert_int_eq(
+            mortise_yaml_parse(&root, &arena, "x", out.p, out.n, &diags),
+            MORTISE_OK);
+        mortise_arena_finish(&arena);
+    }
+    ck_assert_uint_gt(taken, 20);
+    ck_assert_uint_gt(refused, 20);
+    free(good);
+}
+END_TEST
+
+/* Running out of memory anywhere is said, and leaves nothing. */
+START_TEST(oom)
+{
+    size_t n;
+    char *text = read_file(files[_i].name, "json", &n);
+    int fail = 0, rv;
+
+    do {
+        again();
+        test_mem_fail_at(fail++);
+        rv = mortise_graph_import(&out, "g.json", text, n, &diags, &err);
+        if (test_mem_failed())
+            ck_assert_int_eq(rv, MORTISE_ENOMEM);
+    } while (test_mem_failed());
+    ck_assert_int_eq(rv, MORTISE_OK);
+    ck_assert_int_gt(fail, 10);
+    test_mem_fail_at(-1);
+    free(text);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("import");
+    TCase *tc = tcase_create("import");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_loop_test(tc, golden, 0, N_FILES);
+    tcase_add_loop_test(tc, head_has_all, 0, N_FILES);
+    tcase_add_loop_test(tc, whole_is_checked, 0, N_FILES);
+    tcase_add_test(tc, left_is_refused);
+    tcase_add_test(tc, documented_fields_are_imported);
+    tcase_add_test(tc, imported_fields_are_documented);
+    tcase_add_test(tc, good_ids_stay);
+    tcase_add_test(tc, strange_ids);
+    tcase_add_test(tc, many_alike);
+    tcase_add_test(tc, huge_id);
+    tcase_add_loop_test(tc, wrong, 0, sizeof wrongs / sizeof wrongs[0]);
+    tcase_add_test(tc, deep);
+    tcase_add_loop_test(tc, condition, 0,
+                        sizeof conditions / sizeof conditions[0]);
+    tcase_add_loop_test(tc, mutated, 0, N_FILES);
+    tcase_add_loop_test(tc, oom, 0, N_FILES);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
