@@ -127,6 +127,11 @@ static void add_discovery(struct mortise_foreign *f,
                              "a discovery edge leads to what is found, or to "
                              "its fallback",
                              "the 'target' of a discovery edge is left behind");
+    mortise_foreign_lost(f, edge->span,
+                         "give a 'capability' to the nodes that it may find, "
+                         "before `mortise check` takes the file",
+                         "what a discovery edge finds is left behind: nodes "
+                         "say here what they are good for");
     mortise_foreign_put(f, into, "discovery", discovery);
 }
 
