@@ -95,7 +95,7 @@ START_TEST(calls_pause)
 END_TEST
 
 /* Pausing is what happens where nothing is said.
- * key: budget.on_exceeded=pause */
+ * key: budget.on_exceeded, budget.on_exceeded=pause */
 START_TEST(it_may_be_said_to_pause)
 {
     begin_chain(", on_exceeded: pause");
@@ -121,6 +121,133 @@ START_TEST(it_may_fail)
     assert_status(MORTISE_RUN_COMPLETED);
     assert_used("tool_calls", 4, 4);
     assert_runs("a", 1);
+    end();
+}
+END_TEST
+
+static const char wrap[] =
+    HEAD "start: [a, w, h, p]\n"
+         "budget: {tool_calls: %d, on_exceeded: {goto: up}}\n"
+         "state: {reducers: {scratch.log: concat}}\n"
+         "nodes:\n"
+         "  a: {type: tool, tool: t/read, next: b, outputs: {scratch.log: "
+         "'[1]'}}\n"
+         "  b: {type: tool, tool: t/read, next: j, outputs: {scratch.log: "
+         "'[2]'}}\n"
+         "  w: {type: human, prompt: go?, next: j}\n"
+         "  h: {type: tool, tool: t/write, next: j}\n"
+         "  p: {type: tool, tool: t/read, next: j}\n"
+         "  j: {type: tool, tool: t/read, next: END}\n"
+         "  up: {type: router, routes: [{when: 'size(scratch.log) == 1', to: "
+         "k}], default: END}\n"
+         "  k: {type: human, prompt: enough?, next: l}\n"
+         "  l: {type: tool, tool: t/read}\n";
+
+/* Or it goes on elsewhere: what is out is stopped, questions are withdrawn, and
+ * the node that it leads to comes after what was done.  Having gone there, it
+ * fails of it when it is exceeded again.
+ * key: on_exceeded.goto */
+START_TEST(it_may_lead_elsewhere)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml, wrap, 3);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+    finish("a"); /* and there is nothing left for b */
+    ck_assert_ptr_nonnull(sim_request(&s, "w"));
+    finish("h");
+    finish("p");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    assert_node("b", "skipped");
+    assert_node("w", "skipped");
+    assert_node("up", "done");
+    assert_record("k", "after", "[\"1.0/up#1\"]");
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                            .id = sim_request(&s, "k"),
+                                            .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("budget");
+    assert_node("l", "skipped");
+    ck_assert_int_eq(raise("{\"tool_calls\": \"+1\"}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("l", "done");
+    assert_used("tool_calls", 4, 4);
+    end();
+}
+END_TEST
+
+/* Nobody takes that edge otherwise. */
+START_TEST(it_leads_nowhere_unless_exceeded)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml, wrap, 9);
+    begin(yaml);
+    admit("{}");
+    sim_run_plain(&s);
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                            .id = sim_request(&s, "w"),
+                                            .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("up", "skipped");
+    assert_node("j", "done");
+    end();
+}
+END_TEST
+
+/* In a graph inside another it leads to a node of that one. */
+START_TEST(inner_graphs_lead_within)
+{
+    run_plain(HEAD "start: sub\n"
+                   "nodes:\n"
+                   "  sub:\n"
+                   "    type: subgraph\n"
+                   "    graph:\n"
+                   "      start: [x, y]\n"
+                   "      budget: {tool_calls: 1, on_exceeded: {goto: z}}\n"
+                   "      nodes:\n"
+                   "        x: {type: tool, tool: t/read}\n"
+                   "        y: {type: tool, tool: t/read}\n"
+                   "        z: {type: guardrail, guardrails: [ok]}\n"
+                   "    next: end\n"
+                   "  end: {type: tool, tool: t/read}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("z", "done");
+    assert_node("y", "skipped");
+    assert_node("sub", "done");
+    end();
+}
+END_TEST
+
+/* Killed anywhere on its way there, it gets there. */
+START_TEST(dying_leads_there)
+{
+    uint32_t seed = (uint32_t)_i + 1;
+
+    begin(HEAD "start: [a, b]\n"
+               "budget: {tool_calls: 3, on_exceeded: {goto: up}}\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: m}\n"
+               "  b: {type: tool, tool: t/idem, next: m}\n"
+               "  m: {type: tool, tool: t/read, map: {over: '[1, 2, 3]',"
+               " to: n, join: j}}\n"
+               "  n: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/echo}\n"
+               "  up: {type: router, routes: [{when: 'true', to: END}],\n"
+               "       default: END}\n");
+    admit("{}");
+    run_dying(&seed, 2 + _i % 3);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("up", "done");
     end();
 }
 END_TEST
@@ -552,6 +679,10 @@ static Suite *suite(void)
     tcase_add_test(tc, calls_pause);
     tcase_add_test(tc, it_may_be_said_to_pause);
     tcase_add_test(tc, it_may_fail);
+    tcase_add_test(tc, it_may_lead_elsewhere);
+    tcase_add_test(tc, it_leads_nowhere_unless_exceeded);
+    tcase_add_test(tc, inner_graphs_lead_within);
+    tcase_add_loop_test(tc, dying_leads_there, 0, 60);
     tcase_add_test(tc, only_more_is_more);
     tcase_add_test(tc, attempts_are_calls);
     tcase_add_test(tc, everything_counts);

@@ -9,16 +9,33 @@
 
 #include <string.h>
 
-#include "graph/loader.h"
+#include "graph/node.h"
 
 static void read_most(void *ctx, void *into, const struct mortise_slot *slot);
 static void read_on_exceeded(void *ctx, void *into,
                              const struct mortise_slot *slot);
+static void read_goto(void *ctx, void *into, const struct mortise_slot *slot);
 
 static const struct mortise_word on_exceededs[] = {
     {"pause", MORTISE_EXCEEDED_PAUSE, false},
     {"fail", MORTISE_EXCEEDED_FAIL, false},
     {NULL, 0, false},
+};
+
+static const struct mortise_key goto_keys[] = {
+    {.name = "goto",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_goto},
+};
+
+static const struct mortise_place goto_place = {
+    .what = "on_exceeded", .keys = goto_keys, .n = 1};
+
+static const struct mortise_key on_exceeded_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = on_exceededs},
+    {.value = MORTISE_V_MAP, .place = &goto_place},
 };
 
 static const struct mortise_key budget_keys[] = {
@@ -29,9 +46,8 @@ static const struct mortise_key budget_keys[] = {
                                   .max = 1e15,
                                   .read = read_most},
     [MORTISE_N_SPENDS] = {.name = "on_exceeded",
-                          .value = MORTISE_V_WORD,
+                          MORTISE_FORMS(on_exceeded_forms),
                           .here = MORTISE_HERE,
-                          .words = on_exceededs,
                           .read = read_on_exceeded},
     {.name = "tokens", .later = MORTISE_HERE},
     {.name = "input_tokens", .later = MORTISE_HERE},
@@ -59,10 +75,39 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
 static void read_on_exceeded(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    struct mortise_budget *b = into;
+    const struct mortise_word *word;
+
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(&goto_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, b, ld->diags);
+        return;
+    }
+    word =
+        mortise_word_find(on_exceededs, "on_exceeded", slot->value, ld->diags);
+    if (word != NULL)
+        b->on_exceeded = (enum mortise_on_exceeded)word->value;
+    else
+        mortise_node_also_takes(ld, "{goto: ID}");
+}
+
+/* An edge from START, which nothing takes but this. */
+static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
     struct mortise_budget *b = into;
 
-    (void)ctx;
-    b->on_exceeded = (enum mortise_on_exceeded)slot->word;
+    b->on_exceeded = MORTISE_EXCEEDED_GOTO;
+    b->to = mortise_load_node_id(ld, slot->value);
+    if (b->to != MORTISE_NOWHERE)
+        mortise_load_edge(ld, MORTISE_START, slot->value, MORTISE_EDGE_BUDGET);
+}
+
+const char *mortise_on_exceeded_name(enum mortise_on_exceeded how)
+{
+    return how == MORTISE_EXCEEDED_GOTO ? goto_keys[0].name
+                                        : on_exceededs[how].word;
 }
 
 const char *mortise_spend_name(enum mortise_spend what)

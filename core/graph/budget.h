@@ -9,12 +9,17 @@ enum mortise_spend { /* in the order of the table, and of what people see */
                      MORTISE_N_SPENDS
 };
 
-enum mortise_on_exceeded { MORTISE_EXCEEDED_PAUSE, MORTISE_EXCEEDED_FAIL };
+enum mortise_on_exceeded {
+    MORTISE_EXCEEDED_PAUSE,
+    MORTISE_EXCEEDED_FAIL,
+    MORTISE_EXCEEDED_GOTO
+};
 
 struct mortise_budget {
     bool said[MORTISE_N_SPENDS]; /* else it is not bounded */
     uint64_t most[MORTISE_N_SPENDS];
     enum mortise_on_exceeded on_exceeded;
+    uint32_t to; /* GOTO: a node; a BUDGET edge leads there */
 };
 
 /* "tool_calls" and so on. */
@@ -22,6 +27,7 @@ const char *mortise_spend_name(enum mortise_spend what);
 /* Of that name; MORTISE_N_SPENDS: none. */
 enum mortise_spend mortise_spend_find(const char *name);
 bool mortise_budget_is_set(const struct mortise_budget *b);
+const char *mortise_on_exceeded_name(enum mortise_on_exceeded how);
 
 /* `into` of its readers is a struct mortise_budget; ctx is the loader. */
 extern const struct mortise_place mortise_budget_place;

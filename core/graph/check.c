@@ -234,6 +234,16 @@ static void report_no_start(struct mortise_loader *ld)
     }
 }
 
+/* One that is taken when a run begins. */
+static bool has_start(const struct mortise_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_start; i++) {
+        if (g->edges[g->start[i]].kind != MORTISE_EDGE_BUDGET)
+            return true;
+    }
+    return false;
+}
+
 void mortise_check_structure(struct mortise_loader *ld)
 {
     check_edges(ld);
@@ -241,7 +251,7 @@ void mortise_check_structure(struct mortise_loader *ld)
         check_circles(ld);
     if (ld->nomem || ld->doubtful)
         return;
-    if (ld->g->n_start == 0)
+    if (!has_start(ld->g))
         report_no_start(ld);
     else
         check_reach(ld);

@@ -68,6 +68,7 @@ enum mortise_edge_kind {
     MORTISE_EDGE_ERROR,      /* on_error: {goto} */
     MORTISE_EDGE_TIMEOUT,    /* a human's on_timeout: {goto} */
     MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
+    MORTISE_EDGE_BUDGET,     /* on_exceeded: {goto}, from START */
     MORTISE_EDGE_MAP,        /* taken on success: into the body of a map */
     MORTISE_EDGE_ABOVE,      /* personality: one of the two ... */
     MORTISE_EDGE_BELOW,      /* ... is taken on success: the one that `holds` */
@@ -75,7 +76,7 @@ enum mortise_edge_kind {
     MORTISE_EDGE_FALLBACK,   /* ... or nothing was */
     MORTISE_EDGE_GATHER      /* from a map, which is over, to its join */
 };
-/* TARGET, ERROR, TIMEOUT and REROUTE replace all others; see graph.md 6. */
+/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; see graph.md 6. */
 
 /* HEXACO (persona.c). */
 enum mortise_trait {

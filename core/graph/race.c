@@ -152,7 +152,8 @@ static void find_dominators(struct race *r)
 static bool replaces_others(enum mortise_edge_kind kind)
 {
     return kind == MORTISE_EDGE_TARGET || kind == MORTISE_EDGE_ERROR ||
-           kind == MORTISE_EDGE_TIMEOUT || kind == MORTISE_EDGE_REROUTE;
+           kind == MORTISE_EDGE_TIMEOUT || kind == MORTISE_EDGE_REROUTE ||
+           kind == MORTISE_EDGE_BUDGET;
 }
 
 static bool is_routed(enum mortise_edge_kind kind)

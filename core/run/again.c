@@ -106,17 +106,14 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
     return rv;
 }
 
-int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit_no,
-               const uint32_t *preds, uint32_t n, struct exec **out,
-               struct mortise_err *err)
+static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                 uint32_t visit_no, const uint32_t *preds, uint32_t n,
+                 struct exec **out, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct frame *f = r->frames[0];
     struct item *it;
     int rv;
 
-    for (size_t i = 1; i < r->n_frames; i++)
-        r->frames[i]->behind = true;
     for (;;) {
         rv = reset(r, f, node, err);
         it = item_to(f, node, &child);
@@ -138,6 +135,25 @@ int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit_no,
     it->exec = (*out)->index;
     it->phase = ITEM_ACTIVE;
     return MORTISE_OK;
+}
+
+int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
+               uint32_t visit, struct exec **out, struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    size_t room;
+    int rv = past_frontier(r, f, &preds, &n, &room, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    frame_leave_behind(f);
+    f->behind = false;
+    drop(&f->scope->loop_error);
+    f->scope->halt = LOSS_NONE;
+    f->scope->over = false;
+    rv = enter(r, f, node, visit, preds, n, out, err);
+    mortise_release(r->mem, preds, room);
+    return rv;
 }
 
 /* Failed edges are undecided again, but for those to a join that went on

@@ -615,6 +615,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_CHILD:
     case MORTISE_E_CLOCK:
     case MORTISE_E_EXCEEDED:
+    case MORTISE_E_LEAD:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

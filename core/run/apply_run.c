@@ -109,39 +109,49 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
                : announce_command(r, "update", e->actor, NULL, NULL, err);
 }
 
-static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
-                      struct mortise_err *err)
+/* Is x in f, which is a graph's, or in a graph in it? */
+static bool is_within(const struct exec *x, const struct frame *f)
 {
-    uint32_t *preds, n;
-    struct exec *x;
-    size_t room;
-    int rv;
+    while (x != NULL && x->frame->top != f)
+        x = x->frame->top->scope->owner;
+    return x != NULL;
+}
 
-    if (e->node >= r->graph->n_nodes ||
-        e->visit != frame_visits(r, e->node) + 1)
+/* The frontier of the entry's graph moves to its node: a new execution, which
+ * is not ready yet. */
+static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
+                         struct exec **out, struct mortise_err *err)
+{
+    struct frame *f = e->frame < r->n_frames ? r->frames[e->frame] : NULL;
+
+    if (f == NULL || f->parent != NULL || e->node >= f->graph->n_nodes ||
+        e->visit != frame_visits(f, e->node) + 1)
         return corrupt(err, e);
-    rv = past_frontier(r, r->frames[0], &preds, &n, &room, err);
-    if (rv != MORTISE_OK)
-        return rv;
     for (size_t i = 0; i < r->n_execs; i++) {
         struct exec *old = r->execs[i];
 
+        if (!is_within(old, f))
+            continue;
+        if (!exec_is_over(old))
+            return corrupt(err, e); /* their ends were recorded before */
         if (old->state == X_FAILED && !old->handled) {
             old->handled = true; /* nobody tries it again */
             r->n_failed--;
-        } else if (!exec_is_over(old)) {
-            rv = corrupt(err, e); /* `stopped` entries came before */
         }
     }
-    if (rv == MORTISE_OK)
-        rv = frame_goto(r, e->node, e->visit, preds, n, &x, err);
-    mortise_release(r->mem, preds, room);
+    return frame_goto(r, f, e->node, e->visit, out, err);
+}
+
+static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
+{
+    struct exec *x;
+    int rv = move_frontier(r, e, &x, err);
+
     if (rv != MORTISE_OK)
         return rv;
     x->before_passed = e->how != 0; /* force */
     drop(&r->error);
-    drop(&r->frames[0]->scope->loop_error);
-    r->frames[0]->scope->halt = LOSS_NONE;
     r->cancelling = false;
     rv = exec_ready(r, x, err);
     return rv != MORTISE_OK
@@ -227,6 +237,21 @@ static int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
     return race_halt(r, r->frames[e->frame], (enum loss)e->how, err);
 }
 
+/* A budget's on_exceeded: {goto}. */
+static int apply_lead(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
+{
+    struct exec *x;
+    int rv = e->frame < r->n_frames && budget_leads(r->frames[e->frame]->scope)
+                 ? move_frontier(r, e, &x, err)
+                 : corrupt(err, e);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    budget_has_led(r->frames[e->frame]->scope);
+    return exec_ready(r, x, err);
+}
+
 bool apply_is_of_run(const struct mortise_entry *e)
 {
     switch (e->type) {
@@ -243,6 +268,7 @@ bool apply_is_of_run(const struct mortise_entry *e)
     case MORTISE_E_PINS:
     case MORTISE_E_EXCEEDED:
     case MORTISE_E_BUDGET:
+    case MORTISE_E_LEAD:
         return true;
     default:
         return false;
@@ -283,6 +309,8 @@ int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
         return apply_exceeded(r, e, err);
     case MORTISE_E_BUDGET:
         return apply_budget(r, e, err);
+    case MORTISE_E_LEAD:
+        return apply_lead(r, e, err);
     default:
         assert(e->type == MORTISE_E_PINS); /* apply_is_of_run() */
         return apply_repin(r, e, err);

@@ -17,6 +17,9 @@
  *       fit whatever they come to has exceeded the budget.  The outermost purse
  *       that says so decides what follows: a question to people (`pause`), on
  *       which that execution alone waits, or the end of its graph (`fail`).
+ *       For `goto`, too, all in the graph is stopped, and when it is quiet the
+ *       graph goes on at that node, after everything that was done; what is
+ *       exceeded again after that fails it.
  *   (4) A purse warns once that four fifths are spent or reserved, and says
  *       once that it was exceeded, until somebody raises it.
  *   (5) Which of two calls gets what is left is a race that the graph asks for:
@@ -331,7 +334,6 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
 int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
                    struct mortise_err *err)
 {
-    static const char *const hows[] = {"pause", "fail"};
     struct scope *in;
     json_t *extra = NULL;
 
@@ -345,14 +347,36 @@ int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
     if (seen(r)) {
         extra = purse_json(in->purse, e->how);
         if (extra == NULL ||
-            json_object_set_new(
-                extra, "on_exceeded",
-                json_string(hows[in->root->graph->budget.on_exceeded])) != 0)
+            json_object_set_new(extra, "on_exceeded",
+                                json_string(mortise_on_exceeded_name(
+                                    in->root->graph->budget.on_exceeded))) != 0)
             drop(&extra);
         if (extra == NULL)
             return mortise_nomem(err);
     }
     return announce(r, in->owner, "budget_exceeded", extra, err);
+}
+
+bool budget_leads(const struct scope *in)
+{
+    return in->halt == LOSS_BUDGET && in->purse != NULL && !in->purse->led &&
+           in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_GOTO;
+}
+
+void budget_has_led(struct scope *in)
+{
+    in->purse->led = true;
+}
+
+int budget_lead(struct mortise_run *r, struct scope *in,
+                struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_LEAD,
+                              .frame = in->root->index,
+                              .node = in->root->graph->budget.to};
+
+    e.visit = frame_visits(in->root, e.node) + 1;
+    return record(r, &e, err);
 }
 
 json_t *budget_error(const struct scope *in)
@@ -361,7 +385,7 @@ json_t *budget_error(const struct scope *in)
 
     return json_pack("{s:s, s:o}", "code", "budget", "message",
                      json_sprintf("the budget's %s, %llu, are used up",
-                                  names(p->exceeded),
+                                  names((int)p->exceeded),
                                   (unsigned long long)p->most[p->exceeded]));
 }
 
@@ -433,7 +457,7 @@ static int find_limit(const struct purse *p, const char *name,
                       const json_t *value, int *k, uint64_t *out,
                       struct mortise_err *err)
 {
-    *k = mortise_spend_find(name);
+    *k = (int)mortise_spend_find(name);
     if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph's budget has no '%s'", name);

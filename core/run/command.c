@@ -280,7 +280,7 @@ static int do_goto(struct mortise_run *r, const struct mortise_command *c,
 
     if (rv != MORTISE_OK)
         return rv;
-    e.visit = frame_visits(r, n->index) + 1;
+    e.visit = frame_visits(r->frames[0], n->index) + 1;
     return record(r, &e, err);
 }
 

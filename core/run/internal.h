@@ -166,6 +166,7 @@ struct purse {
     bool warned[MORTISE_N_SPENDS]; /* said that it is low */
     bool told[MORTISE_N_SPENDS];   /* ... that it was exceeded */
     enum mortise_spend exceeded;   /* the last of those */
+    bool led;                      /* on_exceeded: {goto} was followed */
 };
 
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
@@ -625,10 +626,10 @@ int frame_spread(struct mortise_run *r, struct mortise_err *err);
 /* Has the join of `node`, which waits, something to say by now? */
 int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                 const struct item *it, struct mortise_err *err);
-/* How often a node was visited in the run's own scope. */
-uint32_t frame_visits(const struct mortise_run *r, uint32_t node);
+/* How often a node of f, which is a graph's, was visited. */
+uint32_t frame_visits(const struct frame *f, uint32_t node);
 /* Was it, or what it is in, skipped? */
-bool frame_skipped(const struct mortise_run *r, uint32_t node);
+bool frame_skipped(const struct frame *f, uint32_t node);
 
 struct frame *frame_new(struct mortise_run *r, struct frame *parent,
                         struct scope *scope,
@@ -656,10 +657,10 @@ struct item *item_from(const struct frame *f, uint32_t edge,
 /* ---- again.c ---- */
 /* Taken edges that led nowhere yet lead from u. */
 void frame_lead_from(struct mortise_run *r, const struct exec *u);
-/* Everything is behind but what `node` leads to; it starts with these preds. */
-int frame_goto(struct mortise_run *r, uint32_t node, uint32_t visit,
-               const uint32_t *preds, uint32_t n, struct exec **out,
-               struct mortise_err *err);
+/* In f, which is a graph's, all is behind but what `node` leads to; it is made,
+ * to start after everything there. */
+int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
+               uint32_t visit, struct exec **out, struct mortise_err *err);
 /* What was skipped for a failure waits again; what failed is active. */
 int frame_reopen(struct mortise_run *r, struct mortise_err *err);
 
@@ -693,6 +694,11 @@ int budget_check(const struct mortise_run *r, const struct mortise_command *c,
                  struct mortise_err *err);
 int budget_raise(struct mortise_run *r, const struct mortise_command *c,
                  const char *actor, struct mortise_err *err);
+/* Does `in`, which is halted and quiet, go on where its budget leads? */
+bool budget_leads(const struct scope *in);
+int budget_lead(struct mortise_run *r, struct scope *in,
+                struct mortise_err *err);
+void budget_has_led(struct scope *in);
 /* What a graph that it halted failed of. */
 json_t *budget_error(const struct scope *in);
 /* {NAME: {limit, used}}, where there is a purse. */

@@ -107,6 +107,7 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_ERROR:
     case MORTISE_EDGE_TIMEOUT:
     case MORTISE_EDGE_REROUTE:
+    case MORTISE_EDGE_BUDGET:
     case MORTISE_EDGE_GATHER:
     case MORTISE_EDGE_FOUND:
         break;

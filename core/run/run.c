@@ -436,9 +436,18 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
+/* Nothing is left to do. */
+static bool is_quiet(const struct mortise_run *r)
+{
+    return r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
+               r->n_inside ==
+           0;
+}
+
 /* Everything that may happen now, until nothing more may. */
 static int advance(struct mortise_run *r, struct mortise_err *err)
 {
+    struct scope *in = r->frames[0]->scope;
     int rv = command_apply_held(r, err);
 
     if (rv != MORTISE_OK || has_ended(r))
@@ -446,12 +455,14 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
     rv = advance_all(r, err);
-    if (rv != MORTISE_OK || r->held != NULL ||
-        r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
-                r->n_inside >
-            0)
+    if (rv != MORTISE_OK || r->held != NULL)
         return rv;
-    return record_end(r, err);
+    if (is_quiet(r) && !r->cancelling && budget_leads(in)) {
+        rv = budget_lead(r, in, err);
+        if (rv == MORTISE_OK)
+            rv = advance_all(r, err);
+    }
+    return rv == MORTISE_OK && is_quiet(r) ? record_end(r, err) : rv;
 }
 
 int go_live(struct mortise_run *r, struct mortise_err *err)
@@ -796,7 +807,7 @@ int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < g->n_start; i++) {
         const struct mortise_edge *edge = &g->edges[g->start[i]];
-        bool take = true;
+        bool take = edge->kind != MORTISE_EDGE_BUDGET;
 
         if (edge->kind == MORTISE_EDGE_WHEN)
             rv = mortise_expr_test(&edge->when, &env, &take, err);

@@ -84,7 +84,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 /* A node that never started: waiting for its edges, or skipped. */
 static json_t *node_json(const struct mortise_run *r, uint32_t i)
 {
-    bool skipped = mortise_run_is_finished(r) || frame_skipped(r, i);
+    bool skipped = mortise_run_is_finished(r) || frame_skipped(r->frames[0], i);
 
     return json_pack("{s:s, s:s, s:s}", "node", r->graph->nodes[i].id, "type",
                      mortise_node_type_name(r->graph->nodes[i].type), "status",

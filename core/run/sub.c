@@ -188,6 +188,8 @@ static int end_one(struct mortise_run *r, struct exec *x,
     json_t *error = NULL;
     int rv;
 
+    if (budget_leads(x->child->scope))
+        return budget_lead(r, x->child->scope, err);
     if (x->child->scope->halt == LOSS_TIME)
         return fail_attempt(r, x, "timeout", "timeout",
                             "the attempt took longer than its timeout", err);
