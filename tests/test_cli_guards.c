@@ -138,6 +138,29 @@ START_TEST(a_run_keeps_what_is_behind_an_id)
 }
 END_TEST
 
+/* A policy's guardrails see what goes into a node and what comes out of it, and
+ * `why` and `show` say which. */
+START_TEST(a_policy_guards_a_node)
+{
+    deploy(TWO);
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a:\n"
+                    "    type: tool\n"
+                    "    tool: tried/echo\n"
+                    "    args: {value: \"${input.text}\"}\n"
+                    "    guardrail_policy: {input: [mails], output: [hosts],\n"
+                    "      on_violation: sanitize}\n"
+                    "    next: END\n");
+    desk_ok("$MORTISE run g.yaml --id r --input "
+            "'{\"text\": \"a@b.example 10.0.0.1\"}'");
+    desk_ok("$MORTISE show r --json");
+    desk_out("[email] [ipv4]");
+    desk_out("\"stage\": \"input\"");
+    desk_out("\"stage\": \"output\"");
+    desk_not_out("a@b.example [ipv4]");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_guards");
@@ -150,6 +173,7 @@ static Suite *suite(void)
     tcase_add_test(tc, ids_lead_to_guardrails);
     tcase_add_test(tc, configs_are_checked);
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
+    tcase_add_test(tc, a_policy_guards_a_node);
     suite_add_tcase(s, tc);
     return s;
 }

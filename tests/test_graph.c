@@ -361,10 +361,15 @@ START_TEST(every_key_arrives)
     ck_assert_ptr_null(n->output_as);
     ck_assert(n->on_error_value);
 
+    ck_assert_uint_eq(n->guards[MORTISE_GUARD_INPUT].n, 1);
+    ck_assert_uint_eq(n->guards[MORTISE_GUARD_OUTPUT].n, 2);
+    ck_assert_str_eq(n->guards[MORTISE_GUARD_OUTPUT].ids[0], "pattern");
+    ck_assert_int_eq(n->on_violation, MORTISE_VIOLATION_REROUTE);
+
     n = node("mask");
     ck_assert_int_eq(n->effect, MORTISE_READ);
     ck_assert_uint_eq(n->timeout_ms, 2000);
-    ck_assert_uint_eq(n->n_guardrails, 2);
+    ck_assert_uint_eq(n->guards[MORTISE_GUARD_TARGET].n, 2);
     ck_assert_int_eq(n->on_violation, MORTISE_VIOLATION_SANITIZE);
     ck_assert(n->has_target && n->target_is_path);
     ck_assert_str_eq(n->target_path.text, "scratch.text");

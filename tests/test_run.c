@@ -1538,7 +1538,16 @@ static const char inside[] =
          "  b: {type: tool, tool: t/echo, next: END}\n"
          "  j: {type: tool, tool: t/echo, join: any}\n";
 
-static const char *const stingy[] = {folding, winding, inside};
+/* ... arguments and an output that are judged. */
+static const char guarded[] =
+    HEAD "start: a\n"
+         "nodes:\n"
+         "  a: {type: tool, tool: t/idem, args: {n: 1}, next: b,\n"
+         "      guardrail_policy: {input: [ok, bad], output: [ok]}}\n"
+         "  b: {type: tool, tool: t/read, args: {n: 2}, next: END,\n"
+         "      guardrail_policy: {input: [ok], output: [ok, bad]}}\n";
+
+static const char *const stingy[] = {folding, winding, inside, guarded};
 
 static bool run_stingy(const char *yaml, int n)
 {

@@ -971,9 +971,13 @@ static const char zoo[] = HEAD
     "      target: scratch.w, next: k}\n"
     "  h: {type: human, prompt: hm?, wait: 2d, on_timeout: {goto: m},\n"
     "      outputs: {scratch.log: \"['h']\"}, next: j}\n"
-    "  j: {type: tool, tool: t/rec, args: {l: [j], n: \"${scratch.n}\"},\n"
+    "  j: {type: tool, tool: t/rec, args: {l: [j], n: \"${scratch.n}\", bad: "
+    "1},\n"
+    "      guardrail_policy: {input: [ok, bad], output: [bad], on_violation: "
+    "sanitize},\n"
     "      outputs: {scratch.log: output.l, scratch.n: \"1\"}, next: k}\n"
-    "  k: {type: tool, tool: t/read, args: {l: \"${scratch.log}\"}}\n"
+    "  k: {type: tool, tool: t/read, args: {l: \"${scratch.log}\"},\n"
+    "      guardrail_policy: {output: [ok]}}\n"
     "  m: {type: tool, tool: t/echo, next: k}\n";
 
 static struct mortise_command any_command(uint32_t *seed)
@@ -1028,7 +1032,6 @@ static json_t *essence(const struct mortise_run *r)
         if (strcmp(json_string_value(status), "pending") == 0) {
             ck_assert_ptr_null(json_object_get(node, "ended"));
             json_object_del(node, "effect");
-            json_object_del(node, "guardrails");
         }
         if (strcmp(json_string_value(status), "done") != 0)
             json_object_del(node, "started"); /* of a try that left no trace */

@@ -153,11 +153,7 @@ static bool needs(const struct mortise_node *n, const char *plugin)
 
     if (strncmp(plugin, guardrail, k) != 0)
         return n->plugin != NULL && strcmp(n->plugin, plugin) == 0;
-    for (size_t i = 0; i < n->n_guardrails; i++) {
-        if (strcmp(n->guardrails[i], plugin + k) == 0)
-            return true;
-    }
-    return false;
+    return mortise_node_is_guarded(n, plugin + k);
 }
 
 static const struct mortise_node *needed_by(const struct mortise_graph *g,

@@ -94,18 +94,10 @@ static bool calls(const struct mortise_node *n, const char *name)
            strcmp(name + len + 1, n->operation) == 0;
 }
 
-static bool is_guarded(const struct mortise_node *n, const char *name)
-{
-    for (size_t i = 0; i < n->n_guardrails; i++)
-        if (strcmp(n->guardrails[i], name) == 0)
-            return true;
-    return false;
-}
-
 static bool uses(const struct mortise_node *n, const char *name)
 {
     return (n->plugin != NULL && strcmp(n->plugin, name) == 0) ||
-           is_guarded(n, name);
+           mortise_node_is_guarded(n, name);
 }
 
 /* Does a node of the graph, or of one inside it, fit? */
@@ -202,7 +194,7 @@ static int check_case(const struct mortise_graph *g,
                       const struct mortise_case *c, struct mortise_diags *diags)
 {
     check_scripts(g, &c->operations, calls, "E0501", "calls", diags);
-    check_scripts(g, &c->guardrails, is_guarded, "E0502", "has the guardrail",
+    check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502", "has the guardrail",
                   diags);
     check_nodes(g, &c->nodes, diags);
     for (size_t i = 0; i < c->people.n; i++)

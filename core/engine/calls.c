@@ -454,6 +454,17 @@ static enum mortise_call_kind kind_of(enum mortise_run_call_kind kind)
     return MORTISE_CALL_EXECUTE;
 }
 
+static uint32_t stage_of(enum mortise_guard_stage stage)
+{
+    static const uint32_t stages[] = {
+        [MORTISE_GUARD_TARGET] = MORTISE_STAGE_NODE,
+        [MORTISE_GUARD_INPUT] = MORTISE_STAGE_INPUT,
+        [MORTISE_GUARD_OUTPUT] = MORTISE_STAGE_OUTPUT,
+    };
+
+    return stages[stage];
+}
+
 /* A copy of s behind those that are there; c->text_size made room for it. */
 static const char *keep(char **at, const char *s)
 {
@@ -495,7 +506,7 @@ static int fill_call(struct mortise_ongoing *c,
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
-    to->stage = rc->kind == MORTISE_RUN_CHECK ? MORTISE_STAGE_NODE : 0;
+    to->stage = rc->kind == MORTISE_RUN_CHECK ? stage_of(rc->stage) : 0;
     to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);

@@ -241,6 +241,19 @@ enum mortise_on_violation {
     MORTISE_VIOLATION_SANITIZE
 };
 
+/* What guardrails look at, and when. */
+enum mortise_guard_stage {
+    MORTISE_GUARD_TARGET, /* a guardrail node's target */
+    MORTISE_GUARD_INPUT,  /* the arguments, before they are approved */
+    MORTISE_GUARD_OUTPUT, /* the output, once its schemas hold */
+    MORTISE_GUARD_STAGES
+};
+
+struct mortise_guard_list { /* ids, in the order in which they are asked */
+    const char *const *ids;
+    size_t n;
+};
+
 enum mortise_on_timeout {
     MORTISE_TIMEOUT_ERROR = 1,
     MORTISE_TIMEOUT_ACCEPT,
@@ -292,14 +305,15 @@ struct mortise_node {
     uint64_t wait_ms; /* 0: for ever */
     enum mortise_on_timeout on_timeout;
 
+    /* guardrail, and guardrail_policy of tool and extension */
+    struct mortise_guard_list guards[MORTISE_GUARD_STAGES];
+    enum mortise_on_violation on_violation;
+
     /* guardrail */
-    const char *const *guardrails;
-    size_t n_guardrails;
     bool has_target;
     struct mortise_expr target;
     bool target_is_path; /* of scratch or artifacts: sanitised in place */
     struct mortise_path target_path;
-    enum mortise_on_violation on_violation;
 
     /* router by condition */
     bool by_condition;
@@ -396,6 +410,9 @@ bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
+const char *mortise_guard_stage_name(enum mortise_guard_stage stage);
+/* Does the node ask this guardrail, at any stage? */
+bool mortise_node_is_guarded(const struct mortise_node *node, const char *id);
 
 /* What stands in a graph file. */
 extern const struct mortise_place mortise_graph_place;

@@ -82,6 +82,22 @@ const char *mortise_node_type_name(enum mortise_node_type type)
     return names[type];
 }
 
+const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
+{
+    static const char *const names[] = {"target", "input", "output"};
+
+    return names[stage];
+}
+
+bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
+{
+    for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
+        for (size_t i = 0; i < node->guards[s].n; i++)
+            if (strcmp(node->guards[s].ids[i], id) == 0)
+                return true;
+    return false;
+}
+
 const char *mortise_effect_name(enum mortise_effect effect)
 {
     static const char *const names[] = {

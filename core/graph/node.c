@@ -61,14 +61,6 @@ const struct mortise_word mortise_effect_words[] = {
 
 /* ---- the table ------------------------------------------------------- */
 
-static const struct mortise_word violations[] = {
-    {"block", MORTISE_VIOLATION_BLOCK, false},
-    {"reroute", MORTISE_VIOLATION_REROUTE, false},
-    {"warn", MORTISE_VIOLATION_WARN, false},
-    {"sanitize", MORTISE_VIOLATION_SANITIZE, false},
-    {NULL, 0, false},
-};
-
 static const struct mortise_word in_doubts[] = {
     {"reconcile", MORTISE_DOUBT_RECONCILE, false},
     {"retry", MORTISE_DOUBT_RETRY, false},
@@ -199,12 +191,18 @@ static const struct mortise_key keys[] = {
     {.name = "on_violation",
      .value = MORTISE_V_WORD,
      .here = GUARDRAIL,
-     .words = violations,
+     .words = mortise_violation_words,
      .read = mortise_node_read_on_violation},
     {.name = "reroute_target",
      .value = MORTISE_V_ID,
      .here = GUARDRAIL,
      .read = mortise_node_read_reroute_target},
+    {.name = "guardrail_policy",
+     .value = MORTISE_V_MAP,
+     .here = CALLS,
+     .later = LATER | SUBGRAPH,
+     .place = &mortise_guard_policy_place,
+     .read = mortise_node_read_guard_policy},
     {.name = "outputs",
      .value = MORTISE_V_MAP,
      .here = WORKS,
@@ -296,7 +294,6 @@ static const struct mortise_key keys[] = {
     {.name = "llm", .later = ALL},
     {.name = "memory_policy", .later = ALL},
     {.name = "discovery_policy", .later = ALL},
-    {.name = "guardrail_policy", .later = ALL},
     {.name = "auto_accept", .later = HUMAN},
     {.name = "auto_reject", .later = HUMAN},
     {.name = "judge", .later = HUMAN},

@@ -53,6 +53,9 @@ mortise_key_fn mortise_node_read_guardrails;
 mortise_key_fn mortise_node_read_target;
 mortise_key_fn mortise_node_read_on_violation;
 mortise_key_fn mortise_node_read_reroute_target;
+extern const struct mortise_word mortise_violation_words[];
+extern const struct mortise_place mortise_guard_policy_place;
+mortise_key_fn mortise_node_read_guard_policy;
 void mortise_node_finish_guardrail(struct mortise_loader *ld,
                                    struct mortise_reading *r);
 

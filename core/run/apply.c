@@ -157,9 +157,10 @@ int apply_writes(struct mortise_run *r, struct exec *x,
 static int forget_live(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
-    drop(&x->body);
+    exec_drop_body(x);
     drop(&x->broke);
     drop(&x->subject);
+    drop(&x->verdicts);
     x->stop = STOP_NONE;
     return step_clear(r, x, err);
 }
@@ -177,7 +178,6 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     x->ended_ms = e->at_ms;
     x->effect_open = false;
     hold(&x->output, e->value);
-    hold(&x->notes, e->note);
     drop(&x->error); /* of an earlier attempt */
     rv = forget_live(r, x, err);
     if (rv == MORTISE_OK)
@@ -185,7 +185,7 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = announce_notes(r, x, err);
+        rv = guard_keep(r, x, e, err);
     if (rv == MORTISE_OK)
         rv =
             announce(r, x, "node_end",
@@ -257,12 +257,11 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->effect_open = e->how != 0; /* it never answered */
     x->doubted = x->effect_open;
     hold(&x->error, e->value);
-    hold(&x->notes, e->note);
     rv = forget_live(r, x, err);
     if (rv == MORTISE_OK)
         rv = exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = announce_notes(r, x, err);
+        rv = guard_keep(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = announce(r, x, "node_failed", error_extra(r, e), err);
     if (rv != MORTISE_OK)
@@ -353,6 +352,19 @@ static int apply_ask(struct mortise_run *r, struct exec *x,
     return pending_open(r, x->request, x->deadline_ms, x->payload, err);
 }
 
+/* Arguments that whoever approved them edited are others, and are judged by
+ * the guardrails like any. */
+static void approve_args(struct exec *x, json_t *args)
+{
+    if (args != NULL) {
+        hold(&x->body, args);
+        x->body_is_given = true;
+        x->checked = 0;
+    } else if (!x->body_is_given) {
+        drop(&x->body);
+    }
+}
+
 /* What a settled request lets its execution do.  Where the execution ends by
  * it, a `done` or `failed` entry follows in the same record. */
 static int apply_settle(struct mortise_run *r, struct exec *x,
@@ -386,7 +398,7 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     if (e->how == MORTISE_SETTLE_APPROVED) {
         x->approved = true;
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
-        hold(&x->body, json_object_get(e->value, "args"));
+        approve_args(x, json_object_get(e->value, "args"));
     }
     x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
@@ -410,7 +422,6 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
     if (x->error == NULL)
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
-    drop(&x->notes); /* of checks that came to no end */
     if (forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     exec_become(r, x, X_CANCELLED);
@@ -515,8 +526,8 @@ static void settle_call(struct mortise_run *r, struct exec *x,
                         enum mortise_entry_type type)
 {
     if (type == MORTISE_E_DONE || type == MORTISE_E_RETRY ||
-        type == MORTISE_E_FAILED || type == MORTISE_E_STOPPED ||
-        type == MORTISE_E_LOST)
+        type == MORTISE_E_RESULT || type == MORTISE_E_FAILED ||
+        type == MORTISE_E_STOPPED || type == MORTISE_E_LOST)
         budget_settle(r, x, false);
     else if (type == MORTISE_E_LET_GO)
         budget_settle(r, x, true);
@@ -560,6 +571,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         memcpy(x->result_key, e->digest, sizeof x->result_key);
         x->effect_open = false;
         return MORTISE_OK;
+    case MORTISE_E_CHECKED:
+        return apply_checked(r, x, e, err);
     case MORTISE_E_CHILD:
         return apply_child(r, x, e, err);
     case MORTISE_E_FAN:
@@ -616,6 +629,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_CLOCK:
     case MORTISE_E_EXCEEDED:
     case MORTISE_E_LEAD:
+    case MORTISE_E_CHECKED:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

@@ -562,7 +562,8 @@ static int stop_call(struct mortise_run *r, struct exec *x,
     uint64_t end = call_end_ms(r, x);
     int rv;
 
-    if (!is_patient(r->held) || node_of(r, x)->effect < MORTISE_WRITE)
+    if (!is_patient(r->held) || x->call == MORTISE_RUN_CHECK ||
+        node_of(r, x)->effect < MORTISE_WRITE)
         return cancel_call(r, x, STOP_COMMAND, err);
     if (end != 0 && end <= until)
         return MORTISE_OK;

@@ -105,13 +105,13 @@ int announce_command(struct mortise_run *r, const char *command,
 
 /* One event for each guardrail's verdict. */
 int announce_notes(struct mortise_run *r, const struct exec *x,
-                   struct mortise_err *err)
+                   const json_t *notes, struct mortise_err *err)
 {
     size_t i;
     json_t *note;
     int rv = MORTISE_OK;
 
-    json_array_foreach(x->notes, i, note)
+    json_array_foreach(notes, i, note)
     {
         if (rv == MORTISE_OK)
             rv = announce(r, x, "guardrail_result", json_deep_copy(note), err);

@@ -264,6 +264,14 @@ bool exec_is_over(const struct exec *x)
            x->state == X_CANCELLED;
 }
 
+void exec_drop_body(struct exec *x)
+{
+    if (x->effect_open && x->body_is_given)
+        return;
+    drop(&x->body);
+    x->body_is_given = false;
+}
+
 /* A new start of the same visit, with an empty journal. */
 int exec_next_generation(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
@@ -272,11 +280,9 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
     x->attempt = 1;
     x->ordinal = 0;
     x->ended_ms = 0;
-    drop(&x->body);
-    drop(&x->subject);
+    exec_drop_body(x);
     drop(&x->error);
     drop(&x->notes);
-    x->guard = 0;
     budget_settle(r, x, false);
     return step_clear(r, x, err) == MORTISE_OK ? exec_ready(r, x, err)
                                                : MORTISE_ENOMEM;

@@ -135,14 +135,14 @@ int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
     if (e.value == NULL)
         return mortise_nomem(err);
     e.edges = edge;
-    e.note = x->notes;
+    e.note = json_incref(x->verdicts);
     e.how = open;
     if (x->expired_to_goto)
         route_of_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
     else
         route_of_kind(r, x, &e, MORTISE_EDGE_ERROR);
     rv = record(r, &e, err);
-    json_decref(e.value);
+    mortise_entry_finish(&e);
     return rv;
 }
 

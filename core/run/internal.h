@@ -169,6 +169,15 @@ struct purse {
     bool led;                      /* on_exceeded: {goto} was followed */
 };
 
+enum done_how { /* how an output came about; journaled */
+                DONE_EXECUTED = 0,
+                DONE_RECONCILED = 1,
+                DONE_RESOLVED = 2,
+                DONE_ANSWERED = 3,
+                DONE_ON_ERROR = 4,
+                DONE_RECORDED = 5
+};
+
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
  * are given up by mortise_run_free(). */
 struct exec {
@@ -205,7 +214,9 @@ struct exec {
 
     /* How it went. */
     json_t *output, *error; /* error: {code, message} */
-    json_t *notes;          /* guardrail verdicts */
+    json_t *notes;          /* guardrail verdicts, of this generation */
+    uint32_t checked;       /* the generation whose arguments passed; 0: none */
+    bool body_is_given;     /* `body` is no longer what the template gives */
     uint32_t *taken, n_taken;
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -247,8 +258,14 @@ struct exec {
     json_t *body; /* the arguments, once evaluated in this generation */
     uint8_t body_digest[MORTISE_DIGEST];
     bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
-    uint32_t guard;       /* the guardrail that is being asked */
-    json_t *subject;      /* a guardrail node's target, as sanitised so far */
+
+    /* What its guardrails look at (guard.c). */
+    enum mortise_guard_stage stage;
+    uint32_t guard;    /* the one that is being asked */
+    json_t *subject;   /* as sanitised so far */
+    bool replaced;     /* ... by one of them */
+    enum done_how how; /* OUTPUT: it came about */
+    json_t *verdicts;  /* of now, not recorded yet */
 };
 
 enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
@@ -533,6 +550,9 @@ struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
 const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x);
 struct item *item_of_exec(const struct exec *x);
+/* Its arguments are to be found anew; unless an effect is in doubt, which is
+ * about those that it was begun with. */
+void exec_drop_body(struct exec *x);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
 struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
 void exec_path(const struct mortise_run *r, const struct exec *x,
@@ -552,7 +572,7 @@ int announce_command(struct mortise_run *r, const char *command,
                      struct mortise_err *err);
 /* What guardrails said of it: one event each. */
 int announce_notes(struct mortise_run *r, const struct exec *x,
-                   struct mortise_err *err);
+                   const json_t *notes, struct mortise_err *err);
 int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
                      const char *why, struct mortise_err *err);
 /* An event that is not stored: made, and sent to whoever watches. */
@@ -856,6 +876,8 @@ int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 /* Hashes what names an execution, for identities within it. */
 void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
                  const struct exec *x);
+/* A tool's: from its arguments to its call. */
+int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* Its intent is on disk: call. */
 int start_call(struct mortise_run *r, struct exec *x,
@@ -967,23 +989,33 @@ json_t *fail_json(const struct mortise_run *r, const struct exec *x,
                   const char *code, const char *message);
 
 /* ---- guard.c ---- */
+/* Ask the guardrails of a stage about this, one after the other. */
+int guard_begin(struct mortise_run *r, struct exec *x,
+                enum mortise_guard_stage stage, json_t *subject,
+                struct mortise_err *err);
+/* The one that is being asked. */
+const char *guard_id(const struct mortise_run *r, const struct exec *x);
+/* Are there some to be asked before it runs, and before this is its output? */
+bool guard_wants_input(const struct mortise_run *r, const struct exec *x);
+bool guard_wants_output(const struct mortise_run *r, const struct exec *x,
+                        enum done_how how);
+/* The verdicts of an entry are the execution's. */
+int guard_keep(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err);
+int apply_checked(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, struct mortise_err *err);
 /* A guardrail answered, or failed to with these words. */
 int guard_settle(struct mortise_run *r, struct exec *x,
                  const struct mortise_result_in *in, const char *failure,
                  struct mortise_err *err);
 
 /* ---- settle.c ---- */
-enum done_how { /* how an output came about; journaled */
-                DONE_EXECUTED = 0,
-                DONE_RECONCILED = 1,
-                DONE_RESOLVED = 2,
-                DONE_ANSWERED = 3,
-                DONE_ON_ERROR = 4,
-                DONE_RECORDED = 5
-};
 /* x succeeded with this output (borrowed; NULL: none). */
 int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
                 enum done_how how, struct mortise_err *err);
+/* ... which its guardrails have seen. */
+int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
+                  enum done_how how, struct mortise_err *err);
 /* It is done, but interrupt_after holds back what follows. */
 int settle_ask_after(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err);

@@ -196,6 +196,7 @@ struct mortise_run_call {
     enum mortise_run_call_kind kind;
     const struct mortise_node *node;
     const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
+    enum mortise_guard_stage stage; /* CHECK */
     json_t *body;                   /* owned by the action */
     uint32_t attempt, visit;
     char path[MORTISE_EXEC_PATH]; /* "1.0/node#1" */

@@ -68,6 +68,12 @@ static int record_done(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? record(r, e, err) : rv;
 }
 
+static bool has_kept(const struct exec *x)
+{
+    return x->result != NULL &&
+           memcmp(x->key, x->result_key, sizeof x->key) == 0;
+}
+
 /* The effect is acknowledged, whatever becomes of its node. */
 static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
                        enum done_how how, struct mortise_err *err)
@@ -77,7 +83,8 @@ static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
 
     if (node_of(r, x)->effect < MORTISE_WRITE ||
         (how != DONE_EXECUTED && how != DONE_RECONCILED &&
-         how != DONE_RESOLVED))
+         how != DONE_RESOLVED) ||
+        has_kept(x))
         return MORTISE_OK;
     e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
                   ? json_incref(output)
@@ -88,8 +95,8 @@ static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
     return rv;
 }
 
-int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
-                enum done_how how, struct mortise_err *err)
+int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
+                  enum done_how how, struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
     const char *code = "failed";
@@ -101,7 +108,7 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
     mortise_arena_init(&a, r->mem);
     e.how = (uint8_t)how;
     e.value = json_incref(output);
-    e.note = json_incref(x->notes);
+    e.note = json_incref(x->verdicts);
     rv = entry_room(node_of(r, x), &a, &e, err);
     if (rv == MORTISE_OK)
         rv = judge_done(r, x, &e, &grounds, &code, &why, err);
@@ -121,6 +128,45 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
     json_decref(grounds);
     mortise_arena_finish(&a);
     return rv;
+}
+
+static int record_stopped(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_STOPPED);
+
+    return record(r, &e, err);
+}
+
+/* Its guardrails look at the output now; or, where it is to stop, when it goes
+ * on: then the effect is known to have happened, and is not done again. */
+static int guard_output(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err)
+{
+    int rv = keep_result(r, x, output, how, err);
+
+    bool stopping = x->state == X_STOPPING;
+
+    if (rv != MORTISE_OK || how == DONE_RESOLVED) /* it is READY by now */
+        return rv;
+    if (stopping && x->stop == STOP_RUN)
+        return record_stopped(r, x, err);
+    if ((stopping && x->stop == STOP_COMMAND) || r->held != NULL) {
+        x->stop = STOP_NONE;
+        return exec_ready(r, x, err);
+    }
+    x->how = how;
+    return guard_begin(r, x, MORTISE_GUARD_OUTPUT, output, err);
+}
+
+int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
+                enum done_how how, struct mortise_err *err)
+{
+    /* One that breaks its schema fails without being looked at. */
+    return guard_wants_output(r, x, how) &&
+                   judge_output(node_of(r, x), output, NULL) == MORTISE_OK
+               ? guard_output(r, x, output, how, err)
+               : settle_judged(r, x, output, how, err);
 }
 
 /* ---- results ------------------------------------------------------------ */
@@ -176,14 +222,6 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     rv = settle_done(r, x, output, DONE_EXECUTED, err);
     json_decref(output);
     return rv;
-}
-
-static int record_stopped(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
-{
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_STOPPED);
-
-    return record(r, &e, err);
 }
 
 /* A call that was asked to stop has let go.  A `write` or `external` effect

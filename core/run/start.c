@@ -250,9 +250,10 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->id = handle(x);
     c->kind = x->call;
     c->node = n;
-    c->plugin = check ? n->guardrails[x->guard] : n->plugin;
+    c->plugin = check ? guard_id(r, x) : n->plugin;
     c->operation = check ? "" : n->operation;
     c->body = json_incref(check ? x->subject : x->body);
+    c->stage = x->stage;
     c->attempt = x->attempt;
     c->visit = x->visit;
     c->timeout_ms = n->timeout_ms;
@@ -264,6 +265,12 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     }
 }
 
+/* Is that a call beside the one that the node is about? */
+static bool is_step_in(const struct exec *x, enum mortise_run_call_kind kind)
+{
+    return kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET;
+}
+
 int start_call(struct mortise_run *r, struct exec *x,
                enum mortise_run_call_kind kind, struct mortise_err *err)
 {
@@ -271,13 +278,14 @@ int start_call(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
-    rv = announce_live(r, x, "node_start", err);
+    rv = is_step_in(x, kind) ? MORTISE_OK
+                             : announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CALL, err) : NULL;
     if (a == NULL)
         return MORTISE_ENOMEM;
     x->serial++;
     x->call = kind;
-    if (x->started_ms == 0 || x->attempt > 1)
+    if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind)))
         x->started_ms = r->time_ms;
     x->called_ms = r->time_ms;
     fill_call(r, x, &a->u.call);
@@ -402,7 +410,7 @@ static int start_human(struct mortise_run *r, struct exec *x,
 }
 
 /* What the guardrails are to judge; a copy of the whole scratch by default. */
-static int find_subject(struct mortise_run *r, struct exec *x,
+static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
                         struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -410,14 +418,14 @@ static int find_subject(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (!n->has_target) {
-        hold(&x->subject, json_object_get(x->view, "scratch"));
+        *out = json_incref(json_object_get(x->view, "scratch"));
         return MORTISE_OK;
     }
     rv = env_init(&env, r, x, x->view, NULL, NULL,
                   mortise_cel_uses(n->target.cel), err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_expr_eval(&n->target, &env.cel, &x->subject, why);
+    rv = mortise_expr_eval(&n->target, &env.cel, out, why);
     env_finish(&env);
     return judge_verdict(rv, err);
 }
@@ -426,15 +434,14 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
     struct mortise_err why;
-    int rv;
-
-    x->guard = 0;
-    drop(&x->notes);
-    drop(&x->subject);
-    rv = find_subject(r, x, &why, err);
+    json_t *subject = NULL;
+    int rv = find_subject(r, x, &subject, &why, err);
     if (rv == MORTISE_EINVAL)
         return fail_attempt_err(r, x, "expression", &why, err);
-    return rv != MORTISE_OK ? rv : start_call(r, x, MORTISE_RUN_CHECK, err);
+    if (rv == MORTISE_OK)
+        rv = guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
+    json_decref(subject);
+    return rv;
 }
 
 /* Must somebody approve the call?  The graph may want it, and the deployment
@@ -526,8 +533,8 @@ static int record_intent(struct mortise_run *r, struct exec *x,
     return record(r, &e, err);
 }
 
-/* Was this very effect acknowledged in an attempt that failed all the same?
- * Then its result is there, and it is not done again (R11). */
+/* Was this very effect acknowledged in an attempt that came to no end?  Then
+ * its result is there, and it is not done again (R11). */
 static bool has_result(const struct mortise_run *r, const struct exec *x)
 {
     uint8_t key[MORTISE_DIGEST];
@@ -554,8 +561,7 @@ int start_execute(struct mortise_run *r, struct exec *x,
                                : MORTISE_OK;
 }
 
-static int start_tool(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
     struct mortise_err why;
@@ -570,6 +576,8 @@ static int start_tool(struct mortise_run *r, struct exec *x,
         return fail_attempt_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)
         return rv;
+    if (guard_wants_input(r, x))
+        return guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
     if (is_asked_for(x, n)) {
         uint8_t digest[MORTISE_DIGEST];
 
@@ -592,6 +600,7 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     int rv;
 
     assert(x->state == X_READY);
+    drop(&x->verdicts);
     rv = past_view(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);

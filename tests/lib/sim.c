@@ -59,7 +59,7 @@ static int find_guardrail(void *ud, const char *id, struct mortise_err *why)
 {
     (void)ud;
     if (strcmp(id, "ok") == 0 || strcmp(id, "bad") == 0 ||
-        strcmp(id, "stern") == 0)
+        strcmp(id, "stern") == 0 || strcmp(id, "down") == 0)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
 }
@@ -461,6 +461,12 @@ static void fail_as_told(const struct sim_call *c, struct mortise_result_in *r)
 
 static void guard(const struct sim_call *c, struct mortise_result_in *r)
 {
+    if (strcmp(c->call.plugin, "down") == 0) {
+        r->status = -1;
+        r->message = "it is down";
+        r->output = json_incref(c->call.body);
+        return;
+    }
     r->violation = strcmp(c->call.plugin, "stern") == 0 ||
                    (strcmp(c->call.plugin, "bad") == 0 &&
                     json_object_get(c->call.body, "bad") != NULL);

@@ -19,7 +19,7 @@
  *                            first `times` attempts; then gives its body
  * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
  * violation and offers the payload without it; `stern` is a violation without
- * replacement. */
+ * replacement; `down` fails, and offers something all the same. */
 #ifndef TEST_SIM_H
 #define TEST_SIM_H
 
