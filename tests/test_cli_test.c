@@ -1,5 +1,6 @@
 /* test_cli_test.c -- `mortise test`: cases that hold, cases that do not, and
  * what a crash at any commit must not change. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,88 @@ START_TEST(deeds_fit_what_is_asked)
 }
 END_TEST
 
+/* Time passes for what runs in earnest, too: a sleep of a week is over at
+ * once.  It tells when it was over, which no crash may leave as it was. */
+START_TEST(sleeps_are_no_time)
+{
+    desk_graph("g.graph", "start: sleep\n"
+                          "interrupt_before: [done]\n"
+                          "nodes:\n"
+                          "  sleep: {type: tool, tool: time/sleep, args: {for: "
+                          "7d}, next: done}\n"
+                          "  done: {type: human, prompt: x, wait: 1h, next: "
+                          "END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  one:\n"
+             "    real: [time]\n"
+             "    people: {done: [{approve: true}, {answer: 1}]}\n"
+             "    expect: {status: completed, path: [sleep, done]}\n"
+             "  two:\n"
+             "    nodes: {sleep: {output: {at: x, unix_ms: 1}}}\n"
+             "    expect: {status: paused, path: [sleep, done]}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere --filter two t.test.yaml");
+    child_run("$MORTISE test --crash-everywhere --filter one t.test.yaml");
+    desk_code(1);
+    desk_out("error[E0904]: killed before commit 1 was written, state is");
+}
+END_TEST
+
+/* The id that a deployment gives a guardrail is scripted, or runs in earnest
+ * with its config. */
+START_TEST(guardrails_by_their_ids)
+{
+    desk_ok("echo 'guardrails: {names: {plugin: pattern, config: {rules: "
+            "[{name: anna, pattern: anna}]}}}' >>mortise.yaml");
+    desk_graph("g.graph", "start: look\n"
+                          "nodes:\n"
+                          "  look: {type: guardrail, guardrails: [names], "
+                          "target: input.text, on_violation: sanitize, next: "
+                          "END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  real:\n"
+             "    input: {text: anna}\n"
+             "    expect: {events: [{type: guardrail_result, violation: "
+             "true}]}\n"
+             "  scripted:\n"
+             "    input: {text: anna}\n"
+             "    guardrails: {names: {pass: true}}\n"
+             "    expect: {state: {artifacts: {look: anna}}}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+}
+END_TEST
+
+/* Interrupted, it kills what it had started and clears its traces. */
+START_TEST(interrupts_leave_nothing)
+{
+    pid_t pid;
+
+    put_test("  one:\n"
+             "    operations: {tried/strike: {output: ~}}\n"
+             "    real: [tried]\n"
+             "    people: {strike: {approve: true}, nap: {approve: true, args: "
+             "{ms: 60000}}, echo: {approve: true}}\n"
+             "    expect: {status: completed}\n");
+    pid = child_start("naps", "$MORTISE test t.test.yaml");
+    for (int i = 0; i < 400; i++) {
+        child_run("grep -l strike mortise-case-*/ledger");
+        if (child.code == 0)
+            break;
+        usleep(20000);
+    }
+    ck_assert_int_eq(child.code, 0);
+    ck_assert_int_eq(kill(pid, SIGTERM), 0);
+    ck_assert_int_eq(child_wait(pid), 1);
+    child_await("naps.err", "interrupted");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_test");
@@ -251,6 +334,9 @@ static Suite *suite(void)
     tcase_add_test(tc, real_calls_do);
     tcase_add_test(tc, calls_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
+    tcase_add_test(tc, sleeps_are_no_time);
+    tcase_add_test(tc, guardrails_by_their_ids);
+    tcase_add_test(tc, interrupts_leave_nothing);
     suite_add_tcase(s, tc);
     return s;
 }

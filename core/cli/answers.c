@@ -52,13 +52,17 @@ static bool is_listed(const struct mortise_yaml *list, const char *name)
 static bool is_real(const struct mortise_rehearsing *r,
                     const struct mortise_run_call *call)
 {
+    const struct mortise_guards *guards = &r->m->site.deployment->guards;
+    const struct mortise_guard *g;
     const struct mortise_manifest *man;
 
     if (is_listed(r->what->one->real, call->plugin))
         return true;
     if (call->kind != MORTISE_RUN_CHECK)
         return call->node->op->effect == MORTISE_PURE;
-    man = mortise_plugins_find(r->m->plugins, call->plugin, NULL);
+    g = mortise_guard_find(guards, call->plugin);
+    man = mortise_plugins_find(r->m->plugins,
+                               g != NULL ? g->plugin : call->plugin, NULL);
     return man != NULL && man->n_methods == 0;
 }
 

@@ -27,10 +27,10 @@ struct judge {
 static const char *shown(const struct judge *j, const json_t *v,
                          char out[SHOWN])
 {
-    char *text = mortise_json_text(j->mem, v);
+    char *text = v != NULL ? mortise_json_text(j->mem, v) : NULL;
     size_t n = text != NULL ? strlen(text) : 0;
 
-    snprintf(out, SHOWN, "%s%s", text != NULL ? text : "?", "");
+    snprintf(out, SHOWN, "%s", text != NULL ? text : "?");
     if (n >= SHOWN)
         memcpy(out + SHOWN - 4, "...", 4);
     mortise_release_str(j->mem, text);

@@ -29,8 +29,8 @@ static void differ(struct comparing *x, const char *what, const json_t *plain,
                    const json_t *crashed)
 {
     const struct mortise_mem *mem = x->diags->arena.mem;
-    char *a = mortise_json_text(mem, plain);
-    char *b = mortise_json_text(mem, crashed);
+    char *a = plain != NULL ? mortise_json_text(mem, plain) : NULL;
+    char *b = crashed != NULL ? mortise_json_text(mem, crashed) : NULL;
     struct mortise_diag *d =
         mortise_diag_add(x->diags, "E0904", x->c->name->span,
                          "killed %s, %s is another", x->where, what);

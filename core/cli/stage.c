@@ -3,20 +3,24 @@
  * A rehearsal is a fork of this process, which has no threads and no engine:
  * so plugins, time and whatever goes wrong stay in there, and a process that
  * kills itself is one that was killed.  What came out comes back in a file of
- * the directory, which is removed in any case.
+ * the directory, which is removed in any case, also after SIGINT or SIGTERM:
+ * those kill the child first.
  */
 #include "cli/stage.h"
 
 #include <errno.h>
 #include <ftw.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/stop.h"
 #include "json/value.h"
 #include "yaml/text.h"
 
@@ -92,13 +96,31 @@ static void be_child(const struct mortise_rehearsal *r, const char *path)
 
 /* ---- the parent ---------------------------------------------------------- */
 
+/* Until it has ended, or nobody wants to know any more. */
+static void watch(pid_t pid)
+{
+    struct pollfd fds[] = {{.fd = pidfd_open(pid, 0), .events = POLLIN},
+                           {.fd = mortise_stop_fd(), .events = POLLIN}};
+
+    if (fds[0].fd < 0)
+        return; /* waiting for it will do */
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        continue;
+    close(fds[0].fd);
+    if (fds[1].revents != 0)
+        kill(pid, SIGKILL);
+}
+
 static int await(pid_t pid, bool *died, struct mortise_err *err)
 {
     int status;
 
+    watch(pid);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return mortise_syserr(err, errno, "wait for a test");
+    if (mortise_stop_came())
+        return mortise_fail(err, MORTISE_ESTATE, "interrupted");
     *died = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     if (WIFSIGNALED(status) && !*died)
         return mortise_fail(err, MORTISE_EIO,
