@@ -7,6 +7,8 @@
 
 #include "graph/picture.h"
 #include "lib/catalog.h"
+#include "lib/randgraph.h"
+#include "lib/sim.h"
 #include "lib/test.h"
 #include "lib/trace.h"
 
@@ -32,16 +34,22 @@ static void end(void)
     test_nothing_left();
 }
 
-static void load(const char *path, const char *text, size_t n)
+static void load_with(const struct mortise_catalog *catalog, const char *path,
+                      const char *text, size_t n)
 {
     mortise_graph_unref(graph);
     graph = NULL;
-    if (mortise_graph_load(&graph, &test_mem, path, text, n, test_catalog(),
-                           &diags, NULL) == MORTISE_OK)
+    if (mortise_graph_load(&graph, &test_mem, path, text, n, catalog, &diags,
+                           NULL) == MORTISE_OK)
         return;
     mortise_buf_clear(&out);
     mortise_diags_text(&diags, &out);
     ck_abort_msg("%s", mortise_buf_cstr(&out));
+}
+
+static void load(const char *path, const char *text, size_t n)
+{
+    load_with(test_catalog(), path, text, n);
 }
 
 typedef void format_fn(struct mortise_buf *b, const struct mortise_picture *p);
@@ -287,6 +295,191 @@ START_TEST(random_graphs)
 }
 END_TEST
 
+/* ---- against what was written, and not what was compiled ------------------ */
+
+static const char *ref_name(int node, char room[16])
+{
+    if (node == REF_START || node == REF_END)
+        return node == REF_START ? "START" : "END";
+    snprintf(room, 16, "n%d", node);
+    return room;
+}
+
+static unsigned ref_between(const struct ref_graph *g, int from, int to)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < g->n_edges; i++)
+        n += g->edges[i].from == from && g->edges[i].to == to;
+    return n;
+}
+
+/* Every edge of the model is in the graph's list, as often, and no other is:
+ * then check_all() finds it in every format. */
+static void check_model(const struct ref_graph *model)
+{
+    draw(mortise_picture_dot, graph, 0, false);
+    for (int i = 0; i < model->n_edges; i++) {
+        const struct ref_edge *e = &model->edges[i];
+        char from[16], to[16], line[64];
+
+        snprintf(line, sizeof line, "\"%s\" -> \"%s\"", ref_name(e->from, from),
+                 ref_name(e->to, to));
+        ck_assert_msg(count(out.p, line) == ref_between(model, e->from, e->to),
+                      "%u times %s in\n%s", count(out.p, line), line, out.p);
+    }
+    ck_assert_uint_eq(graph->n_edges, (unsigned)model->n_edges);
+}
+
+/* Graphs of all that may be in them: each edge of the model is drawn. */
+START_TEST(models)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t state = i;
+        struct ref_graph model;
+        char *text;
+
+        rand_graph(&model,
+                   i % 2 == 0 ? 1023 & ~(unsigned)RAND_SUBS : 1u << i / 2 % 10,
+                   &state);
+        text = rand_yaml(&model);
+        load_with(&sim_catalog, "model", text, strlen(text));
+        check_model(&model);
+        check_dot(graph);
+        check_mermaid(graph);
+        check_list(graph);
+        free(text);
+        rand_free(&model);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *from, *to, *label;
+} kinds[] = {
+    {"START", "h", ""},
+    {"h", "late", "on timeout"},
+    {"h", "r", ""},
+    {"r", "c", "when input.x == 1"},
+    {"r", "g", "default"},
+    {"c", "g", "when named"},
+    {"c", "m", "when named"},
+    {"g", "bad", "on violation"},
+    {"g", "m", ""},
+    {"m", "e", "for each item of input.list"},
+    {"e", "j", "its result"},
+    {"e", "j", "all of them"},
+    {"j", "oops", "on error"},
+    {"j", "j", "when node.visit < 2, again"},
+    {"j", "END", "default"},
+    {"late", "END", "when input.y == 1"},
+    {"bad", "END", "when openness >= 0.5"},
+    {"bad", "oops", "when openness < 0.5"},
+    {"oops", "e2", "when found: a tool"},
+    {"oops", "END", "when not found: a tool"},
+    {"e2", "END", ""},
+};
+
+/* One edge of each kind, by hand: every word that leads somewhere is a line. */
+START_TEST(every_kind)
+{
+    static const char text[] =
+        "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: kinds}\n"
+        "start: h\n"
+        "nodes:\n"
+        "  h: {type: human, prompt: x, wait: 1h, on_timeout: {goto: late}, "
+        "next: r}\n"
+        "  r: {type: router, routes: [{when: input.x == 1, to: c}], default: "
+        "g}\n"
+        "  c: {type: router, condition: input.next, targets: [g, m]}\n"
+        "  g: {type: guardrail, guardrails: [pii], on_violation: reroute, "
+        "reroute_target: bad, next: m}\n"
+        "  m: {type: human, prompt: x, map: {over: input.list, as: item, to: "
+        "e, join: j}}\n"
+        "  e: {type: tool, tool: pay/refund, on_in_doubt: ask, next: j}\n"
+        "  j: {type: tool, tool: pay/refund, on_in_doubt: ask, on_error: "
+        "{goto: oops}, routes: [{when: node.visit < 2, to: j}], default: "
+        "END}\n"
+        "  late: {type: human, prompt: x, routes: {all: [{when: input.y == 1, "
+        "to: END}]}}\n"
+        "  bad: {type: human, prompt: x}\n"
+        "  oops: {type: human, prompt: x}\n"
+        "  e2: {type: tool, tool: pay/refund, on_in_doubt: ask, capability: "
+        "it pays, next: END}\n"
+        "edges:\n"
+        "  - {from: bad, personality: {trait: openness, threshold: 0.5, "
+        "above: END, below: oops}}\n"
+        "  - {from: oops, discovery: {query: a tool, kind: tool, fallback: "
+        "END}}\n";
+    enum { N = sizeof kinds / sizeof kinds[0] };
+    struct mortise_buf label;
+    bool seen[N] = {false};
+
+    load("kinds", text, sizeof text - 1);
+    ck_assert_uint_eq(graph->n_edges, N);
+    for (uint32_t i = 0; i < graph->n_edges; i++) {
+        const struct mortise_edge *e = &graph->edges[i];
+        size_t k = 0;
+
+        mortise_buf_init(&label, &test_mem);
+        mortise_picture_label(&label, graph, e);
+        mortise_buf_cstr(&label);
+        while (k < N &&
+               (seen[k] || strcmp(kinds[k].from, name(graph, e->from)) != 0 ||
+                strcmp(kinds[k].to, name(graph, e->to)) != 0 ||
+                strcmp(kinds[k].label, label.n > 0 ? label.p : "") != 0))
+            k++;
+        ck_assert_msg(k<N, "%s to %s: %s", name(graph, e->from),
+                          name(graph, e->to), label.n> 0
+                          ? label.p
+                          : "");
+        seen[k] = true;
+        mortise_buf_finish(&label);
+    }
+    check_all(graph);
+}
+END_TEST
+
+/* Ids that are words of the formats, and texts that would end what they stand
+ * in, be a directive or Markdown, or move what a terminal shows. */
+START_TEST(hostile_words)
+{
+    static const char text[] =
+        "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: end}\n"
+        "start: end\n"
+        "nodes:\n"
+        "  end: {type: human, prompt: x, next: subgraph}\n"
+        "  subgraph: {type: human, prompt: x, next: [graph, node, edge]}\n"
+        "  graph: {type: human, prompt: x, capability: y, next: END}\n"
+        "  node: {type: human, prompt: x, next: END}\n"
+        "  edge: {type: human, prompt: x}\n"
+        "  digraph: {type: tool, tool: pay/refund, capability: z, on_in_doubt: "
+        "ask, next: END}\n"
+        "edges:\n"
+        "  - {from: node, to: graph, when: \"input.x == 'a\\0b'\"}\n"
+        "  - {from: edge, discovery: {kind: tool, fallback: END, query: "
+        "\"`a` %%{init: {}}%% ]|\\\"}--> \\e[31m \\u202e &amp; <b> "
+        "\\r\\n; # }\"}}\n";
+    const char *line;
+
+    load("hostile", text, sizeof text - 1);
+    check_all(graph);
+    draw(mortise_picture_mermaid, graph, 0, false);
+    ck_assert_uint_eq(strlen(out.p), out.n);
+    ck_assert_ptr_nonnull(
+        strstr(out.p, "|\"when found: #96;a#96; #37;#37;{init: {}}#37;#37; "
+                      "]|#34;}--#62; \\u001b[31m \\u202e #38;amp; #60;b#62; "
+                      "  ; #35; }\"|"));
+    ck_assert_ptr_nonnull(strstr(out.p, "|\"when input.x == 'a\\u0000b'\"|"));
+    line = draw(mortise_picture_dot, graph, 0, false);
+    ck_assert_uint_eq(strlen(out.p), out.n);
+    ck_assert_ptr_nonnull(strstr(line, "]|\\\"}--> \\\\u001b[31m"));
+    draw(mortise_picture_text, graph, 900, false);
+    ck_assert_ptr_null(strchr(out.p, '\x1b'));
+    ck_assert_uint_eq(strlen(out.p), out.n);
+}
+END_TEST
+
 /* No line is longer than asked for; ASCII is the same picture. */
 START_TEST(fits)
 {
@@ -392,7 +585,7 @@ START_TEST(labels_are_quoted)
     draw(mortise_picture_dot, graph, 0, false);
     ck_assert_ptr_nonnull(strstr(out.p, "==   \\\"a\\\\\\\\b\\\""));
     draw(mortise_picture_mermaid, graph, 0, false);
-    ck_assert_ptr_nonnull(strstr(out.p, "==   #quot;a\\\\b#quot;"));
+    ck_assert_ptr_nonnull(strstr(out.p, "==   #34;a\\\\b#34;"));
     check_all(graph);
 }
 END_TEST
@@ -431,6 +624,9 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, good_graphs);
     tcase_add_test(tc, random_graphs);
+    tcase_add_test(tc, models);
+    tcase_add_test(tc, every_kind);
+    tcase_add_test(tc, hostile_words);
     tcase_add_test(tc, fits);
     tcase_add_test(tc, large_graphs_are_lists);
     tcase_add_test(tc, overlay);

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 const char *mortise_picture_name(const struct mortise_graph *g, uint32_t node)
 {
     return node == MORTISE_START ? "START"
@@ -28,13 +30,23 @@ const char *mortise_ran_name(enum mortise_ran ran)
     return names[ran];
 }
 
-/* As it was written, on one line. */
+/* As it was written, on one line, and nothing in it moves what is seen. */
 static void put_scalar(struct mortise_buf *b, const struct mortise_yaml *v)
 {
-    const char *s = v->str;
+    const char *p = v->str, *end = p + v->len;
 
-    for (size_t i = 0; i < v->len; i++)
-        mortise_buf_put(b, s[i] == '\n' || s[i] == '\t' ? " " : &s[i], 1);
+    while (p < end) {
+        uint32_t cp = 0;
+        size_t step = mortise_utf8_decode(p, end, &cp);
+
+        if (cp == '\n' || cp == '\t' || cp == '\r')
+            mortise_buf_puts(b, " ");
+        else if (mortise_utf8_hides(cp))
+            mortise_buf_printf(b, "\\u%04x", (unsigned)cp);
+        else
+            mortise_buf_put(b, p, step);
+        p += step;
+    }
 }
 
 static void put_expr(struct mortise_buf *b, const struct mortise_expr *e)
@@ -290,19 +302,15 @@ void mortise_picture_dot(struct mortise_buf *b, const struct mortise_picture *p)
 /* ---- Mermaid ---------------------------------------------------------------
  */
 
-/* Between quotes: entities, as backslashes mean nothing there. */
+/* Between quotes: entities, as backslashes mean nothing there, a backtick makes
+ * it Markdown, and `%%{` is a directive wherever it stands. */
 static void put_entities(struct mortise_buf *b, const char *s, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '"')
-            mortise_buf_puts(b, "#quot;");
-        else if (s[i] == '#')
-            mortise_buf_puts(b, "#35;");
-        else if (s[i] == '<')
-            mortise_buf_puts(b, "#lt;");
+    for (size_t i = 0; i < n; i++)
+        if (strchr("\"#<>&%`", s[i]) != NULL && s[i] != '\0')
+            mortise_buf_printf(b, "#%d;", s[i]);
         else
             mortise_buf_put(b, &s[i], 1);
-    }
 }
 
 /* Ids may be words of the language (`end`), so numbers stand for them: `n3`,
@@ -441,8 +449,22 @@ static void text_edge(struct mortise_buf *b, const struct mortise_picture *p,
     mortise_buf_puts(b, "\n");
 }
 
-/* Where a node leads.  The edges from a map to its join are in no node's
- * `out`: nobody wrote them. */
+/* The edge from a map whose `to` is this node to its join is in no node's
+ * `out`: nobody wrote it.  The map is one of the regions around the node. */
+static void put_gathers(struct mortise_buf *b, const struct mortise_picture *p,
+                        uint32_t node)
+{
+    const struct mortise_graph *g = p->graph;
+
+    for (uint32_t i = g->nodes[node].region; i != 0; i = g->regions[i].parent) {
+        const struct mortise_region *r = &g->regions[i];
+
+        if (r->kind == MORTISE_REGION_MAP && g->edges[r->gather].from == node)
+            text_edge(b, p, &g->edges[r->gather], false);
+    }
+}
+
+/* Where a node leads. */
 static void put_edges(struct mortise_buf *b, const struct mortise_picture *p,
                       uint32_t node)
 {
@@ -453,12 +475,8 @@ static void put_edges(struct mortise_buf *b, const struct mortise_picture *p,
 
     for (uint32_t i = 0; i < n; i++)
         text_edge(b, p, &g->edges[out[i]], false);
-    for (uint32_t i = 1; i < g->n_regions; i++) {
-        const struct mortise_region *r = &g->regions[i];
-
-        if (r->kind == MORTISE_REGION_MAP && g->edges[r->gather].from == node)
-            text_edge(b, p, &g->edges[r->gather], false);
-    }
+    if (!start)
+        put_gathers(b, p, node);
 }
 
 /* Each node, and below it where it leads. */
