@@ -198,6 +198,26 @@ static bool raise_limit(struct sim *s)
     return raised;
 }
 
+/* Give one more call to a budget that is used up. */
+static bool raise_budget(struct sim *s)
+{
+    struct mortise_command c = {.size = sizeof c,
+                                .kind = MORTISE_CMD_BUDGET,
+                                .json = "{\"tool_calls\": \"+1\"}"};
+    struct mortise_err err;
+    const char *id;
+    json_t *one;
+
+    json_object_foreach(s->pending, id, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "kind")), "budget") ==
+            0)
+            c.node = json_string_value(json_object_get(one, "graph"));
+    }
+    ck_assert_int_eq(sim_command(s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    return true;
+}
+
 /* Somebody says yes to a scheduled pause. */
 static bool pass_interrupt(struct sim *s)
 {
@@ -220,6 +240,8 @@ static bool somebody_goes_on(struct sim *s)
         return false;
     if (strcmp(why, "limit") == 0)
         return raise_limit(s);
+    if (strcmp(why, "budget") == 0)
+        return raise_budget(s);
     if (strcmp(why, "interrupt") == 0)
         return pass_interrupt(s);
     return command(s, MORTISE_CMD_RESUME, NULL, NULL);

@@ -410,6 +410,13 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
+/* Something settled, and somebody may have waited for that. */
+static bool shorts_may_go(const struct mortise_run *r)
+{
+    return r->purses_moved && r->n_shorts > 0 && !r->cancelling &&
+           r->held == NULL;
+}
+
 /* Stop who has lost, end whose children are over, gather, start what may start:
  * each may make something of another kind happen.  A command that waits for
  * calls to end lets nothing start, but what they end is over when they are: who
@@ -432,8 +439,9 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
             rv = command_stop_idle(r, err);
         else if (rv == MORTISE_OK && r->held == NULL)
             rv = start_ready(r, err);
-    } while (rv == MORTISE_OK && (r->n_overs > 0 || r->n_losers > losers ||
-                                  (r->n_gathers > 0 && !r->cancelling)));
+    } while (rv == MORTISE_OK &&
+             (r->n_overs > 0 || r->n_losers > losers ||
+              (r->n_gathers > 0 && !r->cancelling) || shorts_may_go(r)));
     return rv;
 }
 

@@ -188,6 +188,8 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
         json_decref(output);
         return rv;
     }
+    exec_become(r, x,
+                X_READY); /* that call is over; this one may have to wait */
     return start_execute(r, x, err);
 }
 

@@ -454,6 +454,7 @@ static void make_graph(struct maker *m, int room)
         shuffle(m);
     } while (!ref_regions(m->g));
     make_joins(m);
+    m->g->calls = may(m, RAND_PAUSES, 2) ? 1 + pick(m, 6) : 0;
     m->g->fail_fast = may(m, RAND_STOPS, 2);
     m->g->end_first = may(m, RAND_STOPS, 2);
 }

@@ -14,7 +14,7 @@ enum rand_family {
     RAND_RACES = 32,    /* any, quorum */
     RAND_STOPS = 64,    /* fail_fast, end: first */
     RAND_SUBS = 128,
-    RAND_PAUSES = 256, /* limits, interrupt_before, interrupt_after */
+    RAND_PAUSES = 256, /* limits, budgets, interrupt_before, _after */
     RAND_CHOICES = 512 /* personality, discovery */
 };
 

@@ -78,7 +78,7 @@ static void issue(struct sim *s, struct sim_call *c)
            *body = json_incref(
                s->crashes > 0 && then != NULL ? then : member(c, i, "body"));
 
-    ck_assert_uint_lt(s->n_asks, 512);
+    ck_assert_uint_lt(s->n_asks, SIM_MOST);
     s->asks[s->n_asks++] =
         (struct sim_ask){.call = c->call.id, .id = ++s->last_ask, .index = i};
     in.u.ask.call = c->call.id;

@@ -177,7 +177,7 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
 {
     struct sim_commit *k = &s->commits[s->n_commits++];
 
-    ck_assert_uint_lt(s->n_commits, 512);
+    ck_assert_uint_lt(s->n_commits, SIM_MOST);
     ck_assert_uint_eq(c->seq, s->n_commits); /* contiguous, from 1 */
     ck_assert_uint_gt(c->size, 0);
     k->seq = c->seq;
@@ -236,7 +236,7 @@ static bool intent_is_synced(const struct sim *s, const char *key)
 /* R12: whatever changes the world starts on an intent that is on disk. */
 static void take_call(struct sim *s, struct mortise_run_call *c)
 {
-    ck_assert_uint_lt(s->n_calls, 512);
+    ck_assert_uint_lt(s->n_calls, SIM_MOST);
     if (c->kind == MORTISE_RUN_EXECUTE && c->node->effect >= MORTISE_WRITE &&
         !c->node->op->by_asking)
         ck_assert(intent_is_synced(s, c->key));

@@ -26,7 +26,10 @@
 #include "lib/script.h"
 #include "run/run.h"
 
-enum { SIM_PATIENCE_MS = 10000 }; /* of a pause */
+enum {
+    SIM_PATIENCE_MS = 10000, /* of a pause */
+    SIM_MOST = 1024          /* commits, calls, asks */
+};
 
 struct sim_commit {
     uint64_t seq, time_ms;
@@ -60,13 +63,13 @@ struct sim {
     struct mortise_actions actions;
     uint64_t now_ms;
 
-    struct sim_commit commits[512];
+    struct sim_commit commits[SIM_MOST];
     size_t n_commits, n_written, n_synced;
     bool lax;        /* syncs nothing that nobody waits for */
     bool wants_sync; /* ... and somebody does */
-    struct sim_call calls[512];
+    struct sim_call calls[SIM_MOST];
     size_t n_calls;
-    struct sim_ask asks[512];
+    struct sim_ask asks[SIM_MOST];
     size_t n_asks;
     unsigned crashes;
     uint64_t last_ask;
