@@ -42,11 +42,23 @@ static void note(void *ud, int level, const char *msg)
     pthread_mutex_unlock(&log_lock);
 }
 
-static const char *const plugins[] = {
-    "ok_inline",      "ok_async",         "ok_blocking",    "counts",
-    "ok_guardrail",   "never_finishes",   "finishes_twice", "emits_garbage",
-    "emits_events",   "create_fails",     "asks_state",     "asks_async",
-    "ignores_cancel", "counts_reconcile", "breaks_pipes",   "keeps"};
+static const char *const plugins[] = {"ok_inline",
+                                      "ok_async",
+                                      "ok_blocking",
+                                      "counts",
+                                      "ok_guardrail",
+                                      "never_finishes",
+                                      "finishes_twice",
+                                      "emits_garbage",
+                                      "emits_events",
+                                      "create_fails",
+                                      "asks_state",
+                                      "asks_async",
+                                      "ignores_cancel",
+                                      "counts_reconcile",
+                                      "breaks_pipes",
+                                      "keeps",
+                                      "says"};
 
 static void write_deployment(void)
 {
@@ -574,6 +586,31 @@ START_TEST(misbehaving_plugins)
           "  a: {type: tool, tool: create_fails/run, args: {}, next: END}\n");
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
     ck_assert_str_eq(shown("error.code"), "\"plugin\"");
+}
+END_TEST
+
+#define SAYS(args)                                                             \
+    "start: a\n"                                                               \
+    "nodes:\n"                                                                 \
+    "  a: {type: tool, tool: says/run, args: " args ", targets: b, next: c}\n" \
+    "  b: {type: tool, tool: ok_inline/echo, args: {}}\n"                      \
+    "  c: {type: tool, tool: ok_inline/echo, args: {}}\n"
+
+/* A plugin says where a run goes on and what is to be written; what is no JSON,
+ * or no target, it does not say. */
+START_TEST(plugins_go_and_write)
+{
+    start(SAYS("{goto: b, update: '{\"scratch\": {\"v\": [1]}}'}"));
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.scratch"), "{\"v\":[1]}");
+    ck_assert_str_eq(shown("state.artifacts.b"), "{}");
+    ck_assert_str_eq(shown("state.artifacts.c"), "");
+    start(SAYS("{update: '{\"scratch\": '}"));
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"bad_output\"");
+    start(SAYS("{goto: \"b\\xff\"}"));
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("error.code"), "\"route\"");
 }
 END_TEST
 
@@ -1721,6 +1758,7 @@ static Suite *suite(void)
     tcase_add_test(tc, never_finishing);
     tcase_add_test(tc, a_hanging_worker_is_replaced);
     tcase_add_test(tc, misbehaving_plugins);
+    tcase_add_test(tc, plugins_go_and_write);
     tcase_add_test(tc, plugins_break_pipes);
     tcase_add_test(tc, plugins_ask_for_state);
     tcase_add_test(tc, unknown_runs_are_not_found);

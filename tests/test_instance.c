@@ -324,6 +324,89 @@ START_TEST(odd_strings_do_nothing)
 }
 END_TEST
 
+/* A result has three parts, each of which may come in pieces. */
+START_TEST(results_have_parts)
+{
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    api->emit(host, last_call, str("goto"), str("a"));
+    api->emit(host, last_call, str("update"), str("{\"scratch\":"));
+    api->emit(host, last_call, str("output"), str("1"));
+    api->emit(host, last_call, str("update"), str("{}}"));
+    ck_assert_int_eq(api->emit(host, last_call, str("goto"), str("b")), 0);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_str_eq(seen->dones[0].target, "ab");
+    ck_assert_str_eq(seen->dones[0].update, "{\"scratch\":{}}");
+    ck_assert_str_eq(seen->dones[0].output, "1");
+    call(2, MORTISE_CALL_EXECUTE, "1"); /* in the same place */
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert(!seen->dones[1].has_target && !seen->dones[1].has_update);
+    call(3, MORTISE_CALL_EXECUTE, "1");
+    api->emit(host, last_call, str("goto"), str(""));
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert(seen->dones[2].has_target); /* one that names nothing */
+    ck_assert_str_eq(seen->dones[2].target, "");
+    call(4, MORTISE_CALL_EXECUTE, "1");
+    api->emit(host, last_call, str("goto"), str("a"));
+    api->emit(host, last_call, str("update"), str("{}"));
+    api->finish(host, last_call, -1, str("no"), str(""));
+    ck_assert(!seen->dones[3].has_target && !seen->dones[3].has_update);
+}
+END_TEST
+
+/* What is longer than an id, or no text, is told as something that is none. */
+START_TEST(targets_are_bounded)
+{
+    mortise_str vast = {"x", UINT64_MAX}, nowhere = {NULL, 9};
+    char id[65] = "";
+
+    memset(id, 'x', 64);
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_int_eq(api->emit(host, last_call, str("goto"), str(id)), 0);
+    ck_assert_int_eq(api->emit(host, last_call, str("goto"), str(id)),
+                     MORTISE_S_INVALID);
+    ck_assert_int_eq(api->emit(host, last_call, str("goto"), vast),
+                     MORTISE_S_INVALID);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_uint_gt(strlen(seen->dones[0].target), 64);
+    call(2, MORTISE_CALL_EXECUTE, "1");
+    api->emit(host, last_call, str("goto"), nowhere);
+    api->emit(host, last_call, str("goto"), str("a\xff\n"));
+    ck_assert_int_eq(api->emit(host, last_call, str("update"), vast),
+                     MORTISE_S_INVALID);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_int_eq(seen->dones[1].status, MORTISE_S_FAILED);
+    call(3, MORTISE_CALL_EXECUTE, "1");
+    api->emit(host, last_call, str("goto"), str("a\xff"));
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_str_eq(seen->dones[2].target, "a?");
+}
+END_TEST
+
+static mortise_status goes(const mortise_request *r)
+{
+    ck_assert_int_eq(api->emit(host, r->call, str("goto"), str("a")),
+                     MORTISE_S_UNSUPPORTED);
+    return api->emit(host, r->call, str("update"), str("{}")) ==
+                   MORTISE_S_UNSUPPORTED
+               ? MORTISE_S_OK
+               : MORTISE_S_FAILED;
+}
+
+/* A check goes nowhere and writes nothing. */
+START_TEST(checks_only_judge)
+{
+    open_as(MORTISE_THREAD_INLINE);
+    on_execute = goes;
+    call(1, MORTISE_CALL_CHECK, "1");
+    ck_assert_int_eq(seen->dones[0].status, MORTISE_S_OK);
+    ck_assert(!seen->dones[0].has_target && !seen->dones[0].has_update);
+}
+END_TEST
+
 static mortise_status finish_inside(const mortise_request *r)
 {
     api->emit(host, r->call, str("output"), str("1"));
@@ -760,6 +843,9 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_pending_request_stays, 0, 2);
     tcase_add_test(tc, odd_handles_do_nothing);
     tcase_add_test(tc, odd_strings_do_nothing);
+    tcase_add_test(tc, results_have_parts);
+    tcase_add_test(tc, targets_are_bounded);
+    tcase_add_test(tc, checks_only_judge);
     tcase_add_test(tc, done_waits_for_the_return);
     tcase_add_test(tc, done_may_call);
     tcase_add_test(tc, inline_calls_end_by_returning);

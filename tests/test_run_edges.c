@@ -232,6 +232,301 @@ START_TEST(a_query_is_text)
 }
 END_TEST
 
+/* ---- goto ---------------------------------------------------------------- */
+
+#define CHOOSE(op)                                                             \
+    HEAD                                                                       \
+        "start: [a, z]\n"                                                      \
+        "nodes:\n"                                                             \
+        "  a: {type: tool, tool: t/" op ", args: \"${input}\",\n"              \
+        "      next: b, routes: [{when: \"true\", to: c}], targets: [d, END]}" \
+        "\n"                                                                   \
+        "  b: {type: tool, tool: t/read}\n"                                    \
+        "  c: {type: tool, tool: t/read}\n"                                    \
+        "  d: {type: extension, extension: t, method: read}\n"                 \
+        "  z: {type: tool, tool: t/read}\n"                                    \
+        "  all: {type: tool, tool: t/read, depends_on: [b, c, d, z]}\n"
+
+/* What an executor names is taken instead of all that it would take else; the
+ * others are dead, also for joins.
+ * key: node.targets */
+START_TEST(a_goto_replaces)
+{
+    run_plain(CHOOSE("read"), "{\"goto\": \"d\"}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    assert_node("c", "skipped");
+    assert_node("d", "done");
+    assert_runs("all", 1);
+    end();
+    run_plain(CHOOSE("read"), "{\"goto\": \"END\"}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    assert_node("d", "skipped");
+    assert_runs("all", 1);
+    end();
+}
+END_TEST
+
+/* Who names nothing goes where it goes without targets. */
+START_TEST(targets_are_not_taken_by_themselves)
+{
+    run_plain(CHOOSE("read"), "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "done");
+    assert_node("c", "done");
+    assert_node("d", "skipped");
+    end();
+}
+END_TEST
+
+/* A name that is no target fails the node, and the error says which it was. */
+START_TEST(a_goto_is_a_target)
+{
+    static const char *const names[] = {"b", "nowhere", "a", "START", "d "};
+    char input[64], message[96];
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        json_t *show, *last;
+
+        snprintf(input, sizeof input, "{\"goto\": \"%s\"}", names[i]);
+        run_plain(CHOOSE("read"), input);
+        assert_status(MORTISE_RUN_FAILED);
+        assert_node_error("a", "route");
+        show = sim_show(&s);
+        records_of(show, "a", &last);
+        snprintf(message, sizeof message,
+                 "'a' chose '%s', which is not among its targets", names[i]);
+        ck_assert_str_eq(json_string_value(json_object_get(
+                             json_object_get(last, "error"), "message")),
+                         message);
+        json_decref(show);
+        end();
+    }
+    run_plain(HEAD "start: a\nnodes:\n  a: {type: tool, tool: t/read, args: "
+                   "{goto: END}}\n",
+              "{}");
+    assert_node_error("a", "route"); /* it has no targets */
+    end();
+}
+END_TEST
+
+/* A value in an error's place names nothing; nor does a call that failed. */
+START_TEST(only_successes_go)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, args: {goto: b},\n"
+                   "      targets: [b], next: c, on_error: {value: \"1\"}}\n"
+                   "  b: {type: tool, tool: t/read}\n"
+                   "  c: {type: tool, tool: t/read}\n",
+              "{}");
+    assert_node("b", "skipped");
+    assert_node("c", "done");
+    end();
+}
+END_TEST
+
+/* An effect that was acknowledged with a goto that is none does not happen
+ * again: the node fails each time of the same. */
+START_TEST(what_was_said_is_kept)
+{
+    struct mortise_command again = {.kind = MORTISE_CMD_RESUME};
+    uint32_t seed = 1;
+
+    run_plain(CHOOSE("write"), "{\"goto\": \"nowhere\"}");
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    sim_crash(&s, &seed);
+    ck_assert_int_eq(command(again, 0), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("a", "route");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* Who is asked whether it happened says where it goes, too. */
+START_TEST(what_was_reconciled_goes)
+{
+    begin(CHOOSE("rec"));
+    admit("{\"goto\": \"d\"}");
+    sync_all();
+    ck_assert(is_out("a"));
+    for (uint32_t seed = 1; sim_effect_count(&s, "a") == 0; seed++) {
+        end();
+        begin(CHOOSE("rec"));
+        admit("{\"goto\": \"d\"}");
+        sync_all();
+        sim_crash(&s, &seed);
+    }
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("d", "done");
+    assert_node("b", "skipped");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* ---- routers that call --------------------------------------------------- */
+
+#define ROUTER(keys)                                                           \
+    HEAD "start: r\n"                                                          \
+         "nodes:\n"                                                            \
+         "  r: {type: router, targets: [a, b, END], " keys "}\n"               \
+         "  a: {type: tool, tool: t/read}\n"                                   \
+         "  b: {type: tool, tool: t/read}\n"
+
+/* What the operation gives is the route: an id, or {to: id}.
+ * key: node.operation */
+START_TEST(an_operation_routes)
+{
+    static const char *const inputs[] = {"{\"v\": \"b\"}",
+                                         "{\"v\": {\"to\": \"b\"}}"};
+
+    for (size_t i = 0; i < 2; i++) {
+        run_plain(ROUTER("operation: t/read, args: \"${input.v}\""), inputs[i]);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_node("r", "done");
+        assert_node("a", "skipped");
+        assert_node("b", "done");
+        assert_value("artifacts", "r", "nothing");
+        end();
+    }
+}
+END_TEST
+
+/* What is no target of the router's fails it, by name. */
+START_TEST(an_operation_gives_a_target)
+{
+    static const char *const inputs[] = {"{\"v\": \"r\"}", "{\"v\": 1}",
+                                         "{\"v\": {\"to\": null}}",
+                                         "{\"v\": {\"a\": \"b\"}}"};
+
+    for (size_t i = 0; i < 4; i++) {
+        run_plain(ROUTER("operation: t/read, args: \"${input.v}\""), inputs[i]);
+        assert_status(MORTISE_RUN_FAILED);
+        assert_node_error("r", "route");
+        end();
+    }
+}
+END_TEST
+
+/* It is a call like any other: tried again, led on when it fails, asked for. */
+START_TEST(a_router_calls)
+{
+    run_plain(ROUTER("operation: t/fail, args: {to: b, times: 1, class: "
+                     "transient}, retry_policy: {max_attempts: 2}"),
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("r", "attempts", "2");
+    assert_node("b", "done");
+    end();
+    run_plain(ROUTER("operation: t/fail, on_error: {goto: a}"), "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("a", "done");
+    end();
+    run_plain("apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g}\n"
+              "hitl_mode: approve_tools\nstart: r\nnodes:\n"
+              "  r: {type: router, operation: t/read, args: {to: END},\n"
+              "      targets: [END]}\n",
+              "{}");
+    assert_node("r", "awaiting_approval");
+    end();
+    run_plain(ROUTER("operation: t/write, args: {to: b}"), "{}");
+    assert_node("b", "done");
+    ck_assert_int_eq(sim_effect_count(&s, "r"), 1);
+    end();
+}
+END_TEST
+
+/* ---- updates ------------------------------------------------------------- */
+
+/* What an executor wants written is, through the reducers, before what the
+ * graph makes of its output. */
+START_TEST(executors_write)
+{
+    run_plain(HEAD
+              "state: {reducers: {scratch.list: concat, scratch.in.sum: sum}}\n"
+              "start: a\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: t/read, args: {update: {scratch: {list: "
+              "[1],\n      in: {sum: 2, x: 1}, v: 1, w: 1}}}, next: b,\n"
+              "      outputs: {scratch.w: \"2\"}, output_as: null}\n"
+              "  b: {type: tool, tool: t/read, args: {update: {scratch: {list: "
+              "[2],\n      in: {sum: 3}, v: 2}}}, output_as: null}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_state(
+        "{\"artifacts\":{},\"input\":{},\"scratch\":{\"in\":{\"sum\":5,"
+        "\"x\":1},\"list\":[1,2],\"v\":2,\"w\":2}}");
+    end();
+}
+END_TEST
+
+/* An artifact that an executor sets itself is not its output; others are apart.
+ */
+START_TEST(artifacts_of_its_own_win)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, output_as: report,\n"
+                   "      args: {update: {artifacts: {report: 1, more: 2}}}}\n"
+                   "  b: {type: tool, tool: t/read, depends_on: a,\n"
+                   "      args: {update: {artifacts: {more: 3}}}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "report", "1");
+    assert_value("artifacts", "more", "3");
+    assert_value("artifacts", "b", "{\"update\":{\"artifacts\":{\"more\":3}}}");
+    end();
+}
+END_TEST
+
+/* Two that write one thing, neither after the other, are in conflict. */
+START_TEST(executors_conflict)
+{
+    run_plain(HEAD "start: [a, b]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, output_as: null,\n"
+                   "      args: {update: {scratch: {v: 1}}}}\n"
+                   "  b: {type: tool, tool: t/read, output_as: null,\n"
+                   "      args: {update: {scratch: {v: 2}}}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("conflict");
+    end();
+}
+END_TEST
+
+/* What is no update, or breaks the state's schema, fails the node; and nothing
+ * of it is written. */
+START_TEST(updates_are_judged)
+{
+    static const char *const inputs[] = {
+        "{\"update\": 1}", "{\"update\": {\"scratch\": [1]}}",
+        "{\"update\": {\"input\": {}}}",
+        "{\"update\": {\"scratch\": {\"v\": \"text\"}}}",
+        "{\"update\": {\"scratch\": {\"\\u0001\\\"]\": 1, \"v\": null}}}"};
+
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        run_plain(HEAD "state: {scratch: {type: object, properties: {v: {type: "
+                       "integer}}}}\n"
+                       "start: a\n"
+                       "nodes:\n"
+                       "  a: {type: tool, tool: t/read, args: \"${input}\"}\n",
+                  inputs[i]);
+        assert_status(MORTISE_RUN_FAILED);
+        assert_node_error("a", "schema");
+        assert_value("scratch", "v", "nothing");
+        end();
+    }
+}
+END_TEST
+
 /* ---- */
 
 static Suite *edges(void)
@@ -247,6 +542,23 @@ static Suite *edges(void)
     tcase_add_test(tc, nothing_is_found);
     tcase_add_test(tc, kinds_narrow);
     tcase_add_test(tc, a_query_is_text);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("goto");
+    tcase_add_test(tc, a_goto_replaces);
+    tcase_add_test(tc, targets_are_not_taken_by_themselves);
+    tcase_add_test(tc, a_goto_is_a_target);
+    tcase_add_test(tc, only_successes_go);
+    tcase_add_test(tc, what_was_said_is_kept);
+    tcase_add_test(tc, what_was_reconciled_goes);
+    tcase_add_test(tc, an_operation_routes);
+    tcase_add_test(tc, an_operation_gives_a_target);
+    tcase_add_test(tc, a_router_calls);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("updates");
+    tcase_add_test(tc, executors_write);
+    tcase_add_test(tc, artifacts_of_its_own_win);
+    tcase_add_test(tc, executors_conflict);
+    tcase_add_test(tc, updates_are_judged);
     suite_add_tcase(suite, tc);
     return suite;
 }

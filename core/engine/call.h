@@ -60,6 +60,7 @@ struct mortise_ongoing { /* a call */
     int32_t status;
     bool violation;
     json_t *output;
+    json_t *said; /* {update?, goto?}: besides its output; NULL: nothing */
     char *message;
     char code[64];
     const char *error_class; /* static */

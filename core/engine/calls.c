@@ -46,6 +46,7 @@ static void unref(struct mortise_ongoing *c)
     if (atomic_fetch_sub(&c->refs, 1) != 1)
         return;
     json_decref(c->output);
+    json_decref(c->said);
     mortise_release_str(c->mem, c->message);
     mortise_release(c->mem, c->body, c->call.body_size + 1);
     mortise_release(c->mem, c, sizeof *c + c->text_size);
@@ -163,22 +164,46 @@ static const char *class_of(const char *said)
     return "permanent";
 }
 
+/* [any]: a value that was emitted; NULL: it is none, and the call failed. */
+static json_t *parse(struct mortise_ongoing *c, const char *what,
+                     const char *text, size_t n)
+{
+    struct mortise_err err, why;
+    json_t *value;
+
+    if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK)
+        return value;
+    mortise_fail(&why, MORTISE_EINVAL,
+                 "plugin '%s' emitted an %s that is not JSON: %s",
+                 c->lane->plugin, what, err.msg);
+    set_failed(c, MORTISE_S_FAILED, "bad_output", "permanent", why.msg);
+    return NULL;
+}
+
+/* [any]: what it said besides its output. */
+static void take_said(struct mortise_ongoing *c,
+                      const struct mortise_call_done *done)
+{
+    json_t *update = done->has_update
+                         ? parse(c, "update", done->update, done->update_size)
+                         : NULL;
+
+    if (done->has_update && update == NULL)
+        return;
+    c->said = json_pack("{s:o*, s:s*}", "update", update, "goto", done->target);
+    if (c->said == NULL)
+        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
+                   "memory ran out for what the plugin emitted");
+}
+
 /* [any]: parsed here, once, and off the loop for plugins with threads. */
 static void take_output(struct mortise_ongoing *c,
                         const struct mortise_call_done *done)
 {
-    struct mortise_err err, why;
-
-    if (!done->has_output)
-        return;
-    if (mortise_json_parse(&c->output, done->output, done->output_size, &err) ==
-        MORTISE_OK)
-        return;
-    c->output = NULL;
-    mortise_fail(&why, MORTISE_EINVAL,
-                 "plugin '%s' emitted an output that is not JSON: %s",
-                 c->lane->plugin, err.msg);
-    set_failed(c, MORTISE_S_FAILED, "bad_output", "permanent", why.msg);
+    if (done->has_output)
+        c->output = parse(c, "output", done->output, done->output_size);
+    if (c->status == MORTISE_S_OK && (done->has_update || done->target != NULL))
+        take_said(c, done);
 }
 
 /* The instance's word that a call ended.  [any] */
@@ -207,6 +232,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .status = c->status,
                      .violation = c->violation,
                      .output = c->output,
+                     .said = c->said,
                      .message = c->message != NULL ? c->message : "",
                      .error_code = c->code,
                      .retry_after_ms = c->retry_after_ms,

@@ -29,19 +29,18 @@ static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
     ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
 }
 
-void mortise_node_read_tool(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+/* PLUGIN/OPERATION. */
+static void read_both(struct mortise_loader *ld, struct mortise_reading *r,
+                      const struct mortise_slot *slot, const char *what)
 {
-    struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
     const char *tool = slot->value->str, *slash = strchr(tool, '/');
     struct mortise_diag *d;
 
     if (slash == NULL || slash == tool || slash[1] == '\0') {
         d = mortise_diag_add(ld->diags, "E0505", slot->value->span,
-                             "'%s' is no tool", tool);
+                             "'%s' is no %s", tool, slot->key->name);
         mortise_diag_help(ld->diags, d,
-                          "a tool is PLUGIN/OPERATION, such as file/write");
+                          "%s is PLUGIN/OPERATION, such as file/write", what);
         return;
     }
     r->node->plugin =
@@ -51,6 +50,18 @@ void mortise_node_read_tool(void *ctx, void *into,
         ld->nomem = true;
     else
         find_operation(ld, r, slot->value->span);
+}
+
+void mortise_node_read_tool(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    read_both(ctx, into, slot, "a tool");
+}
+
+void mortise_node_read_operation(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    read_both(ctx, into, slot, "an operation");
 }
 
 void mortise_node_read_extension(void *ctx, void *into,

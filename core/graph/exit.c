@@ -123,9 +123,11 @@ void mortise_node_read_targets(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (mortise_yaml_get(r->map, "condition") == NULL)
+    if (r->node->type == MORTISE_NODE_ROUTER &&
+        mortise_yaml_get(r->map, "condition") == NULL &&
+        mortise_yaml_get(r->map, "operation") == NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'targets' needs 'condition'");
+                         "'targets' needs 'condition' or 'operation'");
     mortise_load_each_id(ld, slot, add_target, into);
 }
 
@@ -150,26 +152,48 @@ void mortise_node_read_max_visits(void *ctx, void *into,
 
 /* ---- routers --------------------------------------------------------- */
 
+/* What only a router that calls an operation may say. */
+static void check_call_keys(struct mortise_loader *ld,
+                            const struct mortise_reading *r)
+{
+    static const char *const keys[] = {
+        "effect_class", "on_in_doubt",   "timeout", "retry_policy",
+        "input_schema", "output_schema", "args"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const struct mortise_yaml *key = mortise_yaml_key(r->map, keys[i]);
+
+        if (key != NULL)
+            mortise_diag_add(ld->diags, "E0212", key->span,
+                             "'%s' needs 'operation': this router calls "
+                             "nothing",
+                             key->str);
+    }
+}
+
 void mortise_node_finish_router(struct mortise_loader *ld,
                                 struct mortise_reading *r)
 {
     bool routes = mortise_yaml_get(r->map, "routes") != NULL;
+    bool calls = mortise_yaml_get(r->map, "operation") != NULL;
 
-    if (routes && r->node->by_condition)
+    if (!calls)
+        check_call_keys(ld, r);
+    if (routes + calls + r->node->by_condition > 1)
         mortise_diag_add(ld->diags, "E0212", r->key->span,
-                         "a router takes 'routes' or 'condition', not both");
+                         "a router takes one of 'routes', 'condition' and "
+                         "'operation'");
     else if (routes && mortise_yaml_get(r->map, "default") == NULL)
         mortise_diag_add(ld->diags, "E0308", r->key->span,
                          "router '%s' has no 'default'", r->node->id);
-    else if (!routes && !r->node->by_condition)
+    else if (routes + calls + r->node->by_condition == 0)
         mortise_diag_add(ld->diags, "E0206", r->key->span,
                          "router '%s' needs 'routes' and 'default', or "
-                         "'condition' and 'targets'",
+                         "'condition' or 'operation' and 'targets'",
                          r->node->id);
-    else if (r->node->by_condition &&
-             mortise_yaml_get(r->map, "targets") == NULL)
+    else if (!routes && mortise_yaml_get(r->map, "targets") == NULL)
         mortise_diag_add(ld->diags, "E0206", r->key->span,
                          "router '%s' needs 'targets': the ids that its "
-                         "condition may give",
-                         r->node->id);
+                         "%s may give",
+                         r->node->id, calls ? "operation" : "condition");
 }

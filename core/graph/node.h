@@ -19,6 +19,7 @@ struct mortise_reading {
 /* ---- call.c -------------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_tool;
+mortise_key_fn mortise_node_read_operation;
 mortise_key_fn mortise_node_read_extension;
 mortise_key_fn mortise_node_read_method;
 mortise_key_fn mortise_node_read_effect_class;

@@ -66,6 +66,7 @@ static void finish_cell(struct mortise_cell *s, void *ud)
         mortise_release(c->mem, a, sizeof *a);
     }
     mortise_buf_finish(&s->output);
+    mortise_buf_finish(&s->update);
     mortise_buf_finish(&s->answer);
     mortise_wire_release(&s->held);
     pthread_cond_destroy(&s->answered);
@@ -91,6 +92,7 @@ static void init_cell(struct mortise_cells *c, struct mortise_cell *s,
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->answered, NULL);
     mortise_buf_init(&s->output, c->mem);
+    mortise_buf_init(&s->update, c->mem);
     mortise_buf_init(&s->answer, c->mem);
     s->next = c->free;
     c->free = s;
@@ -169,15 +171,15 @@ struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
 
 void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s)
 {
+    struct mortise_buf *const bufs[] = {&s->output, &s->update, &s->answer};
     struct mortise_cell **at;
 
     /* The next call will want room too, but not all that the largest had. */
-    mortise_buf_clear(&s->output);
-    mortise_buf_clear(&s->answer);
-    if (s->output.cap > KEEP)
-        mortise_buf_finish(&s->output);
-    if (s->answer.cap > KEEP)
-        mortise_buf_finish(&s->answer);
+    for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++) {
+        mortise_buf_clear(bufs[i]);
+        if (bufs[i]->cap > KEEP)
+            mortise_buf_finish(bufs[i]);
+    }
     pthread_mutex_lock(&c->lock);
     for (at = bucket(c, s->key_id); *at != s; at = &(*at)->next)
         assert(*at != NULL); /* take() put it there */

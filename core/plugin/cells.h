@@ -66,8 +66,10 @@ struct mortise_cell {
     bool violation;
     mortise_status status;
     struct mortise_words words;
-    struct mortise_buf output;
-    bool has_output;
+    struct mortise_buf output, update;
+    bool has_output, has_update, has_target;
+    char target[MORTISE_TARGET_MAX]; /* raw, the first n_target bytes */
+    size_t n_target;
 
     /* What the plugin was lent, until it returned or finished. */
     mortise_request request;

@@ -221,8 +221,10 @@ static void judge_output(struct mortise_cell *s)
 {
     if (s->overflow)
         overrule(s, MORTISE_S_FAILED, "permanent",
-                 "emitted more than 16 MiB of output");
-    else if (s->lost || (s->has_output && mortise_buf_cstr(&s->output) == NULL))
+                 "emitted more than 16 MiB of output or of update");
+    else if (s->lost ||
+             (s->has_output && mortise_buf_cstr(&s->output) == NULL) ||
+             (s->has_update && mortise_buf_cstr(&s->update) == NULL))
         overrule(s, MORTISE_S_NOMEM, "transient",
                  "memory ran out for what the plugin emitted");
 }
@@ -230,13 +232,15 @@ static void judge_output(struct mortise_cell *s)
 /* Nobody else writes the outcome of a call that is finished and not open. */
 static void tell(struct mortise_instance *i, struct mortise_cell *s)
 {
-    bool failed = s->status < 0;
+    bool failed = s->status < 0, done_well = s->status == MORTISE_S_OK;
+    char target[MORTISE_TARGET_MAX + 8];
     const char *class = s->words.class;
     struct mortise_call_done done = {
         .id = s->id,
         .status = s->status,
         .violation = s->violation && !failed,
-        .has_output = s->has_output && s->status == MORTISE_S_OK,
+        .has_output = s->has_output && done_well,
+        .has_update = s->has_update && done_well,
         .message = failed || s->violation ? s->words.message : "",
         .error_class = "",
         .error_code = failed ? s->words.code : "",
@@ -245,6 +249,11 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
 
     done.output = done.has_output ? s->output.p : "";
     done.output_size = done.has_output ? s->output.n : 0;
+    done.update = done.has_update ? s->update.p : "";
+    done.update_size = done.has_update ? s->update.n : 0;
+    mortise_host_text(target, sizeof target,
+                      mortise_str_of(s->target, s->n_target));
+    done.target = s->has_target && done_well ? target : NULL;
     if (failed && class == NULL)
         class = s->status == MORTISE_S_CANCELLED ? "cancelled"
                 : s->status == MORTISE_S_TIMEOUT ? "timeout"
@@ -304,18 +313,48 @@ static bool is_word(mortise_str s, const char *word)
     return s.n == strlen(word) && memcmp(s.p, word, (size_t)s.n) == 0;
 }
 
-/* Cell locked, and left so. */
-static mortise_status add_output(struct mortise_cell *s, mortise_str chunk)
+/* To the output or the update.  Cell locked, and left so. */
+static mortise_status add_piece(struct mortise_cell *s, struct mortise_buf *to,
+                                mortise_str chunk)
 {
-    if (chunk.n > MORTISE_OUTPUT_MAX - s->output.n) {
+    if (chunk.n > MORTISE_OUTPUT_MAX - to->n) {
         s->overflow = true;
         return MORTISE_S_INVALID;
     }
-    s->has_output = true;
-    mortise_buf_put(&s->output, chunk.p, (size_t)chunk.n);
-    if (s->output.failed)
+    mortise_buf_put(to, chunk.p, (size_t)chunk.n);
+    if (to->failed)
         s->lost = true;
     return s->lost ? MORTISE_S_NOMEM : MORTISE_S_OK;
+}
+
+/* What does not fit makes it longer than any id, so that it names nothing. */
+static mortise_status add_target(struct mortise_cell *s, mortise_str chunk)
+{
+    size_t room = sizeof s->target - s->n_target;
+    size_t n = chunk.n < room ? (size_t)chunk.n : room;
+
+    if (n > 0)
+        memcpy(s->target + s->n_target, chunk.p, n);
+    s->n_target += n;
+    return n == chunk.n ? MORTISE_S_OK : MORTISE_S_INVALID;
+}
+
+/* A piece of the result.  Cell locked, and left so. */
+static mortise_status add_result(struct mortise_cell *s, mortise_str kind,
+                                 mortise_str chunk)
+{
+    if (is_word(kind, "output")) {
+        s->has_output = true;
+        return add_piece(s, &s->output, chunk);
+    }
+    if (s->kind == MORTISE_CALL_CHECK)
+        return MORTISE_S_UNSUPPORTED;
+    if (is_word(kind, "update")) {
+        s->has_update = true;
+        return add_piece(s, &s->update, chunk);
+    }
+    s->has_target = true;
+    return add_target(s, chunk);
 }
 
 static mortise_status take_event(struct mortise_instance *i, uint64_t id,
@@ -346,8 +385,9 @@ static mortise_status take_emit(struct mortise_instance *i,
     }
     id = s->id;
     atomic_store(&s->stirred, true);
-    if (is_word(msg->name, "output")) {
-        status = add_output(s, msg->body);
+    if (is_word(msg->name, "output") || is_word(msg->name, "update") ||
+        is_word(msg->name, "goto")) {
+        status = add_result(s, msg->name, msg->body);
         pthread_mutex_unlock(&s->lock);
         return status;
     }

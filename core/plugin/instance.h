@@ -49,6 +49,11 @@ struct mortise_call_done {
     const char *output; /* what was emitted, with a NUL behind; the engine
                            judges whether it is JSON */
     size_t output_size;
+    bool has_update; /* the same of "update" */
+    const char *update;
+    size_t update_size;
+    const char *target;      /* what was emitted as "goto", made fit for people;
+                            NULL: nothing was */
     const char *message;     /* error, or the verdict's reason; "" if none */
     const char *error_class; /* transient, permanent, timeout, cancelled */
     const char *error_code;  /* the plugin's own word from detail.code, or "" */
@@ -101,9 +106,10 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
 size_t mortise_instance_open_calls(const struct mortise_instance *i);
 
 enum {
-    MORTISE_OUTPUT_MAX = 16
-                         << 20,  /* bytes that one call may emit as "output" */
-    MORTISE_EVENT_MAX = 64 << 10 /* bytes of one "event" */
+    MORTISE_OUTPUT_MAX = 16 << 20, /* bytes that one call may emit as "output",
+                                    and as "update" */
+    MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
+    MORTISE_EVENT_MAX = 64 << 10   /* bytes of one "event" */
 };
 
 /* ---- for registry.c, which alone makes instances ----------------------- */

@@ -179,6 +179,7 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     x->effect_open = false;
     hold(&x->output, e->value);
     drop(&x->error); /* of an earlier attempt */
+    drop(&x->said);
     rv = forget_live(r, x, err);
     if (rv == MORTISE_OK)
         rv = apply_writes(r, x, e, err);
@@ -568,11 +569,17 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return apply_let_go(r, x, e, err);
     case MORTISE_E_RESULT:
         hold(&x->result, e->value);
+        drop(&x->said);
         memcpy(x->result_key, e->digest, sizeof x->result_key);
         x->effect_open = false;
         return MORTISE_OK;
     case MORTISE_E_CHECKED:
         return apply_checked(r, x, e, err);
+    case MORTISE_E_SAID:
+        if (!json_is_object(e->value))
+            return corrupt(err, e);
+        hold(&x->said, e->value);
+        return MORTISE_OK;
     case MORTISE_E_CHILD:
         return apply_child(r, x, e, err);
     case MORTISE_E_FAN:
@@ -624,6 +631,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_LOST:
     case MORTISE_E_FAN:
     case MORTISE_E_FOUND:
+    case MORTISE_E_SAID:
     case MORTISE_E_GATHER:
     case MORTISE_E_CHILD:
     case MORTISE_E_CLOCK:

@@ -228,6 +228,7 @@ struct exec {
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */
+    json_t *said;   /* ... or gives just now: {update?, goto?} besides it */
     uint8_t result_key[MORTISE_DIGEST];
 
     struct hold *hold; /* NULL: nothing was ever reserved for it */
@@ -941,6 +942,8 @@ int route_grounds(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);
 
 /* ---- judge.c ---- */
+/* What x said besides an output that came about so: NULL: nothing. */
+json_t *judge_said(const struct exec *x, enum done_how how, const char *what);
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
 int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
@@ -1046,6 +1049,22 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
                          struct mortise_err *err);
 int decide_do(struct mortise_run *r, const struct mortise_command *c,
               const char *actor, struct mortise_err *err);
+
+/* ---- patch.c ---- */
+struct patch {
+    const struct mortise_mem *mem;
+    const struct mortise_graph *graph;
+    enum mortise_reduce plain;  /* where no reducer is declared */
+    bool whole;                 /* roots as they stand, through no reducer */
+    struct mortise_arena arena; /* of the writes, which have values of theirs */
+    struct mortise_entry_write *writes;
+    size_t n, cap;
+};
+void patch_init(struct patch *p, struct mortise_run *r,
+                const struct mortise_graph *g);
+/* Of {scratch?, artifacts?}: MORTISE_EINVAL when it is something else. */
+int patch_make(struct patch *p, const json_t *body, struct mortise_err *err);
+void patch_finish(struct patch *p);
 
 /* ---- update.c ---- */
 int update_check(struct mortise_run *r, const struct held_command *h,

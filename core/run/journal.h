@@ -42,6 +42,7 @@ enum mortise_entry_type {
     MORTISE_E_FOUND,      /* what a discovery came to; a `done` follows */
     MORTISE_E_LEAD,       /* a budget led to this node of the frame's graph */
     MORTISE_E_CHECKED, /* guardrails passed the arguments, or replaced them */
+    MORTISE_E_SAID,    /* what came with a `result`, besides it */
     MORTISE_E_N
 };
 

@@ -122,7 +122,24 @@ static int add_mapping(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-/* All writes of a success, into the entry. */
+json_t *judge_said(const struct exec *x, enum done_how how, const char *what)
+{
+    return how == DONE_EXECUTED || how == DONE_RECONCILED ||
+                   how == DONE_RECORDED
+               ? json_object_get(x->said, what)
+               : NULL;
+}
+
+/* Has the executor set that artifact itself? */
+static bool sets_artifact(const struct exec *x, const struct mortise_entry *e,
+                          const char *name)
+{
+    const json_t *update = judge_said(x, (enum done_how)e->how, "update");
+
+    return json_object_get(json_object_get(update, "artifacts"), name) != NULL;
+}
+
+/* All writes of a success, into the entry, behind what was said. */
 static int make_writes(struct mortise_run *r, struct exec *x,
                        struct mortise_entry *e, struct mortise_err *why,
                        struct mortise_err *err)
@@ -132,7 +149,7 @@ static int make_writes(struct mortise_run *r, struct exec *x,
 
     if (e->value == NULL)
         return MORTISE_OK;
-    if (n->output_as != NULL) {
+    if (n->output_as != NULL && !sets_artifact(x, e, n->output_as)) {
         const struct artifact *as = artifact_of(r, x);
 
         rv = as != NULL ? judge_add_write(x->frame->graph, e, MORTISE_WRITE_AS,

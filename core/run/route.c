@@ -33,19 +33,13 @@ bool route_uses(const struct mortise_graph *g, const struct mortise_node *n,
     return any;
 }
 
-/* A router by condition: the id it gives must be one of its targets. */
-static int find_target(struct mortise_run *r, struct exec *x,
-                       const struct env *env, uint32_t *edge,
-                       struct mortise_err *why, struct mortise_err *err)
+/* The edge to a target of the node, by its id. */
+static int find_target(const struct mortise_graph *g,
+                       const struct mortise_node *n, const json_t *id,
+                       uint32_t *edge, struct mortise_err *why)
 {
-    const struct mortise_node *n = node_of(r, x);
-    const struct mortise_graph *g = x->frame->graph;
-    json_t *id = NULL;
-    int rv = mortise_expr_eval(&n->condition, &env->cel, &id, why);
+    bool router = n->type == MORTISE_NODE_ROUTER;
 
-    if (rv != MORTISE_OK)
-        return judge_verdict(rv, err);
-    *edge = UINT32_MAX;
     for (uint32_t i = 0; i < n->n_out && json_is_string(id); i++) {
         const struct mortise_edge *e = &g->edges[n->out[i]];
         const char *name = e->to == MORTISE_END ? "END" : g->nodes[e->to].id;
@@ -56,17 +50,43 @@ static int find_target(struct mortise_run *r, struct exec *x,
     }
     if (*edge == UINT32_MAX && json_is_string(id))
         mortise_fail(why, MORTISE_EINVAL,
-                     "router '%s' chose '%s', which is not among its targets",
-                     n->id, json_string_value(id));
+                     "%s'%s' chose '%s', which is not among its targets",
+                     router ? "router " : "", n->id, json_string_value(id));
     else if (*edge == UINT32_MAX)
         mortise_fail(why, MORTISE_EINVAL,
-                     "router '%s' must choose a node id, a string", n->id);
-    json_decref(id);
+                     "router '%s' must choose a node id, a string%s", n->id,
+                     n->by_condition ? "" : ", or {to: ID}");
     return *edge != UINT32_MAX ? MORTISE_OK : MORTISE_EINVAL;
 }
 
+/* Who names a target, does: a `goto`, then what a router's operation gives, or
+ * its condition.  *edge stays as it is when nobody does. */
+static int name_target(struct mortise_run *r, const struct exec *x,
+                       const struct mortise_entry *e, const struct env *env,
+                       uint32_t *edge, struct mortise_err *why,
+                       struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *id = json_incref(judge_said(x, (enum done_how)e->how, "goto"));
+    int rv = MORTISE_OK;
+
+    if (id == NULL && n->type == MORTISE_NODE_ROUTER && n->op != NULL)
+        id = json_incref(json_is_object(e->value)
+                             ? json_object_get(e->value, "to")
+                             : e->value);
+    else if (id == NULL && n->by_condition)
+        rv = judge_verdict(
+            mortise_expr_eval(&n->condition, &env->cel, &id, why), err);
+    else if (id == NULL)
+        return MORTISE_OK;
+    if (rv == MORTISE_OK)
+        rv = find_target(x->frame->graph, n, id, edge, why);
+    json_decref(id);
+    return rv;
+}
+
 struct choice {      /* which of a node's edges a success takes */
-    uint32_t target; /* edge of a router by condition */
+    uint32_t target; /* ... alone: it was named; UINT32_MAX: none was */
     bool routed;     /* a ROUTE or ROUTE_ALL held */
 };
 
@@ -77,7 +97,9 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     const struct mortise_edge *e = &g->edges[edge];
     int rv = MORTISE_OK;
 
-    *out = false;
+    *out = c->target == edge;
+    if (c->target != UINT32_MAX)
+        return MORTISE_OK;
     switch (e->kind) {
     case MORTISE_EDGE_STATIC:
     case MORTISE_EDGE_MAP:
@@ -102,8 +124,6 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
         *out = !c->routed;
         break;
     case MORTISE_EDGE_TARGET:
-        *out = edge == c->target;
-        break;
     case MORTISE_EDGE_ERROR:
     case MORTISE_EDGE_TIMEOUT:
     case MORTISE_EDGE_REROUTE:
@@ -128,8 +148,7 @@ int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
         rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (n->by_condition)
-        rv = find_target(r, x, &env, &c.target, why, err);
+    rv = name_target(r, x, e, &env, &c.target, why, err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 

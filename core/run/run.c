@@ -165,6 +165,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->output);
     json_decref(x->error);
     json_decref(x->result);
+    json_decref(x->said);
     json_decref(x->notes);
     json_decref(x->payload);
     json_decref(x->body);

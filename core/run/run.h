@@ -66,6 +66,7 @@ struct mortise_result_in {
     int32_t status;          /* 0 ok, < 0 error */
     bool violation;          /* of a guardrail check */
     json_t *output;          /* borrowed; NULL: none */
+    json_t *said;            /* borrowed: {update?, goto?}; NULL: nothing */
     const char *message;     /* error or reason; "" */
     const char *error_code;  /* what `retry_on` and people see; "" = "failed" */
     const char *error_class; /* transient | permanent | timeout | cancelled */

@@ -26,15 +26,34 @@ static bool call_is_out(const struct exec *x)
 
 /* ---- success ------------------------------------------------------------ */
 
-/* Room for the arrays of an entry of this node. */
-static int entry_room(const struct mortise_node *n, struct mortise_arena *a,
-                      struct mortise_entry *e, struct mortise_err *err)
+/* Room for the arrays of an entry of this node; what its executor wants written
+ * stands in it already. */
+static int entry_room(const struct mortise_node *n, const struct patch *said,
+                      struct mortise_arena *a, struct mortise_entry *e,
+                      struct mortise_err *err)
 {
     e->edges = mortise_arena_alloc(a, n->n_out * sizeof e->edges[0]);
     e->writes = mortise_arena_alloc(
-        a, (n->n_outputs + n->n_output_mapping + 2) * sizeof e->writes[0]);
-    return e->edges != NULL && e->writes != NULL ? MORTISE_OK
-                                                 : mortise_nomem(err);
+        a, (said->n + n->n_outputs + n->n_output_mapping + 2) *
+               sizeof e->writes[0]);
+    if (e->edges == NULL || e->writes == NULL)
+        return mortise_nomem(err);
+    for (; e->n_writes < said->n; e->n_writes++) {
+        e->writes[e->n_writes] = said->writes[e->n_writes];
+        json_incref(e->writes[e->n_writes].value);
+    }
+    return MORTISE_OK;
+}
+
+/* What its executor said besides the output, as writes. */
+static int make_said(struct patch *said, const struct exec *x,
+                     enum done_how how, struct mortise_err *why,
+                     struct mortise_err *err)
+{
+    const json_t *update = judge_said(x, how, "update");
+
+    return update != NULL ? judge_verdict(patch_make(said, update, why), err)
+                          : MORTISE_OK;
 }
 
 int settle_ask_after(struct mortise_run *r, struct exec *x,
@@ -74,11 +93,24 @@ static bool has_kept(const struct exec *x)
            memcmp(x->key, x->result_key, sizeof x->key) == 0;
 }
 
+/* ... with its result; what nobody could use is as if it were not said. */
+static int keep_said(struct mortise_run *r, struct exec *x, json_t *said,
+                     struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_SAID);
+
+    e.value = said;
+    return mortise_fold_check_depth(said, NULL) == MORTISE_OK
+               ? record(r, &e, err)
+               : MORTISE_OK;
+}
+
 /* The effect is acknowledged, whatever becomes of its node. */
 static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
                        enum done_how how, struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_RESULT);
+    json_t *said;
     int rv;
 
     if (node_of(r, x)->effect < MORTISE_WRITE ||
@@ -86,12 +118,16 @@ static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
          how != DONE_RESOLVED) ||
         has_kept(x))
         return MORTISE_OK;
+    said = json_incref(x->said);
     e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
                   ? json_incref(output)
                   : json_null(); /* nobody could use it either */
     memcpy(e.digest, x->key, sizeof e.digest);
     rv = record(r, &e, err);
     json_decref(e.value);
+    if (rv == MORTISE_OK && said != NULL && how != DONE_RESOLVED)
+        rv = keep_said(r, x, said, err);
+    json_decref(said);
     return rv;
 }
 
@@ -99,8 +135,9 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
                   enum done_how how, struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
-    const char *code = "failed";
+    const char *code = "schema";
     json_t *grounds = NULL;
+    struct patch said;
     struct mortise_arena a;
     struct mortise_err why;
     int rv;
@@ -109,7 +146,10 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
     e.how = (uint8_t)how;
     e.value = json_incref(output);
     e.note = json_incref(x->verdicts);
-    rv = entry_room(node_of(r, x), &a, &e, err);
+    patch_init(&said, r, x->frame->graph);
+    rv = make_said(&said, x, how, &why, err);
+    if (rv == MORTISE_OK)
+        rv = entry_room(node_of(r, x), &said, &a, &e, err);
     if (rv == MORTISE_OK)
         rv = judge_done(r, x, &e, &grounds, &code, &why, err);
     if (rv == MORTISE_OK) {
@@ -126,6 +166,7 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
     }
     mortise_entry_finish(&e);
     json_decref(grounds);
+    patch_finish(&said);
     mortise_arena_finish(&a);
     return rv;
 }
@@ -183,7 +224,10 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     if (json_is_true(happened)) {
         json_t *result = json_object_get(in->output, "result");
         json_t *output = result != NULL ? json_incref(result) : json_null();
-        int rv = settle_done(r, x, output, DONE_RECONCILED, err);
+        int rv;
+
+        hold(&x->said, in->said);
+        rv = settle_done(r, x, output, DONE_RECONCILED, err);
 
         json_decref(output);
         return rv;
@@ -221,6 +265,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
             in->error_class, in->message, err);
     output = in->output != NULL ? json_incref(in->output) : json_null();
+    hold(&x->said, in->said);
     rv = settle_done(r, x, output, DONE_EXECUTED, err);
     json_decref(output);
     return rv;

@@ -611,7 +611,7 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return ask_pause(r, x, err);
     switch (n->type) {
     case MORTISE_NODE_ROUTER:
-        return start_router(r, x, err);
+        return n->op != NULL ? start_tool(r, x, err) : start_router(r, x, err);
     case MORTISE_NODE_HUMAN:
         return start_human(r, x, err);
     case MORTISE_NODE_GUARDRAIL:

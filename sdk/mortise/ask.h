@@ -67,6 +67,24 @@ MORTISE_INLINE mortise_status mortise_emit_output(mortise_host *host,
     return api->emit(host, call, mortise_strz("output"), json);
 }
 
+/* {"scratch"?, "artifacts"?}, to be written with the result. */
+MORTISE_INLINE mortise_status mortise_emit_update(mortise_host *host,
+                                                  const mortise_host_api *api,
+                                                  mortise_call call,
+                                                  mortise_str json)
+{
+    return api->emit(host, call, mortise_strz("update"), json);
+}
+
+/* Where the run goes on: an id of the node's `targets`. */
+MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
+                                                const mortise_host_api *api,
+                                                mortise_call call,
+                                                mortise_str id)
+{
+    return api->emit(host, call, mortise_strz("goto"), id);
+}
+
 /* Words for an error, and its status to return:
  *
  *     return mortise_refuse(host, api, call, MORTISE_S_NOTFOUND, "permanent",

@@ -94,10 +94,18 @@ typedef struct mortise_host_api {
 
     /* Stream into the host.  Kinds:
      *   "output"  a piece of the result; all pieces together are one JSON value
+     *   "update"  a piece of {"scratch"?, "artifacts"?}, one JSON value likewise:
+     *             each member is written as the graph's reducers say; execute
+     *             and reconcile
+     *   "goto"    a piece of a node's id, one of the graph's `targets` for this
+     *             node: it is where the run goes on, instead of the edges that
+     *             it would take; execute and reconcile
      *   "event"   one JSON object: progress for whoever watches; never stored
      * A kind that the host does not know gives MORTISE_S_UNSUPPORTED, a call
-     * that is not open MORTISE_S_STALE, more than 16 MiB of output or 64 KiB
-     * in one event MORTISE_S_INVALID (and the call fails, for the output). */
+     * that is not open MORTISE_S_STALE, more than 16 MiB of output or of update
+     * or 64 KiB in one event MORTISE_S_INVALID (and the call fails, but for an
+     * event), more than an id is long MORTISE_S_INVALID (and no target has that
+     * name).  Of a call that fails or suspends nothing counts. */
     mortise_status (*emit)(mortise_host *, mortise_call, mortise_str kind,
                            mortise_str chunk);
 

@@ -112,6 +112,24 @@ static bool may_have_arms(const struct ref_graph *g, int from, int to)
            !has_edge(g, from, REF_END);
 }
 
+/* One for each executor. */
+static bool may_have_target(const struct ref_graph *g, int from)
+{
+    for (int i = 0; i < g->n_edges; i++) {
+        if (g->edges[i].from == from && g->edges[i].kind == REF_TARGET)
+            return false;
+    }
+    return g->nodes[from].sub == NULL;
+}
+
+static struct ref_cond some_turn(struct maker *m)
+{
+    struct ref_cond c = {.ask = REF_TURN, .m = 2 + pick(m, 2)};
+
+    c.r = pick(m, c.m);
+    return c;
+}
+
 /* Some edge from one item to another. */
 static void link_items(struct maker *m, const struct item *a,
                        const struct item *b)
@@ -127,6 +145,9 @@ static void link_items(struct maker *m, const struct item *a,
     } else if (a->back < 0 && may(m, RAND_CHOICES, 3) &&
                may_have_arms(m->g, from, b->entry)) {
         put_arms(m, from, b->entry);
+    } else if (a->back < 0 && may(m, RAND_CHOICES, 4) &&
+               may_have_target(m->g, from)) {
+        put_edge(m, from, b->entry, REF_TARGET, some_turn(m));
     } else if (a->back >= 0 || pick(m, 2) == 0) {
         put_edge(m, from, b->entry, REF_WHEN, some_cond(m));
     } else {

@@ -15,7 +15,7 @@ enum rand_family {
     RAND_STOPS = 64,    /* fail_fast, end: first */
     RAND_SUBS = 128,
     RAND_PAUSES = 256, /* limits, budgets, interrupt_before, _after */
-    RAND_CHOICES = 512 /* personality, discovery */
+    RAND_CHOICES = 512 /* personality, discovery, goto */
 };
 
 /* A graph that ref_regions() has taken apart; rand_free() it. */

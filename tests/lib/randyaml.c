@@ -120,6 +120,8 @@ static void put_routes(struct page *p, const struct ref_graph *g, int i)
             put(p, "default: %s", name_of(edge->to));
         else if (edge->from == i && edge->kind == REF_ERROR)
             put(p, "on_error: {goto: %s}", name_of(edge->to));
+        else if (edge->from == i && edge->kind == REF_TARGET)
+            put(p, "targets: %s", name_of(edge->to));
     }
 }
 
@@ -138,6 +140,17 @@ static void put_join(struct page *p, const struct ref_join *join)
             join->on_error == REF_COLLECT ? "collect" : "drop");
 }
 
+static void put_goto(struct page *p, const struct ref_graph *g, int i)
+{
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_edge *edge = &g->edges[e];
+
+        if (edge->from == i && edge->kind == REF_TARGET)
+            put(p, "  goto: \"${%s ? '%s' : ''}\"", cond_of(g, &edge->when, i),
+                name_of(edge->to));
+    }
+}
+
 static void put_tool(struct page *p, const struct ref_graph *g, int i)
 {
     static const char *const ops[] = {"echo", "read", "idem", "rec"};
@@ -150,6 +163,7 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
     put(p, "  saw: \"${scratch}\"");
     if (may_fail)
         put(p, "  times: \"${%s ? 9 : 0}\"", cond_of(g, &n->fails, i));
+    put_goto(p, g, i);
     if (n->join.on_error == REF_COLLECT)
         put(p, "  failed: \"${size(node.failed)}\"");
     put_outputs(p, g, i);

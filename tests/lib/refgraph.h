@@ -49,10 +49,11 @@ enum ref_edge_kind {
     REF_WHEN,
     REF_ROUTE, /* the first of its node that holds */
     REF_DEFAULT,
-    REF_ERROR, /* on_error: {goto} */
-    REF_ARM,   /* of a personality: `above`, or `below` right behind it */
-    REF_FIND,  /* discovery: a node that may be found; never taken */
-    REF_ELSE,  /* ... and the fallback, right behind it */
+    REF_ERROR,  /* on_error: {goto} */
+    REF_TARGET, /* of a goto, which replaces the others when it holds */
+    REF_ARM,    /* of a personality: `above`, or `below` right behind it */
+    REF_FIND,   /* discovery: a node that may be found; never taken */
+    REF_ELSE,   /* ... and the fallback, right behind it */
     REF_MAP,
     REF_GATHER /* from a map to its join; made by ref_regions() */
 };

@@ -581,6 +581,25 @@ static json_t *log_of(const struct ref_run *r, const struct ref_exec *x)
     return json_pack("[s]", name);
 }
 
+/* What it says of where it goes stands in its output, too. */
+static void set_target(const struct ref_graph *g, const struct ref_exec *x,
+                       json_t *out)
+{
+    const struct ref_node *n = &g->nodes[x->node];
+    char name[16] = "";
+
+    for (int e = 0; e < g->n_edges; e++) {
+        const struct ref_edge *edge = &g->edges[e];
+
+        if (edge->from != x->node || edge->kind != REF_TARGET ||
+            (n->rescued && ref_holds(&n->fails, x->turn, NULL)))
+            continue;
+        if (ref_holds(&edge->when, x->turn, NULL))
+            snprintf(name, sizeof name, "n%d", edge->to);
+        json_object_set_new(out, "goto", json_string(name));
+    }
+}
+
 static json_t *output_of(const struct ref_run *r, const struct ref_exec *x,
                          const json_t *view)
 {
@@ -597,6 +616,7 @@ static json_t *output_of(const struct ref_run *r, const struct ref_exec *x,
                     json_deep_copy(json_object_get(view, "scratch")));
     if (n->fails.ask != REF_NEVER)
         json_object_set_new(out, "times", json_integer(0));
+    set_target(r->graph, x, out);
     if (n->join.on_error == REF_COLLECT &&
         !(n->rescued && ref_holds(&n->fails, x->turn, NULL)))
         json_object_set_new(out, "failed", json_integer(x->n_failed));
@@ -623,17 +643,35 @@ static void commit(const struct ref_run *r, struct ref_exec *x,
     }
 }
 
+/* The edge that its executor names; -1: none.  Who failed names nothing. */
+static int target_of(const struct ref_graph *g, const struct ref_exec *x)
+{
+    const struct ref_node *n = &g->nodes[x->node];
+
+    for (int e = 0; e < g->n_edges; e++) {
+        if (g->edges[e].from == x->node && g->edges[e].kind == REF_TARGET &&
+            ref_holds(&g->edges[e].when, x->turn, NULL) &&
+            !(n->rescued && ref_holds(&n->fails, x->turn, NULL)))
+            return e;
+    }
+    return -1;
+}
+
 /* Which edges it takes. */
 static void choose(const struct ref_graph *g, struct ref_exec *x,
                    const json_t *after)
 {
     bool done = x->status == REF_DONE, routed = false;
+    int target = done ? target_of(g, x) : -1;
 
     for (int e = 0; e < g->n_edges; e++) {
         const struct ref_edge *edge = &g->edges[e];
         bool yes;
 
         if (edge->from != x->node)
+            continue;
+        x->took[e] = e == target;
+        if (target >= 0)
             continue;
         yes = ref_holds(&edge->when, x->turn, after);
         switch (edge->kind) {
@@ -648,6 +686,7 @@ static void choose(const struct ref_graph *g, struct ref_exec *x,
             x->took[e] = done;
             break;
         case REF_FIND:
+        case REF_TARGET:
             break;
         case REF_STATIC:
         case REF_WHEN:
@@ -669,7 +708,7 @@ static void choose(const struct ref_graph *g, struct ref_exec *x,
 static bool is_nodes_own(const struct ref_edge *e)
 {
     return e->kind == REF_ROUTE || e->kind == REF_DEFAULT ||
-           e->kind == REF_ERROR;
+           e->kind == REF_ERROR || e->kind == REF_TARGET;
 }
 
 /* One after another, and each with all that follows from it.  Exits of loops

@@ -505,6 +505,23 @@ static void answer(struct sim *s, struct sim_call *c,
     }
 }
 
+/* What a success says besides its output. */
+static json_t *said_by(const struct sim_call *c)
+{
+    json_t *said, *update = json_object_get(c->call.body, "update");
+    const char *id = json_string_value(json_object_get(c->call.body, "goto"));
+
+    said = json_object();
+    if (id != NULL && id[0] != '\0')
+        json_object_set_new(said, "goto", json_string(id));
+    if (update != NULL)
+        json_object_set(said, "update", update);
+    if (json_object_size(said) > 0)
+        return said;
+    json_decref(said);
+    return NULL;
+}
+
 bool sim_end_call(struct sim *s, size_t i)
 {
     struct mortise_input in = {.kind = MORTISE_IN_RESULT};
@@ -522,8 +539,11 @@ bool sim_end_call(struct sim *s, size_t i)
     in.u.result = (struct mortise_result_in){
         .call = c.call.id, .message = "", .error_code = "", .error_class = ""};
     answer(s, &c, &in.u.result);
+    if (in.u.result.status == 0 && c.call.kind != MORTISE_RUN_CHECK)
+        in.u.result.said = said_by(&c);
     step(s, &in);
     json_decref(in.u.result.output);
+    json_decref(in.u.result.said);
     json_decref(c.call.body);
     script_finish(&c.script);
     return true;

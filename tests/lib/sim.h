@@ -17,6 +17,8 @@
  *   does_rec write           ... reconcile knows whether any happened
  *   fail  pure               fails as its body says: {code, class, times}: the
  *                            first `times` attempts; then gives its body
+ * Whatever succeeds says besides what its body has as "goto" (if that is not
+ * empty) and "update".
  * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
  * violation and offers the payload without it; `stern` is a violation without
  * replacement; `down` fails, and offers something all the same. */

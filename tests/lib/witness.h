@@ -19,6 +19,8 @@ struct witnessed { /* one `done` */
     bool violation, has_output;
     char *output; /* malloc()ed */
     size_t output_size;
+    bool has_update, has_target;
+    char update[256], target[128];
     char message[2048], error_class[32], error_code[80];
 };
 
@@ -56,6 +58,11 @@ WITNESS_FN void witness_done(void *ud, const struct mortise_call_done *d)
     one->output = malloc(d->output_size + 1);
     memcpy(one->output, d->output, d->output_size + 1);
     one->output_size = d->output_size;
+    one->has_update = d->has_update;
+    one->has_target = d->target != NULL;
+    snprintf(one->update, sizeof one->update, "%s", d->update);
+    snprintf(one->target, sizeof one->target, "%s",
+             d->target != NULL ? d->target : "");
     snprintf(one->message, sizeof one->message, "%s", d->message);
     snprintf(one->error_class, sizeof one->error_class, "%s", d->error_class);
     snprintf(one->error_code, sizeof one->error_code, "%s", d->error_code);
