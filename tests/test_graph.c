@@ -1553,6 +1553,30 @@ START_TEST(many_findings_stay_cheap)
 }
 END_TEST
 
+/* Nodes that may each find each other would be a graph of the file's square:
+ * that is refused, once, at the edge where it is too much. */
+START_TEST(discovery_has_a_bound)
+{
+    start_big("start: n0\nnodes:\n");
+    for (int i = 0; i < 2000; i++)
+        big_n += (size_t)sprintf(big + big_n,
+                                 "  n%d: {type: tool, tool: pay/refund, "
+                                 "capability: x}\n",
+                                 i);
+    big_n += (size_t)sprintf(big + big_n, "edges:\n");
+    for (int i = 0; i < 2000; i++)
+        big_n += (size_t)sprintf(big + big_n,
+                                 "- {from: n%d, discovery: {query: q, "
+                                 "fallback: END}}\n",
+                                 i);
+    load_big(MORTISE_ECHECK);
+    ck_assert_uint_eq(diags.n, 1);
+    ck_assert_str_eq(diags.list[0].code, "E0307");
+    ck_assert_ptr_nonnull(
+        strstr(diags.list[0].message, "more than 100000 nodes in all"));
+}
+END_TEST
+
 /* ---- what breaks ----------------------------------------------------- */
 
 static void load_without_memory(const char *name)
@@ -1732,6 +1756,7 @@ static Suite *suite(void)
     tcase_add_test(tc, long_circles_are_named);
     tcase_add_test(tc, long_loops_load);
     tcase_add_test(tc, many_findings_stay_cheap);
+    tcase_add_test(tc, discovery_has_a_bound);
     tcase_add_test(tc, loading_survives_oom);
     tcase_add_test(tc, reporting_survives_oom);
     tcase_add_test(tc, mutants_are_refused_or_loaded);

@@ -5,12 +5,15 @@
  * it may be (of its `kind`, and not the source itself) and one to the fallback,
  * for when nothing is found; exactly one of them is taken.  They are edges in
  * every respect: what cannot be entered from where the edge stands, such as the
- * middle of a loop, is refused as for any other edge.
+ * middle of a loop, is refused as for any other edge.  So that a file of some
+ * size cannot be a graph of its square, all of them have a bound.
  *
  * Who ranks is a plugin of a kind that this build does not have.  So nothing is
  * found, a run says so (discovery_result), and the fallback must be there.
  */
 #include "graph/node.h"
+
+enum { MAX_FOUND = 100000 }; /* edges to what may be found, in a graph */
 
 struct reading {
     struct mortise_discovery *d;
@@ -122,25 +125,70 @@ static bool may_find(const struct reading *r, const struct mortise_node *node,
            (r->type == 0 || node->type == r->type);
 }
 
-/* An edge to each; how many are there? */
+static void list_capable(struct mortise_loader *ld)
+{
+    if (ld->capable != NULL)
+        return;
+    ld->capable = mortise_load_alloc(ld, ld->g->n_nodes * sizeof *ld->capable);
+    for (uint32_t i = 0; ld->capable != NULL && i < ld->g->n_nodes; i++)
+        if (ld->g->nodes[i].capability != NULL)
+            ld->capable[ld->n_capable++] = i;
+}
+
+static void add_one(struct mortise_loader *ld, uint32_t from,
+                    const struct mortise_node *to, const struct reading *r,
+                    struct mortise_span span)
+{
+    const struct mortise_yaml id = {.str = to->id, .span = span};
+    struct mortise_draft *draft =
+        mortise_load_edge(ld, from, &id, MORTISE_EDGE_FOUND);
+
+    if (draft != NULL)
+        draft->edge.discovery = r->d;
+}
+
+/* An edge to each, as far as the bound goes; how many are there? */
 static size_t add_found(struct mortise_loader *ld, uint32_t from,
                         const struct reading *r, struct mortise_span span)
 {
     size_t n = 0;
 
-    for (uint32_t i = 0; i < ld->g->n_nodes && !ld->nomem; i++) {
-        const struct mortise_node *node = &ld->g->nodes[i];
-        struct mortise_yaml id = {.str = node->id, .span = span};
-        struct mortise_draft *draft;
+    list_capable(ld);
+    for (uint32_t i = 0; i < ld->n_capable && !ld->nomem; i++) {
+        const struct mortise_node *node = &ld->g->nodes[ld->capable[i]];
 
         if (!may_find(r, node, from))
             continue;
-        draft = mortise_load_edge(ld, from, &id, MORTISE_EDGE_FOUND);
-        if (draft != NULL)
-            draft->edge.discovery = r->d;
+        if (ld->n_found >= MAX_FOUND)
+            return SIZE_MAX;
+        ld->n_found++;
+        add_one(ld, from, node, r, span);
         n++;
     }
     return n;
+}
+
+/* Once for a graph: `n` is SIZE_MAX for all that come behind. */
+static void check_found(struct mortise_loader *ld, const struct reading *r,
+                        size_t n, struct mortise_span span)
+{
+    struct mortise_diag *d;
+
+    if (n == 0) {
+        d = mortise_diag_add(ld->diags, "E0307", span,
+                             "there is nothing that this edge may find");
+        mortise_diag_help(ld->diags, d, "give another node a 'capability'%s",
+                          r->type != 0 ? " and the type that 'kind' says" : "");
+    } else if (n == SIZE_MAX && ld->n_found == MAX_FOUND) {
+        ld->n_found++;
+        d = mortise_diag_add(ld->diags, "E0307", span,
+                             "up to here, discovery edges may lead to more "
+                             "than %d nodes in all",
+                             MAX_FOUND);
+        mortise_diag_help(ld->diags, d,
+                          "let one node discover for many, or fewer nodes "
+                          "have a 'capability'");
+    }
 }
 
 static void late_query(struct mortise_loader *ld,
@@ -159,13 +207,7 @@ static void add_edges(struct mortise_loader *ld, uint32_t from,
 {
     struct mortise_draft *draft;
 
-    if (add_found(ld, from, r, span) == 0)
-        mortise_diag_help(
-            ld->diags,
-            mortise_diag_add(ld->diags, "E0307", span,
-                             "there is nothing that this edge may find"),
-            "give another node a 'capability'%s",
-            r->type != 0 ? " and the type that 'kind' says" : "");
+    check_found(ld, r, add_found(ld, from, r, span), span);
     draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
     if (draft != NULL)
         draft->edge.discovery = r->d;

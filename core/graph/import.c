@@ -221,7 +221,8 @@ int mortise_graph_import(struct mortise_buf *out, const char *path,
     mortise_buf_init(&joined, out->mem);
     join_pairs(&joined, text, n);
     rv = joined.failed ? MORTISE_ENOMEM
-                       : mortise_yaml_parse(&root, &arena, path, joined.p,
+                       : mortise_yaml_parse(&root, &arena, path,
+                                            joined.n > 0 ? joined.p : "",
                                             joined.n, diags);
     if (rv == MORTISE_OK)
         rv = write_file(&f, out, path, root);

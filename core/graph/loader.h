@@ -75,6 +75,8 @@ struct mortise_loader {
 
     struct mortise_draft *edges;
     size_t n_edges, cap_edges;
+    uint32_t *capable; /* nodes with a capability; NULL: not looked for yet */
+    uint32_t n_capable, n_found; /* edges to them */
     struct mortise_declared *writes;
     size_t n_writes, cap_writes;
     struct mortise_late *late;

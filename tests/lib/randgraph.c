@@ -221,7 +221,8 @@ static bool leads_on(const struct ref_graph *g, const struct item *a)
     for (int i = 0; i < g->n_edges; i++) {
         const struct ref_edge *e = &g->edges[i];
 
-        if (e->from >= 0 && a->set >> e->from & 1 && !(a->set >> e->to & 1))
+        if (e->from >= 0 && a->set >> e->from & 1 &&
+            (e->to < 0 || !(a->set >> e->to & 1)))
             return true;
     }
     return false;
