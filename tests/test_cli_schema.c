@@ -94,6 +94,7 @@ static const char *const good[][2] = {
     {"plugin", "plugins/*/*/*.plugin.yaml"},
     {"plugin", "examples/*/*.plugin.yaml"},
     {"test", "configs/*/*.test.yaml"},
+    {"test", "tests/cases/*.test.yaml"},
 };
 enum { N_GOOD = sizeof good / sizeof good[0] };
 

@@ -53,6 +53,15 @@ START_TEST(good_cases_survive_crashes)
 }
 END_TEST
 
+/* What runs side by side does, too, and a race is decided by the times that
+ * the script gives, whenever the crash was. */
+START_TEST(rivals_survive_crashes)
+{
+    desk_ok(IN_CASES "--crash-everywhere rivals.test.yaml", root);
+    desk_out("\n2 passed, 0 failed\n");
+}
+END_TEST
+
 /* The cases that we show people hold as well. */
 START_TEST(shown_cases_hold)
 {
@@ -233,6 +242,79 @@ START_TEST(deeds_fit_what_is_asked)
 }
 END_TEST
 
+/* Another of our own plugins. */
+static void add_plugin(const char *name)
+{
+    char path[256], source[4096];
+
+    snprintf(path, sizeof path, "tests/plugins/%s.plugin.yaml", name);
+    ck_assert_ptr_nonnull(realpath(path, source));
+    snprintf(path, sizeof path, "tests/plugins/%s.so", name);
+    desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out %s/plugins",
+            source, child_build(path), desk_plugins, desk_plugins);
+    desk_ok("$MORTISE key trust %s/k.pub --trust %s/trust.d --name %s "
+            "--plugins %s --in-process",
+            desk_plugins, desk_plugins, name, name);
+}
+
+/* What an executor asks from inside a node takes the bare value; it may also
+ * wait until the time is over. */
+START_TEST(executors_ask_people)
+{
+    add_plugin("awaits");
+    desk_graph("g.graph", "start: ask\n"
+                          "nodes:\n"
+                          "  ask: {type: tool, tool: awaits/ask, args: "
+                          "{prompt: how many?, for_ms: 900000}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  seven:\n"
+             "    real: [awaits]\n"
+             "    people: {ask: {answer: 7}}\n"
+             "    expect: {status: completed, state: {artifacts: {ask: 7}}}\n"
+             "  none:\n"
+             "    real: [awaits]\n"
+             "    people: {ask: {timeout: true}}\n"
+             "    expect: {status: completed, events: [{type: decision, "
+             "decision: expired}]}\n"
+             "  no answer:\n"
+             "    real: [awaits]\n"
+             "    people: {ask: {approve: true}}\n"
+             "    expect: {status: waiting}\n");
+    desk_ok("$MORTISE test --crash-everywhere --filter seven t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere --filter none t.test.yaml");
+    child_run("$MORTISE test --filter 'no answer' t.test.yaml");
+    desk_code(1);
+    desk_out("'ask' asks (custom), and that takes answer");
+}
+END_TEST
+
+/* An operation that can tell whether it happened is asked, and the script tells
+ * the truth: it is there once, and nobody else is asked. */
+START_TEST(reconciling_is_scripted)
+{
+    add_plugin("counts_reconcile");
+    desk_graph("g.graph", "start: count\n"
+                          "nodes:\n"
+                          "  count: {type: tool, tool: counts_reconcile/count, "
+                          "next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  one:\n"
+             "    operations: {counts_reconcile/count: [{output: 5}]}\n"
+             "    expect: {status: completed, state: {artifacts: {count: "
+             "5}}}\n"
+             "  two:\n"
+             "    operations: {counts_reconcile/count: {error: {code: c}}}\n"
+             "    expect: {status: failed, error: c}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+END_TEST
+
 /* Time passes for what runs in earnest, too: a sleep of a week is over at
  * once.  It tells when it was over, which no crash may leave as it was. */
 START_TEST(sleeps_are_no_time)
@@ -325,6 +407,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, good_cases_hold);
     tcase_add_test(tc, good_cases_survive_crashes);
+    tcase_add_test(tc, rivals_survive_crashes);
     tcase_add_test(tc, shown_cases_hold);
     tcase_add_test(tc, failures_are_shown);
     tcase_add_test(tc, doubt_must_be_settled);
@@ -334,6 +417,8 @@ static Suite *suite(void)
     tcase_add_test(tc, real_calls_do);
     tcase_add_test(tc, calls_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
+    tcase_add_test(tc, executors_ask_people);
+    tcase_add_test(tc, reconciling_is_scripted);
     tcase_add_test(tc, sleeps_are_no_time);
     tcase_add_test(tc, guardrails_by_their_ids);
     tcase_add_test(tc, interrupts_leave_nothing);

@@ -88,7 +88,7 @@ static const struct {
               {"docs/man/mortise-deployment.5", "core/graph/p[or]*.c", 2},
               {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
               {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30},
-              {"docs/man/mortise-test.5", "core/cli/casefile.c", 30}};
+              {"docs/man/mortise-test.5", "core/cli/case*.c", 30}};
 
 /* Every key that a file may have stands in the page about it. */
 START_TEST(every_key)

@@ -17,7 +17,7 @@
 #include "cli/rehearsing.h"
 #include "mortise/plugin.h"
 
-enum { ID = MORTISE_EXEC_PATH + 16 };
+enum { ID = MORTISE_EXEC_PATH + 300 };
 
 /* ---- which script -------------------------------------------------------- */
 
@@ -104,9 +104,11 @@ static size_t pick(const struct mortise_rehearsing *r,
 
 static void call_id(char out[ID], const struct mortise_run_call *call)
 {
-    snprintf(out, ID, "%s@%u%s%s", call->path, call->attempt,
-             call->kind == MORTISE_RUN_CHECK ? "!" : "",
-             call->kind == MORTISE_RUN_CHECK ? call->plugin : "");
+    if (call->kind == MORTISE_RUN_CHECK)
+        snprintf(out, ID, "%s@%u %s %.256s", call->path, call->attempt,
+                 mortise_guard_stage_name(call->stage), call->plugin);
+    else
+        snprintf(out, ID, "%s@%u", call->path, call->attempt);
 }
 
 static void tool_of(char out[256], const struct mortise_run_call *call)

@@ -194,8 +194,8 @@ static int check_case(const struct mortise_graph *g,
                       const struct mortise_case *c, struct mortise_diags *diags)
 {
     check_scripts(g, &c->operations, calls, "E0501", "calls", diags);
-    check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502", "has the guardrail",
-                  diags);
+    check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502",
+                  "has the guardrail", diags);
     check_nodes(g, &c->nodes, diags);
     for (size_t i = 0; i < c->people.n; i++)
         node_of(g, c->people.list[i].name, diags);

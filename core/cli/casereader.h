@@ -1,0 +1,28 @@
+/* casereader.h -- a Test file while it is being read: casefile.c, the file and
+ * what is expected, and casescript.c, who answers. */
+#ifndef MORTISE_CLI_CASEREADER_H
+#define MORTISE_CLI_CASEREADER_H
+
+#include "cli/casefile.h"
+
+struct mortise_case_reader {
+    struct mortise_casefile *f;
+    struct mortise_diags *diags;
+    bool nomem;
+};
+
+/* From the file's arena, zeroed; NULL sets nomem. */
+void *mortise_case_take(struct mortise_case_reader *r, size_t size);
+
+/* ---- casescript.c: rows of a case, and who reads them -------------------- */
+
+extern const struct mortise_key mortise_case_answers_row;
+extern const struct mortise_key mortise_case_verdicts_row;
+extern const struct mortise_key mortise_case_people_row;
+
+mortise_key_fn mortise_case_read_operations;
+mortise_key_fn mortise_case_read_nodes;
+mortise_key_fn mortise_case_read_guardrails;
+mortise_key_fn mortise_case_read_people;
+
+#endif

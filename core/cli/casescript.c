@@ -1,0 +1,486 @@
+/* casescript.c -- who answers in a case: operations, guardrails, people.
+ *
+ *   (1) An answer says one thing: an output or an error.  A verdict passes or
+ *       does not.  A person does one thing.  Two at once is a finding, not a
+ *       choice of ours.
+ *   (2) Answers written as a list are given once each, in order; one that is
+ *       no list, or that asks for certain `args`, is given as often as it is
+ *       wanted.
+ */
+#include "cli/casereader.h"
+
+/* ---- answers ------------------------------------------------------------ */
+
+static void read_args(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->args = slot->value;
+}
+
+static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->output = slot->value;
+}
+
+static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->code = slot->value->str;
+}
+
+static void read_class(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->error_class = slot->value->str;
+}
+
+static void read_message(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->message = slot->value->str;
+}
+
+static const struct mortise_word classes[] = {{.word = "transient"},
+                                              {.word = "permanent"},
+                                              {.word = "timeout"},
+                                              {.word = NULL}};
+
+static const struct mortise_key error_keys[] = {
+    {.name = "code",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_code},
+    {.name = "class",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = classes,
+     .read = read_class},
+    {.name = "message",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_message},
+};
+
+static const struct mortise_place error_place = {.what = "a scripted error",
+                                                 .keys = error_keys,
+                                                 .n = sizeof error_keys /
+                                                      sizeof error_keys[0]};
+
+static void read_error(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_reader *r = ctx;
+    struct mortise_case_answer *a = into;
+
+    a->has_error = true;
+    a->error_class = "permanent";
+    a->message = "scripted";
+    mortise_keys_enter(slot, r, a, r->diags);
+}
+
+static void read_after(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->after_ms = slot->ms;
+}
+
+static void read_in_doubt(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->in_doubt = (enum mortise_case_doubt)slot->word;
+}
+
+static const struct mortise_word doubts[] = {
+    {"done", MORTISE_CASE_DONE, false},
+    {"retry", MORTISE_CASE_RETRY, false},
+    {"fail", MORTISE_CASE_FAIL, false},
+    {NULL, 0, false}};
+
+static const struct mortise_key answer_keys[] = {
+    {.name = "args",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_args},
+    {.name = "output",
+     .value = MORTISE_V_ANY,
+     .here = MORTISE_HERE,
+     .read = read_output},
+    {.name = "error",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &error_place,
+     .read = read_error},
+    {.name = "after",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .read = read_after},
+    {.name = "in_doubt",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = doubts,
+     .read = read_in_doubt},
+    {.name = "goto", .later = MORTISE_HERE},
+    {.name = "update", .later = MORTISE_HERE},
+    {.name = "usage", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place answer_place = {.what = "a scripted answer",
+                                                  .keys = answer_keys,
+                                                  .n = sizeof answer_keys /
+                                                       sizeof answer_keys[0]};
+
+/* ---- verdicts ----------------------------------------------------------- */
+
+static void read_pass(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+    struct mortise_case_reader *r = ctx;
+
+    a->passes = slot->value->u.b;
+    if (!a->passes)
+        mortise_diag_add(r->diags, "E0208", slot->value->span,
+                         "a guardrail that does not pass has a 'violation'");
+}
+
+static void read_violation(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->has_violation = true;
+    a->violation = slot->value->str;
+}
+
+static const struct mortise_key verdict_keys[] = {
+    {.name = "pass",
+     .value = MORTISE_V_BOOL,
+     .here = MORTISE_HERE,
+     .read = read_pass},
+    {.name = "violation",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_violation},
+    {.name = "output",
+     .value = MORTISE_V_ANY,
+     .here = MORTISE_HERE,
+     .read = read_output},
+    {.name = "after",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .read = read_after},
+};
+
+static const struct mortise_place verdict_place = {.what = "a scripted verdict",
+                                                   .keys = verdict_keys,
+                                                   .n = sizeof verdict_keys /
+                                                        sizeof verdict_keys[0]};
+
+/* ---- one or several ----------------------------------------------------- */
+
+static const struct mortise_key answer_row = {.value = MORTISE_V_MAP,
+                                              .place = &answer_place};
+static const struct mortise_key answer_forms[] = {
+    {.value = MORTISE_V_MAP, .place = &answer_place},
+    {.value = MORTISE_V_LIST, .min = 1, .each = &answer_row},
+};
+const struct mortise_key mortise_case_answers_row = {
+    MORTISE_FORMS(answer_forms)};
+
+static const struct mortise_key verdict_row = {.value = MORTISE_V_MAP,
+                                               .place = &verdict_place};
+static const struct mortise_key verdict_forms[] = {
+    {.value = MORTISE_V_MAP, .place = &verdict_place},
+    {.value = MORTISE_V_LIST, .min = 1, .each = &verdict_row},
+};
+const struct mortise_key mortise_case_verdicts_row = {
+    MORTISE_FORMS(verdict_forms)};
+
+/* The items of what is one thing or a list of them; false after a finding. */
+static bool items_of(struct mortise_case_reader *r,
+                     const struct mortise_yaml *v, const char *what,
+                     const struct mortise_yaml *const **items, size_t *n)
+{
+    if (v->kind == MORTISE_YAML_SEQ && v->n > 0) {
+        *items = (const struct mortise_yaml *const *)v->items;
+        *n = v->n;
+        return true;
+    }
+    if (v->kind == MORTISE_YAML_SEQ) {
+        mortise_diag_add(r->diags, "E0208", v->span, "'%s' must not be empty",
+                         what);
+        return false;
+    }
+    if (v->kind != MORTISE_YAML_MAP) {
+        mortise_diag_add(r->diags, "E0203", v->span,
+                         "'%s' takes one answer or a list of them, and this "
+                         "is %s",
+                         what, mortise_yaml_kind_name(v->kind));
+        return false;
+    }
+    return true;
+}
+
+static void check_answer(struct mortise_case_reader *r,
+                         const struct mortise_case_answer *a, bool verdict)
+{
+    if (verdict && a->has_violation + a->passes != 1)
+        mortise_diag_add(r->diags, "E0212", a->at->span,
+                         "a verdict is pass: true or a violation: one of them");
+    else if (verdict && a->output != NULL && !a->has_violation)
+        mortise_diag_add(r->diags, "E0212", a->output->span,
+                         "'output' replaces what has a 'violation'");
+    else if (!verdict && (a->output != NULL) + a->has_error != 1)
+        mortise_diag_add(r->diags, "E0212", a->at->span,
+                         "an answer has an 'output' or an 'error': one of "
+                         "them");
+    else if (a->has_error && a->in_doubt == MORTISE_CASE_DONE)
+        mortise_diag_add(r->diags, "E0212", a->at->span,
+                         "in_doubt: done gives the 'output' of the answer, "
+                         "and this is an error");
+}
+
+static void read_answer(struct mortise_case_reader *r,
+                        struct mortise_case_answer *a,
+                        const struct mortise_yaml *v,
+                        const struct mortise_place *place)
+{
+    size_t errors = r->diags->n_errors;
+
+    a->at = v;
+    mortise_keys_read(place, MORTISE_HERE, v, v->span, r, a, r->diags);
+    if (r->diags->n_errors == errors)
+        check_answer(r, a, place == &verdict_place);
+}
+
+static void read_script(struct mortise_case_reader *r,
+                        struct mortise_case_script *s,
+                        const struct mortise_yaml *name,
+                        const struct mortise_yaml *v,
+                        const struct mortise_place *place)
+{
+    const struct mortise_yaml *const *items = &v;
+    size_t n = 1;
+
+    s->name = name;
+    if (!items_of(r, v, name->str, &items, &n))
+        return;
+    s->list = mortise_case_take(r, n * sizeof *s->list);
+    if (s->list == NULL)
+        return;
+    s->n = n;
+    s->once = v->kind == MORTISE_YAML_SEQ;
+    for (size_t i = 0; i < n; i++)
+        read_answer(r, &s->list[i], items[i], place);
+}
+
+static void read_scripts(struct mortise_case_reader *r,
+                         struct mortise_case_scripts *out,
+                         const struct mortise_yaml *map,
+                         const struct mortise_place *place)
+{
+    out->list = mortise_case_take(r, map->n * sizeof *out->list);
+    for (size_t i = 0; i < map->n && out->list != NULL; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            read_script(r, &out->list[out->n++], map->keys[i], map->items[i],
+                        place);
+}
+
+void mortise_case_read_operations(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    struct mortise_case *c = into;
+
+    read_scripts(ctx, &c->operations, slot->value, &answer_place);
+}
+
+void mortise_case_read_nodes(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_case *c = into;
+
+    read_scripts(ctx, &c->nodes, slot->value, &answer_place);
+}
+
+void mortise_case_read_guardrails(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    struct mortise_case *c = into;
+
+    read_scripts(ctx, &c->guardrails, slot->value, &verdict_place);
+}
+
+/* ---- people ------------------------------------------------------------- */
+
+static void does(struct mortise_case_deeds *p, enum mortise_case_deed deed)
+{
+    p->deed = deed;
+    p->n_deeds++;
+}
+
+/* `approve: false` and `timeout: false` say nothing: why write them? */
+static bool is_true(struct mortise_case_reader *r,
+                    const struct mortise_slot *slot)
+{
+    if (slot->value->u.b)
+        return true;
+    mortise_diag_add(r->diags, "E0208", slot->value->span,
+                     "'%s' is true or not there", slot->key->name);
+    return false;
+}
+
+static void read_approve(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    if (is_true(ctx, slot))
+        does(into, MORTISE_CASE_APPROVE);
+}
+
+static void read_reject(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_deeds *p = into;
+
+    (void)ctx;
+    does(p, MORTISE_CASE_REJECT);
+    p->reason = slot->value->str;
+}
+
+static void read_person_answer(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_case_deeds *p = into;
+
+    (void)ctx;
+    p->answer = slot->value;
+    if (p->deed != MORTISE_CASE_APPROVE)
+        does(p, MORTISE_CASE_ANSWER);
+}
+
+static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    if (is_true(ctx, slot))
+        does(into, MORTISE_CASE_TIMEOUT);
+}
+
+static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_deeds *p = into;
+    struct mortise_case_reader *r = ctx;
+
+    p->args = slot->value;
+    if (p->deed != MORTISE_CASE_APPROVE)
+        mortise_diag_add(r->diags, "E0212", slot->name->span,
+                         "'args' edits a call that is approved: it goes with "
+                         "approve: true");
+}
+
+static void read_by(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_deeds *p = into;
+
+    (void)ctx;
+    p->by = slot->value->str;
+}
+
+static const struct mortise_key person_keys[] = {
+    {.name = "approve",
+     .value = MORTISE_V_BOOL,
+     .here = MORTISE_HERE,
+     .read = read_approve},
+    {.name = "reject",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_reject},
+    {.name = "answer",
+     .value = MORTISE_V_ANY,
+     .here = MORTISE_HERE,
+     .read = read_person_answer},
+    {.name = "timeout",
+     .value = MORTISE_V_BOOL,
+     .here = MORTISE_HERE,
+     .read = read_timeout},
+    {.name = "args",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_edited},
+    {.name = "by",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_by},
+};
+
+static const struct mortise_place person_place = {.what = "what a person does",
+                                                  .keys = person_keys,
+                                                  .n = sizeof person_keys /
+                                                       sizeof person_keys[0]};
+
+static const struct mortise_key person_row = {.value = MORTISE_V_MAP,
+                                              .place = &person_place};
+static const struct mortise_key person_forms[] = {
+    {.value = MORTISE_V_MAP, .place = &person_place},
+    {.value = MORTISE_V_LIST, .min = 1, .each = &person_row},
+};
+const struct mortise_key mortise_case_people_row = {
+    MORTISE_FORMS(person_forms)};
+
+static void read_deeds(struct mortise_case_reader *r,
+                       struct mortise_case_deeds *p,
+                       const struct mortise_yaml *v)
+{
+    size_t errors = r->diags->n_errors;
+
+    mortise_keys_read(&person_place, MORTISE_HERE, v, v->span, r, p, r->diags);
+    if (r->diags->n_errors == errors && p->n_deeds != 1)
+        mortise_diag_add(r->diags, "E0212", v->span,
+                         "a person does one of approve, reject, answer and "
+                         "timeout");
+}
+
+static void read_person(struct mortise_case_reader *r,
+                        struct mortise_case_person *p,
+                        const struct mortise_yaml *name,
+                        const struct mortise_yaml *v)
+{
+    const struct mortise_yaml *const *items = &v;
+    size_t n = 1;
+
+    p->name = name;
+    if (!items_of(r, v, name->str, &items, &n))
+        return;
+    p->list = mortise_case_take(r, n * sizeof *p->list);
+    if (p->list == NULL)
+        return;
+    p->n = n;
+    p->once = v->kind == MORTISE_YAML_SEQ;
+    for (size_t i = 0; i < n; i++)
+        read_deeds(r, &p->list[i], items[i]);
+}
+
+void mortise_case_read_people(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_case_reader *r = ctx;
+    struct mortise_case *c = into;
+    const struct mortise_yaml *map = slot->value;
+
+    c->people.list = mortise_case_take(r, map->n * sizeof *c->people.list);
+    for (size_t i = 0; i < map->n && c->people.list != NULL; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            read_person(r, &c->people.list[c->people.n++], map->keys[i],
+                        map->items[i]);
+}
