@@ -185,7 +185,7 @@ int mortise_query_inbox(struct mortise *m, const char *tenant,
 static bool is_as_stored(const struct mortise_live *live)
 {
     return live != NULL && !live->lost && live->flying == 0 &&
-           live->written == mortise_run_seq(live->run);
+           live->written == mortise_run_newest(live->run);
 }
 
 /* A run that is not over, and could not go on here, is blocked, whatever it

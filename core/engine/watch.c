@@ -262,7 +262,7 @@ static void hold_back(struct mortise_live *live, json_t *event)
     if (h == NULL)
         return;
     *h = (struct mortise_held){NULL, json_incref(event),
-                               mortise_run_seq(live->run), ++live->n_held};
+                               mortise_run_newest(live->run), ++live->n_held};
     if (live->held == NULL)
         live->held = h;
     else
@@ -276,7 +276,7 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
 
     if (live->topic == NULL || live->lost)
         return;
-    if (!durable && live->written < mortise_run_seq(live->run))
+    if (!durable && live->written < mortise_run_newest(live->run))
         hold_back(live, event);
     else
         tell(live, event, 0);
@@ -348,8 +348,8 @@ static int begin_live(struct mortise *m, struct mortise_watch *w,
 
     tell_run(w->topic);
     mortise_live_touch(live);
-    if (live->written < mortise_run_seq(live->run)) {
-        w->catch_up = mortise_run_seq(live->run);
+    if (live->written < mortise_run_newest(live->run)) {
+        w->catch_up = mortise_run_newest(live->run);
         return MORTISE_OK;
     }
     if (w->event != NULL)

@@ -294,6 +294,8 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
+    bool checkpoint_before, checkpoint_after; /* as it says ... */
+    bool checkpoint_said;                     /* ... if it does */
     const char *capability; /* NULL: no discovery edge finds it */
     const double *traits;   /* of its persona_policy; NULL: the graph's */
 
@@ -360,6 +362,7 @@ struct mortise_graph {
 
     bool approve_tools; /* hitl_mode, or that of a graph around this one */
     bool fail_fast;     /* failure */
+    bool coarse;        /* checkpoint_policy, of nodes that say nothing */
     bool end_first;     /* end */
     struct mortise_limits limits; /* the outermost graph's */
     struct mortise_budget budget; /* this one's own */

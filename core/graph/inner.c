@@ -49,6 +49,7 @@ static struct mortise_graph *new_graph(struct mortise_loader *ld,
     g->path = tree->span.file->path;
     g->tree = tree;
     g->approve_tools = outer->approve_tools;
+    g->coarse = outer->coarse; /* unless it says otherwise */
     g->concurrency = outer->concurrency;
     g->expr_cost = outer->expr_cost;
     g->limits = outer->limits;

@@ -61,6 +61,27 @@ const struct mortise_word mortise_effect_words[] = {
 
 /* ---- the table ------------------------------------------------------- */
 
+enum { BEFORE = 1, AFTER = 2 };
+
+static const struct mortise_word checkpoints[] = {
+    {"before", BEFORE, false},
+    {"after", AFTER, false},
+    {"both", BEFORE | AFTER, false},
+    {"none", 0, false},
+    {NULL, 0, false},
+};
+
+static void read_checkpoint(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->checkpoint_said = true;
+    r->node->checkpoint_before = slot->word & BEFORE;
+    r->node->checkpoint_after = slot->word & AFTER;
+}
+
 static const struct mortise_word in_doubts[] = {
     {"reconcile", MORTISE_DOUBT_RECONCILE, false},
     {"retry", MORTISE_DOUBT_RETRY, false},
@@ -288,12 +309,17 @@ static const struct mortise_key keys[] = {
      .later = GMI | VOICE,
      .place = &mortise_persona_place,
      .read = mortise_node_read_persona_policy},
+    {.name = "checkpoint",
+     .value = MORTISE_V_WORD,
+     .here = ALL,
+     .later = LATER,
+     .words = checkpoints,
+     .read = read_checkpoint},
     {.name = "metadata", .value = MORTISE_V_ANY, .here = ALL},
 
     {.name = "execution_mode", .later = ALL},
     {.name = "resource", .later = ALL},
     {.name = "cache", .later = ALL},
-    {.name = "checkpoint", .later = ALL},
     {.name = "complexity", .later = ALL},
     {.name = "llm", .later = ALL},
     {.name = "memory_policy", .later = ALL},

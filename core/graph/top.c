@@ -35,6 +35,15 @@ static void read_hitl_mode(void *ctx, void *into,
     ld->g->approve_tools |= slot->word == 1; /* or that of a graph around it */
 }
 
+static void read_checkpoint_policy(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    ld->g->coarse = slot->word == 1;
+}
+
 static void read_failure(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -147,6 +156,14 @@ static const struct mortise_word hitl_modes[] = {
     {NULL, 0, false},
 };
 
+/* A node that says so is written under either of the latter. */
+static const struct mortise_word checkpoint_policies[] = {
+    {"every_node", 0, false},
+    {"explicit", 1, false},
+    {"none", 1, false},
+    {NULL, 0, false},
+};
+
 static const struct mortise_word failures[] = {
     {"continue", 0, false},
     {"fail_fast", 1, false},
@@ -185,6 +202,11 @@ static const struct mortise_key graph_keys[] = {
      .here = BOTH,
      .words = ends,
      .read = read_end},
+    {.name = "checkpoint_policy",
+     .value = MORTISE_V_WORD,
+     .here = BOTH,
+     .words = checkpoint_policies,
+     .read = read_checkpoint_policy},
     {.name = "state",
      .value = MORTISE_V_MAP,
      .here = BOTH,
@@ -230,7 +252,6 @@ static const struct mortise_key graph_keys[] = {
      .here = BOTH,
      .place = &mortise_budget_place,
      .read = read_budget},
-    {.name = "checkpoint_policy", .later = A_FILE},
     {.name = "memory_consistency", .later = A_FILE},
     {.name = "roles", .later = A_FILE},
 };

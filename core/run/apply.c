@@ -70,6 +70,16 @@ static int apply_intent(struct mortise_run *r, struct exec *x,
     return exec_intend(r, x, e, err);
 }
 
+/* It is on disk that it is about to start. */
+static int apply_before(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->state != X_READY)
+        return corrupt(err, e);
+    x->noted = e->generation;
+    return exec_intend(r, x, e, err);
+}
+
 static int write_of(struct mortise_run *r, struct exec *x,
                     const struct mortise_entry_write *from,
                     struct mortise_write *to, struct mortise_err *err)
@@ -549,6 +559,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
     switch (e->type) {
     case MORTISE_E_INTENT:
         return apply_intent(r, x, e, err);
+    case MORTISE_E_BEFORE:
+        return apply_before(r, x, e, err);
     case MORTISE_E_RESERVE:
         return apply_reserve(r, x, e, err);
     case MORTISE_E_DONE:
@@ -611,6 +623,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
         return MORTISE_PHASE_ADMIT;
     case MORTISE_E_INTENT:
     case MORTISE_E_RESERVE:
+    case MORTISE_E_BEFORE:
         return MORTISE_PHASE_BEFORE;
     case MORTISE_E_STEP:
         return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
@@ -644,6 +657,42 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     }
 }
 
+/* That something was looked at, and for how long all was active, is so whenever
+ * it is recorded. */
+static bool is_timed(const struct mortise_entry *e)
+{
+    return !e->looked && e->type != MORTISE_E_CLOCK;
+}
+
+/* What goes ahead of an entry: where it is, and when, if that is not as for the
+ * one before it. */
+static void place(struct mortise_run *r, const struct mortise_entry *e)
+{
+    const struct mortise_entry frame = {.type = MORTISE_E_FRAME,
+                                        .frame = e->frame};
+    const struct mortise_entry now = {.type = MORTISE_E_TIME,
+                                      .at_ms = r->time_ms};
+
+    if (is_timed(e) && r->record_ms != r->time_ms) {
+        if (r->record_ms != 0)
+            mortise_entry_write(&r->record, &now);
+        r->record_ms = r->time_ms;
+    }
+    if (e->frame != r->record_frame)
+        mortise_entry_write(&r->record, &frame);
+    r->record_frame = e->frame;
+}
+
+static bool may_wait(const struct mortise_run *r, const struct mortise_entry *e)
+{
+    const struct exec *x;
+
+    if (e->looked)
+        return true;
+    x = apply_is_of_run(e) ? NULL : exec_of(r, e);
+    return x != NULL && commit_may_wait(r, x, e);
+}
+
 int record(struct mortise_run *r, struct mortise_entry *e,
            struct mortise_err *err)
 {
@@ -651,18 +700,13 @@ int record(struct mortise_run *r, struct mortise_entry *e,
         e->actor = "";
     if (e->id == NULL)
         e->id = "";
-    if (e->frame != r->record_frame) {
-        const struct mortise_entry frame = {.type = MORTISE_E_FRAME,
-                                            .frame = e->frame};
-
-        mortise_entry_write(&r->record, &frame);
-        r->record_frame = e->frame;
-    }
     if (e->key == NULL)
         e->key = e->method = "";
+    place(r, e);
     mortise_entry_write(&r->record, e);
     if (r->record.failed)
         return mortise_nomem(err);
+    r->must |= !may_wait(r, e);
     r->phases |= 1u << phase_of(e);
     return apply_entry(r, e, err);
 }

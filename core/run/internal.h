@@ -29,7 +29,8 @@
  *   decide.c   people's decisions about requests
  *   update.c   the command that gives a run another state
  *   command.c  people's commands, validated, then recorded
- *   run.c      admission, replay, the step itself, status, the commit
+ *   commit.c   when what was recorded becomes a commit, and what waits for it
+ *   run.c      admission, replay, the step itself, status
  *   show.c     JSON views
  */
 #ifndef MORTISE_RUN_INTERNAL_H
@@ -240,6 +241,7 @@ struct exec {
     json_t *payload;
     uint32_t ordinal;   /* of the next request in this generation */
     bool before_passed; /* interrupt_before was answered */
+    uint32_t noted;     /* it is on disk that it starts in this generation */
     bool approved;
     uint8_t approved_digest[MORTISE_DIGEST];
 
@@ -463,8 +465,12 @@ struct mortise_run {
     struct mortise_buf record; /* its entries */
     uint32_t record_frame;     /* that the last of them is in */
     uint64_t first_event;
-    unsigned phases; /* bits 1 << enum mortise_phase */
-    size_t lazy;     /* the first bytes of it can wait for the next commit */
+    unsigned phases; /* bits 1 << enum mortise_phase: of the record */
+    size_t recorded; /* so much of the record is of earlier steps */
+    bool must;       /* something in it cannot wait for another step's commit */
+    uint64_t
+        record_ms; /* of the last of its entries that has a time; 0: none */
+    bool stamped;  /* it begins with the time of its first */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
     bool asked; /* its commit opens a question */
@@ -744,6 +750,15 @@ bool race_counts(const struct exec *x, const struct frame *f);
 /* Was it stopped by a failure, which a resume may mend? */
 bool race_may_return(const struct exec *x);
 const char *race_words(enum loss why);
+
+/* ---- commit.c ---- */
+/* May this entry, about x, wait for the commit of a later step? */
+bool commit_may_wait(const struct mortise_run *r, const struct exec *x,
+                     const struct mortise_entry *e);
+/* The end of a step: the action at `slot` is its commit's, or goes. */
+int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err);
+/* Will something happen without anybody's help? */
+bool commit_is_going(const struct mortise_run *r);
 
 /* ---- clock.c ---- */
 /* Calls of x's graph, and of those around it, went out or came back. */

@@ -43,6 +43,8 @@ enum mortise_entry_type {
     MORTISE_E_LEAD,       /* a budget led to this node of the frame's graph */
     MORTISE_E_CHECKED, /* guardrails passed the arguments, or replaced them */
     MORTISE_E_SAID,    /* what came with a `result`, besides it */
+    MORTISE_E_BEFORE,  /* a person wants it on disk that it will start */
+    MORTISE_E_TIME,    /* the entries after it were made then */
     MORTISE_E_N
 };
 
@@ -102,6 +104,7 @@ struct mortise_entry {
     uint32_t ordinal, after;  /* of a step: which one; its answer: after how
                                  many asks */
     int32_t status;           /* of an answer, as plugin.h has them */
+    bool looked;              /* ... to a LOOK; not stored */
     const char *key, *method; /* of a step; key "" when it has an ordinal */
     uint8_t digest[MORTISE_DIGEST];
     uint32_t *edges;

@@ -1,9 +1,7 @@
-/* run.c -- admission, replay, the step itself, status, the commit.
+/* run.c -- admission, replay, the step itself, status.
  *
  * A step is: take the event in, start what may start, see where the run stands,
- * and if anything was recorded on the way, make one commit of it.  The commit
- * stands first among the step's actions; what the others may do before it is on
- * disk is said in start.c.
+ * and if anything was recorded on the way, make one commit of it (commit.c).
  *
  * Promises:
  *   (1) Equal histories give equal runs: time, ids and chance come in with
@@ -510,6 +508,16 @@ static int call_later(struct mortise_run *r, struct exec *x,
     return exec_ready(r, x, err);
 }
 
+/* What was only to be noted begins now. */
+static int go_ahead(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    if (x->effect_open || (x->hold != NULL && x->hold->open))
+        return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+    exec_become(r, x, X_READY);
+    return start_exec(r, x, err);
+}
+
 /* Intents that are on disk: their effects may happen now. */
 static int start_intents(struct mortise_run *r, struct mortise_err *err)
 {
@@ -525,8 +533,7 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
         }
         if (rv != MORTISE_OK || x->state != X_INTENT)
             continue;
-        rv = r->held != NULL ? call_later(r, x, err)
-                             : start_call(r, x, MORTISE_RUN_EXECUTE, err);
+        rv = r->held != NULL ? call_later(r, x, err) : go_ahead(r, x, err);
     }
     r->n_intents = kept;
     return rv;
@@ -582,180 +589,7 @@ static int on_synced(struct mortise_run *r, uint64_t seq,
     return rv == MORTISE_OK && r->live ? start_intents(r, err) : rv;
 }
 
-/* ---- what waits for a sync ---------------------------------------------- */
-
-/* Will something happen without anybody's help? */
-static bool is_going(const struct mortise_run *r)
-{
-    return r->live && !has_ended(r) &&
-           r->n_running + r->n_waiting + r->n_near > 0 &&
-           limit_holds(r) == NULL;
-}
-
-static void later(uint64_t *seq, uint64_t other)
-{
-    *seq = other > *seq ? other : *seq;
-}
-
-/* The newest commit that something waits for: an effect, an asker, who gave a
- * command (R12); whoever was given the run's id (R3), or is to be asked; and
- * what comes to rest, so that it can leave memory. */
-static uint64_t awaited(const struct mortise_run *r)
-{
-    uint64_t seq = r->applied_seq;
-
-    for (size_t i = 0; i < r->n_intents; i++)
-        later(&seq, r->execs[r->intents[i]]->intent_seq);
-    if (r->n_step_waits > 0)
-        later(&seq, r->step_waits[r->n_step_waits - 1].seq);
-    if (r->seq == 1 || r->asked || !is_going(r))
-        later(&seq, r->seq);
-    return seq;
-}
-
-/* At the end of a step: `commit` is its own, or NULL. */
-static int ask_for_sync(struct mortise_run *r,
-                        struct mortise_run_commit *commit,
-                        struct mortise_err *err)
-{
-    uint64_t seq = awaited(r);
-
-    r->asked = false;
-    if (seq <= r->sync_asked || seq <= r->synced)
-        return MORTISE_OK;
-    r->sync_asked = r->seq;
-    if (commit == NULL)
-        return action_new(r, MORTISE_ACT_SYNC, err) != NULL ? MORTISE_OK
-                                                            : MORTISE_ENOMEM;
-    commit->sync = true;
-    return MORTISE_OK;
-}
-
-/* ---- the commit --------------------------------------------------------- */
-
-/* Every bit of v in every bit of what comes out; different values stay
- * different (splitmix64). */
-static uint64_t mix(uint64_t v)
-{
-    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
-    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
-    return v ^ v >> 31;
-}
-
-/* The checkpoint's id: time, and chance that belongs to (run, seq).  The seed
- * is the run's own, so ids need no more than to be spread. */
-static struct mortise_uuid checkpoint_id(const struct mortise_run *r,
-                                         uint64_t seq)
-{
-    uint64_t chance[2];
-
-    memcpy(chance, r->seed, sizeof chance);
-    chance[0] = mix(chance[0] + seq * 0x9e3779b97f4a7c15u);
-    chance[1] = mix(chance[1] ^ chance[0]);
-    return mortise_uuid7(r->time_ms, (const uint8_t *)chance);
-}
-
-/* The gravest of what the record holds. */
-static enum mortise_phase phase_of_step(const struct mortise_run *r)
-{
-    static const enum mortise_phase order[] = {
-        MORTISE_PHASE_ADMIT,     MORTISE_PHASE_END,     MORTISE_PHASE_ERROR,
-        MORTISE_PHASE_INTERRUPT, MORTISE_PHASE_COMMAND, MORTISE_PHASE_BEFORE};
-
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        if (r->phases & 1u << order[i])
-            return order[i];
-    }
-    return MORTISE_PHASE_AFTER;
-}
-
-/* An array cut to its size, so that its owner need not know its room. */
-static void *take_exact(struct mortise_run *r, void *list, size_t n, size_t cap,
-                        size_t size)
-{
-    void *exact;
-
-    if (n == 0) {
-        mortise_release(r->mem, list, cap * size);
-        return NULL;
-    }
-    exact = mortise_realloc(r->mem, list, cap * size, n * size);
-    return exact != NULL ? exact : list; /* shrinking cannot fail */
-}
-
-/* Requests opened and settled in one step were never pending. */
-static void cancel_out(struct mortise_run *r)
-{
-    for (size_t i = 0; i < r->n_closes;) {
-        size_t k = 0;
-
-        while (k < r->n_opens && strcmp(r->opens[k].id, r->closes[i].id) != 0)
-            k++;
-        if (k == r->n_opens) {
-            i++;
-            continue;
-        }
-        json_decref(r->opens[k].payload);
-        r->opens[k] = r->opens[--r->n_opens];
-        r->closes[i] = r->closes[--r->n_closes];
-    }
-}
-
-static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
-{
-    cancel_out(r);
-    c->seq = ++r->seq;
-    c->parent = r->head;
-    c->id = r->head = checkpoint_id(r, c->seq);
-    c->now_ms = r->time_ms;
-    c->first_event = r->first_event + 1;
-    c->n_events = (uint32_t)(r->n_events - r->first_event);
-    c->step = r->n_finished;
-    c->phase = phase_of_step(r);
-    c->status = r->status;
-    c->reason = r->reason;
-    c->n_pending = r->n_asked + r->n_questions;
-    c->size = r->record.n;
-    c->room = r->record.cap;
-    c->entries = r->record.p;
-    for (size_t i = 0; i < r->n_opens; i++)
-        r->asked |= !r->opens[i].timer;
-    c->n_opens = r->n_opens;
-    c->opens =
-        take_exact(r, r->opens, r->n_opens, r->cap_opens, sizeof r->opens[0]);
-    c->n_closes = r->n_closes;
-    c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
-                           sizeof r->closes[0]);
-    c->n_kvs = r->n_kvs;
-    c->kvs = take_exact(r, r->kvs, r->n_kvs, r->cap_kvs, sizeof r->kvs[0]);
-    r->opens = r->closes = NULL;
-    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
-    r->kvs = NULL;
-    r->n_kvs = r->cap_kvs = 0;
-    mortise_buf_init(&r->record, r->mem);
-    r->record_frame = 0;
-    r->lazy = 0;
-}
-
-static int finish_step(struct mortise_run *r, size_t slot,
-                       struct mortise_err *err)
-{
-    struct mortise_actions *a = r->actions;
-
-    find_status(r);
-    if (r->record.n == r->lazy) {
-        a->n--;
-        memmove(a->list + slot, a->list + slot + 1,
-                (a->n - slot) * sizeof a->list[0]);
-        if (r->applied && action_new(r, MORTISE_ACT_APPLIED, err) == NULL)
-            return MORTISE_ENOMEM;
-        return ask_for_sync(r, NULL, err);
-    }
-    fill_commit(r, &a->list[slot].u.commit);
-    if (r->applied)
-        r->applied_seq = r->seq;
-    return ask_for_sync(r, &a->list[slot].u.commit, err);
-}
+/* ---- a step -------------------------------------------------------------- */
 
 /* Begin a step: its actions, its time, the place of its commit. */
 static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
@@ -763,8 +597,7 @@ static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
 {
     r->actions = actions;
     r->time_ms = now_ms;
-    r->first_event = r->n_events;
-    r->phases = 0;
+    r->recorded = r->record.n;
     r->applied = false;
     *slot = actions->n;
     return action_new(r, MORTISE_ACT_COMMIT, err) != NULL ? MORTISE_OK
@@ -778,9 +611,9 @@ static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = clock_tell(r, err);
     if (rv == MORTISE_OK)
-        rv = clock_store(r, err);
+        find_status(r);
     if (rv == MORTISE_OK)
-        rv = finish_step(r, slot, err);
+        rv = commit_step(r, slot, err);
     r->actions = NULL;
     return rv;
 }
@@ -791,7 +624,8 @@ static int refuse(struct mortise_run *r, size_t slot, int rv)
 {
     bool broken = rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT;
 
-    assert(broken || r->record.n == r->lazy); /* validated before recording */
+    assert(broken ||
+           r->record.n == r->recorded); /* validated before recording */
     if (!broken)
         r->actions->n = slot;
     r->actions = NULL;
@@ -922,6 +756,13 @@ static void forget_started(struct mortise_run *r)
         r->ready_head++;
 }
 
+static int apply_in(struct mortise_run *r, uint32_t frame,
+                    struct mortise_entry *e, struct mortise_err *err)
+{
+    e->frame = frame;
+    return apply_entry(r, e, err);
+}
+
 int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
                       struct mortise_uuid id, const void *entries, size_t size,
                       struct mortise_err *err)
@@ -946,16 +787,18 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
             break;
         if (e.type == MORTISE_E_FRAME)
             frame = e.frame;
+        else if (e.type == MORTISE_E_TIME)
+            r->time_ms = e.at_ms;
         else
-            e.frame = frame;
-        if (e.type != MORTISE_E_FRAME)
-            rv = apply_entry(r, &e, err);
+            rv = apply_in(r, frame, &e, err);
         mortise_entry_finish(&e);
     }
     mortise_arena_finish(&a);
     if (rv != MORTISE_ENOTFOUND) /* the record's end */
         return mortise_doing(err, rv, "checkpoint %llu",
                              (unsigned long long)seq);
+    r->time_ms = time_ms;
+    r->first_event = r->n_events;
     r->seq = r->written = r->synced = seq;
     r->head = id;
     forget_started(r);
@@ -1041,6 +884,11 @@ uint64_t mortise_run_seq(const struct mortise_run *r)
     return r->seq;
 }
 
+uint64_t mortise_run_newest(const struct mortise_run *r)
+{
+    return r->seq + (r->n_events > r->first_event);
+}
+
 uint64_t mortise_run_created_ms(const struct mortise_run *r)
 {
     return r->created_ms;
@@ -1053,7 +901,7 @@ bool mortise_run_is_finished(const struct mortise_run *r)
 
 bool mortise_run_is_idle(const struct mortise_run *r)
 {
-    return !is_going(r) && r->n_running == 0 && r->synced == r->seq &&
+    return !commit_is_going(r) && r->n_running == 0 && r->synced == r->seq &&
            r->held == NULL && r->applied_seq == 0;
 }
 

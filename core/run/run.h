@@ -280,7 +280,7 @@ void mortise_run_free(struct mortise_run *r); /* NULL is fine */
 /* Events cost something to make, so they are made only while somebody watches.
  * Returns the number of durable events so far: what PUBLISH brings from now on
  * has a greater seq; the ones up to it are had by replaying the stored
- * checkpoints (once every commit of now is synced: mortise_run_seq()). */
+ * checkpoints (once every commit of now is stored: mortise_run_newest()). */
 uint64_t mortise_run_watch(struct mortise_run *r, bool on);
 
 /* What a watcher that comes late has missed of the ephemeral: a `node_start`
@@ -301,6 +301,8 @@ bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 int mortise_run_status(const struct mortise_run *r);
 const char *mortise_run_reason(const struct mortise_run *r); /* static */
 uint64_t mortise_run_seq(const struct mortise_run *r);
+/* The commit that has what happened last: one more, if that is yet to come. */
+uint64_t mortise_run_newest(const struct mortise_run *r);
 uint64_t mortise_run_created_ms(const struct mortise_run *r);
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no command under way) and

@@ -325,6 +325,7 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
             frame = e.frame;
         e.frame = frame;
         if (e.type != MORTISE_E_FRAME && e.type != MORTISE_E_CLOCK &&
+            e.type != MORTISE_E_TIME &&
             json_array_append_new(list, entry_json(r, &e)) != 0)
             drop(&list);
         mortise_entry_finish(&e);

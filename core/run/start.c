@@ -11,6 +11,8 @@
  *   (2) `write` and `external` calls first record their intent, and start when
  *       that commit is on disk; commits are in order, so everything that they
  *       depend on is there too.
+ *   (2b) What is to be on disk before it starts (`checkpoint: before`) is noted,
+ *       and starts likewise.
  *   (3) A request to a person is published by its commit, not by us.
  *
  * An execution whose intent was recorded and whose answer was not is in doubt
@@ -593,6 +595,22 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return start_execute(r, x, err);
 }
 
+/* An intent is written before its effect anyway. */
+static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
+{
+    return n->checkpoint_before && x->noted != x->generation &&
+           (n->op == NULL || n->op->by_asking || n->effect < MORTISE_WRITE);
+}
+
+static int record_before(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_BEFORE);
+
+    e.started_ms = r->time_ms;
+    return record(r, &e, err);
+}
+
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -609,6 +627,8 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
             r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
     if (n->interrupt_before && !x->before_passed)
         return ask_pause(r, x, err);
+    if (is_to_be_noted(x, n))
+        return record_before(r, x, err);
     switch (n->type) {
     case MORTISE_NODE_ROUTER:
         return n->op != NULL ? start_tool(r, x, err) : start_router(r, x, err);

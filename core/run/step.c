@@ -153,18 +153,12 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
                          struct mortise_err *err)
 {
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
-    size_t before = r->record.n;
-    bool lazy = s->kind == MORTISE_STEP_LOOK && before == r->lazy;
-    int rv;
-
     e.status = status;
     e.after = x->journal->issued;
     e.how = completed;
     e.value = value;
-    rv = record(r, &e, err);
-    if (lazy)
-        r->lazy = r->record.n;
-    return rv;
+    e.looked = s->kind == MORTISE_STEP_LOOK;
+    return record(r, &e, err);
 }
 
 /* ---- asking for the first time ------------------------------------------ */

@@ -195,6 +195,8 @@ static void put_node(struct page *p, const struct ref_graph *g, int i)
         if (g->edges[e].kind == REF_FIND && g->edges[e].to == i)
             put(p, "capability: what is looked for");
     }
+    if (i % 5 == 4)
+        put(p, "checkpoint: both");
     put_join(p, &n->join);
     put_routes(p, g, i);
     p->indent -= 2;
@@ -284,6 +286,8 @@ static void put_graph(struct page *p, const struct ref_graph *g)
         has_arms |= g->edges[i].kind == REF_ARM;
     if (has_arms)
         put(p, "persona: {traits: {openness: 0.5, emotionality: 0.4}}");
+    if (g->n_edges % 2 == 0) /* which shows nowhere but in the commits */
+        put(p, "checkpoint_policy: none");
     put(p, "state:");
     put(p, "  reducers:");
     for (int c = 0; c <= REF_CELLS; c++) {

@@ -182,6 +182,7 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
     ck_assert_uint_gt(c->size, 0);
     k->seq = c->seq;
     k->sync = c->sync;
+    k->phase = c->phase;
     k->time_ms = c->now_ms;
     k->id = c->id;
     k->size = c->size;

@@ -36,6 +36,7 @@ enum {
 struct sim_commit {
     uint64_t seq, time_ms;
     bool sync;
+    enum mortise_phase phase;
     struct mortise_uuid id;
     char *entries;
     size_t size;

@@ -1,0 +1,271 @@
+/* commit.c -- when what was recorded becomes a commit, and what waits for it.
+ *
+ * A step's record is one commit.  It stands first among the step's actions;
+ * what the others may do before it is on disk is said in start.c.
+ *
+ * Some of what is recorded may wait for the commit of a later step, and goes
+ * with it: that an execution looked at something, and, where the graph's
+ * checkpoint_policy or the node's `checkpoint` says so, that an execution which
+ * only computed or read succeeded.  After a crash these are done again, from
+ * the last commit on: recovery is coarser for it, and comes to the same.
+ *
+ *   (1) Everything else is committed by its own step, with all that waited:
+ *       admission, intents, journal entries, answers, failures, races that were
+ *       decided, commands, ends.  So nothing that changes the world or is told
+ *       to anybody stands on something that a crash could take.
+ *   (2) A record waits only while a call is out that will end; what comes to
+ *       rest is committed.  And it waits no longer than it is small.
+ *   (3) Nobody is told of what waits (r->unsent).
+ *   (4) The times of events are those of their steps, and stand in the record
+ *       (MORTISE_E_TIME) where they are not the commit's.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/internal.h"
+
+enum { MOST_WAITING = 256 * 1024 }; /* bytes of a record */
+
+/* ---- what may wait ------------------------------------------------------ */
+
+/* Does the graph want it on disk that this node has ended? */
+static bool is_wanted(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    return n->checkpoint_said ? n->checkpoint_after : !x->frame->graph->coarse;
+}
+
+bool commit_may_wait(const struct mortise_run *r, const struct exec *x,
+                     const struct mortise_entry *e)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    switch (e->type) {
+    case MORTISE_E_DONE:
+        return e->how == DONE_EXECUTED && !is_wanted(r, x) &&
+               (n->op == NULL || n->effect < MORTISE_WRITE);
+    case MORTISE_E_FAN: /* the `done` behind it decides */
+        return true;
+    case MORTISE_E_GATHER:
+    case MORTISE_E_CHILD:
+        return !is_wanted(r, x);
+    default:
+        return false;
+    }
+}
+
+/* ---- what waits for a sync ---------------------------------------------- */
+
+bool commit_is_going(const struct mortise_run *r)
+{
+    return r->live && !mortise_run_is_finished(r) &&
+           r->n_running + r->n_waiting + r->n_near > 0 &&
+           limit_holds(r) == NULL;
+}
+
+static void later(uint64_t *seq, uint64_t other)
+{
+    *seq = other > *seq ? other : *seq;
+}
+
+/* The newest commit that something waits for: an effect, an asker, who gave a
+ * command (R12); whoever was given the run's id (R3), or is to be asked; and
+ * what comes to rest, so that it can leave memory. */
+static uint64_t awaited(const struct mortise_run *r)
+{
+    uint64_t seq = r->applied_seq;
+
+    for (size_t i = 0; i < r->n_intents; i++)
+        later(&seq, r->execs[r->intents[i]]->intent_seq);
+    if (r->n_step_waits > 0)
+        later(&seq, r->step_waits[r->n_step_waits - 1].seq);
+    if (r->seq == 1 || r->asked || !commit_is_going(r))
+        later(&seq, r->seq);
+    return seq;
+}
+
+/* At the end of a step: `commit` is its own, or NULL. */
+static int ask_for_sync(struct mortise_run *r,
+                        struct mortise_run_commit *commit,
+                        struct mortise_err *err)
+{
+    uint64_t seq = awaited(r);
+
+    r->asked = false;
+    if (seq <= r->sync_asked || seq <= r->synced)
+        return MORTISE_OK;
+    r->sync_asked = r->seq;
+    if (commit == NULL)
+        return action_new(r, MORTISE_ACT_SYNC, err) != NULL ? MORTISE_OK
+                                                            : MORTISE_ENOMEM;
+    commit->sync = true;
+    return MORTISE_OK;
+}
+
+/* ---- the commit --------------------------------------------------------- */
+
+/* Every bit of v in every bit of what comes out; different values stay
+ * different (splitmix64). */
+static uint64_t mix(uint64_t v)
+{
+    v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
+    v = (v ^ v >> 27) * 0x94d049bb133111ebu;
+    return v ^ v >> 31;
+}
+
+/* The checkpoint's id: time, and chance that belongs to (run, seq).  The seed
+ * is the run's own, so ids need no more than to be spread. */
+static struct mortise_uuid checkpoint_id(const struct mortise_run *r,
+                                         uint64_t seq)
+{
+    uint64_t chance[2];
+
+    memcpy(chance, r->seed, sizeof chance);
+    chance[0] = mix(chance[0] + seq * 0x9e3779b97f4a7c15u);
+    chance[1] = mix(chance[1] ^ chance[0]);
+    return mortise_uuid7(r->time_ms, (const uint8_t *)chance);
+}
+
+/* The gravest of what the record holds. */
+static enum mortise_phase phase_of_step(const struct mortise_run *r)
+{
+    static const enum mortise_phase order[] = {
+        MORTISE_PHASE_ADMIT,     MORTISE_PHASE_END,     MORTISE_PHASE_ERROR,
+        MORTISE_PHASE_INTERRUPT, MORTISE_PHASE_COMMAND, MORTISE_PHASE_BEFORE};
+
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (r->phases & 1u << order[i])
+            return order[i];
+    }
+    return MORTISE_PHASE_AFTER;
+}
+
+/* An array cut to its size, so that its owner need not know its room. */
+static void *take_exact(struct mortise_run *r, void *list, size_t n, size_t cap,
+                        size_t size)
+{
+    void *exact;
+
+    if (n == 0) {
+        mortise_release(r->mem, list, cap * size);
+        return NULL;
+    }
+    exact = mortise_realloc(r->mem, list, cap * size, n * size);
+    return exact != NULL ? exact : list; /* shrinking cannot fail */
+}
+
+/* Requests opened and settled in one step were never pending. */
+static void cancel_out(struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_closes;) {
+        size_t k = 0;
+
+        while (k < r->n_opens && strcmp(r->opens[k].id, r->closes[i].id) != 0)
+            k++;
+        if (k == r->n_opens) {
+            i++;
+            continue;
+        }
+        json_decref(r->opens[k].payload);
+        r->opens[k] = r->opens[--r->n_opens];
+        r->closes[i] = r->closes[--r->n_closes];
+    }
+}
+
+static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
+{
+    cancel_out(r);
+    c->seq = ++r->seq;
+    c->parent = r->head;
+    c->id = r->head = checkpoint_id(r, c->seq);
+    c->now_ms = r->time_ms;
+    c->first_event = r->first_event + 1;
+    c->n_events = (uint32_t)(r->n_events - r->first_event);
+    c->step = r->n_finished;
+    c->phase = phase_of_step(r);
+    c->status = r->status;
+    c->reason = r->reason;
+    c->n_pending = r->n_asked + r->n_questions;
+    c->size = r->record.n;
+    c->room = r->record.cap;
+    c->entries = r->record.p;
+    for (size_t i = 0; i < r->n_opens; i++)
+        r->asked |= !r->opens[i].timer;
+    c->n_opens = r->n_opens;
+    c->opens =
+        take_exact(r, r->opens, r->n_opens, r->cap_opens, sizeof r->opens[0]);
+    c->n_closes = r->n_closes;
+    c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
+                           sizeof r->closes[0]);
+    c->n_kvs = r->n_kvs;
+    c->kvs = take_exact(r, r->kvs, r->n_kvs, r->cap_kvs, sizeof r->kvs[0]);
+    r->opens = r->closes = NULL;
+    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+    r->kvs = NULL;
+    r->n_kvs = r->cap_kvs = 0;
+    mortise_buf_init(&r->record, r->mem);
+    r->record_frame = 0;
+    r->record_ms = 0;
+    r->stamped = r->must = false;
+    r->first_event = r->n_events;
+    r->phases = 0;
+}
+
+/* The record waits: its first entries say when they were made (4). */
+static int stamp(struct mortise_run *r, struct mortise_err *err)
+{
+    const struct mortise_entry e = {.type = MORTISE_E_TIME,
+                                    .at_ms = r->record_ms};
+    struct mortise_buf *b = &r->record;
+    char bytes[16];
+    size_t before = b->n, n;
+
+    if (r->record_ms == 0 || r->stamped)
+        return MORTISE_OK;
+    mortise_entry_write(b, &e);
+    if (b->failed)
+        return mortise_nomem(err);
+    n = b->n - before;
+    assert(n <= sizeof bytes); /* a type and a time */
+    memcpy(bytes, b->p + before, n);
+    memmove(b->p + n, b->p, before);
+    memcpy(b->p, bytes, n);
+    r->stamped = true;
+    return MORTISE_OK;
+}
+
+/* No commit now: its place among the actions goes. */
+static int go_without(struct mortise_run *r, size_t slot,
+                      struct mortise_err *err)
+{
+    struct mortise_actions *a = r->actions;
+    int rv = stamp(r, err);
+
+    a->n--;
+    memmove(a->list + slot, a->list + slot + 1,
+            (a->n - slot) * sizeof a->list[0]);
+    if (rv == MORTISE_OK && r->applied &&
+        action_new(r, MORTISE_ACT_APPLIED, err) == NULL)
+        return MORTISE_ENOMEM;
+    return rv == MORTISE_OK ? ask_for_sync(r, NULL, err) : rv;
+}
+
+int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
+{
+    bool waits = !r->must && r->n_running > 0 && r->record.n < MOST_WAITING &&
+                 commit_is_going(r);
+    struct mortise_run_commit *c;
+    int rv;
+
+    if (r->record.n == 0 || waits)
+        return go_without(r, slot, err);
+    rv = clock_store(r, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    c = &r->actions->list[slot].u.commit;
+    fill_commit(r, c);
+    if (r->applied)
+        r->applied_seq = r->seq;
+    return ask_for_sync(r, c, err);
+}
