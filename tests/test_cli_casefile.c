@@ -91,7 +91,8 @@ static const char text[] =
     "      file/read: {output: ~, args: {a: 1}, after: 2s, in_doubt: retry}\n"
     "      x-y: 1\n"
     "    nodes:\n"
-    "      fetch: [{output: 1}, {error: {code: c, class: timeout}}]\n"
+    "      fetch: [{output: 1, goto: x, update: {scratch: {}}}, {error: {code: "
+    "c, class: timeout}}]\n"
     "    guardrails: {pattern: {violation: bad, output: good}}\n"
     "    people: {ask: [{reject: why, by: anna}, {approve: true, answer: 4}]}\n"
     "    real: [file]\n"
@@ -150,6 +151,9 @@ START_TEST(every_key_arrives)
     ck_assert_int_eq(a->in_doubt, MORTISE_CASE_RETRY);
     ck_assert(c->nodes.list[0].once);
     ck_assert_uint_eq(c->nodes.list[0].n, 2);
+    a = &c->nodes.list[0].list[0];
+    ck_assert_str_eq(a->go_to, "x");
+    ck_assert_uint_eq(a->update->n, 1);
     a = &c->nodes.list[0].list[1];
     ck_assert(a->has_error && a->output == NULL);
     ck_assert_str_eq(a->code, "c");

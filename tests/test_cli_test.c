@@ -291,6 +291,33 @@ START_TEST(executors_ask_people)
 }
 END_TEST
 
+/* What an executor emits besides its output is scripted, too: where to go, and
+ * what to write. */
+START_TEST(answers_go_and_write)
+{
+    desk_graph("g.graph", "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: tried/nap, args: {ms: 1}, "
+                          "targets: [b, c], next: b}\n"
+                          "  b: {type: tool, tool: tried/echo, args: {value: "
+                          "1}, next: END}\n"
+                          "  c: {type: tool, tool: tried/echo, args: {value: "
+                          "2}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  there:\n"
+             "    nodes: {a: {output: 1, goto: c, update: {scratch: {x: 1}}}}\n"
+             "    expect: {status: completed, path: [a, c], state: {scratch: "
+             "{x: 1}, artifacts: {a: 1, c: 2}}}\n"
+             "  nowhere:\n"
+             "    nodes: {a: {goto: a}}\n"
+             "    expect: {status: failed, path: [a]}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+END_TEST
+
 /* An operation that can tell whether it happened is asked, and the script tells
  * the truth: it is there once, and nobody else is asked. */
 START_TEST(reconciling_is_scripted)
@@ -418,6 +445,7 @@ static Suite *suite(void)
     tcase_add_test(tc, calls_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
     tcase_add_test(tc, executors_ask_people);
+    tcase_add_test(tc, answers_go_and_write);
     tcase_add_test(tc, reconciling_is_scripted);
     tcase_add_test(tc, sleeps_are_no_time);
     tcase_add_test(tc, guardrails_by_their_ids);

@@ -181,6 +181,17 @@ static void note(struct mortise_rehearsing *r,
                      (json_int_t)answer, "happened", (int)happened));
 }
 
+/* {update?, goto?}; NULL: memory ran out. */
+static json_t *said_by(const struct mortise_case_answer *a)
+{
+    json_t *update =
+        a->update != NULL ? mortise_yaml_json(a->update, true) : NULL;
+
+    if (a->update != NULL && update == NULL)
+        return NULL;
+    return json_pack("{s:o*, s:s*}", "update", update, "goto", a->go_to);
+}
+
 static void give(struct mortise_rehearsing *r,
                  const struct mortise_case_answer *a,
                  struct mortise_scripted *out)
@@ -198,11 +209,19 @@ static void give(struct mortise_rehearsing *r,
         out->violation = true;
         out->message = a->violation;
     }
-    if (a->output == NULL)
-        return;
-    out->output = mortise_yaml_json(a->output, false);
-    if (out->output == NULL)
+    if (a->output != NULL)
+        out->output = mortise_yaml_json(a->output, false);
+    if (a->go_to != NULL || a->update != NULL)
+        out->said = said_by(a);
+    if ((a->output != NULL && out->output == NULL) ||
+        ((a->go_to != NULL || a->update != NULL) && out->said == NULL))
         mortise_nomem(&r->err);
+}
+
+json_t *mortise_answer_result(const struct mortise_case_answer *a)
+{
+    return a->output != NULL ? mortise_yaml_json(a->output, false)
+                             : json_null();
 }
 
 /* "did it happen?"  The ledger knows, for what was scripted. */
@@ -213,10 +232,9 @@ static void reconcile(struct mortise_rehearsing *r,
     size_t i = (size_t)json_integer_value(json_object_get(entry, "answer"));
     bool happened = json_is_true(json_object_get(entry, "happened"));
 
-    out->output = happened
-                      ? json_pack("{s:b, s:o}", "happened", 1, "result",
-                                  mortise_yaml_json(s->list[i].output, false))
-                      : json_pack("{s:b}", "happened", 0);
+    out->output = happened ? json_pack("{s:b, s:o}", "happened", 1, "result",
+                                       mortise_answer_result(&s->list[i]))
+                           : json_pack("{s:b}", "happened", 0);
     if (out->output == NULL)
         mortise_nomem(&r->err);
 }

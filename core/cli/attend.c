@@ -225,7 +225,8 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
                                   mortise_cli_text(request, "path"), "how",
                                   cmd.decision));
     return command(r, &cmd,
-                   a->in_doubt == MORTISE_CASE_DONE ? json_of(a->output) : NULL,
+                   a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)
+                                                    : NULL,
                    NULL, node);
 }
 

@@ -18,6 +18,8 @@ enum mortise_case_doubt {
 struct mortise_case_answer {
     const struct mortise_yaml *at;
     const struct mortise_yaml *args;   /* NULL: whatever they are */
+    const char *go_to;                 /* NULL: along the edges */
+    const struct mortise_yaml *update; /* NULL: none */
     const struct mortise_yaml *output; /* NULL: null, or an error */
     const char *code;                  /* of an error; NULL: none */
     const char *error_class, *message; /* of an error */

@@ -1,6 +1,6 @@
 /* casescript.c -- who answers in a case: operations, guardrails, people.
  *
- *   (1) An answer says one thing: an output or an error.  A verdict passes or
+ *   (1) An answer says one thing: what a success emits, or an error.  A verdict passes or
  *       does not.  A person does one thing.  Two at once is a finding, not a
  *       choice of ours.
  *   (2) Answers written as a list are given once each, in order; one that is
@@ -89,6 +89,33 @@ static void read_error(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, r, a, r->diags);
 }
 
+static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->go_to = slot->value->str;
+}
+
+static const struct mortise_key update_keys[] = {
+    {.name = "scratch", .value = MORTISE_V_MAP, .here = MORTISE_HERE},
+    {.name = "artifacts", .value = MORTISE_V_MAP, .here = MORTISE_HERE},
+};
+
+static const struct mortise_place update_place = {.what = "an update",
+                                                  .keys = update_keys,
+                                                  .n = sizeof update_keys /
+                                                       sizeof update_keys[0]};
+
+static void read_update(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_reader *r = ctx;
+    struct mortise_case_answer *a = into;
+
+    mortise_keys_enter(slot, r, a, r->diags);
+    a->update = slot->value;
+}
+
 static void read_after(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_case_answer *a = into;
@@ -135,8 +162,15 @@ static const struct mortise_key answer_keys[] = {
      .here = MORTISE_HERE,
      .words = doubts,
      .read = read_in_doubt},
-    {.name = "goto", .later = MORTISE_HERE},
-    {.name = "update", .later = MORTISE_HERE},
+    {.name = "goto",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .read = read_goto},
+    {.name = "update",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &update_place,
+     .read = read_update},
     {.name = "usage", .later = MORTISE_HERE},
 };
 
@@ -237,6 +271,12 @@ static bool items_of(struct mortise_case_reader *r,
     return true;
 }
 
+/* Does it say what a call emits that succeeds? */
+static bool succeeds(const struct mortise_case_answer *a)
+{
+    return a->output != NULL || a->go_to != NULL || a->update != NULL;
+}
+
 static void check_answer(struct mortise_case_reader *r,
                          const struct mortise_case_answer *a, bool verdict)
 {
@@ -246,10 +286,10 @@ static void check_answer(struct mortise_case_reader *r,
     else if (verdict && a->output != NULL && !a->has_violation)
         mortise_diag_add(r->diags, "E0212", a->output->span,
                          "'output' replaces what has a 'violation'");
-    else if (!verdict && (a->output != NULL) + a->has_error != 1)
+    else if (!verdict && succeeds(a) + a->has_error != 1)
         mortise_diag_add(r->diags, "E0212", a->at->span,
-                         "an answer has an 'output' or an 'error': one of "
-                         "them");
+                         "an answer has an 'output' (or 'goto', 'update') or "
+                         "an 'error': one of them");
     else if (a->has_error && a->in_doubt == MORTISE_CASE_DONE)
         mortise_diag_add(r->diags, "E0212", a->at->span,
                          "in_doubt: done gives the 'output' of the answer, "

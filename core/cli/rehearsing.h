@@ -43,6 +43,9 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
 const struct mortise_case_answer *
 mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request);
 
+/* The result of one that succeeds: a new reference. */
+json_t *mortise_answer_result(const struct mortise_case_answer *a);
+
 /* ---- attend.c ------------------------------------------------------------ */
 
 /* Do what people do about all that is pending; true when something was done. */

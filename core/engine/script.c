@@ -35,6 +35,7 @@ static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
 {
     c->violation = a->violation;
     c->output = a->output;
+    c->said = a->said;
     c->status = a->status;
     if (a->status != MORTISE_S_OK || a->violation)
         mortise_call_words(c, a->code, a->error_class, a->message);
@@ -67,7 +68,8 @@ void mortise_script_cancel(struct mortise_ongoing *c)
         return; /* its answer is on its way */
     mortise_timer_disarm(&m->timers, &c->idle);
     json_decref(c->output);
-    c->output = NULL;
+    json_decref(c->said);
+    c->output = c->said = NULL;
     c->violation = false;
     c->status = MORTISE_S_CANCELLED;
     mortise_call_words(c, "cancelled", "cancelled",

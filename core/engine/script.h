@@ -15,6 +15,7 @@ struct mortise_scripted {
     int32_t status; /* as plugin.h has them */
     bool violation;
     json_t *output; /* taken; NULL: none */
+    json_t *said;   /* {update?, goto?}; taken; NULL: nothing */
     const char *code, *error_class, *message;
     uint64_t after_ms;
 };
