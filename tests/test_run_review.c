@@ -970,6 +970,7 @@ static const char zoo[] = HEAD
     "  g: {type: guardrail, guardrails: [ok, bad], on_violation: sanitize,\n"
     "      target: scratch.w, next: k}\n"
     "  h: {type: human, prompt: hm?, wait: 2d, on_timeout: {goto: m},\n"
+    "      post_approval_guardrails: [ok],\n"
     "      outputs: {scratch.log: \"['h']\"}, next: j}\n"
     "  j: {type: tool, tool: t/rec, args: {l: [j], n: \"${scratch.n}\", bad: "
     "1},\n"

@@ -486,6 +486,7 @@ static uint32_t stage_of(enum mortise_guard_stage stage)
         [MORTISE_GUARD_TARGET] = MORTISE_STAGE_NODE,
         [MORTISE_GUARD_INPUT] = MORTISE_STAGE_INPUT,
         [MORTISE_GUARD_OUTPUT] = MORTISE_STAGE_OUTPUT,
+        [MORTISE_GUARD_DECISION] = MORTISE_STAGE_NODE,
     };
 
     return stages[stage];

@@ -91,6 +91,18 @@ void mortise_node_read_effect_class(void *ctx, void *into,
     enum mortise_effect effect = (enum mortise_effect)slot->word;
     struct mortise_diag *d;
 
+    if ((r->node->type == MORTISE_NODE_HUMAN) !=
+        (slot->word == MORTISE_EFFECT_HUMAN)) {
+        mortise_diag_add(ld->diags, "E0207", slot->value->span,
+                         r->node->type == MORTISE_NODE_HUMAN
+                             ? "effect_class of a human node is 'human': it "
+                               "asks people and does nothing else"
+                             : "effect_class 'human' is that of human nodes: "
+                               "an operation asks nobody");
+        return;
+    }
+    if (r->node->type == MORTISE_NODE_HUMAN)
+        return;
     r->has_effect = true;
     if (effect >= r->node->effect) {
         r->node->effect = effect;

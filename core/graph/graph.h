@@ -243,9 +243,10 @@ enum mortise_on_violation {
 
 /* What guardrails look at, and when. */
 enum mortise_guard_stage {
-    MORTISE_GUARD_TARGET, /* a guardrail node's target */
-    MORTISE_GUARD_INPUT,  /* the arguments, before they are approved */
-    MORTISE_GUARD_OUTPUT, /* the output, once its schemas hold */
+    MORTISE_GUARD_TARGET,   /* a guardrail node's target */
+    MORTISE_GUARD_INPUT,    /* the arguments, before they are approved */
+    MORTISE_GUARD_OUTPUT,   /* the output, once its schemas hold */
+    MORTISE_GUARD_DECISION, /* a human node's acceptance, with its prompt */
     MORTISE_GUARD_STAGES
 };
 
@@ -304,7 +305,10 @@ struct mortise_node {
     struct mortise_schema *answer_schema;
     const char *const *assignees;
     size_t n_assignees;
-    uint64_t wait_ms; /* 0: for ever */
+    uint64_t wait_ms;              /* 0: for ever */
+    bool auto_accept, auto_reject; /* nobody is asked */
+    const char *auto_reason;       /* why rejected; "" */
+    bool trusts_auto_accept;       /* guardrail_override: false */
     enum mortise_on_timeout on_timeout;
 
     /* guardrail, and guardrail_policy of tool and extension */

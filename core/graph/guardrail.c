@@ -47,6 +47,14 @@ void mortise_node_read_guardrails(void *ctx, void *into,
     read_ids(ctx, &r->node->guards[MORTISE_GUARD_TARGET], slot->value);
 }
 
+void mortise_node_read_post_approval(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    read_ids(ctx, &r->node->guards[MORTISE_GUARD_DECISION], slot->value);
+}
+
 /* ---- targets ------------------------------------------------------------- */
 
 /* What may be replaced in place is a write. */

@@ -1,4 +1,5 @@
-/* human.c -- human nodes: the question, who answers, how long it stands. */
+/* human.c -- human nodes: the question, who answers, how long it stands, and
+ * whether anybody is asked at all. */
 #include "graph/node.h"
 
 void mortise_node_read_prompt(void *ctx, void *into,
@@ -91,4 +92,70 @@ void mortise_node_read_on_timeout(void *ctx, void *into,
         r->node->on_timeout = (enum mortise_on_timeout)w->value;
     else
         mortise_node_also_takes(ld, "{goto: ID}");
+}
+
+/* ---- who is not asked ---------------------------------------------------- */
+
+void mortise_node_read_auto_accept(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->auto_accept = slot->value->u.b;
+}
+
+const struct mortise_key mortise_auto_reject_forms[2] = {
+    {.value = MORTISE_V_BOOL},
+    {.value = MORTISE_V_STRING},
+};
+
+void mortise_node_read_auto_reject(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *v = slot->value;
+    bool reason = v->kind == MORTISE_YAML_STRING && v->len > 0;
+
+    if (!reason && v->kind != MORTISE_YAML_BOOL) {
+        mortise_diag_add(ld->diags, "E0203", v->span,
+                         "'auto_reject' takes true, false or a reason");
+        return;
+    }
+    r->node->auto_reject = reason || v->u.b;
+    r->node->auto_reason = reason ? v->str : "";
+    if (r->node->auto_reject && r->node->auto_accept)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'auto_accept' accepts all, and leaves nothing to "
+                         "reject");
+}
+
+void mortise_node_read_guardrail_override(void *ctx, void *into,
+                                          const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->trusts_auto_accept = !slot->value->u.b;
+    if (!r->node->auto_accept || r->node->guards[MORTISE_GUARD_DECISION].n == 0)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'guardrail_override' needs 'auto_accept' and "
+                         "'post_approval_guardrails': it says whether these "
+                         "see what is accepted so");
+}
+
+/* An automatic acceptance has no answer to give but null. */
+void mortise_node_finish_human(struct mortise_loader *ld,
+                               struct mortise_reading *r)
+{
+    const struct mortise_schema *schema = r->node->answer_schema;
+    json_t *null = json_null();
+
+    if (r->node->auto_accept && schema != NULL &&
+        mortise_schema_check(schema, null, NULL) != MORTISE_OK)
+        mortise_diag_add(ld->diags, "E0212",
+                         mortise_yaml_get(r->map, "auto_accept")->span,
+                         "'auto_accept' answers null, which 'schema' refuses");
+    json_decref(null);
 }

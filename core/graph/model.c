@@ -84,7 +84,8 @@ const char *mortise_node_type_name(enum mortise_node_type type)
 
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
 {
-    static const char *const names[] = {"target", "input", "output"};
+    static const char *const names[] = {"target", "input", "output",
+                                        "decision"};
 
     return names[stage];
 }

@@ -55,7 +55,15 @@ const struct mortise_word mortise_effect_words[] = {
     {"read", MORTISE_READ, false},
     {"write", MORTISE_WRITE, false},
     {"external", MORTISE_EXTERNAL, false},
-    {"human", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_word node_effect_words[] = {
+    {"pure", MORTISE_PURE, false},
+    {"read", MORTISE_READ, false},
+    {"write", MORTISE_WRITE, false},
+    {"external", MORTISE_EXTERNAL, false},
+    {"human", MORTISE_EFFECT_HUMAN, false},
     {NULL, 0, false},
 };
 
@@ -128,9 +136,9 @@ static const struct mortise_key keys[] = {
      .read = mortise_node_read_operation},
     {.name = "effect_class",
      .value = MORTISE_V_WORD,
-     .here = CALLS | ROUTER,
+     .here = CALLS | HUMAN | ROUTER,
      .later = LATER,
-     .words = mortise_effect_words,
+     .words = node_effect_words,
      .read = mortise_node_read_effect_class},
     {.name = "on_in_doubt",
      .value = MORTISE_V_WORD,
@@ -204,6 +212,22 @@ static const struct mortise_key keys[] = {
      MORTISE_FORMS(mortise_on_timeout_forms),
      .here = HUMAN,
      .read = mortise_node_read_on_timeout},
+    {.name = "auto_accept",
+     .value = MORTISE_V_BOOL,
+     .here = HUMAN,
+     .read = mortise_node_read_auto_accept},
+    {.name = "auto_reject",
+     MORTISE_FORMS(mortise_auto_reject_forms),
+     .here = HUMAN,
+     .read = mortise_node_read_auto_reject},
+    {.name = "post_approval_guardrails",
+     .value = MORTISE_V_STRINGS,
+     .here = HUMAN,
+     .read = mortise_node_read_post_approval},
+    {.name = "guardrail_override",
+     .value = MORTISE_V_BOOL,
+     .here = HUMAN,
+     .read = mortise_node_read_guardrail_override},
     {.name = "guardrails",
      .value = MORTISE_V_STRINGS,
      .here = GUARDRAIL,
@@ -324,11 +348,7 @@ static const struct mortise_key keys[] = {
     {.name = "llm", .later = ALL},
     {.name = "memory_policy", .later = ALL},
     {.name = "discovery_policy", .later = ALL},
-    {.name = "auto_accept", .later = HUMAN},
-    {.name = "auto_reject", .later = HUMAN},
     {.name = "judge", .later = HUMAN},
-    {.name = "guardrail_override", .later = HUMAN},
-    {.name = "post_approval_guardrails", .later = HUMAN},
     {.name = "instructions", .later = GMI},
     {.name = "tool_allowlist", .later = AGENTS},
     {.name = "max_internal_iterations", .later = AGENTS},
@@ -415,7 +435,8 @@ static void apply_defaults(struct mortise_loader *ld, struct mortise_reading *r)
         node->effect = ld->defaults.effect;
     if (calls && !r->has_retry)
         node->retry = ld->defaults.retry;
-    if ((calls || node->type == MORTISE_NODE_GUARDRAIL) &&
+    if ((calls || node->type == MORTISE_NODE_GUARDRAIL ||
+         node->guards[MORTISE_GUARD_DECISION].n > 0) &&
         node->timeout_ms == 0)
         node->timeout_ms = ld->defaults.timeout_ms;
 }
@@ -433,6 +454,8 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r)
         mortise_node_check_secrets(ld, r);
     if (r->node->type == MORTISE_NODE_GUARDRAIL)
         mortise_node_finish_guardrail(ld, r);
+    if (r->node->type == MORTISE_NODE_HUMAN)
+        mortise_node_finish_human(ld, r);
     if (r->node->type == MORTISE_NODE_ROUTER)
         mortise_node_finish_router(ld, r);
     if (r->node->type == MORTISE_NODE_SUBGRAPH)

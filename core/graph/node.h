@@ -23,6 +23,8 @@ mortise_key_fn mortise_node_read_operation;
 mortise_key_fn mortise_node_read_extension;
 mortise_key_fn mortise_node_read_method;
 mortise_key_fn mortise_node_read_effect_class;
+/* The class of nodes that ask people, which others cannot have. */
+enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };
 mortise_key_fn mortise_node_read_on_in_doubt;
 mortise_key_fn mortise_node_read_timeout;
 mortise_key_fn mortise_node_read_retry_policy;
@@ -47,10 +49,17 @@ mortise_key_fn mortise_node_read_schema;
 mortise_key_fn mortise_node_read_assignees;
 mortise_key_fn mortise_node_read_wait;
 mortise_key_fn mortise_node_read_on_timeout;
+mortise_key_fn mortise_node_read_auto_accept;
+mortise_key_fn mortise_node_read_auto_reject;
+mortise_key_fn mortise_node_read_guardrail_override;
+void mortise_node_finish_human(struct mortise_loader *ld,
+                               struct mortise_reading *r);
+extern const struct mortise_key mortise_auto_reject_forms[2];
 
 /* ---- guardrail.c --------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_guardrails;
+mortise_key_fn mortise_node_read_post_approval;
 mortise_key_fn mortise_node_read_target;
 mortise_key_fn mortise_node_read_on_violation;
 mortise_key_fn mortise_node_read_reroute_target;

@@ -171,6 +171,7 @@ static int forget_live(struct mortise_run *r, struct exec *x,
     drop(&x->broke);
     drop(&x->subject);
     drop(&x->verdicts);
+    drop(&x->decision);
     x->stop = STOP_NONE;
     return step_clear(r, x, err);
 }
@@ -411,6 +412,8 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
         approve_args(x, json_object_get(e->value, "args"));
     }
+    if (x->ask == MORTISE_ASK_HUMAN && human_keep(r, x, e, err) != MORTISE_OK)
+        return err->code;
     x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         e->how == MORTISE_SETTLE_FAIL)

@@ -370,40 +370,13 @@ static int do_approve(struct mortise_run *r, const struct mortise_command *c,
     return rv;
 }
 
-/* {approved, reason, decided_by, answer?}: the output of a human node, the
- * answer typed by its schema. */
-static json_t *decision_of(const struct mortise_node *n, const json_t *answer,
-                           const char *actor)
-{
-    json_t *out = json_pack("{s:O, s:s}", "approved",
-                            json_object_get(answer, "approved"), "reason", "");
-    json_t *reason = json_object_get(answer, "reason");
-    json_t *value = json_object_get(answer, "answer");
-    char by[300];
-
-    snprintf(by, sizeof by, "person %s", actor);
-    if (value != NULL && n->answer_schema != NULL)
-        value = mortise_schema_normal(n->answer_schema, value);
-    else
-        json_incref(value);
-    if (out == NULL ||
-        (reason != NULL && json_object_set(out, "reason", reason) != 0) ||
-        json_object_set_new(out, "decided_by", json_string(by)) != 0 ||
-        (json_object_get(answer, "answer") != NULL &&
-         json_object_set_new(out, "answer", value) != 0)) {
-        json_decref(out);
-        return NULL;
-    }
-    return out;
-}
-
 static int do_answer(struct mortise_run *r, const struct mortise_command *c,
                      const char *actor, struct mortise_err *err)
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
     bool human = x->ask == MORTISE_ASK_HUMAN;
-    json_t *value, *decided;
+    json_t *value;
     int rv = command_json(&value, c, "answer", err);
 
     if (rv != MORTISE_OK)
@@ -416,12 +389,9 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
     rv = decide_record(r, x,
                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
                        human ? value : NULL, NULL, actor, err);
-    if (rv == MORTISE_OK && human) {
-        decided = decision_of(node_of(r, x), value, actor);
-        rv = decided != NULL ? settle_done(r, x, decided, DONE_ANSWERED, err)
-                             : mortise_nomem(err);
-        json_decref(decided);
-    }
+    if (rv == MORTISE_OK && human)
+        rv = human_decided(r, x, human_answered(node_of(r, x), value, actor),
+                           err);
     json_decref(value);
     return rv;
 }

@@ -4,6 +4,7 @@
  * replay makes it again, with the same number.  Live ones (a call, a question
  * that is out) are for who watches now.
  */
+#include <string.h>
 
 #include "base/clock.h"
 #include "run/internal.h"
@@ -103,6 +104,15 @@ int announce_command(struct mortise_run *r, const char *command,
     return announce(r, NULL, "command", extra, err);
 }
 
+/* Does it take an acceptance back? */
+static bool overrides(const json_t *note)
+{
+    const char *action = json_string_value(json_object_get(note, "action"));
+
+    return json_object_get(note, "decided_by") != NULL && action != NULL &&
+           strcmp(action, "block") == 0;
+}
+
 /* One event for each guardrail's verdict. */
 int announce_notes(struct mortise_run *r, const struct exec *x,
                    const json_t *notes, struct mortise_err *err)
@@ -115,6 +125,9 @@ int announce_notes(struct mortise_run *r, const struct exec *x,
     {
         if (rv == MORTISE_OK)
             rv = announce(r, x, "guardrail_result", json_deep_copy(note), err);
+        if (rv == MORTISE_OK && overrides(note))
+            rv =
+                announce(r, x, "guardrail_override", json_deep_copy(note), err);
     }
     return rv;
 }

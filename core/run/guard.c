@@ -29,9 +29,11 @@ static int note_verdict(struct exec *x, const char *id, bool violation,
                         const char *reason, const char *action,
                         struct mortise_err *err)
 {
-    json_t *note = json_pack("{s:s, s:s, s:b, s:s}", "guardrail", id, "stage",
-                             mortise_guard_stage_name(x->stage), "violation",
-                             (int)violation, "action", action);
+    json_t *note =
+        json_pack("{s:s, s:s, s:b, s:s, s:O*}", "guardrail", id, "stage",
+                  mortise_guard_stage_name(x->stage), "violation",
+                  (int)violation, "action", action, "decided_by",
+                  json_object_get(x->decision, "decided_by"));
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
@@ -156,6 +158,8 @@ static int passed(struct mortise_run *r, struct exec *x,
         return input_passed(r, x, err);
     case MORTISE_GUARD_OUTPUT:
         return output_passed(r, x, err);
+    case MORTISE_GUARD_DECISION:
+        return human_passed(r, x, err);
     default:
         return settle_done(r, x, x->subject, DONE_EXECUTED, err);
     }

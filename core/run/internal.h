@@ -24,6 +24,7 @@
  *   route.c    the edges that an execution takes
  *   judge.c    is a result what the graph said it would be?
  *   fail.c     what becomes of an attempt that failed
+ *   human.c    what people decide, and what is decided for them
  *   guard.c    what guardrails said
  *   settle.c   a result, a timeout, a deadline: which entries they become
  *   decide.c   people's decisions about requests
@@ -216,6 +217,7 @@ struct exec {
     /* How it went. */
     json_t *output, *error; /* error: {code, message} */
     json_t *notes;          /* guardrail verdicts, of this generation */
+    json_t *decision;       /* an acceptance that they have not passed yet */
     uint32_t checked;       /* the generation whose arguments passed; 0: none */
     bool body_is_given;     /* `body` is no longer what the template gives */
     uint32_t *taken, n_taken;
@@ -1005,6 +1007,23 @@ int fail_not_done(struct mortise_run *r, struct exec *x,
 /* {code, message, span}: a new reference. */
 json_t *fail_json(const struct mortise_run *r, const struct exec *x,
                   const char *code, const char *message);
+
+/* ---- human.c ---- */
+int human_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* What people said is the node's output: a new reference. */
+json_t *human_answered(const struct mortise_node *n, const json_t *answer,
+                       const char *actor);
+/* ... and what it is that they said nothing in time. */
+json_t *human_expired(const struct mortise_node *n);
+/* It was decided; takes the decision (NULL: out of memory). */
+int human_decided(struct mortise_run *r, struct exec *x, json_t *decided,
+                  struct mortise_err *err);
+/* A question was settled: keep a decision that guardrails are to see. */
+int human_keep(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err);
+/* They passed it. */
+int human_passed(struct mortise_run *r, struct exec *x,
+                 struct mortise_err *err);
 
 /* ---- guard.c ---- */
 /* Ask the guardrails of a stage about this, one after the other. */

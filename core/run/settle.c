@@ -358,19 +358,12 @@ int settle_unresponsive(struct mortise_run *r, uint64_t call,
 
 /* ---- time --------------------------------------------------------------- */
 
-static json_t *decision(bool approved, const char *by)
-{
-    return json_pack("{s:b, s:s, s:s}", "approved", (int)approved, "reason",
-                     "nobody answered in time", "decided_by", by);
-}
-
 int settle_expired(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
     struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
     char id[REQUEST_ID];
-    json_t *value;
     int rv;
 
     memcpy(id, x->request, sizeof id);
@@ -385,14 +378,7 @@ int settle_expired(struct mortise_run *r, struct exec *x,
         return fail_attempt(r, x, "timeout", "permanent",
                             "nobody answered in time", err);
     }
-    value = n->on_timeout == MORTISE_TIMEOUT_ACCEPT
-                ? decision(true, "timeout-accept")
-                : decision(false, "timeout-reject");
-    if (value == NULL)
-        return mortise_nomem(err);
-    rv = settle_done(r, x, value, DONE_ANSWERED, err);
-    json_decref(value);
-    return rv;
+    return human_decided(r, x, human_expired(n), err);
 }
 
 int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)

@@ -369,48 +369,6 @@ static int start_router(struct mortise_run *r, struct exec *x,
     return settle_done(r, x, NULL, DONE_EXECUTED, err);
 }
 
-static json_t *strings(const char *const *list, size_t n)
-{
-    json_t *out = json_array();
-
-    for (size_t i = 0; out != NULL && i < n; i++) {
-        if (json_array_append_new(out, json_string(list[i])) != 0)
-            drop(&out);
-    }
-    return out;
-}
-
-static int start_human(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
-{
-    const struct mortise_node *n = node_of(r, x);
-    struct mortise_err why;
-    struct env env;
-    json_t *prompt = NULL, *payload;
-    int rv = env_init(&env, r, x, x->view, NULL, NULL,
-                      mortise_tmpl_uses(n->prompt), err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_tmpl_eval(n->prompt, &env.cel, &prompt, &why);
-    env_finish(&env);
-    rv = judge_verdict(rv, err);
-    if (rv == MORTISE_EINVAL)
-        return fail_attempt_err(r, x, "expression", &why, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    payload = json_pack("{s:o}", "prompt", prompt);
-    if (payload != NULL && n->answer_schema != NULL)
-        json_object_set_new(
-            payload, "schema",
-            json_deep_copy(mortise_schema_json(n->answer_schema)));
-    if (payload != NULL && n->n_assignees > 0)
-        json_object_set_new(payload, "assignees",
-                            strings(n->assignees, n->n_assignees));
-    return ask(r, x, MORTISE_ASK_HUMAN, payload,
-               n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0, err);
-}
-
 /* What the guardrails are to judge; a copy of the whole scratch by default. */
 static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
                         struct mortise_err *why, struct mortise_err *err)
@@ -633,7 +591,7 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     case MORTISE_NODE_ROUTER:
         return n->op != NULL ? start_tool(r, x, err) : start_router(r, x, err);
     case MORTISE_NODE_HUMAN:
-        return start_human(r, x, err);
+        return human_start(r, x, err);
     case MORTISE_NODE_GUARDRAIL:
         return start_guardrail(r, x, err);
     case MORTISE_NODE_SUBGRAPH:

@@ -1,0 +1,212 @@
+/* test_run_humans.c -- who decides in a human node's place, and guardrails
+ * behind an acceptance. */
+#include "lib/drive.h"
+
+/* A human node h with these keys; one of two arms runs. */
+static void asking(const char *keys)
+{
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: h\n"
+                  "nodes:\n"
+                  "  h: {type: human, prompt: \"pay ${input.to}?\", %s,\n"
+                  "      routes: [{when: output.approved, to: yes}], default: "
+                  "no}\n"
+                  "  yes: {type: tool, tool: t/echo, next: END}\n"
+                  "  no: {type: tool, tool: t/echo, next: END}\n"
+                  "  safe: {type: tool, tool: t/echo, next: END}\n"
+                  "edges: [{from: START, to: safe, when: \"false\"}]\n",
+             keys);
+    begin(yaml);
+    admit("{\"to\": \"bob\"}");
+    sim_run_plain(&s);
+}
+
+static int answer(const char *json)
+{
+    return do_command((struct mortise_command){
+        .kind = MORTISE_CMD_ANSWER, .id = sim_request(&s, "h"), .json = json});
+}
+
+static void assert_arm(const char *arm, const char *decision)
+{
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("yes", strcmp(arm, "yes") == 0 ? "done" : "skipped");
+    assert_node("no", strcmp(arm, "no") == 0 ? "done" : "skipped");
+    assert_value("artifacts", "h", decision);
+}
+
+/* Nobody is asked where the graph has decided, and the decision says so; false
+ * is as if it had not been said.
+ * key: node.auto_accept, node.auto_reject, node.effect_class=human */
+START_TEST(the_graph_may_decide)
+{
+    asking("effect_class: human, auto_accept: true");
+    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"auto-accept\","
+                      "\"reason\":\"\"}");
+    ck_assert(!sim_saw(&s, "interrupt", "h"));
+    end();
+    asking("auto_accept: true, schema: {type: [integer, 'null']}");
+    assert_arm("yes", "{\"answer\":null,\"approved\":true,\"decided_by\":"
+                      "\"auto-accept\",\"reason\":\"\"}");
+    end();
+    asking("auto_reject: true");
+    assert_arm("no", "{\"approved\":false,\"decided_by\":\"auto-reject\","
+                     "\"reason\":\"\"}");
+    end();
+    asking("auto_reject: not today, schema: {type: integer}");
+    assert_arm("no", "{\"approved\":false,\"decided_by\":\"auto-reject\","
+                     "\"reason\":\"not today\"}");
+    end();
+    asking("auto_accept: false, auto_reject: false");
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(answer("{\"approved\": true}"), MORTISE_OK);
+    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
+                      "\"reason\":\"\"}");
+    end();
+}
+END_TEST
+
+/* An acceptance passes guardrails, a rejection need not; what does not pass
+ * fails the node and is no rejection.
+ * key: node.post_approval_guardrails */
+START_TEST(acceptances_are_guarded)
+{
+    asking("post_approval_guardrails: [ok, ok]");
+    ck_assert_int_eq(answer("{\"approved\": true}"), MORTISE_OK);
+    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
+                      "\"reason\":\"\"}");
+    ck_assert(sim_saw(&s, "guardrail_result", "h"));
+    ck_assert(!sim_saw(&s, "guardrail_override", "h"));
+    end();
+
+    asking("post_approval_guardrails: [stern]");
+    ck_assert_int_eq(answer("{\"approved\": false}"), MORTISE_OK);
+    assert_arm("no", "{\"approved\":false,\"decided_by\":\"person ann\","
+                     "\"reason\":\"\"}");
+    end();
+
+    asking("post_approval_guardrails: [ok, stern], on_error: {goto: safe}");
+    ck_assert_int_eq(answer("{\"approved\": true}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node_error("h", "guardrail");
+    assert_node("yes", "skipped");
+    assert_node("no", "skipped");
+    assert_node("safe", "done");
+    ck_assert(sim_saw(&s, "guardrail_override", "h"));
+    end();
+
+    asking("post_approval_guardrails: [down]");
+    ck_assert_int_eq(answer("{\"approved\": true}"), MORTISE_OK);
+    assert_node_error("h", "guardrail");
+    ck_assert_int_eq(resume(), MORTISE_OK); /* the question is asked again */
+    assert_status(MORTISE_RUN_WAITING);
+    end();
+}
+END_TEST
+
+/* They see what is accepted automatically or by time, too, unless
+ * guardrail_override says that an automatic acceptance is trusted.
+ * key: node.guardrail_override */
+START_TEST(automatic_acceptances_are_guarded)
+{
+    asking("auto_accept: true, post_approval_guardrails: [stern]");
+    assert_node_error("h", "guardrail");
+    end();
+    asking("auto_accept: true, post_approval_guardrails: [stern], "
+           "guardrail_override: true");
+    assert_node_error("h", "guardrail");
+    end();
+    asking("auto_accept: true, post_approval_guardrails: [stern], "
+           "guardrail_override: false");
+    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"auto-accept\","
+                      "\"reason\":\"\"}");
+    end();
+    asking("auto_reject: true, post_approval_guardrails: [stern]");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+
+    asking("wait: 1h, on_timeout: accept, post_approval_guardrails: [stern]");
+    sim_fire_timer(&s, 0);
+    sim_run_plain(&s);
+    assert_node_error("h", "guardrail");
+    end();
+}
+END_TEST
+
+/* What was answered is answered: killed while guardrails look at it, the run
+ * asks them again and nobody else. */
+START_TEST(answers_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i + 1;
+
+    asking("post_approval_guardrails: [ok, ok]");
+    command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                     .id = sim_request(&s, "h"),
+                                     .json = "{\"approved\": true}"},
+            0);
+    sync_all();
+    for (int k = 0; k < _i % 2; k++)
+        finish("h");
+    sim_crash(&s, &seed);
+    ck_assert_ptr_null(sim_request(&s, "h"));
+    sim_recover(&s);
+    sim_run(&s, &seed);
+    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
+                      "\"reason\":\"\"}");
+    end();
+}
+END_TEST
+
+/* ... and so does a pause. */
+START_TEST(answers_survive_pauses)
+{
+    asking("post_approval_guardrails: [ok]");
+    command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                     .id = sim_request(&s, "h"),
+                                     .json = "{\"approved\": true}"},
+            MORTISE_NO_CONTINUE);
+    sync_all();
+    command((struct mortise_command){.kind = MORTISE_CMD_PAUSE}, 0);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_PAUSED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
+                      "\"reason\":\"\"}");
+    end();
+}
+END_TEST
+
+/* A prompt that cannot be made is a failure, whoever decides. */
+START_TEST(prompts_are_made_all_the_same)
+{
+    run_plain(HEAD "start: h\nnodes:\n"
+                   "  h: {type: human, prompt: \"${input.no}\", auto_accept: "
+                   "true, next: END}\n",
+              "{}");
+    assert_node_error("h", "expression");
+    end();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("run_humans");
+    TCase *tc = tcase_create("humans");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, the_graph_may_decide);
+    tcase_add_test(tc, acceptances_are_guarded);
+    tcase_add_test(tc, automatic_acceptances_are_guarded);
+    tcase_add_loop_test(tc, answers_survive_deaths, 0, 20);
+    tcase_add_test(tc, answers_survive_pauses);
+    tcase_add_test(tc, prompts_are_made_all_the_same);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
