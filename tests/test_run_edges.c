@@ -527,6 +527,188 @@ START_TEST(updates_are_judged)
 }
 END_TEST
 
+/* ---- trying again -------------------------------------------------------- */
+
+/* What failed is mended, and tried again. */
+static void mend_and_resume(void)
+{
+    struct mortise_command c[2] = {
+        {.size = sizeof c[0],
+         .kind = MORTISE_CMD_UPDATE,
+         .flags = MORTISE_CMD_MERGE,
+         .json = "{\"scratch\": {\"ok\": true}}"},
+        {.size = sizeof c[0], .kind = MORTISE_CMD_RESUME}};
+
+    ck_assert_int_eq(sim_command(&s, c, 2, 0, "ann", &err), MORTISE_OK);
+    sync_all();
+}
+
+#define FAILS                                                                  \
+    "type: tool, tool: t/fail, args: {times: \"${has(scratch.ok) ? 0 : 9}\"}"
+
+/* A failure that came to races which were over is tried again: what it led to
+ * went on without it, and does not start once more. */
+START_TEST(late_failures_are_tried_again)
+{
+    begin(HEAD "start: [a, b]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: [x, y]}\n"
+               "  b: {" FAILS ", next: [x, y]}\n"
+               "  x: {type: tool, tool: t/read, join: any}\n"
+               "  y: {type: tool, tool: t/read, join: any}\n");
+    admit("{}");
+    finish("a");
+    finish("x");
+    finish("b");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    mend_and_resume();
+    ck_assert(is_out("b"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "done");
+    assert_runs("x", 1);
+    assert_runs("y", 1);
+    end();
+}
+END_TEST
+
+/* So is one that came before enough others did; and it may fail again. */
+START_TEST(early_failures_are_tried_again)
+{
+    struct mortise_command again = {.kind = MORTISE_CMD_RESUME};
+
+    begin(HEAD "start: [a, b, c]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: x}\n"
+               "  b: {" FAILS ", next: x}\n"
+               "  c: {type: tool, tool: t/read, next: x}\n"
+               "  x: {type: tool, tool: t/read, join: {quorum: 2}}\n");
+    admit("{}");
+    finish("b");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_runs("x", 1);
+    ck_assert_int_eq(command(again, 0), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("b", "generation", "2");
+    mend_and_resume();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "done");
+    assert_runs("x", 1);
+    end();
+}
+END_TEST
+
+/* One that a join collected or dropped, or that lost its race, is not. */
+START_TEST(mended_failures_stay)
+{
+    static const char *const how[] = {
+        "on_branch_error: collect", "on_branch_error: drop", "losers: finish"};
+    char yaml[768];
+
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(yaml, sizeof yaml,
+                 HEAD "start: [a, b, c]\n"
+                      "nodes:\n"
+                      "  a: {type: tool, tool: t/read, next: x}\n"
+                      "  b: {" FAILS ", next: x}\n"
+                      "  c: {" FAILS "}\n"
+                      "  x: {type: tool, tool: t/read, join: any, %s}\n",
+                 how[i]);
+        begin(yaml);
+        admit("{}");
+        if (i == 2)
+            finish("a");
+        finish("b");
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_FAILED); /* of c */
+        mend_and_resume();
+        ck_assert(is_out("c"));
+        ck_assert(!is_out("b"));
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_node("b", "failed");
+        end();
+    }
+}
+END_TEST
+
+/* Failed elements of a map are tried again at most max_parallel at a time, in
+ * the order of the list, and across a death of the process. */
+START_TEST(elements_return_a_few_at_a_time)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, map: {over: \"[0, 1, 2, 3, 4, "
+               "5]\",\n      to: w, join: j, max_parallel: 2}}\n"
+               "  w: {" FAILS ", next: v}\n"
+               "  v: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read}\n");
+    admit("{}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_runs("w", 6);
+    mend_and_resume();
+    for (int done = 0; s.n_calls > 0 && done < 12; done++) {
+        ck_assert_uint_le(s.n_calls, 2);
+        if (done == 5) {
+            sim_crash(&s, &seed);
+            sim_recover(&s);
+            ck_assert_uint_le(s.n_calls, 2);
+        }
+        sim_end_call(&s, (size_t)done % s.n_calls);
+        sync_all();
+        if (is_out("j"))
+            break;
+    }
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 6);
+    assert_runs("v", 6);
+    assert_runs("j", 1);
+    end();
+}
+END_TEST
+
+/* Those that fail again do not keep the others back, and a second resume is of
+ * them alone. */
+START_TEST(elements_may_fail_again)
+{
+    struct mortise_command again = {.kind = MORTISE_CMD_RESUME};
+
+    begin(HEAD "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, map: {over: \"[0, 1, 2, 3]\",\n"
+               "      to: w, join: j, max_parallel: 1}}\n"
+               "  w: {type: tool, tool: t/fail, next: j, args: {times: \"${"
+               "has(scratch.ok) && item > 1 ? 0 : item == 1 ? 0 : 9}\"}}\n"
+               "  j: {type: tool, tool: t/read}\n");
+    admit("{}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    mend_and_resume();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("1.0/w#1[0]", "generation", "2");
+    assert_record("1.0/w#1[1]", "generation", "1");
+    assert_node("1.0/w#1[2]", "done");
+    assert_node("1.0/w#1[3]", "done");
+    ck_assert_int_eq(command(again, 0), MORTISE_OK);
+    sync_all();
+    ck_assert_uint_eq(s.n_calls, 1);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_record("1.0/w#1[0]", "generation", "3");
+    assert_record("1.0/w#1[3]", "generation", "2");
+    end();
+}
+END_TEST
+
 /* ---- */
 
 static Suite *edges(void)
@@ -559,6 +741,13 @@ static Suite *edges(void)
     tcase_add_test(tc, artifacts_of_its_own_win);
     tcase_add_test(tc, executors_conflict);
     tcase_add_test(tc, updates_are_judged);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("again");
+    tcase_add_test(tc, late_failures_are_tried_again);
+    tcase_add_test(tc, early_failures_are_tried_again);
+    tcase_add_test(tc, mended_failures_stay);
+    tcase_add_test(tc, elements_return_a_few_at_a_time);
+    tcase_add_test(tc, elements_may_fail_again);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -156,9 +156,23 @@ int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
     return rv;
 }
 
-/* Failed edges are undecided again, but for those to a join that went on
- * without them. */
-static void reopen_edges(struct frame *f)
+/* Did a join go on without the edge that failed, so that nothing is to be
+ * mended there?  A race that minds failures did not: whether it was over when
+ * this one came or not, it failed what it is in. */
+static bool is_settled(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_edge *e, const struct item *it)
+{
+    const struct mortise_join *j = &f->graph->nodes[e->to].join;
+
+    if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
+        return false;
+    return j->kind == MORTISE_JOIN_ALL ||
+           j->on_branch_error != MORTISE_BRANCH_FAIL ||
+           !race_counts(r->execs[f->edge_src[e->slot]], f);
+}
+
+/* Failed edges are undecided again, but for those. */
+static void reopen_edges(const struct mortise_run *r, struct frame *f)
 {
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
         const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
@@ -172,7 +186,7 @@ static void reopen_edges(struct frame *f)
             continue;
         }
         it = item_to(f, e->to, &child);
-        if (it->phase != ITEM_WAITS && it->phase != ITEM_SKIPPED_FAILED)
+        if (is_settled(r, f, e, it))
             continue;
         f->edges[k] = EDGE_OPEN;
         it->n_decided--;
@@ -221,15 +235,6 @@ static bool has_ended(const struct frame *f)
     return f->top->scope->halt == LOSS_END;
 }
 
-/* An element that failed is not over any more. */
-static void reopen_element(struct frame *f)
-{
-    if (f->over && f->failed) {
-        f->over = false;
-        f->scope->fan->n_over--;
-    }
-}
-
 static int weigh_all(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err)
 {
@@ -248,37 +253,68 @@ static int weigh_all(struct mortise_run *r, struct frame *f,
     return rv == MORTISE_OK ? frame_spread(r, err) : rv;
 }
 
-int frame_reopen(struct mortise_run *r, struct mortise_err *err)
+/* Is f in that element, or around everything? */
+static bool is_within(const struct frame *f, const struct frame *element)
 {
-    size_t n = r->n_frames;
+    while (element != NULL && f != NULL && f != element)
+        f = f->parent != NULL         ? f->parent
+            : f->scope->owner != NULL ? f->scope->owner->frame
+                                      : NULL;
+    return f == element || element == NULL;
+}
+
+/* Is it in an element that waits for its turn? */
+static bool is_waiting(const struct frame *f)
+{
+    while (f != NULL && !f->waits)
+        f = f->parent != NULL         ? f->parent
+            : f->scope->owner != NULL ? f->scope->owner->frame
+                                      : NULL;
+    return f != NULL;
+}
+
+static void reopen_frame(struct frame *f)
+{
+    if (f->parent == NULL) {
+        f->scope->over = false;
+        if (f->scope->halt == LOSS_TIME)
+            f->scope->active_ms = 0; /* it has as much time again */
+        f->scope->halt = LOSS_NONE;
+    }
+    f->failed = false;
+    f->cause = 0;
+    for (size_t k = 0; k < frame_n_items(f->region); k++)
+        reopen_item(f, k);
+}
+
+/* What is around a frame comes first. */
+static int reopen_frames(struct mortise_run *r, const struct frame *element,
+                         struct mortise_err *err)
+{
+    size_t n = r->n_frames, first = element != NULL ? element->index : 0;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        if (!r->frames[i]->behind && !has_ended(r->frames[i]))
-            reopen_edges(r->frames[i]);
-    }
-    for (size_t i = 0; i < n; i++) { /* what is around a frame comes first */
+    for (size_t i = first; i < n; i++) {
         struct frame *f = r->frames[i];
 
-        if (!frame_is_alive(f) || has_ended(f))
-            continue;
-        reopen_element(f);
-        if (f->parent == NULL) {
-            f->scope->over = false;
-            if (f->scope->halt == LOSS_TIME)
-                f->scope->active_ms = 0; /* it has as much time again */
-            f->scope->halt = LOSS_NONE;
-        }
-        f->failed = false;
-        f->cause = 0;
-        for (size_t k = 0; k < frame_n_items(f->region); k++)
-            reopen_item(f, k);
+        if (!f->behind && !has_ended(f) && is_within(f, element))
+            reopen_edges(r, f);
     }
-    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+    for (size_t i = first; i < n; i++) {
+        struct frame *f = r->frames[i];
+
+        if (!is_within(f, element) || !frame_is_alive(f) || has_ended(f))
+            continue;
+        if (f->over && f->failed)
+            map_wait(f);
+        if (!is_waiting(f))
+            reopen_frame(f);
+    }
+    for (size_t i = first; rv == MORTISE_OK && i < n; i++) {
         struct frame *f = r->frames[i];
         bool halted = f->halted;
 
-        if (has_ended(f))
+        if (has_ended(f) || !is_within(f, element) || is_waiting(f))
             continue;
         f->lost &= !halted;
         f->halted = false;
@@ -286,4 +322,38 @@ int frame_reopen(struct mortise_run *r, struct mortise_err *err)
             rv = weigh_all(r, f, err);
     }
     return rv;
+}
+
+/* Its item is active again. */
+static int exec_again(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    bool returns = x->state == X_CANCELLED && race_may_return(x);
+
+    if ((x->state == X_FAILED && x->child_failed) ||
+        (returns && x->child != NULL)) {
+        x->loss = LOSS_NONE;
+        drop(&x->error);
+        exec_become(r, x, X_INSIDE); /* what failed is inside */
+    } else if (returns || (x->state == X_FAILED && !x->handled)) {
+        x->loss = LOSS_NONE;
+        return exec_next_generation(r, x, err);
+    }
+    return MORTISE_OK;
+}
+
+int frame_again(struct mortise_run *r, const struct frame *element,
+                struct mortise_err *err)
+{
+    int rv = reopen_frames(r, element, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->node < x->frame->graph->n_nodes &&
+            is_within(x->frame, element) && !is_waiting(x->frame) &&
+            item_of_exec(x)->phase == ITEM_ACTIVE && frame_is_alive(x->frame))
+            rv = exec_again(r, x, err);
+    }
+    return rv == MORTISE_OK ? map_go_on(r, err) : rv;
 }

@@ -172,29 +172,7 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     drop(&r->error);
-    rv = frame_reopen(r, err);
-    for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
-        struct exec *x = r->execs[i];
-
-        bool lives = x->node < x->frame->graph->n_nodes &&
-                     item_of_exec(x)->phase == ITEM_ACTIVE &&
-                     frame_is_alive(x->frame);
-
-        if (lives && x->state == X_FAILED && x->child_failed) {
-            drop(&x->error);
-            exec_become(r, x, X_INSIDE); /* what failed is inside */
-        } else if (lives && x->state == X_CANCELLED && x->child != NULL &&
-                   race_may_return(x)) {
-            x->loss = LOSS_NONE;
-            drop(&x->error);
-            exec_become(r, x, X_INSIDE);
-        } else if (lives && ((x->state == X_FAILED && !x->handled) ||
-                             (x->state == X_CANCELLED && race_may_return(x)))) {
-            x->loss = LOSS_NONE;
-            rv = exec_next_generation(r, x, err);
-        }
-    }
-    return rv;
+    return frame_again(r, NULL, err);
 }
 
 static int apply_end(struct mortise_run *r, const struct mortise_entry *e,

@@ -318,6 +318,7 @@ struct frame {
     bool left;        /* an exit was taken */
     bool failed;      /* a failure reached its end unhandled */
     bool over;        /* a map's element: counted as such */
+    bool waits;       /* ... and to be tried again, when there is room */
     bool behind;      /* a goto left it behind */
     bool lost;        /* nothing more starts in it */
     bool halted;      /* ... and nothing more is decided */
@@ -360,6 +361,7 @@ struct fan {
     json_t *list;
     struct frame **elements;
     size_t n, n_begun, n_over;
+    size_t n_waiting;         /* of those that are over */
     uint32_t *preds, n_preds; /* what the elements come after */
     size_t made;              /* n_execs when it began */
     struct exec *gather;      /* NULL: not all is over */
@@ -690,8 +692,10 @@ void frame_lead_from(struct mortise_run *r, const struct exec *u);
  * to start after everything there. */
 int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
                uint32_t visit, struct exec **out, struct mortise_err *err);
-/* What was skipped for a failure waits again; what failed is active. */
-int frame_reopen(struct mortise_run *r, struct mortise_err *err);
+/* What failed is tried again, and what was skipped for it waits again: in the
+ * element of a map that waited for it, or (NULL) everywhere. */
+int frame_again(struct mortise_run *r, const struct frame *element,
+                struct mortise_err *err);
 
 /* ---- budget.c ---- */
 /* A going through g, which is `in`, has what its budget says. */
@@ -794,6 +798,10 @@ int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
               uint32_t n, struct mortise_err *err);
 int map_element_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
+/* An element that is over is to be tried again, when its turn comes ... */
+void map_wait(struct frame *f);
+/* ... which it does now, where there is room. */
+int map_go_on(struct mortise_run *r, struct mortise_err *err);
 /* x, which gathers, is READY; it waits for no slot. */
 int map_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* All that are. */

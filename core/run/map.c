@@ -15,7 +15,7 @@
  *       several, an object by node id; of none, null.
  *   (4) Where the join says on_branch_error: fail, a failed element fails the
  *       edge to it; the others come to their end all the same, and a resume
- *       tries again what failed and nothing else.
+ *       tries again what failed and nothing else, at most max_parallel at a time.
  */
 #include <assert.h>
 #include <string.h>
@@ -120,14 +120,50 @@ static bool is_lost(const struct fan *fan)
     return fan->lost || fan->home->lost;
 }
 
+/* The first that waits goes on. */
+static int return_element(struct mortise_run *r, struct fan *fan,
+                          struct mortise_err *err)
+{
+    size_t i = 0;
+
+    while (!fan->elements[i]->waits)
+        i++;
+    fan->elements[i]->waits = fan->elements[i]->over = false;
+    fan->n_waiting--;
+    fan->n_over--;
+    return frame_again(r, fan->elements[i], err);
+}
+
+/* Those that were begun come before those that were not. */
 static int begin_some(struct mortise_run *r, struct fan *fan,
                       struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && !is_lost(fan) && fan->n_begun < fan->n &&
+    while (rv == MORTISE_OK && !is_lost(fan) &&
+           fan->n_waiting + (fan->n - fan->n_begun) > 0 &&
            fan->n_begun - fan->n_over < fan->map->max_parallel)
-        rv = begin_element(r, fan, err);
+        rv = fan->n_waiting > 0 ? return_element(r, fan, err)
+                                : begin_element(r, fan, err);
+    return rv;
+}
+
+void map_wait(struct frame *f)
+{
+    f->scope->fan->n_waiting += !f->waits;
+    f->waits = true;
+}
+
+int map_go_on(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct fan *fan = r->fans; rv == MORTISE_OK && fan != NULL;
+         fan = fan->next) {
+        if (fan->n_waiting > 0 && fan->item->fan == fan &&
+            fan->item->phase == ITEM_ACTIVE && frame_is_alive(fan->home))
+            rv = begin_some(r, fan, err);
+    }
     return rv;
 }
 
@@ -212,7 +248,8 @@ int map_element_over(struct mortise_run *r, struct frame *f,
     f->over = true;
     fan->n_over++;
     rv = begin_some(r, fan, err);
-    return rv == MORTISE_OK && fan->n_over == fan->n_begun
+    return rv == MORTISE_OK && fan->n_over == fan->n_begun &&
+                   (fan->n_waiting == 0 || is_lost(fan))
                ? map_over(r, fan, err)
                : rv;
 }
