@@ -191,6 +191,28 @@ START_TEST(schemas_come_first)
 }
 END_TEST
 
+/* What an executor writes by itself is judged like its output. */
+START_TEST(updates_are_output)
+{
+    static const char input[] =
+        "{\"v\": 1, \"update\": {\"bad\": {}, \"scratch\": {\"x\": 1}}}";
+
+    run_guarded("write", "output: [ok, bad], on_violation: sanitize", "",
+                input);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("scratch", "x", "1");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+    run_guarded("write", "output: [bad]", "", input);
+    assert_node_error("a", "guardrail");
+    assert_value("scratch", "x", "nothing");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_node_error("a", "guardrail");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
 /* The value of on_error is the graph's own; what it stands for is not judged
  * again. */
 START_TEST(values_of_on_error_pass)
@@ -427,6 +449,7 @@ static Suite *suite(void)
     tcase_add_test(tc, sanitize_replaces);
     tcase_add_test(tc, replacements_are_checked);
     tcase_add_test(tc, schemas_come_first);
+    tcase_add_test(tc, updates_are_output);
     tcase_add_test(tc, values_of_on_error_pass);
     tcase_add_test(tc, approvals_are_of_what_passed);
     tcase_add_test(tc, edited_arguments_are_judged);

@@ -170,6 +170,7 @@ static int forget_live(struct mortise_run *r, struct exec *x,
     exec_drop_body(x);
     drop(&x->broke);
     drop(&x->subject);
+    drop(&x->judged);
     drop(&x->verdicts);
     drop(&x->decision);
     x->stop = STOP_NONE;

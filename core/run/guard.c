@@ -17,6 +17,8 @@
  *   (4) A `write` or `external` call whose output is about to be judged did
  *       happen: its `result` is recorded first (R11), so that a crash in
  *       between, or a retry, judges the output again and calls nothing.
+ *   (5) An executor that writes the state by itself (`update`) is no way
+ *       around the guardrails of its output: they see that, too.
  */
 #include <assert.h>
 #include <string.h>
@@ -140,12 +142,36 @@ int apply_checked(struct mortise_run *r, struct exec *x,
     return guard_keep(r, x, e, err);
 }
 
+/* The update as it passed is what was said. */
+static int keep_update(struct exec *x, struct mortise_err *err)
+{
+    json_t *said = json_copy(x->said);
+    int rv = said != NULL && json_object_set(said, "update", x->subject) == 0
+                 ? MORTISE_OK
+                 : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        hold(&x->said, said);
+    json_decref(said);
+    return rv;
+}
+
+/* (5): the output, and then what its executor wants written besides. */
 static int output_passed(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
-    json_t *output = json_incref(x->subject);
-    int rv = settle_judged(r, x, output, x->how, err);
+    json_t *update = judge_said(x, x->how, "update"), *output;
+    int rv = MORTISE_OK;
 
+    if (x->judged == NULL && update != NULL) {
+        hold(&x->judged, x->subject);
+        return guard_begin(r, x, MORTISE_GUARD_OUTPUT, update, err);
+    }
+    if (x->judged != NULL && x->replaced)
+        rv = keep_update(x, err);
+    output = json_incref(x->judged != NULL ? x->judged : x->subject);
+    if (rv == MORTISE_OK)
+        rv = settle_judged(r, x, output, x->how, err);
     json_decref(output);
     return rv;
 }

@@ -270,6 +270,7 @@ struct exec {
     json_t *subject;   /* as sanitised so far */
     bool replaced;     /* ... by one of them */
     enum done_how how; /* OUTPUT: it came about */
+    json_t *judged;    /* OUTPUT: it passed, and the update is looked at */
     json_t *verdicts;  /* of now, not recorded yet */
 };
 

@@ -197,6 +197,7 @@ static int guard_output(struct mortise_run *r, struct exec *x, json_t *output,
         return exec_ready(r, x, err);
     }
     x->how = how;
+    drop(&x->judged);
     return guard_begin(r, x, MORTISE_GUARD_OUTPUT, output, err);
 }
 
