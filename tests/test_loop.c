@@ -1,7 +1,9 @@
 /* test_loop.c -- an engine says when it needs to be turned, and only then. */
+#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "engine/engine.h"
@@ -29,6 +31,18 @@ static void end(void)
 {
     mortise_close(m);
     test_rmdir(dir);
+}
+
+/* In libuv's place: the thread may be held up on the way in. */
+static unsigned held_up_ms;
+
+int uv_run(uv_loop_t *loop, uv_run_mode mode)
+{
+    int (*real)(uv_loop_t *, uv_run_mode);
+
+    *(void **)&real = dlsym(RTLD_NEXT, "uv_run");
+    usleep(held_up_ms * 1000);
+    return real(loop, mode);
 }
 
 static bool readable(int timeout_ms)
@@ -70,6 +84,22 @@ static void fire(struct mortise_timer *t)
     (void)t;
     ran++;
 }
+
+/* A wait that is over before it begins is over: the thread was held up between
+ * setting the alarm and waiting for it. */
+START_TEST(held_up_for_longer_than_it_waits)
+{
+    uint64_t before;
+
+    held_up_ms = 5;
+    for (int i = 0; i < 3; i++) {
+        before = mortise_mono_ns();
+        mortise_poll(m, 1, &err);
+        ck_assert_uint_lt(mortise_mono_ns() - before, 5000ull * NS_PER_MS);
+    }
+    held_up_ms = 0;
+}
+END_TEST
 
 /* A timer is waited for exactly: not spun for, and not slept through. */
 START_TEST(timer_is_due)
@@ -133,6 +163,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, idle);
     tcase_add_test(tc, work_is_ready);
+    tcase_add_test(tc, held_up_for_longer_than_it_waits);
     tcase_add_test(tc, timer_is_due);
     tcase_add_test(tc, mail_arrives);
     tcase_add_test(tc, trouble);
