@@ -32,6 +32,50 @@ START_TEST(shipped)
 }
 END_TEST
 
+static unsigned check_described(const char *place, json_t *definition)
+{
+    const char *name;
+    json_t *property;
+    unsigned n = 0;
+
+    json_object_foreach(json_object_get(definition, "properties"), name,
+                        property)
+    {
+        const char *words =
+            json_string_value(json_object_get(property, "description"));
+
+        ck_assert_msg(words != NULL && strlen(words) > 8 &&
+                          words[strlen(words) - 1] == '.',
+                      "'%s' of %s has no description: .about, in its table",
+                      name, place);
+        n++;
+    }
+    return n;
+}
+
+/* Each key has a sentence, which editors show: a key without `.about` in its
+ * table is found here. */
+START_TEST(every_key_is_described)
+{
+    char path[64], *file;
+    const char *place;
+    json_t *v, *definition;
+    unsigned n;
+
+    snprintf(path, sizeof path, "schema/%s.json", kinds[_i]);
+    file = test_read(path, NULL);
+    v = json_loads(file, 0, NULL);
+    n = check_described(kinds[_i], v);
+    json_object_foreach(json_object_get(v, "definitions"), place, definition)
+    {
+        n += check_described(place, definition);
+    }
+    ck_assert_uint_gt(n, 10);
+    json_decref(v);
+    free(file);
+}
+END_TEST
+
 /* ---- what a schema admits --------------------------------------------------
  */
 
@@ -176,11 +220,12 @@ END_TEST
 /* Each file that we show people says where its schema is, and it is there. */
 START_TEST(modelines)
 {
-    child_run("cd %s && for f in configs/*/*.graph.yaml "
-              "configs/*/*.test.yaml configs/*/mortise.yaml examples/*/*.yaml; do "
-              "s=$(sed -n '1s/^# yaml-language-server: $schema=//p' $f); "
-              "test -n \"$s\" && test -f ${f%%/*}/$s || echo $f; done",
-              root);
+    child_run(
+        "cd %s && for f in configs/*/*.graph.yaml "
+        "configs/*/*.test.yaml configs/*/mortise.yaml examples/*/*.yaml; do "
+        "s=$(sed -n '1s/^# yaml-language-server: $schema=//p' $f); "
+        "test -n \"$s\" && test -f ${f%%/*}/$s || echo $f; done",
+        root);
     ck_assert_str_eq(child.out, "");
 }
 END_TEST
@@ -194,6 +239,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, shipped, 0, N_KINDS);
+    tcase_add_loop_test(tc, every_key_is_described, 0, N_KINDS);
     tcase_add_loop_test(tc, good_files_fit, 0, N_GOOD);
     tcase_add_loop_test(tc, bad_files_do_not_fit, 0, N_BAD);
     tcase_add_test(tc, with_plugins);

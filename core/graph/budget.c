@@ -24,6 +24,7 @@ static const struct mortise_word on_exceededs[] = {
 
 static const struct mortise_key goto_keys[] = {
     {.name = "goto",
+     .about = "The node at which the graph goes on when the budget is used up.",
      .value = MORTISE_V_ID,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
@@ -39,16 +40,22 @@ static const struct mortise_key on_exceeded_forms[2] = {
 };
 
 static const struct mortise_key budget_keys[] = {
-    [MORTISE_SPEND_TOOL_CALLS] = {.name = "tool_calls",
-                                  .value = MORTISE_V_INT,
-                                  .here = MORTISE_HERE,
-                                  .min = 1,
-                                  .max = 1e15,
-                                  .read = read_most},
-    [MORTISE_N_SPENDS] = {.name = "on_exceeded",
-                          MORTISE_FORMS(on_exceeded_forms),
-                          .here = MORTISE_HERE,
-                          .read = read_on_exceeded},
+    [MORTISE_SPEND_TOOL_CALLS] =
+        {.name = "tool_calls",
+         .about = "How many calls of operations the graph may make, attempts "
+                  "and elements of maps included.",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .max = 1e15,
+         .read = read_most},
+    [MORTISE_N_SPENDS] =
+        {.name = "on_exceeded",
+         .about = "What happens instead of a call beyond the budget: pause "
+                  "(the default), fail, or {goto: NODE}.",
+         MORTISE_FORMS(on_exceeded_forms),
+         .here = MORTISE_HERE,
+         .read = read_on_exceeded},
     {.name = "tokens", .later = MORTISE_HERE},
     {.name = "input_tokens", .later = MORTISE_HERE},
     {.name = "output_tokens", .later = MORTISE_HERE},

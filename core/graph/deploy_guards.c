@@ -27,11 +27,13 @@ static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key keys[] = {
     {.name = "plugin",
+     .about = "The plugin that judges under this id.",
      .value = MORTISE_V_STRING,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
      .read = read_plugin},
     {.name = "config",
+     .about = "Its configuration under this id, valid for its config_schema.",
      .value = MORTISE_V_MAP,
      .here = MORTISE_HERE,
      .read = read_config},

@@ -97,16 +97,20 @@ static const struct mortise_word kinds[] = {
 
 static const struct mortise_key keys[] = {
     {.name = "query",
+     .about = "What is looked for: a template.",
      .value = MORTISE_V_STRING,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
      .read = read_query},
     {.name = "kind",
+     .about = "Of which type the node must be: tool, extension or any (the "
+              "default).",
      .value = MORTISE_V_WORD,
      .here = MORTISE_HERE,
      .words = kinds,
      .read = read_kind},
     {.name = "fallback",
+     .about = "The node to go to when nothing is found.",
      .value = MORTISE_V_ID,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,

@@ -57,6 +57,7 @@ static void read_timeout_goto(void *ctx, void *into,
 
 static const struct mortise_key on_timeout_keys[] = {
     {.name = "goto",
+     .about = "The node to go to when nobody answered in time.",
      .value = MORTISE_V_ID,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,

@@ -23,6 +23,7 @@ static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key quorum_keys[] = {
     {.name = "quorum",
+     .about = "The node starts once so many edges into it are taken.",
      .value = MORTISE_V_INT,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,

@@ -140,10 +140,12 @@ static void read_error_value(void *ctx, void *into,
 
 static const struct mortise_key on_error_keys[] = {
     {.name = "goto",
+     .about = "The node to go to when this one failed.",
      .value = MORTISE_V_ID,
      .here = MORTISE_HERE,
      .read = read_error_goto},
     {.name = "value",
+     .about = "An expression that is the output when the node failed.",
      .value = MORTISE_V_EXPR,
      .here = MORTISE_HERE,
      .read = read_error_value},

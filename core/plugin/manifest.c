@@ -151,13 +151,26 @@ static void read_license(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key metadata_keys[] = {
-    {.name = "name", .value = MORTISE_V_STRING, MUST, .read = read_name},
-    {.name = "version", .value = MORTISE_V_STRING, MUST, .read = read_version},
+    {.name = "name",
+     .about = "The plugin's name, as graphs write it.",
+     .value = MORTISE_V_STRING,
+     MUST,
+     .read = read_name},
+    {.name = "version",
+     .about = "The plugin's version, MAJOR.MINOR.PATCH.",
+     .value = MORTISE_V_STRING,
+     MUST,
+     .read = read_version},
     {.name = "description",
+     .about = "For people.",
      .value = MORTISE_V_STRING,
      MAY,
      .read = read_description},
-    {.name = "license", .value = MORTISE_V_STRING, MAY, .read = read_license},
+    {.name = "license",
+     .about = "The plugin's license, as an SPDX expression.",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_license},
 };
 PLACE(metadata, "metadata");
 
@@ -187,12 +200,14 @@ static void read_minor(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key abi_keys[] = {
     {.name = "major",
+     .about = "The major number of the ABI that the plugin was built for.",
      .value = MORTISE_V_INT,
      MUST,
      .min = 1,
      .max = 65535,
      .read = read_major},
     {.name = "minor",
+     .about = "The least minor number of the ABI that the plugin needs.",
      .value = MORTISE_V_INT,
      MUST,
      .max = 65535,
@@ -269,18 +284,25 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key artifact_keys[] = {
     {.name = "arch",
+     .about = "The architecture that the file is for.",
      .value = MORTISE_V_WORD,
      MUST,
      .words = arches,
      .read = read_arch},
-    {.name = "file", .value = MORTISE_V_STRING, MUST, .read = read_file},
+    {.name = "file",
+     .about = "The shared object, beside the manifest.",
+     .value = MORTISE_V_STRING,
+     MUST,
+     .read = read_file},
     {.name = "size",
+     .about = "The size of the file in bytes.",
      .value = MORTISE_V_INT,
      MUST,
      .min = 1,
      .max = 1 << 28,
      .read = read_size},
     {.name = "blake2b-256",
+     .about = "The BLAKE2b-256 digest of the file, in hexadecimal.",
      .value = MORTISE_V_STRING,
      MUST,
      .read = read_digest},
@@ -426,28 +448,39 @@ static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key op_keys[] = {
     {.name = "description",
+     .about = "For people, and for models that may call it.",
      .value = MORTISE_V_STRING,
      MAY,
      .read = read_op_description},
     {.name = "input_schema",
+     .about = "A JSON Schema for the arguments.",
      .value = MORTISE_V_SCHEMA,
      MAY,
      .read = read_input},
     {.name = "output_schema",
+     .about = "A JSON Schema for the output.",
      .value = MORTISE_V_SCHEMA,
      MAY,
      .read = read_output},
     {.name = "effect",
+     .about =
+         "What the operation does to the world: pure, read, write or external.",
      .value = MORTISE_V_WORD,
      MUST,
      .words = effects,
      .read = read_effect},
     {.name = "idempotent",
+     .about = "Doing it twice with one key is doing it once.",
      .value = MORTISE_V_BOOL,
      MAY,
      .read = read_idempotent},
-    {.name = "reconcile", .value = MORTISE_V_BOOL, MAY, .read = read_reconcile},
+    {.name = "reconcile",
+     .about = "The plugin can tell afterwards whether an effect happened.",
+     .value = MORTISE_V_BOOL,
+     MAY,
+     .read = read_reconcile},
     {.name = "timeout",
+     .about = "How long a call may take, unless a node says.",
      .value = MORTISE_V_DURATION,
      MAY,
      .min = 1,
@@ -524,15 +557,22 @@ static void read_idle(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 #define THREADS                                                                \
-    {.name = "idle", .value = MORTISE_V_DURATION, MAY, .read = read_idle},     \
+    {.name = "idle",                                                           \
+     .about = "How long a call may neither say nor ask anything before it is " \
+              "cancelled (30s; 0s: any time).",                                \
+     .value = MORTISE_V_DURATION,                                              \
+     MAY,                                                                      \
+     .read = read_idle},                                                       \
         {.name = "threading",                                                  \
+         .about = "How it is called: inline, async or blocking.",              \
          .value = MORTISE_V_WORD,                                              \
          MUST,                                                                 \
          .words = threadings,                                                  \
          .read = read_threading},                                              \
     {                                                                          \
-        .name = "concurrency", .value = MORTISE_V_INT, MAY, .max = 1000000,    \
-        .read = read_concurrency                                               \
+        .name = "concurrency",                                                 \
+        .about = "How many calls it takes at once (1; 0: any number).",        \
+        .value = MORTISE_V_INT, MAY, .max = 1000000, .read = read_concurrency  \
     }
 
 static const struct mortise_key op_row = {.value = MORTISE_V_MAP,
@@ -541,6 +581,7 @@ static const struct mortise_key op_row = {.value = MORTISE_V_MAP,
 static const struct mortise_key executor_keys[] = {
     THREADS,
     {.name = "operations",
+     .about = "Names of operations to what each takes, gives and does.",
      .value = MORTISE_V_MAP,
      MUST,
      .each = &op_row,
@@ -581,11 +622,13 @@ static void read_guardrail(void *ctx, void *into,
 
 static const struct mortise_key provides_keys[] = {
     {.name = "executor",
+     .about = "The plugin runs operations.",
      .value = MORTISE_V_MAP,
      MAY,
      .place = &executor_place,
      .read = read_executor},
     {.name = "guardrail",
+     .about = "The plugin judges values.",
      .value = MORTISE_V_MAP,
      MAY,
      .place = &guardrail_place,
@@ -668,8 +711,13 @@ static const struct mortise_key method_row = {.value = MORTISE_V_WORD,
                                               .words = methods};
 
 static const struct mortise_key requires_keys[] = {
-    {.name = "host", .value = MORTISE_V_STRING, MAY, .read = read_host},
+    {.name = "host",
+     .about = "The versions of Mortise that the plugin works with.",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_host},
     {.name = "methods",
+     .about = "The methods of the host that the plugin asks.",
      .value = MORTISE_V_LIST,
      MAY,
      .each = &method_row,
@@ -737,8 +785,14 @@ static const struct mortise_key name_row = {.value = MORTISE_V_STRING};
 #define NAMES .value = MORTISE_V_LIST, MAY, .each = &name_row
 
 static const struct mortise_key fs_keys[] = {
-    {.name = "read", NAMES, .read = read_fs_read},
-    {.name = "write", NAMES, .read = read_fs_write},
+    {.name = "read",
+     .about = "Directories that the plugin may read.",
+     NAMES,
+     .read = read_fs_read},
+    {.name = "write",
+     .about = "Directories that the plugin may write.",
+     NAMES,
+     .read = read_fs_write},
 };
 PLACE(fs, "permissions.fs");
 
@@ -794,16 +848,32 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key permissions_keys[] = {
-    {.name = "net", NAMES, .read = read_net},
+    {.name = "net",
+     .about = "Hosts that the plugin may reach.",
+     NAMES,
+     .read = read_net},
     {.name = "fs",
+     .about = "Directories that the plugin may use.",
      .value = MORTISE_V_MAP,
      MAY,
      .place = &fs_place,
      .read = read_place},
-    {.name = "exec", NAMES, .read = read_exec},
-    {.name = "env", NAMES, .read = read_env},
-    {.name = "state", NAMES, .read = read_state},
-    {.name = "secrets", NAMES, .read = read_secrets},
+    {.name = "exec",
+     .about = "Programs that the plugin may start.",
+     NAMES,
+     .read = read_exec},
+    {.name = "env",
+     .about = "Environment variables that the plugin may read.",
+     NAMES,
+     .read = read_env},
+    {.name = "state",
+     .about = "Parts of the state that the plugin may read.",
+     NAMES,
+     .read = read_state},
+    {.name = "secrets",
+     .about = "Secrets that the plugin may use.",
+     NAMES,
+     .read = read_secrets},
     {.name = "limits", LATER},
 };
 PLACE(permissions, "permissions");
@@ -841,48 +911,58 @@ static const struct mortise_word kinds[] = {{.word = "Plugin"}, {.word = NULL}};
 static const struct mortise_key manifest_keys[] = {
     MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
     {.name = "metadata",
+     .about = "What the plugin is called.",
      .value = MORTISE_V_MAP,
      MUST,
      .place = &metadata_place,
      .read = read_place},
     {.name = "seq",
+     .about = "A number that grows with each release: an older one is not "
+              "loaded after a newer one.",
      .value = MORTISE_V_INT,
      MUST,
      .min = 1,
      .max = 9007199254740992.0,
      .read = read_seq},
     {.name = "abi",
+     .about = "The ABI that the plugin was built for.",
      .value = MORTISE_V_MAP,
      MUST,
      .place = &abi_place,
      .read = read_place},
     {.name = "runtime",
+     .about = "What it is written in: c, c++, rust, zig or go.",
      .value = MORTISE_V_WORD,
      MAY,
      .words = runtimes,
      .read = read_runtime},
     {.name = "artifacts",
+     .about = "The files of the plugin, one for each architecture.",
      .value = MORTISE_V_LIST,
      MAY,
      .min = 1,
      .each = &artifact_row,
      .read = read_artifacts},
     {.name = "provides",
+     .about = "What the plugin can do.",
      .value = MORTISE_V_MAP,
      MUST,
      .place = &provides_place,
      .read = read_provides},
     {.name = "requires",
+     .about = "What the plugin needs of its host.",
      .value = MORTISE_V_MAP,
      MAY,
      .place = &requires_place,
      .read = read_place},
     {.name = "permissions",
+     .about = "What the plugin may touch.",
      .value = MORTISE_V_MAP,
      MAY,
      .place = &permissions_place,
      .read = read_place},
     {.name = "isolation",
+     .about = "How the plugin may be run: process, in-process.",
      .value = MORTISE_V_LIST,
      MAY,
      .min = 1,
@@ -890,6 +970,7 @@ static const struct mortise_key manifest_keys[] = {
      .read = read_isolation},
     {.name = "on_failure", LATER},
     {.name = "config_schema",
+     .about = "A JSON Schema for the plugin's configuration.",
      .value = MORTISE_V_SCHEMA,
      MAY,
      .read = read_config_schema},

@@ -25,13 +25,15 @@ void mortise_metadata_read(struct mortise_metadata *out,
 extern const struct mortise_word mortise_api_versions[];
 #define MORTISE_HEADER_KEYS(types, kinds)                                      \
     {.name = "apiVersion",                                                     \
+     .about = "The version of this format: mortise/v1.",                       \
      .value = MORTISE_V_WORD,                                                  \
      .here = (types),                                                          \
      .required = (types),                                                      \
      .words = mortise_api_versions},                                           \
     {                                                                          \
-        .name = "kind", .value = MORTISE_V_WORD, .here = (types),              \
-        .required = (types), .words = (kinds)                                  \
+        .name = "kind", .about = "What kind of file this is.",                 \
+        .value = MORTISE_V_WORD, .here = (types), .required = (types),         \
+        .words = (kinds)                                                       \
     }
 
 #endif

@@ -59,6 +59,7 @@ typedef void mortise_key_fn(void *ctx, void *into,
 
 struct mortise_key {
     const char *name;
+    const char *about; /* a sentence, for who writes the file: outline.h */
     enum mortise_value value;
     uint32_t here;     /* types that have the key in this build */
     uint32_t required; /* types that must have it */

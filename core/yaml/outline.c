@@ -8,6 +8,8 @@
  *       wherever it occurs, so places may contain themselves.
  *   (3) A place whose type a key selects is one definition for each type: an
  *       editor then offers the keys of that type and no others.
+ *   (4) What the table says of a key (`about`) is its description, which
+ *       editors show.
  *
  * Keywords are those of draft-07 (json-schema.org/draft-07/schema).
  */
@@ -144,6 +146,23 @@ static json_t *reference(const char *name)
     return json_pack("{s:s}", "$ref", to);
 }
 
+/* A row with what is said of it.  Draft-07 passes over what stands beside a
+ * $ref. */
+static json_t *described(struct outline *o, const struct mortise_key *key)
+{
+    json_t *v = of_row(o, key), *list;
+
+    if (key->about == NULL)
+        return v;
+    if (json_object_get(v, "$ref") != NULL) {
+        list = json_array();
+        add(&list, v);
+        v = wrap("allOf", list);
+    }
+    put(&v, "description", json_string(key->about));
+    return v;
+}
+
 /* The keys of a place's type, in their order. */
 static json_t *keys_of(struct outline *o, const struct mortise_place *place,
                        uint32_t type)
@@ -154,7 +173,7 @@ static json_t *keys_of(struct outline *o, const struct mortise_place *place,
         const struct mortise_key *key = &place->keys[i];
 
         if (key->here & type)
-            put(&keys, key->name, of_row(o, key));
+            put(&keys, key->name, described(o, key));
         if (key->required & type)
             add(&must, json_string(key->name));
     }
@@ -202,11 +221,11 @@ static json_t *when(const struct mortise_place *place, const char *word,
     return v;
 }
 
-static const struct mortise_word *select_words(const struct mortise_place *p)
+static const struct mortise_key *select_key(const struct mortise_place *p)
 {
     for (size_t i = 0; i < p->n; i++)
         if (strcmp(p->keys[i].name, p->select) == 0)
-            return p->keys[i].words;
+            return &p->keys[i];
     assert(0 && "the table has its `select` key");
     return NULL;
 }
@@ -222,15 +241,15 @@ static bool is_available(const struct mortise_word *words, const char *word)
 /* What all types have in common, and each of them. */
 static json_t *types_of(struct outline *o, const struct mortise_place *place)
 {
-    const struct mortise_word *words = select_words(place);
+    const struct mortise_key *select = select_key(place);
     json_t *all = json_array(), *v = typed("object"), *keys = json_object();
 
     for (uint32_t i = 0; i < 32 && place->types[i] != NULL; i++)
-        if (is_available(words, place->types[i]))
+        if (is_available(select->words, place->types[i]))
             add(&all,
                 when(place, place->types[i],
                      define(o, place, (uint32_t)1 << i, place->types[i])));
-    put(&keys, place->select, words_of(words));
+    put(&keys, place->select, described(o, select));
     put(&v, "properties", keys);
     put(&v, "required", json_pack("[s]", place->select));
     put(&v, "allOf", all);
