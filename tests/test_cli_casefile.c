@@ -99,6 +99,7 @@ static const char text[] =
     "    expect:\n"
     "      status: failed\n"
     "      error: c\n"
+    "      reason: r\n"
     "      path: [a, b]\n"
     "      state: {scratch: {s: 1}, artifacts: {}}\n"
     "      events: [{type: run_end}]\n"
@@ -170,6 +171,7 @@ START_TEST(every_key_arrives)
     ck_assert_str_eq(c->real->items[0]->str, "file");
     ck_assert_str_eq(c->expect.status->str, "failed");
     ck_assert_str_eq(c->expect.error->str, "c");
+    ck_assert_str_eq(c->expect.reason->str, "r");
     ck_assert_uint_eq(c->expect.path->n, 2);
     ck_assert_uint_eq(c->expect.scratch->n, 1);
     ck_assert_uint_eq(c->expect.artifacts->n, 0);

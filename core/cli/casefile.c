@@ -30,6 +30,14 @@ static void read_status(void *ctx, void *into, const struct mortise_slot *slot)
     e->status = slot->value;
 }
 
+static void read_reason(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_expect *e = into;
+
+    (void)ctx;
+    e->reason = slot->value;
+}
+
 static void read_expected_error(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
@@ -171,6 +179,10 @@ static const struct mortise_key expect_keys[] = {
      .here = MORTISE_HERE,
      .words = statuses,
      .read = read_status},
+    {.name = "reason",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_reason},
     {.name = "error",
      .about = "The code of what the run must fail of.",
      .value = MORTISE_V_STRING,

@@ -73,7 +73,7 @@ struct mortise_case_people {
 
 /* What must hold in the end; NULL: nothing was said of it. */
 struct mortise_case_expect {
-    const struct mortise_yaml *status, *error;
+    const struct mortise_yaml *status, *reason, *error;
     const struct mortise_yaml *path;             /* a list: all, in order */
     const struct mortise_yaml *contains, *lacks; /* lists */
     const struct mortise_yaml *scratch, *artifacts;

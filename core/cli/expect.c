@@ -339,6 +339,18 @@ static void judge_status(struct judge *j, const struct mortise_yaml *want,
         mortise_diag_help(j->diags, d, "%s", words);
 }
 
+static void judge_reason(struct judge *j, const struct mortise_yaml *want,
+                         const json_t *show)
+{
+    const char *reason = mortise_cli_text(show, "reason");
+
+    if (strcmp(reason, want->str) != 0)
+        mortise_diag_add(j->diags, "E0902", want->span,
+                         "reason: expected '%s', and %s%s%s", want->str,
+                         reason[0] != '\0' ? "it is '" : "there is none",
+                         reason, reason[0] != '\0' ? "'" : "");
+}
+
 static void judge_error(struct judge *j, const struct mortise_yaml *want,
                         const json_t *show)
 {
@@ -383,6 +395,8 @@ void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
     mortise_expect_problems(c, outcome, NULL, diags);
     if (e->status != NULL)
         judge_status(&j, e->status, show);
+    if (e->reason != NULL)
+        judge_reason(&j, e->reason, show);
     if (e->error != NULL)
         judge_error(&j, e->error, show);
     if (e->path != NULL)
