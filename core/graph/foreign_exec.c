@@ -63,7 +63,7 @@ static const struct mortise_foreign_row human_rows[] = {
     {"autoReject", "auto_reject", MORTISE_FOREIGN_SAME, NULL},
     {"judge", "judge", MORTISE_FOREIGN_MAP, judge_rows},
     {"onTimeout", "on_timeout", MORTISE_FOREIGN_SAME, NULL},
-    {"guardrailOverride", "guardrail_override", MORTISE_FOREIGN_SAME, NULL},
+    {"guardrailOverride", NULL, MORTISE_FOREIGN_READ, NULL},
     END_OF_ROWS,
 };
 
@@ -330,6 +330,22 @@ static void add_choice(struct mortise_foreign *f,
     json_decref(ids);
 }
 
+/* Which guardrails see what was accepted by itself is no part of their file:
+ * without any, `false` is what holds here. */
+static void check_override(struct mortise_foreign *f,
+                           const struct mortise_yaml *config)
+{
+    const struct mortise_yaml *v =
+        mortise_foreign_get(config, "guardrailOverride");
+
+    if (v != NULL && !(v->kind == MORTISE_YAML_BOOL && !v->u.b))
+        mortise_foreign_lost(f, v->span,
+                             "list those that are meant as "
+                             "'post_approval_guardrails'",
+                             "'guardrailOverride' is left behind: it does not "
+                             "say which guardrails");
+}
+
 static void carry_executor(struct mortise_foreign *f,
                            const struct mortise_foreign_row *rows,
                            const struct mortise_yaml *config, json_t *targets,
@@ -338,6 +354,8 @@ static void carry_executor(struct mortise_foreign *f,
     mortise_foreign_carry(f, rows, config, "executorConfig", into);
     if (rows == router_rows)
         add_choice(f, config, targets, into);
+    if (rows == human_rows)
+        check_override(f, config);
     if (rows != subgraph_rows)
         return;
     turn(f, config, "inputMapping", "input_mapping", "scratch", "input", into);
