@@ -180,6 +180,7 @@ static const struct mortise_key expect_keys[] = {
      .words = statuses,
      .read = read_status},
     {.name = "reason",
+     .about = "Why the run must wait or be paused.",
      .value = MORTISE_V_STRING,
      .here = MORTISE_HERE,
      .read = read_reason},
