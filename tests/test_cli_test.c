@@ -342,6 +342,27 @@ START_TEST(reconciling_is_scripted)
 }
 END_TEST
 
+/* So is one that runs in earnest; what it says of itself is believed. */
+START_TEST(reconciling_in_earnest)
+{
+    desk_ok("echo 'plugins: {path: [%s/plugins], config: {file: {roots: [.]}}}'"
+            " >p && sed -i '/^plugins/d' mortise.yaml && cat p >>mortise.yaml",
+            desk_plugins);
+    desk_graph("g.graph", "start: write\n"
+                          "nodes:\n"
+                          "  write: {type: tool, tool: file/write, args: "
+                          "{path: out, content: x}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  one:\n"
+             "    real: [file]\n"
+             "    expect: {status: completed, path: [write]}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml && test -f out");
+}
+END_TEST
+
 /* Time passes for what runs in earnest, too: a sleep of a week is over at
  * once.  It tells when it was over, which no crash may leave as it was. */
 START_TEST(sleeps_are_no_time)
@@ -447,6 +468,7 @@ static Suite *suite(void)
     tcase_add_test(tc, executors_ask_people);
     tcase_add_test(tc, answers_go_and_write);
     tcase_add_test(tc, reconciling_is_scripted);
+    tcase_add_test(tc, reconciling_in_earnest);
     tcase_add_test(tc, sleeps_are_no_time);
     tcase_add_test(tc, guardrails_by_their_ids);
     tcase_add_test(tc, interrupts_leave_nothing);

@@ -134,9 +134,10 @@ static bool may_repeat(const struct mortise_rehearsing *r,
                        const struct mortise_run_call *call, const json_t *entry)
 {
     const struct mortise_operation *op = call->node->op;
+    bool real = mortise_cli_text(entry, "script")[0] == '\0';
 
-    return op->idempotent || op->by_asking ||
-           call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
+    return op->idempotent || (real && op->reconcile) /* it said: no */ ||
+           op->by_asking || call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
            !json_is_true(json_object_get(entry, "happened")) ||
            mortise_ledger_find(&r->ledger, "doubt", call->path, "how",
                                "retry") != NULL;
