@@ -32,7 +32,7 @@ static const struct section {
     {"process", bench_process}, {"dispatch", bench_dispatch},
     {"flat", bench_flat},       {"durable", bench_durable},
     {"waits", bench_waits},     {"parked", bench_parked},
-    {"loading", bench_loading},
+    {"loading", bench_loading}, {"shapes", bench_shapes},
 };
 
 static bool is_wanted(const char *name, int argc, char **argv)

@@ -196,6 +196,7 @@ void bench_waits(void);    /* waits.c */
 void bench_process(void);  /* process.c */
 void bench_parked(void);   /* parked.c */
 void bench_loading(void);  /* loading.c */
+void bench_shapes(void);   /* shapes.c */
 
 /* What children do for them. */
 int bench_child_bare(const char *arg);        /* process.c */
