@@ -1547,7 +1547,26 @@ static const char guarded[] =
          "  b: {type: tool, tool: t/read, args: {n: 2}, next: END,\n"
          "      guardrail_policy: {input: [ok], output: [ok, bad]}}\n";
 
-static const char *const stingy[] = {folding, winding, inside, guarded};
+/* ... what is looked for, named, and written besides an output. */
+static const char choosing[] = HEAD
+    "persona: {traits: {openness: 1}}\n"
+    "state: {reducers: {scratch.l: concat}}\n"
+    "nodes:\n"
+    "  a: {type: tool, tool: t/echo, targets: [b], args: {said: {goto: b,\n"
+    "      update: {scratch: {l: [1], m: {n: 1}}, artifacts: {a: 2}}}}}\n"
+    "  b: {type: tool, tool: t/write, targets: [c], on_error: {goto: c},\n"
+    "      args: {said: {goto: nowhere}}}\n"
+    "  c: {type: tool, tool: t/read, args: {q: q}}\n"
+    "  d: {type: router, operation: t/read, args: {to: END}, targets: END,\n"
+    "      capability: y}\n"
+    "edges:\n"
+    "  - {from: START, personality: {trait: openness, threshold: 1,\n"
+    "     above: a, below: c}}\n"
+    "  - {from: c, discovery: {query: \"${output.q} and more\", fallback: d}}"
+    "\n";
+
+static const char *const stingy[] = {folding, winding, inside, guarded,
+                                     choosing};
 
 static bool run_stingy(const char *yaml, int n)
 {
@@ -1573,11 +1592,13 @@ static bool run_stingy(const char *yaml, int n)
             rv = mortise_run_step(r, &in, &actions, &err);
         } else if (a->kind == MORTISE_ACT_CALL) {
             in.kind = MORTISE_IN_RESULT;
-            in.u.result = (struct mortise_result_in){.call = a->u.call.id,
-                                                     .output = a->u.call.body,
-                                                     .message = "",
-                                                     .error_code = "",
-                                                     .error_class = ""};
+            in.u.result = (struct mortise_result_in){
+                .call = a->u.call.id,
+                .output = a->u.call.body,
+                .said = json_object_get(a->u.call.body, "said"),
+                .message = "",
+                .error_code = "",
+                .error_class = ""};
             rv = mortise_run_step(r, &in, &actions, &err);
         }
     }
