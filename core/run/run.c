@@ -537,6 +537,8 @@ static int start_intents(struct mortise_run *r, struct mortise_err *err)
             continue;
         rv = r->held != NULL ? call_later(r, x, err) : go_ahead(r, x, err);
     }
+    for (size_t i = n; i < r->n_intents; i++) /* who has another by now */
+        r->intents[kept++] = r->intents[i];
     r->n_intents = kept;
     return rv;
 }
