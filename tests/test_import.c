@@ -292,9 +292,9 @@ static void add_name(const char *name, const char *ud)
 /* ... and each that the tables of the importer have is documented. */
 START_TEST(imported_fields_are_documented)
 {
-    static const char *const sources[] = {"core/graph/foreign_task.c",
-                                          "core/graph/foreign_exec.c",
-                                          "core/graph/foreign_edge.c"};
+    static const char *const sources[] = {
+        "core/graph/foreign_task.c", "core/graph/foreign_exec.c",
+        "core/graph/foreign_node.c", "core/graph/foreign_edge.c"};
     unsigned n = 0;
 
     documented = calloc(1, 1 << 14);

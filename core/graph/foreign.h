@@ -68,7 +68,7 @@ void mortise_foreign_carry_one(struct mortise_foreign *f,
 /* `value` as a string that no template changes; as a duration. */
 json_t *mortise_foreign_literal(struct mortise_foreign *f,
                                 const struct mortise_yaml *value);
-json_t *mortise_foreign_duration(struct mortise_foreign *f, uint64_t ms);
+json_t *mortise_foreign_duration(uint64_t ms);
 /* Does a node of this type take the key, in this build or a later one? */
 bool mortise_foreign_takes(const char *type, const char *ours);
 /* Milliseconds, of which there are any. */
@@ -104,12 +104,17 @@ json_t *mortise_foreign_when(struct mortise_foreign *f, const char *expr,
 json_t *mortise_foreign_choice(struct mortise_foreign *f, const char *expr,
                                json_t *targets);
 
-/* ---- foreign_task.c, foreign_exec.c, foreign_edge.c: the shapes ------------ */
+/* ---- foreign_task.c, foreign_exec.c and its parts: the shapes ------------ */
 
 json_t *mortise_foreign_task(struct mortise_foreign *f,
                              const struct mortise_yaml *root);
 json_t *mortise_foreign_exec(struct mortise_foreign *f,
                              const struct mortise_yaml *root);
+/* A node.  `targets`: a router's, their ids -> ours; NULL: it is none.
+ * `every_node`: the graph's checkpointPolicy. */
+json_t *mortise_foreign_node(struct mortise_foreign *f,
+                             const struct mortise_yaml *node, json_t *targets,
+                             bool every_node);
 /* The edges; those of routers become their targets instead: `routers` has a
  * member for each (our id -> {}), which gets targets, their ids -> ours. */
 json_t *mortise_foreign_edges(struct mortise_foreign *f,

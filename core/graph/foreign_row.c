@@ -43,7 +43,7 @@ bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
 }
 
 /* In the largest unit that says it exactly. */
-json_t *mortise_foreign_duration(struct mortise_foreign *f, uint64_t ms)
+json_t *mortise_foreign_duration(uint64_t ms)
 {
     static const struct {
         uint64_t ms;
@@ -51,7 +51,6 @@ json_t *mortise_foreign_duration(struct mortise_foreign *f, uint64_t ms)
     } units[] = {{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}};
     const char *unit = "ms";
 
-    (void)f;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (ms % units[i].ms == 0) {
             unit = units[i].unit;
@@ -171,8 +170,7 @@ static void carry_ms(struct mortise_foreign *f,
     uint64_t ms;
 
     if (mortise_foreign_ms(v, &ms))
-        mortise_foreign_put(f, into, row->ours,
-                            mortise_foreign_duration(f, ms));
+        mortise_foreign_put(f, into, row->ours, mortise_foreign_duration(ms));
     else if (v->kind != MORTISE_YAML_INT || v->u.i != 0)
         mortise_foreign_lost(f, v->span, "whole milliseconds are",
                              "'%s' is no time that can be carried over",
