@@ -151,6 +151,23 @@ static void put_goto(struct page *p, const struct ref_graph *g, int i)
     }
 }
 
+/* Some nodes have guardrails: those of one that may fail are what fails it, by
+ * its arguments or by its output; those of others have nothing to say. */
+enum guarding { UNGUARDED, GUARDED_BEFORE, GUARDED_BEHIND };
+
+static enum guarding guarding_of(int i)
+{
+    return (enum guarding)(i % 3);
+}
+
+static void put_guards(struct page *p, int i)
+{
+    if (guarding_of(i) == GUARDED_BEFORE)
+        put(p, "guardrail_policy: {input: [ok, wary], output: [ok]}");
+    if (guarding_of(i) == GUARDED_BEHIND)
+        put(p, "guardrail_policy: {output: [wary], on_violation: block}");
+}
+
 static void put_tool(struct page *p, const struct ref_graph *g, int i)
 {
     static const char *const ops[] = {"echo", "read", "idem", "rec"};
@@ -158,7 +175,9 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
     bool may_fail = n->fails.ask != REF_NEVER;
 
     put(p, "type: tool");
-    put(p, "tool: t/%s", may_fail ? "fail" : ops[n->op]);
+    put(p, "tool: t/%s",
+        may_fail && guarding_of(i) == UNGUARDED ? "fail" : ops[n->op]);
+    put_guards(p, i);
     put(p, "args:");
     put(p, "  saw: \"${scratch}\"");
     if (may_fail)

@@ -59,7 +59,8 @@ static int find_guardrail(void *ud, const char *id, struct mortise_err *why)
 {
     (void)ud;
     if (strcmp(id, "ok") == 0 || strcmp(id, "bad") == 0 ||
-        strcmp(id, "stern") == 0 || strcmp(id, "down") == 0)
+        strcmp(id, "stern") == 0 || strcmp(id, "down") == 0 ||
+        strcmp(id, "wary") == 0)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
 }
@@ -468,9 +469,12 @@ static void guard(const struct sim_call *c, struct mortise_result_in *r)
         r->output = json_incref(c->call.body);
         return;
     }
-    r->violation = strcmp(c->call.plugin, "stern") == 0 ||
-                   (strcmp(c->call.plugin, "bad") == 0 &&
-                    json_object_get(c->call.body, "bad") != NULL);
+    r->violation =
+        (strcmp(c->call.plugin, "wary") == 0 &&
+         json_integer_value(json_object_get(c->call.body, "times")) > 0) ||
+        strcmp(c->call.plugin, "stern") == 0 ||
+        (strcmp(c->call.plugin, "bad") == 0 &&
+         json_object_get(c->call.body, "bad") != NULL);
     if (!r->violation)
         return;
     r->message = "found something";

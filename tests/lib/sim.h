@@ -21,7 +21,8 @@
  * empty) and "update".
  * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
  * violation and offers the payload without it; `stern` is a violation without
- * replacement; `down` fails, and offers something all the same. */
+ * replacement; `down` fails, and offers something all the same; `wary` finds
+ * {"times": 1} or more a violation. */
 #ifndef TEST_SIM_H
 #define TEST_SIM_H
 
