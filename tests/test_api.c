@@ -428,8 +428,8 @@ START_TEST(many_runs_at_once)
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(mortise_start(m, g, &s, ids[i], &err), MORTISE_OK);
     mortise_graph_close(g);
-    while (mortise_poll(m, -1, &err) > 0)
-        continue;
+    while (m->lives.n > 0) /* on a slow day all is over by now */
+        mortise_poll(m, -1, &err);
     for (int i = 0; i < 100; i++) {
         ck_assert_int_eq(mortise_wait(m, NULL, ids[i], &status, &err),
                          MORTISE_OK);

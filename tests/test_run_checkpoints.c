@@ -180,6 +180,25 @@ START_TEST(before_is_on_disk_first)
 }
 END_TEST
 
+/* What was noted may have to be reserved next, and waits for that, too. */
+START_TEST(before_a_reservation)
+{
+    struct mortise_err err;
+
+    sim_init(&s, sim_graph("apiVersion: mortise/v1\nkind: Graph\n"
+                           "metadata: {name: g, version: 1.0.0}\n"
+                           "budget: {tool_calls: 3}\n"
+                           "start: a\n"
+                           "nodes:\n"
+                           "  a: {type: tool, tool: t/read, args: {},"
+                           " checkpoint: before, next: END}\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    ck_assert_uint_eq(s.n_commits, 3); /* noted, reserved, done */
+    done(MORTISE_RUN_COMPLETED);
+}
+END_TEST
+
 /* Nobody is told of a step that waits, and then of when it was. */
 START_TEST(what_waits_is_not_told)
 {
@@ -254,6 +273,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_policy_reaches_inwards);
     tcase_add_test(tc, recovery_is_coarser);
     tcase_add_test(tc, before_is_on_disk_first);
+    tcase_add_test(tc, before_a_reservation);
     tcase_add_test(tc, what_waits_is_not_told);
     tcase_add_test(tc, a_policy_is_never_unsafe);
     suite_add_tcase(suite_, tc);

@@ -150,9 +150,23 @@ static void check_map(const struct ref_graph *g, const struct sim *s, int body)
     }
 }
 
+/* Of those that share a resource one is at work. */
+static void check_resources(const struct sim *s)
+{
+    bool used[3] = {false};
+
+    for (size_t i = 0; i < s->n_calls; i++) {
+        uint32_t resource = s->calls[i].call.node->resource;
+
+        ck_assert(resource == 0 || !used[resource]);
+        used[resource] = true;
+    }
+}
+
 static void check_parallel(const struct ref_graph *g, const struct sim *s)
 {
     ck_assert_uint_le(s->n_calls, RAND_CONCURRENCY);
+    check_resources(s);
     for (int i = 1; i < g->n_regions; i++) {
         if (g->regions[i].kind == REF_BODY)
             check_map(g, s, i);

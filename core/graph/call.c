@@ -116,6 +116,49 @@ void mortise_node_read_effect_class(void *ctx, void *into,
     mortise_diag_help(ld->diags, d, "leave it out, or make it stricter");
 }
 
+/* The number of a resource, which is the same in all graphs of the run. */
+static uint32_t resource_number(struct mortise_loader *ld, const char *name)
+{
+    const struct mortise_named *one = ld->root->resources;
+    struct mortise_named *new;
+
+    while (one != NULL && strcmp(one->name, name) != 0)
+        one = one->next;
+    if (one != NULL)
+        return one->number;
+    new = mortise_load_alloc(ld, sizeof *new);
+    if (new == NULL)
+        return 0;
+    *new = (struct mortise_named){ld->root->resources, name,
+                                  ++ld->root->g->n_resources};
+    ld->root->resources = new;
+    return new->number;
+}
+
+void mortise_node_read_resource(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->resource = resource_number(ctx, slot->value->str);
+}
+
+void mortise_node_check_resource(struct mortise_loader *ld,
+                                 const struct mortise_reading *r)
+{
+    if (r->node->resource == 0 || r->node->op == NULL ||
+        r->node->effect >= MORTISE_WRITE)
+        return;
+    mortise_diag_help(
+        ld->diags,
+        mortise_diag_add(ld->diags, "E0509",
+                         mortise_yaml_get(r->map, "resource")->span,
+                         "'%s' has a resource, and its effect class is '%s': "
+                         "it never waits for one",
+                         r->node->id, mortise_effect_name(r->node->effect)),
+        "effect_class: write, if it does; else leave the resource out");
+}
+
 void mortise_node_read_on_in_doubt(void *ctx, void *into,
                                    const struct mortise_slot *slot)
 {

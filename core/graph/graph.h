@@ -295,6 +295,7 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
+    uint32_t resource; /* number of the name, of all graphs in this; 0: none */
     bool checkpoint_before, checkpoint_after; /* as it says ... */
     bool checkpoint_said;                     /* ... if it does */
     const char *capability; /* NULL: no discovery edge finds it */
@@ -378,6 +379,7 @@ struct mortise_graph {
     const char **plugins; /* names used, sorted, each once (guardrail ids too,
                              as "guardrail:ID") */
     size_t n_plugins;
+    uint32_t n_resources; /* ... and in those in it */
 
     struct mortise_schema **schemas; /* all that were compiled for it */
     size_t n_schemas;

@@ -53,9 +53,18 @@ struct mortise_defaults {
     struct mortise_retry retry;
 };
 
+/* A name that nodes of several graphs share. */
+struct mortise_named {
+    const struct mortise_named *next;
+    const char *name;
+    uint32_t number; /* from 1 */
+};
+
 struct mortise_loader {
-    struct mortise_loader *root;  /* of the outermost graph: itself, there */
-    struct mortise_loader *outer; /* of the graph around this; NULL: none */
+    struct mortise_loader *root; /* of the outermost graph: itself, there */
+    const struct mortise_named
+        *resources;                   /* of the outermost: the newest first */
+    struct mortise_loader *outer;     /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
     struct mortise_graph_dir *dirs;   /* [root] */
     uint32_t depth;                   /* graphs around this one */

@@ -399,6 +399,11 @@ static const struct mortise_key keys[] = {
      .later = GMI | VOICE,
      .place = &mortise_persona_place,
      .read = mortise_node_read_persona_policy},
+    {.name = "resource",
+     .value = MORTISE_V_STRING,
+     .here = CALLS,
+     .later = AGENTS,
+     .read = mortise_node_read_resource},
     {.name = "checkpoint",
      .about = "What is on disk by then: before, after, both or none.",
      .value = MORTISE_V_WORD,
@@ -412,7 +417,6 @@ static const struct mortise_key keys[] = {
      .here = ALL},
 
     {.name = "execution_mode", .later = ALL},
-    {.name = "resource", .later = ALL},
     {.name = "cache", .later = ALL},
     {.name = "complexity", .later = ALL},
     {.name = "llm", .later = ALL},
@@ -518,6 +522,7 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r)
 
     ld->output_of[r->node->index] = ld->names[MORTISE_IN_OUTPUT].schema;
     apply_defaults(ld, r);
+    mortise_node_check_resource(ld, r);
     if (input != NULL)
         mortise_node_check_args(ld, r, input);
     if (r->node->op != NULL)

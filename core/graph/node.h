@@ -25,6 +25,10 @@ mortise_key_fn mortise_node_read_method;
 mortise_key_fn mortise_node_read_effect_class;
 /* The class of nodes that ask people, which others cannot have. */
 enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };
+mortise_key_fn mortise_node_read_resource;
+/* Only who writes shares a resource with others. */
+void mortise_node_check_resource(struct mortise_loader *ld,
+                                 const struct mortise_reading *r);
 mortise_key_fn mortise_node_read_on_in_doubt;
 mortise_key_fn mortise_node_read_timeout;
 mortise_key_fn mortise_node_read_retry_policy;

@@ -182,8 +182,41 @@ void exec_near(struct mortise_run *r, struct exec *x, bool near)
     x->near = near;
 }
 
+/* Its node's; NULL: it shares none. */
+static uint32_t *resource_of(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_graph *g = x->frame->graph;
+
+    if (x->fan != NULL || x->node >= g->n_nodes ||
+        g->nodes[x->node].resource == 0)
+        return NULL;
+    return &r->users[g->nodes[x->node].resource - 1];
+}
+
+/* Whoever is about to call, or calls, has its resource. */
+static void use_resource(const struct mortise_run *r, const struct exec *x,
+                         enum exec_state s)
+{
+    uint32_t *user = resource_of(r, x);
+
+    if (user == NULL)
+        return;
+    if (s == X_INTENT || s == X_RUNNING || s == X_STOPPING)
+        *user = x->index;
+    else if (*user == x->index)
+        *user = 0;
+}
+
+bool exec_must_wait(const struct mortise_run *r, const struct exec *x)
+{
+    const uint32_t *user = resource_of(r, x);
+
+    return user != NULL && *user != 0;
+}
+
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
 {
+    use_resource(r, x, s);
     x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
     if (x->state != 0)
         count(r, x, (uint32_t)-1);

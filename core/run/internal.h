@@ -425,6 +425,7 @@ struct mortise_run {
     size_t n_overs, cap_overs;
     uint32_t stamp; /* of the last walk */
 
+    uint32_t *users; /* of each resource, the execution that has it; 0: none */
     uint32_t *ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head, n_ready, cap_ready;
     uint32_t *shorts; /* in X_READY, waiting for others to settle */
@@ -540,6 +541,8 @@ struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
 struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
 /* The only way a state changes: it keeps the run's counters. */
 void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
+/* Is somebody else at work with its node's resource? */
+bool exec_must_wait(const struct mortise_run *r, const struct exec *x);
 /* READY, at the end of the queue. */
 int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* INTENT: to be called once the entry, about its attempt, is on disk. */

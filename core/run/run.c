@@ -117,7 +117,9 @@ static int make_room(struct mortise_run *r, struct mortise_err *err)
     r->self = json_pack("{s:s, s:s, s:s, s:s}", "id", r->id, "tenant",
                         r->tenant, "graph", g->name, "version",
                         g->version != NULL ? g->version : "");
-    if (r->self == NULL)
+    r->users =
+        mortise_arena_alloc(&r->arena, g->n_resources * sizeof *r->users);
+    if (r->self == NULL || r->users == NULL)
         return mortise_nomem(err);
     return frame_begin(r, g, "1.0/", NULL, err) != NULL ? MORTISE_OK
                                                         : MORTISE_ENOMEM;
@@ -382,7 +384,8 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
          rv == MORTISE_OK && i < r->n_ready && has_room(r); i++) {
         struct exec *x = r->execs[r->ready[i]];
 
-        if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE)
+        if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE ||
+            exec_must_wait(r, x))
             continue;
         r->ready[i] = 0; /* START is never ready */
         rv = start_exec(r, x, err);
@@ -390,24 +393,44 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
+/* Holes at the front, which others left as they started. */
+static void skip_started(struct mortise_run *r)
+{
+    while (r->ready_head < r->n_ready && r->ready[r->ready_head] == 0)
+        r->ready_head++;
+    if (r->ready_head == r->n_ready)
+        r->ready_head = r->n_ready = 0;
+}
+
+/* In their order; who waits for a resource lets others pass, and keeps its
+ * place. */
 static int start_ready(struct mortise_run *r, struct mortise_err *err)
 {
+    size_t passed = 0; /* relative: the queue may move while it grows */
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && r->ready_head < r->n_ready && has_room(r)) {
-        struct exec *x = r->execs[r->ready[r->ready_head]];
+    while (rv == MORTISE_OK && r->ready_head + passed < r->n_ready &&
+           has_room(r)) {
+        uint32_t *at = &r->ready[r->ready_head + passed];
+        struct exec *x = r->execs[*at];
         bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */
 
         if (starts && limit_of(r, x) != LIMIT_NONE)
             return start_again(r, err);
-        r->ready_head++;
+        passed++;
+        if (starts && exec_must_wait(r, x))
+            continue;
+        *at = 0; /* START is never ready */
+        if (passed == 1) {
+            r->ready_head++;
+            passed = 0;
+        }
         if (!starts)
             continue;
         limit_count(r, x);
         rv = start_exec(r, x, err);
     }
-    if (r->ready_head == r->n_ready)
-        r->ready_head = r->n_ready = 0;
+    skip_started(r);
     return rv;
 }
 

@@ -340,6 +340,14 @@ const struct mortise_code mortise_codes[] = {
      "# and the graph\n"
      "#     limits: {steps: 500}\n"},
 
+    {"E0509", "a resource of a node that does not write",
+     "Nodes of class write and external with the same resource do not run "
+     "beside each other; those of other classes run beside anything.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: x}, resource: disk, "
+     "next: END}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

@@ -178,6 +178,8 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
     put(p, "tool: t/%s",
         may_fail && guarding_of(i) == UNGUARDED ? "fail" : ops[n->op]);
     put_guards(p, i);
+    if (!may_fail && n->op >= 2 && i % 3 != 2) /* it writes */
+        put(p, "resource: r%d", i % 3);
     put(p, "args:");
     put(p, "  saw: \"${scratch}\"");
     if (may_fail)
