@@ -400,6 +400,8 @@ static const struct mortise_key keys[] = {
      .place = &mortise_persona_place,
      .read = mortise_node_read_persona_policy},
     {.name = "resource",
+     .about = "A name: nodes that write the same resource do not run beside "
+              "each other.",
      .value = MORTISE_V_STRING,
      .here = CALLS,
      .later = AGENTS,
