@@ -201,9 +201,9 @@ enum mortise_command_kind {
     MORTISE_CMD_LIMIT = 9,        /* json: {steps?: N, visits?: N}, each beyond
                                      what holds now: a run that a limit paused
                                      goes on */
-    MORTISE_CMD_BUDGET = 10       /* json: {tool_calls?: N or "+N", ...}, each
-                                     beyond what holds now: what waits for it
-                                     goes on; node: the path of the subgraph
+    MORTISE_CMD_BUDGET = 10       /* json: {tool_calls?, wall?: N or "+N"}, each
+                                     beyond what holds now, wall in ms: what
+                                     waits for it goes on; node: the path of the subgraph
                                      whose budget it is, NULL: the run's */
 };
 

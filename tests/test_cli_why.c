@@ -223,6 +223,12 @@ START_TEST(budgets)
     desk_code(3);
     child_run("$MORTISE raise-budget r tool_calls=+1 tool_calls=+1");
     desk_code(3);
+    child_run("$MORTISE raise-budget r wall=10");
+    desk_code(3);
+    desk_err("is no duration");
+    child_run("$MORTISE raise-budget r wall=+10m");
+    desk_code(3);
+    desk_err("has no 'wall'");
     child_run("$MORTISE raise-budget r tool_calls=2");
     desk_code(3);
     desk_err("is 2 already");

@@ -426,6 +426,172 @@ START_TEST(the_last_one_is_a_race)
 }
 END_TEST
 
+static const char clocked[] = HEAD "start: [a, b, h]\n"
+                                   "budget: {wall: 10s%s}\n"
+                                   "nodes:\n"
+                                   "  a: {type: tool, tool: t/read, next: c}\n"
+                                   "  b: {type: tool, tool: t/write, next: c}\n"
+                                   "  h: {type: human, prompt: go?, next: c}\n"
+                                   "  c: {type: tool, tool: t/read}\n";
+
+static void begin_clocked(const char *more)
+{
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml, clocked, more);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+}
+
+static void answer(const char *node)
+{
+    ck_assert_int_eq(
+        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                            .id = sim_request(&s, node),
+                                            .json = "{\"approved\": true}"}),
+        MORTISE_OK);
+}
+
+/* Time goes by, and what is due by then. */
+static void pass_time(uint64_t ms)
+{
+    s.now_ms += ms;
+    for (size_t i = s.n_timers; i-- > 0;) {
+        if (s.timers[i].at_ms <= s.now_ms)
+            sim_fire_timer(&s, i);
+    }
+    sync_all();
+}
+
+/* The steps of the world take some of it, too. */
+static void assert_wall(json_int_t least, json_int_t limit)
+{
+    json_t *show = sim_show(&s);
+    json_t *one = json_object_get(json_object_get(show, "budget"), "wall");
+    json_int_t used = json_integer_value(json_object_get(one, "used"));
+
+    ck_assert_int_ge(used, least);
+    ck_assert_int_le(used, least + 50);
+    ck_assert_int_eq(json_integer_value(json_object_get(one, "limit")), limit);
+    json_decref(show);
+}
+
+/* Time in which calls are out is bounded: what only reads is stopped, what has
+ * an effect is awaited, and nothing else is called until there is more.
+ * key: budget.wall */
+START_TEST(time_is_bounded)
+{
+    uint32_t seed = 1;
+
+    begin_clocked("");
+    ck_assert(is_out("a") && is_out("b"));
+    pass_time(10000);
+    ck_assert(s.calls[call_of("a")].cancelled);
+    ck_assert(!s.calls[call_of("b")].cancelled);
+    finish("a");
+    assert_node("a", "awaiting_approval");
+    s.now_ms += 500;
+    finish("b");
+    assert_node("b", "done");
+    assert_wall(10500, 10000);
+    ck_assert_uint_eq(n_events("budget_exceeded"), 1);
+    ck_assert_uint_eq(n_events("budget_warning"), 1);
+    s.now_ms += 3600000; /* nothing is out */
+    answer("h");
+    assert_paused();
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_paused();
+    assert_wall(10500, 10000);
+    ck_assert_int_eq(raise("{\"wall\": 10400}"), MORTISE_EINVAL);
+    ck_assert_int_eq(raise("{\"wall\": \"+5000\"}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("a", 1);
+    end();
+}
+END_TEST
+
+/* More time while a call is out is time for that call. */
+START_TEST(time_may_be_raised_meanwhile)
+{
+    begin_clocked("");
+    s.now_ms += 9000;
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_BUDGET,
+                                         .json = "{\"wall\": 20000}"},
+                0),
+        MORTISE_OK);
+    s.now_ms += 2000;
+    for (size_t i = 0; i < s.n_timers; i++)
+        ck_assert_uint_gt(s.timers[i].at_ms, s.now_ms);
+    finish("a");
+    finish("b");
+    answer("h");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_wall(11000, 20000);
+    end();
+}
+END_TEST
+
+/* The graph may fail of it, whatever is out, and be resumed with more. */
+START_TEST(time_may_fail_it)
+{
+    begin_clocked(", on_exceeded: fail");
+    finish("b");
+    pass_time(10000);
+    ck_assert(s.calls[call_of("a")].cancelled);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("budget");
+    ck_assert_int_eq(raise("{\"wall\": 30000}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    answer("h");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* A graph in another draws on its own time and on that of the one around it;
+ * neither is given anew by a crash. */
+START_TEST(inner_graphs_take_time)
+{
+    uint32_t seed = 1;
+
+    begin(HEAD "start: sub\n"
+               "budget: {wall: 60s}\n"
+               "nodes:\n"
+               "  sub:\n"
+               "    type: subgraph\n"
+               "    graph:\n"
+               "      start: x\n"
+               "      budget: {wall: 10s}\n"
+               "      nodes:\n"
+               "        x: {type: tool, tool: t/read, next: y}\n"
+               "        y: {type: tool, tool: t/read, next: z}\n"
+               "        z: {type: tool, tool: t/read}\n");
+    admit("{}");
+    sync_all();
+    s.now_ms += 6000;
+    finish("x");
+    ck_assert(is_out("y"));
+    s.now_ms += 1000;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sync_all();
+    ck_assert(is_out("y"));
+    pass_time(4000);
+    sim_run_plain(&s);
+    assert_paused();
+    assert_wall(10000, 60000);
+    ck_assert_int_eq(raise_at("1.0/sub#1", "{\"wall\": \"+1000\"}"),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* It says once that it is low: at four fifths, and anew when it was raised. */
 START_TEST(it_warns_once)
 {
@@ -689,6 +855,10 @@ static Suite *suite(void)
     tcase_add_test(tc, both_hold);
     tcase_add_test(tc, inner_failures_are_a_nodes);
     tcase_add_test(tc, the_last_one_is_a_race);
+    tcase_add_test(tc, time_is_bounded);
+    tcase_add_test(tc, time_may_be_raised_meanwhile);
+    tcase_add_test(tc, time_may_fail_it);
+    tcase_add_test(tc, inner_graphs_take_time);
     tcase_add_test(tc, it_warns_once);
     tcase_add_test(tc, what_was_cut_off_counts);
     tcase_add_test(tc, reservations_come_first);

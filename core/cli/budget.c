@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "json/value.h"
+#include "yaml/tree.h"
 
 bool mortise_cli_same_budget(const json_t *a, const json_t *b)
 {
@@ -18,6 +19,12 @@ bool mortise_cli_same_budget(const json_t *a, const json_t *b)
     return strcmp(mortise_cli_text(a, "kind"), "budget") == 0;
 }
 
+/* Said with a unit, kept in milliseconds. */
+static bool is_time(const char *name)
+{
+    return strcmp(name, "wall") == 0;
+}
+
 /* As much again. */
 void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
                               const char *run, const json_t *request,
@@ -29,12 +36,29 @@ void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_puts(o, " ");
     mortise_out_word(o, mortise_cli_text(request, "budget"));
     mortise_out_printf(
-        o, "=+%llu", (unsigned long long)mortise_cli_integer(request, "limit"));
+        o, "=+%llu%s",
+        (unsigned long long)mortise_cli_integer(request, "limit"),
+        is_time(mortise_cli_text(request, "budget")) ? "ms" : "");
     if (graph[0] != '\0') {
         mortise_out_puts(o, " --at ");
         mortise_out_shell(o, graph);
     }
     mortise_out_printf(o, "%s\n", more);
+}
+
+static int read_amount(const char *name, const char *text, uint64_t *out,
+                       struct mortise_err *err)
+{
+    const struct mortise_yaml scalar = {
+        .kind = MORTISE_YAML_STRING, .str = text, .len = strlen(text)};
+
+    if (!is_time(name))
+        return mortise_cli_number(name, text, out, err);
+    return mortise_yaml_duration(&scalar, out) == 0
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "%s: '%.100s' is no duration, such as 90s or 2h",
+                              name, text);
 }
 
 /* NAME=N or NAME=+N, into the command's value; the run says whether it can be.
@@ -43,6 +67,7 @@ static int add_one(json_t *value, const char *given, struct mortise_err *err)
 {
     size_t n = strcspn(given, "=");
     const char *amount = given + n + 1;
+    bool more = given[n] != '\0' && amount[0] == '+';
     char name[32];
     uint64_t number;
     json_t *one;
@@ -53,13 +78,13 @@ static int add_one(json_t *value, const char *given, struct mortise_err *err)
                             "'%.100s' is not NAME=N or NAME=+N", given);
     memcpy(name, given, n);
     name[n] = '\0';
-    rv = mortise_cli_number(name, amount + (amount[0] == '+'), &number, err);
+    rv = read_amount(name, amount + more, &number, err);
     if (rv != MORTISE_OK)
         return rv;
     if (json_object_get(value, name) != NULL)
         return mortise_fail(err, MORTISE_EINVAL, "%s is given twice", name);
-    one = amount[0] == '+' ? json_string(amount)
-                           : json_integer((json_int_t)number);
+    one = more ? json_sprintf("+%llu", (unsigned long long)number)
+               : json_integer((json_int_t)number);
     return json_object_set_new(value, name, one) == 0 ? MORTISE_OK
                                                       : mortise_nomem(err);
 }
@@ -115,8 +140,10 @@ const struct mortise_cmd mortise_cmd_raise_budget = {
     .max = 8,
     .summary = "Let a run spend more than its graph says",
     .text =
-        "NAME is a bound of the graph's budget: tool_calls.  N is what it is\n"
-        "to be, +N so much more than it is; never less than what is spent.\n"
+        "NAME is a bound of the graph's budget: tool_calls, or wall with a "
+        "unit\n"
+        "(wall=+10m).  N is what it is to be, +N so much more than it is;\n"
+        "never less than what is spent.\n"
         "Whatever waits for it goes on; a run that has failed of it is\n"
         "resumed with 'mortise resume'.  The run keeps who raised it.\n"
         "\n"

@@ -49,6 +49,14 @@ static const struct mortise_key budget_keys[] = {
          .min = 1,
          .max = 1e15,
          .read = read_most},
+    [MORTISE_SPEND_WALL] =
+        {.name = "wall",
+         .about = "How long calls of the graph may be out in all; time in which "
+                  "none is does not count.",
+         .value = MORTISE_V_DURATION,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .read = read_most},
     [MORTISE_N_SPENDS] =
         {.name = "on_exceeded",
          .about = "What happens instead of a call beyond the budget: pause "
@@ -61,7 +69,6 @@ static const struct mortise_key budget_keys[] = {
     {.name = "output_tokens", .later = MORTISE_HERE},
     {.name = "usd", .later = MORTISE_HERE},
     {.name = "model_calls", .later = MORTISE_HERE},
-    {.name = "wall", .later = MORTISE_HERE},
 };
 
 const struct mortise_place mortise_budget_place = {.what = "a budget",
@@ -76,7 +83,9 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)ctx;
     b->said[i] = true;
-    b->most[i] = (uint64_t)slot->value->u.i;
+    b->most[i] = slot->key->value == MORTISE_V_DURATION
+                     ? slot->ms
+                     : (uint64_t)slot->value->u.i;
 }
 
 static void read_on_exceeded(void *ctx, void *into,
@@ -151,5 +160,6 @@ void mortise_load_budget(struct mortise_loader *ld,
             return;
     }
     mortise_diag_add(ld->diags, "E0206", slot->name->span,
-                     "a budget needs something that it bounds: 'tool_calls'");
+                     "a budget needs something that it bounds: 'tool_calls' "
+                     "or 'wall'");
 }

@@ -6,6 +6,7 @@
 
 enum mortise_spend { /* in the order of the table, and of what people see */
                      MORTISE_SPEND_TOOL_CALLS,
+                     MORTISE_SPEND_WALL, /* ms; clock.c counts it */
                      MORTISE_N_SPENDS
 };
 

@@ -652,6 +652,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_GATHER:
     case MORTISE_E_CHILD:
     case MORTISE_E_CLOCK:
+    case MORTISE_E_WALL:
     case MORTISE_E_EXCEEDED:
     case MORTISE_E_LEAD:
     case MORTISE_E_CHECKED:

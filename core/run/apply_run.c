@@ -242,6 +242,7 @@ bool apply_is_of_run(const struct mortise_entry *e)
     case MORTISE_E_END:
     case MORTISE_E_HALT:
     case MORTISE_E_CLOCK:
+    case MORTISE_E_WALL:
     case MORTISE_E_LIMIT:
     case MORTISE_E_PINS:
     case MORTISE_E_EXCEEDED:
@@ -280,6 +281,8 @@ int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
     case MORTISE_E_CLOCK:
         clock_set(r, e->at_ms);
         return MORTISE_OK;
+    case MORTISE_E_WALL:
+        return apply_wall(r, e, err);
     case MORTISE_E_LIMIT:
         limit_raise(r, e->value);
         return announce_command(r, "limit", e->actor, NULL, e->value, err);

@@ -22,7 +22,11 @@
  *       exceeded again after that fails it.
  *   (4) A purse warns once that four fifths are spent or reserved, and says
  *       once that it was exceeded, until somebody raises it.
- *   (5) Which of two calls gets what is left is a race that the graph asks for:
+ *   (5) Time cannot be reserved: `wall` counts while any call of the graph is
+ *       out, side by side or not.  When it is used up, calls that only read are
+ *       stopped, to be made anew, and those with an effect awaited; nothing new
+ *       is called.  (on_exceeded: fail and goto stop all of them.)
+ *   (6) Which of two calls gets what is left is a race that the graph asks for:
  *       the order of the entries is its decision.
  */
 #include <stdlib.h>
@@ -62,6 +66,7 @@ static void find_need(const struct exec *x, uint64_t need[MORTISE_N_SPENDS])
     bool goes_on = x->hold != NULL && x->hold->goes_on;
 
     need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
+    need[MORTISE_SPEND_WALL] = 0; /* nobody knows it; see (5) */
 }
 
 /* Does any purse that x draws on bound any of this? */
@@ -226,6 +231,11 @@ static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
 {
     enum fit fit = FITS;
 
+    if (p != NULL &&
+        p->spent[MORTISE_SPEND_WALL] >= p->most[MORTISE_SPEND_WALL]) {
+        *what = MORTISE_SPEND_WALL;
+        return FITS_NEVER;
+    }
     for (int k = 0; p != NULL && k < MORTISE_N_SPENDS; k++) {
         uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
 
@@ -312,23 +322,37 @@ static json_t *request(const struct mortise_run *r, const struct scope *in,
     return out;
 }
 
+static int tell(struct mortise_run *r, const struct scope *in, int what,
+                struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_EXCEEDED,
+                              .frame = in->root->index,
+                              .how = (uint8_t)what};
+
+    return record(r, &e, err);
+}
+
+static int halt(struct mortise_run *r, const struct scope *in,
+                struct mortise_err *err)
+{
+    struct mortise_entry e = {
+        .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_BUDGET};
+
+    return record(r, &e, err);
+}
+
 static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
                   int what, struct mortise_err *err)
 {
     bool pause = in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE;
-    struct mortise_entry e = {.type = MORTISE_E_EXCEEDED,
-                              .frame = in->root->index,
-                              .how = (uint8_t)what};
-    struct mortise_entry halt = {
-        .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_BUDGET};
     int rv = MORTISE_OK;
 
     if (!pause || !in->purse->told[what])
-        rv = record(r, &e, err);
+        rv = tell(r, in, what, err);
     if (rv != MORTISE_OK)
         return rv;
     return pause ? ask(r, x, MORTISE_ASK_BUDGET, request(r, in, what), 0, err)
-                 : record(r, &halt, err);
+                 : halt(r, in, err);
 }
 
 int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
@@ -389,29 +413,106 @@ json_t *budget_error(const struct scope *in)
                                   (unsigned long long)p->most[p->exceeded]));
 }
 
+/* Is the time of a graph around x used up, which was not stored so far? */
+static int see_walls(struct mortise_run *r, const struct exec *x,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct scope *in = x->frame->top->scope;
+         rv == MORTISE_OK && in != NULL; in = outer(in)) {
+        struct purse *p = in->purse;
+
+        if (budget_is_walled(in) &&
+            clock_wall_ms(r, in) >= p->most[MORTISE_SPEND_WALL] &&
+            p->spent[MORTISE_SPEND_WALL] < p->most[MORTISE_SPEND_WALL])
+            rv = clock_store_wall(r, in, err);
+    }
+    return rv;
+}
+
 int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
                  struct mortise_err *err)
 {
     uint64_t need[MORTISE_N_SPENDS];
     struct scope *by = NULL;
-    int what = 0;
+    int what = 0, rv = see_walls(r, x, err);
+    bool reserved = x->hold != NULL && x->hold->uncalled;
 
     find_need(x, need);
     *out = CLAIM_FREE;
-    if (!is_bounded(x, need) || (x->hold != NULL && x->hold->uncalled))
-        return MORTISE_OK;
+    if (rv != MORTISE_OK || reserved)
+        return rv;
     budget_cut_off(r, x);
-    *out = CLAIM_LATER;
     switch (fit(x, need, &by, &what)) {
     case FITS:
+        if (!is_bounded(x, need))
+            return MORTISE_OK;
         *out = CLAIM_RESERVED;
         return reserve(r, x, need, err);
     case FITS_LATER:
+        *out = CLAIM_LATER;
         return wait_for_others(r, x, err);
     case FITS_NEVER:
         break;
     }
+    *out = CLAIM_LATER;
     return exceed(r, x, by, what, err);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+bool budget_is_walled(const struct scope *in)
+{
+    return in->purse != NULL &&
+           in->purse->most[MORTISE_SPEND_WALL] != UINT64_MAX;
+}
+
+int budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
+                struct mortise_err *err)
+{
+    in->purse->spent[MORTISE_SPEND_WALL] = used;
+    return warn(r, in, err);
+}
+
+/* Is x at work in that graph, or in one in it? */
+static bool is_in(const struct exec *x, const struct scope *graph)
+{
+    const struct scope *in = x->frame->top->scope;
+
+    while (in != NULL && in != graph)
+        in = outer(in);
+    return in != NULL;
+}
+
+/* What only reads is stopped; it asks when it is to be called again. */
+static int stop_reads(struct mortise_run *r, const struct scope *in,
+                      struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_RUNNING && x->call == MORTISE_RUN_EXECUTE &&
+            node_of(r, x)->effect < MORTISE_WRITE && is_in(x, in))
+            rv = cancel_call(r, x, STOP_BUDGET, err);
+    }
+    return rv;
+}
+
+int budget_wall_over(struct mortise_run *r, struct scope *in,
+                     struct mortise_err *err)
+{
+    int rv = clock_store_wall(r, in, err);
+
+    if (rv == MORTISE_OK)
+        rv = tell(r, in, MORTISE_SPEND_WALL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE
+               ? stop_reads(r, in, err)
+               : halt(r, in, err);
 }
 
 /* ---- raising ------------------------------------------------------------ */
@@ -489,7 +590,8 @@ static int resolve(const struct mortise_run *r, const struct scope *in,
     (void)r;
     *out = json_object();
     if (!json_is_object(body) || json_object_size(body) == 0)
-        rv = mortise_fail(err, MORTISE_EINVAL, "a budget is {tool_calls?}");
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "a budget is {tool_calls?, wall?}");
     json_object_foreach(mortise_json_unconst(body), key, value)
     {
         uint64_t limit = 0;
@@ -622,16 +724,20 @@ int budget_raise(struct mortise_run *r, const struct mortise_command *c,
     e.frame = in->root->index;
     rv = record(r, &e, err);
     json_decref(e.value);
+    if (rv == MORTISE_OK)
+        rv = clock_again(r, in, err);
     return rv == MORTISE_OK ? pass_some(r, in, actor, err) : rv;
 }
 
 /* ---- looking at it ------------------------------------------------------ */
 
-json_t *budget_json(const struct scope *in)
+json_t *budget_json(const struct mortise_run *r, const struct scope *in)
 {
-    const struct purse *p = in->purse;
+    struct purse now = *in->purse;
+    const struct purse *p = &now;
     json_t *out = json_object();
 
+    now.spent[MORTISE_SPEND_WALL] = clock_wall_ms(r, in);
     for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
         if (p->most[k] != UINT64_MAX &&
             json_object_set_new(

@@ -66,7 +66,8 @@ enum exec_state {
 enum stop_why {
     STOP_NONE,
     STOP_TIMEOUT,
-    STOP_BROKE, /* it asked for something else than before */
+    STOP_BROKE,  /* it asked for something else than before */
+    STOP_BUDGET, /* its graph's wall clock ran out */
     STOP_COMMAND,
     STOP_RACE,
     STOP_RUN
@@ -349,7 +350,11 @@ struct scope {
     uint64_t since_ms;
     bool ticks, changed;
     struct scope *next_changed; /* of r->clocks */
-    struct scope *next;         /* of the run */
+    uint64_t wall_ms; /* of its budget.wall; since then, if it ticks */
+    bool wall_over;   /* live only: that it is used up was seen */
+    bool walled;      /* live only: it is in r->walls */
+    struct scope *next_walled;
+    struct scope *next; /* of the run */
 };
 
 /* A map at work, or that was. */
@@ -421,6 +426,7 @@ struct mortise_run {
     struct fan *fans;     /* all of them, to be freed */
     uint32_t update;      /* the newest update; 0: none */
     struct scope *clocks; /* that are to start or stop */
+    struct scope *walls;  /* whose wall clock went on since it was stored */
     uint32_t *overs;      /* executions whose child is over */
     size_t n_overs, cap_overs;
     uint32_t stamp; /* of the last walk */
@@ -718,6 +724,14 @@ void budget_settle(struct mortise_run *r, struct exec *x, bool goes_on);
 void budget_cut_off(struct mortise_run *r, struct exec *x);
 /* ... or never made: what it reserved is for the next one. */
 void budget_not_called(struct exec *x);
+/* Has it a budget.wall? */
+bool budget_is_walled(const struct scope *in);
+/* ... of which so much is used, as was stored. */
+int budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
+                struct mortise_err *err);
+/* ... and which is used up. */
+int budget_wall_over(struct mortise_run *r, struct scope *in,
+                     struct mortise_err *err);
 /* Whoever waits for others starts again, if any settled. */
 int budget_try_again(struct mortise_run *r, struct mortise_err *err);
 int apply_reserve(struct mortise_run *r, struct exec *x,
@@ -739,7 +753,7 @@ void budget_has_led(struct scope *in);
 /* What a graph that it halted failed of. */
 json_t *budget_error(const struct scope *in);
 /* {NAME: {limit, used}}, where there is a purse. */
-json_t *budget_json(const struct scope *in);
+json_t *budget_json(const struct mortise_run *r, const struct scope *in);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */
@@ -778,6 +792,15 @@ int clock_tell(struct mortise_run *r, struct mortise_err *err);
 int clock_store(struct mortise_run *r, struct mortise_err *err);
 /* The run was active for so long. */
 void clock_set(struct mortise_run *r, uint64_t active);
+/* What a graph used of its budget.wall: now; to be stored; as was stored. */
+uint64_t clock_wall_ms(const struct mortise_run *r, const struct scope *in);
+int clock_store_wall(struct mortise_run *r, struct scope *in,
+                     struct mortise_err *err);
+int apply_wall(struct mortise_run *r, const struct mortise_entry *e,
+               struct mortise_err *err);
+/* Its budget.wall was raised. */
+int clock_again(struct mortise_run *r, struct scope *in,
+                struct mortise_err *err);
 /* The timer of x's child, or of the run (START), is due. */
 int clock_is_due(struct mortise_run *r, struct exec *x,
                  struct mortise_err *err);

@@ -50,6 +50,7 @@ static const struct {
     [MORTISE_E_CHILD] = {"child", "ngatve"},
     [MORTISE_E_HALT] = {"halt", "h"},
     [MORTISE_E_CLOCK] = {"clock", "u"},
+    [MORTISE_E_WALL] = {"wall", "u"},
     [MORTISE_E_PINS] = {"pins", "sv"},
     [MORTISE_E_RESERVE] = {"reserve", "natv"},
     [MORTISE_E_EXCEEDED] = {"exceeded", "h"},

@@ -45,6 +45,7 @@ enum mortise_entry_type {
     MORTISE_E_SAID,    /* what came with a `result`, besides it */
     MORTISE_E_BEFORE,  /* a person wants it on disk that it will start */
     MORTISE_E_TIME,    /* the entries after it were made then */
+    MORTISE_E_WALL,    /* how much of the frame's graph's budget.wall is used */
     MORTISE_E_N
 };
 

@@ -192,7 +192,8 @@ static int guard_output(struct mortise_run *r, struct exec *x, json_t *output,
         return rv;
     if (stopping && x->stop == STOP_RUN)
         return record_stopped(r, x, err);
-    if ((stopping && x->stop == STOP_COMMAND) || r->held != NULL) {
+    if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
+        r->held != NULL) {
         x->stop = STOP_NONE;
         return exec_ready(r, x, err);
     }
@@ -290,6 +291,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     switch (x->stop) {
     case STOP_RUN:
         return record_stopped(r, x, err);
+    case STOP_BUDGET:
     case STOP_COMMAND:
         x->stop = STOP_NONE;
         return x->effect_open && x->call == MORTISE_RUN_EXECUTE

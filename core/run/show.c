@@ -43,10 +43,11 @@ static json_t *after_json(const struct mortise_run *r, const struct exec *x)
 }
 
 /* What its graph may spend, and has: left out where it has no budget. */
-static int put_budget(json_t *to, const struct scope *in)
+static int put_budget(json_t *to, const struct mortise_run *r,
+                      const struct scope *in)
 {
     return in->purse != NULL
-               ? json_object_set_new(to, "budget", budget_json(in))
+               ? json_object_set_new(to, "budget", budget_json(r, in))
                : 0;
 }
 
@@ -72,7 +73,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->notes != NULL &&
          json_object_set(out, "guardrails", x->notes) != 0) ||
         (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
-        (x->child != NULL && put_budget(out, x->child->scope) != 0) ||
+        (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
         (x->effect_open &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
         json_decref(out);
@@ -183,7 +184,7 @@ json_t *mortise_run_show(const struct mortise_run *run)
          put_time(out, "updated", r->time_ms) != 0 ||
          (held != NULL &&
           json_object_set_new(out, "limit", limit_json(r, held)) != 0) ||
-         put_budget(out, r->frames[0]->scope) != 0))
+         put_budget(out, r, r->frames[0]->scope) != 0))
         drop(&out);
     return out;
 }
@@ -326,6 +327,7 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
         e.frame = frame;
         if (e.type != MORTISE_E_FRAME && e.type != MORTISE_E_CLOCK &&
             e.type != MORTISE_E_TIME &&
+            e.type != MORTISE_E_WALL &&
             json_array_append_new(list, entry_json(r, &e)) != 0)
             drop(&list);
         mortise_entry_finish(&e);
