@@ -646,6 +646,20 @@ START_TEST(reservations_come_first)
 }
 END_TEST
 
+/* What wants to be on disk before it starts reserves after that. */
+START_TEST(it_starts_before_it_reserves)
+{
+    run_plain(HEAD "start: a\n"
+                   "budget: {tool_calls: 1}\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, checkpoint: before}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_used("tool_calls", 1, 1);
+    end();
+}
+END_TEST
+
 /* To be entered again after a suspension is the same call. */
 START_TEST(suspensions_are_one_call)
 {
@@ -862,6 +876,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_warns_once);
     tcase_add_test(tc, what_was_cut_off_counts);
     tcase_add_test(tc, reservations_come_first);
+    tcase_add_test(tc, it_starts_before_it_reserves);
     tcase_add_test(tc, suspensions_are_one_call);
     tcase_add_test(tc, what_was_not_called_is_not_lost);
     tcase_add_test(tc, other_commands_go_by);

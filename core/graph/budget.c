@@ -51,8 +51,9 @@ static const struct mortise_key budget_keys[] = {
          .read = read_most},
     [MORTISE_SPEND_WALL] =
         {.name = "wall",
-         .about = "How long calls of the graph may be out in all; time in which "
-                  "none is does not count.",
+         .about =
+             "How long calls of the graph may be out in all; time in which "
+             "none is does not count.",
          .value = MORTISE_V_DURATION,
          .here = MORTISE_HERE,
          .min = 1,
