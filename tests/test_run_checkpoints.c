@@ -65,8 +65,8 @@ static size_t commits_of(const char *policy, const char *const keys[4])
 /* By default each step is a commit, under the others none is by itself: the
  * last goes with the end.  What a node says wins.
  * key: graph.checkpoint_policy=explicit, graph.checkpoint_policy=none
- * key: node.checkpoint=before, node.checkpoint=after
- * key: node.checkpoint=both, node.checkpoint=none */
+ * key: node.checkpoint=before, node.checkpoint=both
+ * key: node.checkpoint=none */
 START_TEST(steps_are_commits_as_asked_for)
 {
     static const char *const none[4] = {"", ", checkpoint: none",
@@ -124,7 +124,8 @@ START_TEST(a_policy_reaches_inwards)
 END_TEST
 
 /* What waited is done again after a crash, from the last commit on, and comes
- * to the same. */
+ * to the same.
+ * key: node.checkpoint=after */
 START_TEST(recovery_is_coarser)
 {
     static const char *const after[4] = {"", ", checkpoint: after", "", ""};
