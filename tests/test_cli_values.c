@@ -109,9 +109,10 @@ START_TEST(configs_are_held_against_their_schema)
     child_run("sed 's|^plugins: {|plugins: {config: {tried: {pace: 0}}, |' "
               "mortise.yaml >m && mv m mortise.yaml && "
               "$MORTISE run refund.yaml --input '{\"v\":[]}'");
-    desk_code(1);
-    desk_out("plugin: the config of plugin tried: at /pace: 0 is not more than "
-             "0 (schema: /$defs/pace/exclusiveMinimum)");
+    desk_code(78);
+    desk_err("mortise.yaml:4:34: error[E0607]: plugin 'tried' refuses this "
+             "config: at /pace: 0 is not more than 0 (schema: "
+             "/$defs/pace/exclusiveMinimum)");
     desk_ok("sed 's|pace: 0|pace: 1|' mortise.yaml >m && mv m mortise.yaml && "
             "$MORTISE run refund.yaml --input '{\"v\":[]}'");
 }
