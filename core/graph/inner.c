@@ -84,6 +84,7 @@ static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
         .defaults = {.retry = mortise_retry_default},
         .suggestions = ld->suggestions,
         .first_diag = ld->diags->n,
+        .roles = slot != NULL ? ld->roles : NULL, /* a file has its own */
     };
 
     mortise_load_persona_defaults(&inner);

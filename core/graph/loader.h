@@ -105,6 +105,7 @@ struct mortise_loader {
 
     double traits[MORTISE_TRAITS];      /* of the graph's persona */
     const struct mortise_yaml *persona; /* the key; NULL: none */
+    const struct mortise_yaml *roles;   /* the file's catalogue; NULL: none */
 
     size_t first_diag;     /* of this graph, in diags->list */
     size_t n_inner_doubts; /* mortise_check_doubts() of inner graphs */
@@ -276,6 +277,15 @@ void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
                               const struct mortise_slot *slot);
 /* Traits that no edge looks at. */
 void mortise_check_personas(struct mortise_loader *ld);
+
+/* ---- role.c ---------------------------------------------------------- */
+
+extern const struct mortise_key mortise_role_row; /* of `roles` */
+void mortise_load_roles(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
+/* The role of a leaf or team, and those in the team's graph. */
+void mortise_check_role(struct mortise_loader *ld,
+                        const struct mortise_yaml *node);
 
 /* ---- discovery.c ----------------------------------------------------- */
 

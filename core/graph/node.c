@@ -547,8 +547,10 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
     struct mortise_reading r = {.node = node, .key = key, .map = map};
     int type = read_type(ld, key, map);
 
-    if (type == 0)
+    if (type == 0) {
+        mortise_check_role(ld, map);
         return;
+    }
     node->type = (enum mortise_node_type)type;
     start_node(ld, &r);
     mortise_keys_read(&place, (uint32_t)1 << (type - 1), map, key->span, ld, &r,

@@ -85,6 +85,12 @@ static void read_persona(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_load_persona(ctx, slot);
 }
 
+static void read_roles(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_roles(ctx, slot);
+}
+
 static void read_nodes(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -243,6 +249,11 @@ static const struct mortise_key graph_keys[] = {
      .here = BOTH,
      .place = &mortise_persona_place,
      .read = read_persona},
+    {.name = "roles",
+     .value = MORTISE_V_MAP,
+     .later = A_FILE,
+     .each = &mortise_role_row,
+     .read = read_roles},
     {.name = "nodes",
      .about = "Ids of nodes to what each does.",
      .value = MORTISE_V_MAP,
@@ -278,7 +289,6 @@ static const struct mortise_key graph_keys[] = {
      .place = &mortise_budget_place,
      .read = read_budget},
     {.name = "memory_consistency", .later = A_FILE},
-    {.name = "roles", .later = A_FILE},
 };
 
 const struct mortise_place mortise_graph_place = {.what = "a graph",

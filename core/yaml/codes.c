@@ -348,6 +348,13 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: x}, resource: disk, "
      "next: END}\n"},
 
+    {"E0510", "a role that is not there",
+     "A role is described under `roles`, or is one of researcher, red-team, "
+     "fact-checker, writer, editor, critic and synthesizer.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

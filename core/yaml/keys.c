@@ -10,6 +10,8 @@
  *       no checks of kind, and a wrong value is reported once.
  *   (3) Readers run in the order of the table, not of the file, so one may
  *       rely on what another before it left.
+ *   (4) A key of a later build that has a reader is read beside its E0202:
+ *       what is wrong with it is said today.
  */
 #include "yaml/keys.h"
 
@@ -109,6 +111,9 @@ static void admit(const struct mortise_place *place, uint32_t type,
     } else if (key->later & type) {
         mortise_diag_add(diags, "E0202", name->span,
                          "'%s' is not available in this build", name->str);
+        if (key->read != NULL) /* (4) */
+            slots[key - place->keys] =
+                (struct mortise_slot){.key = key, .name = name, .value = value};
     } else {
         foreign_key(place, type, key, name, diags);
     }

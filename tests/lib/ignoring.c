@@ -16,6 +16,7 @@ struct naming {
     void *ud;
     const void *seen[64]; /* tables, and lists of words without a row */
     size_t n_seen;
+    bool later; /* inside a key of a later build */
 };
 
 static bool was_seen(const struct naming *n, const void *what)
@@ -64,14 +65,17 @@ static void name_inside(struct naming *n, const char *name,
 static void name_row(struct naming *n, const char *place,
                      const struct mortise_key *key)
 {
-    struct named_key k = {.key = key, .later = key->here == 0};
+    bool around = n->later;
+    struct named_key k = {.key = key, .later = around || key->here == 0};
 
     snprintf(k.name, sizeof k.name, "%.60s.%.60s", place, key->name);
     if (key->here != 0 && key->words != NULL && !was_seen(n, key->words))
         name_words(n, k.name, key);
     else
         n->fn(n->ud, &k);
+    n->later = k.later;
     name_inside(n, k.name, key);
+    n->later = around;
 }
 
 static void name_place(struct naming *n, const struct mortise_place *place)
