@@ -2,7 +2,6 @@
  *
  * Run from the top of the tree; the plugins are those of tests/plugins. */
 #include <check.h>
-#include <leveldb/c.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +15,7 @@
 #include "json/value.h"
 #include "lib/powercut.h"
 #include "lib/shelf.h"
+#include "lib/warm.h"
 #include "mortise.h"
 
 static struct shelf shelf;
@@ -104,29 +104,6 @@ static void close_engine(void)
     m = NULL;
 }
 
-/* libuv keeps two descriptors for the process's signals from its first loop
- * on, LevelDB a thread from its first compaction on. */
-static void warm_up(void)
-{
-    leveldb_options_t *o = leveldb_options_create();
-    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
-    char warm[PATH_MAX], *said = NULL;
-    leveldb_t *db;
-    uv_loop_t loop;
-
-    ck_assert_int_eq(uv_loop_init(&loop), 0);
-    ck_assert_int_eq(uv_loop_close(&loop), 0);
-    snprintf(warm, sizeof warm, "%s/warm", dir);
-    leveldb_options_set_create_if_missing(o, 1);
-    db = leveldb_open(o, warm, &said);
-    ck_assert_ptr_null(said);
-    leveldb_put(db, w, "k", 1, "v", 1, &said);
-    leveldb_compact_range(db, NULL, 0, NULL, 0);
-    leveldb_close(db);
-    leveldb_writeoptions_destroy(w);
-    leveldb_options_destroy(o);
-}
-
 /* The plugins are signed once for all tests. */
 static void sign_plugins(void)
 {
@@ -143,7 +120,8 @@ static void forget_plugins(void)
 static void setup(void)
 {
     snprintf(dir, sizeof dir, "%s", test_mkdir());
-    warm_up();
+    warm_libuv();
+    warm_leveldb(dir);
     shelf_begin();
     write_deployment();
     log_text[0] = '\0';

@@ -11,6 +11,7 @@
 #include "lib/httpd.h"
 #include "lib/lone.h"
 #include "lib/shelf.h"
+#include "lib/warm.h"
 
 static struct shelf shelf;
 static struct httpd *d;
@@ -61,10 +62,7 @@ static void open_shelf(void)
 
 static void setup(void)
 {
-    uv_loop_t warm;
-
-    ck_assert_int_eq(uv_loop_init(&warm), 0);
-    ck_assert_int_eq(uv_loop_close(&warm), 0);
+    warm_libuv();
     lone_begin();
     d = httpd_start();
 }

@@ -7,23 +7,6 @@
 
 #include "lib/desk.h"
 
-/* The desk's deployment with more in it. */
-static void deploy(const char *more)
-{
-    char text[16384];
-
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\n"
-             "kind: Deployment\n"
-             "metadata: {name: tests}\n"
-             "plugins: {path: [%s/plugins]}\n"
-             "trust: {dir: %s/trust.d}\n"
-             "store: {path: ./state}\n"
-             "%s\n",
-             desk_plugins, desk_plugins, more);
-    desk_put("mortise.yaml", text);
-}
-
 /* ok_guardrail beside `tried`, in this desk alone. */
 static void add_ok_guardrail(void)
 {
@@ -52,7 +35,7 @@ static void add_ok_guardrail(void)
  * key: deployment.guardrails, guardrail.plugin, guardrail.config */
 START_TEST(an_id_has_rules_of_its_own)
 {
-    deploy(TWO);
+    desk_deploy(TWO);
     desk_graph("g", "start: mails\nnodes:\n" MASK("mails", "hosts")
                         MASK("hosts", "END"));
     desk_ok("$MORTISE check g.yaml mortise.yaml");
@@ -70,13 +53,13 @@ END_TEST
  * the file until it is used. */
 START_TEST(ids_lead_to_guardrails)
 {
-    deploy(TWO "  gone: {plugin: nobody}\n  odd: {plugin: tried}\n");
+    desk_deploy(TWO "  gone: {plugin: nobody}\n  odd: {plugin: tried}\n");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
     desk_out("mortise.yaml:10:18: error[E0502]: no plugin 'nobody'");
     desk_out("mortise.yaml:11:17: error[E0502]: plugin 'tried' is no "
              "guardrail");
-    deploy(TWO);
+    desk_deploy(TWO);
     desk_graph("g", "start: mailz\nnodes:\n" MASK("mailz", "END"));
     child_run("$MORTISE check g.yaml");
     desk_code(2);
@@ -89,9 +72,9 @@ END_TEST
  * runs with it; the same goes for plugins.config. */
 START_TEST(configs_are_checked)
 {
-    deploy("guardrails:\n"
-           "  mails: {plugin: pattern, config: {builtin: [mail]}}\n"
-           "  plain: {plugin: ok_guardrail, config: {}}\n");
+    desk_deploy("guardrails:\n"
+                "  mails: {plugin: pattern, config: {builtin: [mail]}}\n"
+                "  plain: {plugin: ok_guardrail, config: {}}\n");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);
     desk_out("mortise.yaml:8:47: error[E0607]: plugin 'pattern' refuses this "
@@ -108,7 +91,7 @@ END_TEST
 START_TEST(a_run_keeps_what_is_behind_an_id)
 {
     add_ok_guardrail();
-    deploy(TWO);
+    desk_deploy(TWO);
     desk_graph("g", "start: ask\nnodes:\n"
                     "  ask: {type: human, prompt: go on?, next: mails}\n" MASK(
                         "mails", "END"));
@@ -118,21 +101,21 @@ START_TEST(a_run_keeps_what_is_behind_an_id)
                   *id);
         desk_code(4);
     }
-    deploy("guardrails: {mails: {plugin: ok_guardrail}}");
+    desk_deploy("guardrails: {mails: {plugin: ok_guardrail}}");
     child_run("$MORTISE approve a");
     ck_assert_int_ne(child.code, 0);
     desk_err("guardrail:mails");
     desk_err("--accept-plugins");
-    deploy("guardrails: {}");
+    desk_deploy("guardrails: {}");
     child_run("$MORTISE approve a");
     ck_assert_int_ne(child.code, 0);
-    deploy("guardrails:\n"
-           "  mails: {plugin: pattern, config: {rules: [{name: all, "
-           "pattern: \\S+@, replace: \"\"}]}}\n");
+    desk_deploy("guardrails:\n"
+                "  mails: {plugin: pattern, config: {rules: [{name: all, "
+                "pattern: \\S+@, replace: \"\"}]}}\n");
     desk_ok("$MORTISE approve a");
     desk_ok("$MORTISE show a --json");
     desk_out("\"b.example\"");
-    deploy("guardrails: {mails: {plugin: ok_guardrail}}");
+    desk_deploy("guardrails: {mails: {plugin: ok_guardrail}}");
     child_run("$MORTISE resume b --accept-plugins");
     desk_ok("$MORTISE approve b");
 }
@@ -142,7 +125,7 @@ END_TEST
  * `why` and `show` say which. */
 START_TEST(a_policy_guards_a_node)
 {
-    deploy(TWO);
+    desk_deploy(TWO);
     desk_graph("g", "start: a\nnodes:\n"
                     "  a:\n"
                     "    type: tool\n"

@@ -9,23 +9,6 @@
 
 #include "lib/desk.h"
 
-/* The desk's deployment with more in it. */
-static void deploy(const char *more)
-{
-    char text[16384];
-
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\n"
-             "kind: Deployment\n"
-             "metadata: {name: tests}\n"
-             "plugins: {path: [%s/plugins]}\n"
-             "trust: {dir: %s/trust.d}\n"
-             "store: {path: ./state}\n"
-             "%s\n",
-             desk_plugins, desk_plugins, more);
-    desk_put("mortise.yaml", text);
-}
-
 static void put_echo(void)
 {
     desk_graph("g", "start: a\nnodes:\n"
@@ -39,7 +22,7 @@ static void put_echo(void)
 START_TEST(denied_is_an_error)
 {
     put_echo();
-    deploy("tools: {allow: [\"*\"], deny: [other/*, \"tried/e*\"]}");
+    desk_deploy("tools: {allow: [\"*\"], deny: [other/*, \"tried/e*\"]}");
     child_run("$MORTISE check g.yaml");
     desk_code(2);
     desk_out("g.yaml:6:25: error[E0507]: the deployment denies tried/echo "
@@ -52,11 +35,11 @@ START_TEST(denied_is_an_error)
     child_run("$MORTISE check e.yaml");
     desk_code(2);
     desk_out("error[E0507]");
-    deploy("tools: {allow: [tried/say, \"file/*\"], ask: [tried/nap]}");
+    desk_deploy("tools: {allow: [tried/say, \"file/*\"], ask: [tried/nap]}");
     child_run("$MORTISE check g.yaml");
     desk_code(2);
     desk_out("denies tried/echo (mortise.yaml:7:9)");
-    deploy("tools: {allow: [\"*/echo\"]}");
+    desk_deploy("tools: {allow: [\"*/echo\"]}");
     desk_ok("$MORTISE check g.yaml");
     desk_ok("$MORTISE run g.yaml");
 }
@@ -68,7 +51,7 @@ END_TEST
 START_TEST(asked_for_is_approved)
 {
     put_echo();
-    deploy("tools: {allow: [\"*\"], ask: [\"*\"], deny: [tried/fail]}");
+    desk_deploy("tools: {allow: [\"*\"], ask: [\"*\"], deny: [tried/fail]}");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
     desk_ok("$MORTISE inbox");
@@ -89,7 +72,7 @@ START_TEST(allowed_is_still_asked_for)
     desk_graph("g", "hitl_mode: approve_tools\nstart: a\nnodes:\n"
                     "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
                     "next: END}\n");
-    deploy("tools: {allow: [tried/echo]}");
+    desk_deploy("tools: {allow: [tried/echo]}");
     child_run("$MORTISE run g.yaml");
     desk_code(4);
 }
@@ -105,12 +88,12 @@ START_TEST(runs_are_held_to_it)
                     "next: END}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
-    deploy("tools: {deny: [tried/echo]}");
+    desk_deploy("tools: {deny: [tried/echo]}");
     child_run("$MORTISE approve r");
     ck_assert_int_ne(child.code, 0);
     desk_err("denies tried/echo (mortise.yaml:7:16)");
     desk_ok("$MORTISE show r");
-    deploy("");
+    desk_deploy("");
     desk_ok("$MORTISE approve r");
 }
 END_TEST
@@ -119,10 +102,10 @@ END_TEST
 START_TEST(pending_approvals_stay)
 {
     put_echo();
-    deploy("tools: {ask: [tried/echo]}");
+    desk_deploy("tools: {ask: [tried/echo]}");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
-    deploy("");
+    desk_deploy("");
     child_run("$MORTISE resume r");
     desk_code(4);
     desk_ok("$MORTISE approve r");
@@ -160,7 +143,7 @@ static void put_loop(const char *more)
 START_TEST(limits_are_defaults_and_ceilings)
 {
     put_loop("");
-    deploy("limits: {steps: 5, visits: 5}");
+    desk_deploy("limits: {steps: 5, visits: 5}");
     child_run("$MORTISE run loop.yaml --id r");
     desk_code(4);
     desk_ok("$MORTISE show r --json");
@@ -168,7 +151,7 @@ START_TEST(limits_are_defaults_and_ceilings)
     child_run("$MORTISE resume r --limit steps=100 --limit visits=100");
     ck_assert_int_ne(child.code, 0);
     desk_err("the deployment's limits.");
-    deploy("limits: {steps: 50, visits: 50}");
+    desk_deploy("limits: {steps: 50, visits: 50}");
     desk_ok("$MORTISE resume r");
     put_loop("limits: {steps: 4, visits: 50}\n");
     child_run("$MORTISE run loop.yaml --id s");
@@ -202,7 +185,7 @@ START_TEST(more_than_the_ceiling_is_an_error)
         snprintf(text, sizeof text, "limits: {%s}\n", cases[i].limit);
         put_loop(text);
         snprintf(text, sizeof text, "limits: {%s}", cases[i].ceiling);
-        deploy(text);
+        desk_deploy(text);
         child_run("$MORTISE check loop.yaml");
         desk_code(2);
         desk_out("loop.yaml:4:");
@@ -214,7 +197,7 @@ START_TEST(more_than_the_ceiling_is_an_error)
         child_run("$MORTISE check loop.yaml");
         desk_not_out("E0508");
     }
-    deploy("limits: {visits: 3}");
+    desk_deploy("limits: {visits: 3}");
     desk_graph("loop", "start: a\nnodes:\n"
                        "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
                        "max_visits: 4, next: END}\n");
@@ -259,7 +242,7 @@ START_TEST(looking_is_no_way_around)
                     "next: END}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
-    deploy("tools: {deny: [tried/echo]}");
+    desk_deploy("tools: {deny: [tried/echo]}");
     desk_ok("($MORTISE engine >engine.out 2>&1 & echo $! >pid); "
             "for i in $(seq 200); do test -S state/control.sock && break; "
             "sleep 0.05; done");

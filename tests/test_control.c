@@ -3,7 +3,6 @@
  * An engine turns in a thread of its own; the test is its client. */
 #include <check.h>
 #include <errno.h>
-#include <leveldb/c.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +17,7 @@
 #include "engine/control.h"
 #include "json/value.h"
 #include "lib/shelf.h"
+#include "lib/warm.h"
 
 static struct shelf shelf;
 static char dir[PATH_MAX - 64], store[PATH_MAX], deployment[PATH_MAX];
@@ -77,28 +77,6 @@ static void write_deployment(void)
     snprintf(store, sizeof store, "%s/store", dir);
 }
 
-/* What libuv and LevelDB keep for good once they were used. */
-static void warm_up(void)
-{
-    leveldb_options_t *o = leveldb_options_create();
-    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
-    char warm[PATH_MAX], *said = NULL;
-    leveldb_t *db;
-    uv_loop_t loop;
-
-    ck_assert_int_eq(uv_loop_init(&loop), 0);
-    ck_assert_int_eq(uv_loop_close(&loop), 0);
-    snprintf(warm, sizeof warm, "%s/warm", dir);
-    leveldb_options_set_create_if_missing(o, 1);
-    db = leveldb_open(o, warm, &said);
-    ck_assert_ptr_null(said);
-    leveldb_put(db, w, "k", 1, "v", 1, &said);
-    leveldb_compact_range(db, NULL, 0, NULL, 0);
-    leveldb_close(db);
-    leveldb_writeoptions_destroy(w);
-    leveldb_options_destroy(o);
-}
-
 static void sign_plugins(void)
 {
     shelf_init(&shelf);
@@ -115,7 +93,8 @@ static void forget_plugins(void)
 static void setup(void)
 {
     snprintf(dir, sizeof dir, "%s", test_mkdir());
-    warm_up();
+    warm_libuv();
+    warm_leveldb(dir);
     shelf_begin();
     write_deployment();
     open_engine();

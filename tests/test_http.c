@@ -17,6 +17,7 @@
 #include "engine/http.h"
 #include "lib/httpd.h"
 #include "lib/test.h"
+#include "lib/warm.h"
 
 static struct httpd *d;
 static struct mortise_http *h;
@@ -67,10 +68,7 @@ static void close_all(void)
 
 static void setup(void)
 {
-    uv_loop_t warm; /* libuv keeps two descriptors from its first loop on */
-
-    ck_assert_int_eq(uv_loop_init(&warm), 0);
-    ck_assert_int_eq(uv_loop_close(&warm), 0);
+    warm_libuv();
     test_begin();
     d = httpd_start();
     snprintf(places[0].host, sizeof places[0].host, "127.0.0.1");

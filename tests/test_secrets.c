@@ -13,6 +13,7 @@
 #include "lib/child.h"
 #include "lib/httpd.h"
 #include "lib/shelf.h"
+#include "lib/warm.h"
 
 static struct shelf shelf;
 static struct mortise_err err;
@@ -92,10 +93,7 @@ static void open_engine(const char *secrets, const char *confides)
 
 static void setup(void)
 {
-    uv_loop_t warm;
-
-    ck_assert_int_eq(uv_loop_init(&warm), 0);
-    ck_assert_int_eq(uv_loop_close(&warm), 0);
+    warm_libuv();
     snprintf(dir, sizeof dir, "%s", test_mkdir());
     logged[0] = '\0';
     d = httpd_start();

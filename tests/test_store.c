@@ -18,6 +18,7 @@
 #include "lib/powercut.h"
 #include "lib/store_reader.h"
 #include "lib/test.h"
+#include "lib/warm.h"
 #include "store/key.h"
 #include "store/record.h"
 #include "store/writer.h"
@@ -25,31 +26,11 @@
 static char dir[4096];       /* of this test */
 static char path[4096 + 64]; /* the store in it */
 
-/* LevelDB's background thread, once started, stays for good. */
-static void start_leveldb_thread(void)
-{
-    leveldb_options_t *o = leveldb_options_create();
-    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
-    char warm[4096 + 8];
-    char *said = NULL;
-    leveldb_t *db;
-
-    snprintf(warm, sizeof warm, "%s/warm", dir);
-    leveldb_options_set_create_if_missing(o, 1);
-    db = leveldb_open(o, warm, &said);
-    ck_assert_ptr_null(said);
-    leveldb_put(db, w, "k", 1, "v", 1, &said);
-    leveldb_compact_range(db, NULL, 0, NULL, 0);
-    leveldb_close(db);
-    leveldb_writeoptions_destroy(w);
-    leveldb_options_destroy(o);
-}
-
 static void setup(void)
 {
     snprintf(dir, sizeof dir, "%s", test_mkdir());
     snprintf(path, sizeof path, "%s/store", dir);
-    start_leveldb_thread();
+    warm_leveldb(dir);
     test_begin();
 }
 

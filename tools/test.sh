@@ -5,6 +5,11 @@
 #     MORTISE_BUILD=build UNDER="valgrind -q" tools/test.sh build/tests/test_...
 set -u
 
+# Check gives a test 4 s, which a busy machine needs for a dozen processes.
+# What is to end in time says so itself.
+CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-60}
+export CK_DEFAULT_TIMEOUT
+
 failed=
 for t in "$@"; do
     log=$t.log

@@ -11,11 +11,9 @@
  *   (2) The deployment's own store is not opened: an engine may be at work on
  *       it, and nothing that is tried here is remembered there.
  */
-#define _XOPEN_SOURCE 700
 #include "cli/bring_up.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "cli/tempdir.h"
 #include "engine/engine.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -61,16 +60,6 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
 }
 
 /* ---- around it ---------------------------------------------------------- */
-
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    remove(path);
-    return 0;
-}
 
 /* Read until the other side closes; false: it takes too long. */
 static bool hear(int from, char *words, size_t cap)
@@ -118,16 +107,12 @@ static void judge(pid_t pid, bool heard, char *words, size_t cap)
 static int try_one(const struct mortise_cli *cli, const char *plugin,
                    char *words, size_t cap, struct mortise_err *err)
 {
-    const char *tmp = getenv("TMPDIR");
     char store[PATH_MAX];
-    int ends[2];
+    int ends[2], rv = mortise_tempdir_make(store, "check", err);
     pid_t pid;
 
-    snprintf(store, sizeof store, "%.4000s/mortise-check-XXXXXX",
-             tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
-    if (mkdtemp(store) == NULL)
-        return mortise_fail(err, MORTISE_EIO, "make %s: %s", store,
-                            strerror(errno));
+    if (rv != MORTISE_OK)
+        return rv;
     pid = pipe(ends) == 0 ? fork() : -1;
     if (pid == 0) {
         close(ends[0]);
@@ -138,7 +123,7 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
         judge(pid, hear(ends[0], words, cap), words, cap);
         close(ends[0]);
     }
-    nftw(store, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    mortise_tempdir_remove(store);
     return pid > 0 ? MORTISE_OK
                    : mortise_fail(err, MORTISE_EIO, "start a process: %s",
                                   strerror(errno));

@@ -9,7 +9,6 @@
 #include "cli/stage.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,45 +20,9 @@
 #include <unistd.h>
 
 #include "cli/stop.h"
+#include "cli/tempdir.h"
 #include "json/value.h"
 #include "yaml/text.h"
-
-/* ---- the directory ------------------------------------------------------- */
-
-/* In memory if it can be: what a killed process wrote outlives it, and nobody
- * pulls the plug. */
-static const char *parent(void)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    if (tmp != NULL && tmp[0] != '\0')
-        return tmp;
-    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
-}
-
-static int make_dir(char dir[PATH_MAX], struct mortise_err *err)
-{
-    int n = snprintf(dir, PATH_MAX, "%s/mortise-case-XXXXXX", parent());
-
-    if (n < 0 || n >= PATH_MAX - 64 || mkdtemp(dir) == NULL)
-        return mortise_syserr(err, n >= PATH_MAX - 64 ? ENAMETOOLONG : errno,
-                              "make a directory for a test");
-    return MORTISE_OK;
-}
-
-static int drop(const char *path, const struct stat *st, int type,
-                struct FTW *at)
-{
-    (void)st;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
-static void remove_dir(const char *dir)
-{
-    nftw(dir, drop, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 /* ---- the child ----------------------------------------------------------- */
 
@@ -173,7 +136,7 @@ int mortise_stage(struct mortise_rehearsal *r, json_t **out, bool *died,
     uint64_t die_at = r->die_at;
     char dir[PATH_MAX], path[PATH_MAX + 16];
     bool again;
-    int rv = make_dir(dir, err);
+    int rv = mortise_tempdir_make(dir, "case", err);
 
     *out = NULL;
     *died = false;
@@ -191,6 +154,6 @@ int mortise_stage(struct mortise_rehearsal *r, json_t **out, bool *died,
     }
     if (rv == MORTISE_OK)
         rv = collect(r, path, out, err);
-    remove_dir(dir);
+    mortise_tempdir_remove(dir);
     return rv;
 }

@@ -21,23 +21,6 @@ struct checking {
     const struct mortise_manifest *m;
 };
 
-/* The part of a config that "at /POINTER: ..." is about. */
-static const struct mortise_yaml *part_of(const struct mortise_yaml *config,
-                                          const char *words)
-{
-    char pointer[512];
-    size_t n;
-
-    if (strncmp(words, "at /", 4) != 0)
-        return config;
-    n = strcspn(words + 3, ":");
-    if (n >= sizeof pointer)
-        return config;
-    memcpy(pointer, words + 3, n);
-    pointer[n] = '\0';
-    return mortise_yaml_at(config, pointer);
-}
-
 static int check_schema(const struct checking *c,
                         const struct mortise_yaml *config, const json_t *json,
                         struct mortise_span at)
@@ -54,7 +37,8 @@ static int check_schema(const struct checking *c,
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
     mortise_diag_add(
-        c->diags, "E0607", config != NULL ? part_of(config, err.msg)->span : at,
+        c->diags, "E0607",
+        config != NULL ? mortise_yaml_meant(config, err.msg)->span : at,
         "plugin '%s' refuses this config: %s", c->m->name, err.msg);
     return MORTISE_OK;
 }

@@ -220,23 +220,6 @@ void mortise_node_read_args(void *ctx, void *into,
 
 /* ---- arguments against the operation's schema ------------------------ */
 
-/* The place of "at /a/0: ..." in the arguments. */
-static const struct mortise_yaml *at_pointer(const struct mortise_yaml *v,
-                                             const char *msg)
-{
-    char pointer[512];
-    size_t n;
-
-    if (strncmp(msg, "at /", 4) != 0)
-        return v;
-    n = strcspn(msg + 3, ":");
-    if (n >= sizeof pointer)
-        return v;
-    memcpy(pointer, msg + 3, n);
-    pointer[n] = '\0';
-    return mortise_yaml_at(v, pointer);
-}
-
 /* A value without templates; NULL stands for {}.  `name` is its key when it is
  * not the whole of the arguments. */
 static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
@@ -254,7 +237,7 @@ static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return;
-    at = v != NULL ? at_pointer(v, err.msg)->span : r->key->span;
+    at = v != NULL ? mortise_yaml_meant(v, err.msg)->span : r->key->span;
     if (name != NULL)
         mortise_diag_add(ld->diags, "E0503", at,
                          "%s/%s refuses the argument '%s': %s", r->node->plugin,

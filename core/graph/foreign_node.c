@@ -12,10 +12,6 @@
 /* ---- what executors have ----------------------------------------------------
  */
 
-#define END_OF_ROWS                                                            \
-    {                                                                          \
-        NULL, NULL, MORTISE_FOREIGN_SAME, NULL                                 \
-    }
 #define TYPE                                                                   \
     {                                                                          \
         "type", NULL, MORTISE_FOREIGN_READ, NULL                               \
@@ -29,21 +25,21 @@ static const struct mortise_foreign_row gmi_rows[] = {
     {"parallelTools", "parallel_tools", MORTISE_FOREIGN_SAME, NULL},
     {"temperature", "temperature", MORTISE_FOREIGN_SAME, NULL},
     {"maxTokens", "max_tokens", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row tool_rows[] = {
     TYPE,
     {"toolName", "tool", MORTISE_FOREIGN_SAME, NULL},
     {"args", "args", MORTISE_FOREIGN_TEXT, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row extension_rows[] = {
     TYPE,
     {"extensionId", "extension", MORTISE_FOREIGN_SAME, NULL},
     {"method", "method", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row judge_rows[] = {
@@ -51,7 +47,7 @@ static const struct mortise_foreign_row judge_rows[] = {
     {"model", "model", MORTISE_FOREIGN_SAME, NULL},
     {"criteria", "criteria", MORTISE_FOREIGN_TEXT, NULL},
     {"confidenceThreshold", "confidence_threshold", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row human_rows[] = {
@@ -62,7 +58,7 @@ static const struct mortise_foreign_row human_rows[] = {
     {"judge", "judge", MORTISE_FOREIGN_MAP, judge_rows},
     {"onTimeout", "on_timeout", MORTISE_FOREIGN_SAME, NULL},
     {"guardrailOverride", NULL, MORTISE_FOREIGN_READ, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row guardrail_rows[] = {
@@ -70,13 +66,13 @@ static const struct mortise_foreign_row guardrail_rows[] = {
     {"guardrailIds", "guardrails", MORTISE_FOREIGN_SAME, NULL},
     {"onViolation", "on_violation", MORTISE_FOREIGN_SAME, NULL},
     {"rerouteTarget", "reroute_target", MORTISE_FOREIGN_ID, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row router_rows[] = {
     TYPE,
     {"condition", "condition", MORTISE_FOREIGN_READ, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row subgraph_rows[] = {
@@ -84,7 +80,7 @@ static const struct mortise_foreign_row subgraph_rows[] = {
     {"graphId", "graph", MORTISE_FOREIGN_SAME, NULL},
     {"inputMapping", "input_mapping", MORTISE_FOREIGN_READ, NULL},
     {"outputMapping", "output_mapping", MORTISE_FOREIGN_READ, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row voice_config_rows[] = {
@@ -100,13 +96,13 @@ static const struct mortise_foreign_row voice_config_rows[] = {
     {"exitOn", "exit_on", MORTISE_FOREIGN_SAME, NULL},
     {"exitKeywords", "exit_keywords", MORTISE_FOREIGN_SAME, NULL},
     {"speakText", "speak_text", MORTISE_FOREIGN_TEXT, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row voice_rows[] = {
     TYPE,
     {"voiceConfig", "voice", MORTISE_FOREIGN_MAP, voice_config_rows},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 /* ---- what all nodes have ----------------------------------------------------
@@ -117,14 +113,14 @@ static const struct mortise_foreign_row retry_rows[] = {
     {"backoff", "backoff", MORTISE_FOREIGN_SAME, NULL},
     {"backoffMs", "delay", MORTISE_FOREIGN_MS, NULL},
     {"retryOn", "retry_on", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row llm_rows[] = {
     {"providerId", "provider_id", MORTISE_FOREIGN_SAME, NULL},
     {"model", "model", MORTISE_FOREIGN_SAME, NULL},
     {"reason", "reason", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row memory_read_rows[] = {
@@ -133,21 +129,21 @@ static const struct mortise_foreign_row memory_read_rows[] = {
     {"maxTraces", "max_traces", MORTISE_FOREIGN_SAME, NULL},
     {"minStrength", "min_strength", MORTISE_FOREIGN_SAME, NULL},
     {"semanticQuery", "semantic_query", MORTISE_FOREIGN_TEXT, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row memory_write_rows[] = {
     {"autoEncode", "auto_encode", MORTISE_FOREIGN_SAME, NULL},
     {"type", "type", MORTISE_FOREIGN_SAME, NULL},
     {"scope", "scope", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row memory_rows[] = {
     {"consistency", "consistency", MORTISE_FOREIGN_SAME, NULL},
     {"read", "read", MORTISE_FOREIGN_MAP, memory_read_rows},
     {"write", "write", MORTISE_FOREIGN_MAP, memory_write_rows},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row discovery_rows[] = {
@@ -156,14 +152,14 @@ static const struct mortise_foreign_row discovery_rows[] = {
     {"kind", "kind", MORTISE_FOREIGN_SAME, NULL},
     {"maxResults", "max_results", MORTISE_FOREIGN_SAME, NULL},
     {"fallback", "fallback", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row persona_rows[] = {
     {"traits", "traits", MORTISE_FOREIGN_SAME, NULL},
     {"mood", "mood", MORTISE_FOREIGN_SAME, NULL},
     {"adaptStyle", "adapt_style", MORTISE_FOREIGN_SAME, NULL},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct mortise_foreign_row node_rows[] = {
@@ -186,7 +182,7 @@ static const struct mortise_foreign_row node_rows[] = {
     {"personaPolicy", "persona_policy", MORTISE_FOREIGN_MAP, persona_rows},
     {"guardrailPolicy", "guardrail_policy", MORTISE_FOREIGN_MAP,
      mortise_foreign_guardrail_policy},
-    END_OF_ROWS,
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
 static const struct {

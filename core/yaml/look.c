@@ -95,6 +95,22 @@ const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
     return node;
 }
 
+const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
+                                              const char *words)
+{
+    char pointer[512];
+    size_t n;
+
+    if (strncmp(words, "at /", 4) != 0)
+        return root;
+    n = strcspn(words + 3, ":");
+    if (n >= sizeof pointer)
+        return root;
+    memcpy(pointer, words + 3, n);
+    pointer[n] = '\0';
+    return mortise_yaml_at(root, pointer);
+}
+
 /* ---- JSON ------------------------------------------------------------ */
 
 bool mortise_yaml_is_x(const char *key)

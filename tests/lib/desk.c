@@ -46,21 +46,27 @@ void desk_graph(const char *name, const char *body)
     desk_put(file, text);
 }
 
-void desk_begin(void)
+void desk_deploy(const char *more)
 {
     char text[16384];
 
-    strcpy(desk_dir, test_mkdir());
-    child_dir(desk_dir);
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\n"
              "kind: Deployment\n"
              "metadata: {name: tests}\n"
              "plugins: {path: [%s/plugins]}\n"
              "trust: {dir: %s/trust.d}\n"
-             "store: {path: ./state}\n",
-             desk_plugins, desk_plugins);
+             "store: {path: ./state}\n"
+             "%s\n",
+             desk_plugins, desk_plugins, more);
     desk_put("mortise.yaml", text);
+}
+
+void desk_begin(void)
+{
+    strcpy(desk_dir, test_mkdir());
+    child_dir(desk_dir);
+    desk_deploy("");
 }
 
 void desk_end(void)

@@ -23,6 +23,9 @@ void desk_end(void);
 void desk_put(const char *name, const char *text);
 void desk_graph(const char *name, const char *body);
 
+/* The deployment with more in it. */
+void desk_deploy(const char *more);
+
 /* How often did executors write a line into the file `entered`? */
 unsigned desk_entrances(void);
 
