@@ -42,23 +42,15 @@ static void note(void *ud, int level, const char *msg)
     pthread_mutex_unlock(&log_lock);
 }
 
-static const char *const plugins[] = {"ok_inline",
-                                      "ok_async",
-                                      "ok_blocking",
-                                      "counts",
-                                      "ok_guardrail",
-                                      "never_finishes",
-                                      "finishes_twice",
-                                      "emits_garbage",
-                                      "emits_events",
-                                      "create_fails",
-                                      "asks_state",
-                                      "asks_async",
-                                      "ignores_cancel",
-                                      "counts_reconcile",
-                                      "breaks_pipes",
-                                      "keeps",
-                                      "says"};
+static const char *const plugins[] = {"ok_inline",      "ok_async",
+                                      "ok_blocking",    "counts",
+                                      "ok_guardrail",   "never_finishes",
+                                      "finishes_twice", "emits_garbage",
+                                      "emits_events",   "create_fails",
+                                      "asks_state",     "asks_async",
+                                      "ignores_cancel", "counts_reconcile",
+                                      "breaks_pipes",   "keeps",
+                                      "says",           "spends"};
 
 static void write_deployment(void)
 {
@@ -589,6 +581,31 @@ START_TEST(plugins_go_and_write)
     start(SAYS("{goto: \"b\\xff\"}"));
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
     ck_assert_str_eq(shown("error.code"), "\"route\"");
+}
+END_TEST
+
+/* A plugin says what it costs: it stands in the record of its execution,
+ * whether it succeeds or not, and what is no usage it is told. */
+START_TEST(plugins_cost)
+{
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: spends/run, args: {usage: [\n"
+          "      '{\"model_calls\": 1, \"input_tokens\": 10}',\n"
+          "      '{\"tokens\": 1}', '{\"usd\": \"1\"}',\n"
+          "      '{\"model_calls\": 1, \"usd\": 0.0125}']}}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    ck_assert_str_eq(shown("state.artifacts.a"), "[0,-2,-2,0]");
+    ck_assert_str_eq(shown("nodes[0].usage"),
+                     "{\"model_calls\":2,\"input_tokens\":10,"
+                     "\"output_tokens\":0,\"usd\":0.0125}");
+    ck_assert_str_eq(shown("usage.model_calls"), "2");
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: spends/run, args: {class: permanent,\n"
+          "      usage: ['{\"output_tokens\": 3}']}}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
+    ck_assert_str_eq(shown("nodes[0].usage.output_tokens"), "3");
 }
 END_TEST
 
@@ -1737,6 +1754,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_hanging_worker_is_replaced);
     tcase_add_test(tc, misbehaving_plugins);
     tcase_add_test(tc, plugins_go_and_write);
+    tcase_add_test(tc, plugins_cost);
     tcase_add_test(tc, plugins_break_pipes);
     tcase_add_test(tc, plugins_ask_for_state);
     tcase_add_test(tc, unknown_runs_are_not_found);

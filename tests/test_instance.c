@@ -220,7 +220,7 @@ START_TEST(what_is_not_there_is_refused)
     ck_assert_int_eq(call(3, MORTISE_CALL_CHECK, "1"), MORTISE_EINVAL);
     ck_assert_uint_eq(seen->n_dones, 0);
     ck_assert(!mortise_instance_cancel(inst, 1));
-    ck_assert(!mortise_instance_abandon(inst, 1));
+    ck_assert(!mortise_instance_abandon(inst, 1, NULL));
 }
 END_TEST
 
@@ -246,7 +246,7 @@ START_TEST(a_pending_request_stays)
     memset(body, 'x', strlen(body));
     free(body);
     if (_i == 1)
-        ck_assert(mortise_instance_abandon(inst, 1));
+        ck_assert(mortise_instance_abandon(inst, 1, NULL));
     ck_assert(is(last_request->body, "{\"large\":\"enough\"}"));
     ck_assert(is(last_request->run_id, "r"));
     ck_assert_int_eq(api->cancelled(host, last_call), _i);
@@ -386,8 +386,46 @@ START_TEST(targets_are_bounded)
 }
 END_TEST
 
+static int told(const char *usage)
+{
+    return api->emit(host, last_call, str("usage"), str(usage));
+}
+
+/* What a call says that it cost adds up, and is told however it ends; what is
+ * none is refused, said once, and changes nothing. */
+START_TEST(costs_add_up)
+{
+    mortise_str nowhere = {NULL, 100}, vast = {"{}", UINT64_MAX};
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_int_eq(told("{\"usd\": 0.5, \"model\": \"m\"}"), 0);
+    ck_assert_int_eq(told("{\"usd\": -1}"), MORTISE_S_INVALID);
+    ck_assert_int_eq(told("{\"us"), MORTISE_S_INVALID);
+    ck_assert_int_eq(api->emit(host, last_call, str("usage"), nowhere),
+                     MORTISE_S_INVALID);
+    ck_assert_int_eq(api->emit(host, last_call, str("usage"), vast),
+                     MORTISE_S_INVALID);
+    ck_assert_int_eq(told("{\"usd\": 0.25, \"input_tokens\": 4}"), 0);
+    api->finish(host, last_call, MORTISE_S_FAILED, str(""), str(""));
+    ck_assert_uint_eq(seen->dones[0].nano_usd, 750000000);
+    ck_assert_uint_eq(seen->dones[0].input_tokens, 4);
+    ck_assert_int_eq(told("{\"usd\": 1}"), MORTISE_S_STALE);
+    ck_assert_int_eq(witness_count(seen->log, "usage that is none"), 1);
+    call(2, MORTISE_CALL_EXECUTE, "1");
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_uint_eq(seen->dones[1].nano_usd, 0);
+    call(3, MORTISE_CALL_EXECUTE, "1");
+    ck_assert_int_eq(told("{\"model\": \"m\"}"), 0);
+    ck_assert(mortise_instance_abandon(inst, 3, NULL));
+}
+END_TEST
+
 static mortise_status goes(const mortise_request *r)
 {
+    ck_assert_int_eq(api->emit(host, r->call, str("usage"), str("{}")),
+                     MORTISE_S_UNSUPPORTED);
     ck_assert_int_eq(api->emit(host, r->call, str("goto"), str("a")),
                      MORTISE_S_UNSUPPORTED);
     return api->emit(host, r->call, str("update"), str("{}")) ==
@@ -603,7 +641,7 @@ START_TEST(threads_do_not_disagree)
         if (k % 3 == 0)
             mortise_instance_cancel(inst, (uint64_t)k);
         if (k % 7 == 0)
-            abandoned += mortise_instance_abandon(inst, (uint64_t)k);
+            abandoned += mortise_instance_abandon(inst, (uint64_t)k, NULL);
     }
     witness_await(seen, &seen->n_dones, (size_t)total - abandoned);
     atomic_store(&stop, true);
@@ -744,7 +782,7 @@ START_TEST(a_waiting_worker_wakes)
         ck_assert(mortise_instance_cancel(inst, 1));
         break;
     default:
-        ck_assert(mortise_instance_abandon(inst, 1));
+        ck_assert(mortise_instance_abandon(inst, 1, NULL));
         break;
     }
     pthread_join(thread, NULL);
@@ -845,6 +883,7 @@ static Suite *suite(void)
     tcase_add_test(tc, odd_strings_do_nothing);
     tcase_add_test(tc, results_have_parts);
     tcase_add_test(tc, targets_are_bounded);
+    tcase_add_test(tc, costs_add_up);
     tcase_add_test(tc, checks_only_judge);
     tcase_add_test(tc, done_waits_for_the_return);
     tcase_add_test(tc, done_may_call);

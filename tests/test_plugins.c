@@ -1081,8 +1081,8 @@ START_TEST(a_call_can_be_abandoned)
     ck_assert_uint_eq(mortise_instance_open_calls(i), 1);
     ck_assert(mortise_instance_cancel(i, 1));
     ck_assert_uint_eq(mortise_instance_open_calls(i), 1);
-    ck_assert(mortise_instance_abandon(i, 1));
-    ck_assert(!mortise_instance_abandon(i, 1));
+    ck_assert(mortise_instance_abandon(i, 1, NULL));
+    ck_assert(!mortise_instance_abandon(i, 1, NULL));
     ck_assert(!mortise_instance_cancel(i, 1));
     ck_assert_uint_eq(mortise_instance_open_calls(i), 0);
     mortise_plugins_close(plugins);
@@ -1099,7 +1099,7 @@ START_TEST(a_late_finish_is_ignored)
 
     ck_assert_int_eq(call_as(i, 1, "run", "{\"ms\": 50}", MORTISE_CALL_EXECUTE),
                      0);
-    ck_assert(mortise_instance_abandon(i, 1));
+    ck_assert(mortise_instance_abandon(i, 1, NULL));
     ck_assert_str_eq(called(i, 2, "run", "{\"ms\": 80}")->output, "\"late\"");
     mortise_plugins_close(plugins);
     plugins = NULL;
@@ -1308,7 +1308,7 @@ START_TEST(answers_come_once)
     ck_assert_int_eq(witness_times(seen, 2), 1);
 
     ck_assert_int_eq(call_as(i, 3, "get", "{\"path\":\"a\"}", 1), 0);
-    ck_assert(mortise_instance_abandon(i, 3));
+    ck_assert(mortise_instance_abandon(i, 3, NULL));
     answer(i, 3, 0, "[1]");
     ck_assert_int_eq(witness_times(seen, 3), 0);
     ck_assert_int_eq(call_as(i, 4, "get", "{\"path\":\"a\"}", 1), 0);

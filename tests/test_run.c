@@ -663,7 +663,7 @@ START_TEST(unresponsive_calls_fail)
     admit("{}");
     sim_fire_timer(&s, 0);
     in.now_ms = s.now_ms;
-    in.u.call = s.calls[0].call.id;
+    in.u.result.call = s.calls[0].call.id;
     ck_assert_int_eq(mortise_run_step(s.run, &in, &s.actions, &err),
                      MORTISE_OK);
     ck_assert_uint_eq(s.actions.list[0].kind, MORTISE_ACT_COMMIT);

@@ -548,7 +548,7 @@ static void let_hang(void)
 
     sim_fire_timer(&s, 0);
     in.now_ms = s.now_ms;
-    in.u.call = s.calls[0].call.id;
+    in.u.result.call = s.calls[0].call.id;
     forget_calls();
     sim_feed(&s, &in);
 }

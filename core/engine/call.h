@@ -61,6 +61,7 @@ struct mortise_ongoing { /* a call */
     bool violation;
     json_t *output;
     json_t *said; /* {update?, goto?}: besides its output; NULL: nothing */
+    struct mortise_usage usage;
     char *message;
     char code[64];
     const char *error_class; /* static */

@@ -47,6 +47,7 @@ static void unref(struct mortise_ongoing *c)
         return;
     json_decref(c->output);
     json_decref(c->said);
+    mortise_usage_finish(&c->usage);
     mortise_release_str(c->mem, c->message);
     mortise_release(c->mem, c->body, c->call.body_size + 1);
     mortise_release(c->mem, c, sizeof *c + c->text_size);
@@ -221,6 +222,9 @@ static void on_done(void *ud, const struct mortise_call_done *done)
                            done->message);
     if (done->status == MORTISE_S_OK)
         take_output(c, done);
+    if (mortise_usage_add(&c->usage, done->usage) != MORTISE_OK)
+        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
+                   "memory ran out for what the plugin emitted");
     mortise_call_post(m, &c->ended);
 }
 
@@ -233,6 +237,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .violation = c->violation,
                      .output = c->output,
                      .said = c->said,
+                     .usage = &c->usage,
                      .message = c->message != NULL ? c->message : "",
                      .error_code = c->code,
                      .retry_after_ms = c->retry_after_ms,
@@ -613,8 +618,9 @@ static void give_up(struct mortise_ongoing *c)
     struct mortise_live *live = c->live;
     struct mortise *m = live->m;
     struct mortise_lane *l = c->lane;
-    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE,
-                               .u.call = c->run_call};
+    struct mortise_input in = {
+        .kind = MORTISE_IN_UNRESPONSIVE,
+        .u.result = {.call = c->run_call, .usage = &c->usage}};
     char why[128];
 
     snprintf(why, sizeof why,
@@ -649,7 +655,7 @@ static void quiesce_over(struct mortise_timer *t)
 
     if (mortise_mono_ns() < c->give_up_ns)
         ask_to_stop(c);
-    else if (mortise_instance_abandon(c->lane->instance, c->id))
+    else if (mortise_instance_abandon(c->lane->instance, c->id, &c->usage))
         give_up(c);
     /* else it has just ended: the task is on its way */
 }

@@ -68,6 +68,7 @@ static void finish_cell(struct mortise_cell *s, void *ud)
     mortise_buf_finish(&s->output);
     mortise_buf_finish(&s->update);
     mortise_buf_finish(&s->answer);
+    mortise_usage_finish(&s->usage);
     mortise_wire_release(&s->held);
     pthread_cond_destroy(&s->answered);
     pthread_mutex_destroy(&s->lock);
@@ -180,6 +181,7 @@ void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s)
         if (bufs[i]->cap > KEEP)
             mortise_buf_finish(bufs[i]);
     }
+    mortise_usage_finish(&s->usage);
     pthread_mutex_lock(&c->lock);
     for (at = bucket(c, s->key_id); *at != s; at = &(*at)->next)
         assert(*at != NULL); /* take() put it there */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "json/usage.h"
 #include "plugin/instance.h"
 #include "plugin/wire.h"
 
@@ -70,6 +71,7 @@ struct mortise_cell {
     bool has_output, has_update, has_target;
     char target[MORTISE_TARGET_MAX]; /* raw, the first n_target bytes */
     size_t n_target;
+    struct mortise_usage usage; /* all that was emitted */
 
     /* What the plugin was lent, until it returned or finished. */
     mortise_request request;

@@ -37,7 +37,8 @@ enum {
     SAID_STALE_EMIT = 1,
     SAID_STALE_FINISH = 2,
     SAID_EARLY_FINISH = 4,
-    SAID_DETAIL = 8
+    SAID_DETAIL = 8,
+    SAID_USAGE = 16
 };
 
 /* ---- words ----------------------------------------------------------------
@@ -254,6 +255,7 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
     mortise_host_text(target, sizeof target,
                       mortise_str_of(s->target, s->n_target));
     done.target = s->has_target && done_well ? target : NULL;
+    done.usage = &s->usage;
     if (failed && class == NULL)
         class = s->status == MORTISE_S_CANCELLED ? "cancelled"
                 : s->status == MORTISE_S_TIMEOUT ? "timeout"
@@ -357,6 +359,76 @@ static mortise_status add_result(struct mortise_cell *s, mortise_str kind,
     return add_target(s, chunk);
 }
 
+static int parse_usage(mortise_str chunk, struct mortise_usage *out,
+                       struct mortise_err *err)
+{
+    json_t *said = NULL;
+    int rv = chunk.n > MORTISE_USAGE_TEXT_MAX
+                 ? mortise_fail(err, MORTISE_EINVAL, "more than %d bytes",
+                                MORTISE_USAGE_TEXT_MAX)
+                 : mortise_json_parse(&said, chunk.p, (size_t)chunk.n, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_usage_parse(out, said, err);
+    json_decref(said);
+    return rv;
+}
+
+/* Cell locked, and left so.  `rv`: what parsing came to. */
+static mortise_status add_usage(struct mortise_cell *s,
+                                const struct mortise_usage *more, int rv)
+{
+    if (s->kind == MORTISE_CALL_CHECK)
+        return MORTISE_S_UNSUPPORTED;
+    if (rv == MORTISE_OK)
+        rv = mortise_usage_add(&s->usage, more);
+    if (rv == MORTISE_OK || rv == MORTISE_EINVAL)
+        return rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_INVALID;
+    s->lost = true;
+    return MORTISE_S_NOMEM;
+}
+
+/* The open call that something is emitted into, locked; NULL: there is none. */
+static struct mortise_cell *emitting(struct mortise_instance *i,
+                                     mortise_call call)
+{
+    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
+
+    if (s != NULL && s->open && !s->finished) {
+        atomic_store(&s->stirred, true);
+        return s;
+    }
+    if (s != NULL)
+        pthread_mutex_unlock(&s->lock);
+    scold(i, SAID_STALE_EMIT, "emits into a call that has ended: ignored");
+    return NULL;
+}
+
+/* What is none is told to the plugin, and in the log: it is not counted. */
+static mortise_status take_usage(struct mortise_instance *i,
+                                 const struct mortise_wire *msg)
+{
+    struct mortise_usage more = {0};
+    char words[MORTISE_WORDS_MAX];
+    struct mortise_err err;
+    int rv = parse_usage(msg->body, &more, &err);
+    struct mortise_cell *s = emitting(i, msg->call);
+    mortise_status status = MORTISE_S_STALE;
+
+    if (s != NULL) {
+        status = add_usage(s, &more, rv);
+        pthread_mutex_unlock(&s->lock);
+    }
+    mortise_usage_finish(&more);
+    if (status == MORTISE_S_INVALID) {
+        snprintf(words, sizeof words,
+                 "emits usage that is none, and does not count: %.900s",
+                 err.msg);
+        scold(i, SAID_USAGE, words);
+    }
+    return status;
+}
+
 static mortise_status take_event(struct mortise_instance *i, uint64_t id,
                                  mortise_str chunk)
 {
@@ -373,18 +445,16 @@ static mortise_status take_event(struct mortise_instance *i, uint64_t id,
 static mortise_status take_emit(struct mortise_instance *i,
                                 const struct mortise_wire *msg)
 {
-    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, msg->call);
+    struct mortise_cell *s;
     mortise_status status;
     uint64_t id;
 
-    if (s == NULL || !s->open || s->finished) {
-        if (s != NULL)
-            pthread_mutex_unlock(&s->lock);
-        scold(i, SAID_STALE_EMIT, "emits into a call that has ended: ignored");
+    if (is_word(msg->name, "usage"))
+        return take_usage(i, msg);
+    s = emitting(i, msg->call);
+    if (s == NULL)
         return MORTISE_S_STALE;
-    }
     id = s->id;
-    atomic_store(&s->stirred, true);
     if (is_word(msg->name, "output") || is_word(msg->name, "update") ||
         is_word(msg->name, "goto")) {
         status = add_result(s, msg->name, msg->body);

@@ -393,11 +393,16 @@ bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call)
     return idle;
 }
 
-bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call)
+bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
+                              struct mortise_usage *usage)
 {
     struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
     bool was_open = s != NULL && s->open;
 
+    if (was_open && usage != NULL) {
+        *usage = s->usage;
+        s->usage = (struct mortise_usage){0}; /* it is the caller's now */
+    }
     if (was_open) {
         s->open = false;
         atomic_store(&s->live, 0);

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/usage.h"
 #include "plugin/manifest.h"
 
 struct mortise_instance;
@@ -52,8 +53,9 @@ struct mortise_call_done {
     bool has_update; /* the same of "update" */
     const char *update;
     size_t update_size;
-    const char *target;      /* what was emitted as "goto", made fit for people;
+    const char *target; /* what was emitted as "goto", made fit for people;
                             NULL: nothing was */
+    const struct mortise_usage *usage; /* what it cost, however it ended */
     const char *message;     /* error, or the verdict's reason; "" if none */
     const char *error_class; /* transient, permanent, timeout, cancelled */
     const char *error_code;  /* the plugin's own word from detail.code, or "" */
@@ -94,8 +96,10 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call);
  */
 bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call);
 /* End a call that does not let go; true if it was still open.  `done` is not
- * called for it any more.  [loop] */
-bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call);
+ * called for it any more; *usage (if not NULL) is then what it said that it
+ * cost, the caller's to finish.  [loop] */
+bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
+                              struct mortise_usage *usage);
 /* Answer an ask.  status as mortise_status; MORTISE_S_PENDING: a piece, and the
  * answer is still to come.  A piece that runs out of memory is lost, and the
  * asker finds it in the answer.  [loop] */
@@ -109,7 +113,8 @@ enum {
     MORTISE_OUTPUT_MAX = 16 << 20, /* bytes that one call may emit as "output",
                                     and as "update" */
     MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
-    MORTISE_EVENT_MAX = 64 << 10   /* bytes of one "event" */
+    MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event" */
+    MORTISE_USAGE_TEXT_MAX = 4096  /* bytes of one "usage" */
 };
 
 /* ---- for registry.c, which alone makes instances ----------------------- */

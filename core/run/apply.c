@@ -177,6 +177,23 @@ static int forget_live(struct mortise_run *r, struct exec *x,
     return step_clear(r, x, err);
 }
 
+/* How long it took, and what it cost. */
+static int announce_end(struct mortise_run *r, const struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r)) {
+        extra =
+            json_pack("{s:I}", "ms", (json_int_t)(e->at_ms - e->started_ms));
+        if (extra == NULL || usage_put(extra, x) != 0) {
+            json_decref(extra);
+            return mortise_nomem(err);
+        }
+    }
+    return announce(r, x, "node_end", extra, err);
+}
+
 static int apply_done(struct mortise_run *r, struct exec *x,
                       const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -200,24 +217,21 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = guard_keep(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv =
-            announce(r, x, "node_end",
-                     seen(r) ? json_pack("{s:I}", "ms",
-                                         (json_int_t)(e->at_ms - e->started_ms))
-                             : NULL,
-                     err);
+        rv = announce_end(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
     return n->interrupt_after ? MORTISE_OK : frame_follow(r, x, EDGE_DEAD, err);
 }
 
-static json_t *error_extra(const struct mortise_run *r,
+static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
                            const struct mortise_entry *e)
 {
-    if (!seen(r))
-        return NULL;
-    return json_pack("{s:O}", "error", e->value);
+    json_t *extra = seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
+
+    if (extra != NULL && usage_put(extra, x) != 0)
+        drop(&extra);
+    return extra;
 }
 
 /* A new attempt does everything anew; unless an effect is not settled that
@@ -233,7 +247,7 @@ static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
 static int apply_retry(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
-    json_t *extra = error_extra(r, e);
+    json_t *extra = error_extra(r, x, e);
     char next[MORTISE_TIME_TEXT];
     int rv;
 
@@ -276,7 +290,7 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = guard_keep(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = announce(r, x, "node_failed", error_extra(r, e), err);
+        rv = announce(r, x, "node_failed", error_extra(r, x, e), err);
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, X_FAILED);
@@ -591,6 +605,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return MORTISE_OK;
     case MORTISE_E_CHECKED:
         return apply_checked(r, x, e, err);
+    case MORTISE_E_USED:
+        return apply_used(r, x, e, err);
     case MORTISE_E_SAID:
         if (!json_is_object(e->value))
             return corrupt(err, e);
@@ -656,6 +672,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_EXCEEDED:
     case MORTISE_E_LEAD:
     case MORTISE_E_CHECKED:
+    case MORTISE_E_USED:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

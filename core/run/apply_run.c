@@ -178,18 +178,23 @@ static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
 static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
                      struct mortise_err *err)
 {
+    json_t *extra = NULL;
+
     if (e->how != MORTISE_RUN_COMPLETED && e->how != MORTISE_RUN_FAILED &&
         e->how != MORTISE_RUN_CANCELLED)
         return corrupt(err, e);
     r->status = e->how;
     r->reason = "";
     hold(&r->error, e->value);
-    return announce(r, NULL, "run_end",
-                    seen(r) ? json_pack("{s:s, s:O*}", "status",
-                                        mortise_run_status_name(e->how),
-                                        "error", e->value)
-                            : NULL,
-                    err);
+    if (seen(r)) {
+        extra = json_pack("{s:s, s:O*}", "status",
+                          mortise_run_status_name(e->how), "error", e->value);
+        if (extra == NULL || usage_put_all(extra, r) != 0) {
+            json_decref(extra);
+            return mortise_nomem(err);
+        }
+    }
+    return announce(r, NULL, "run_end", extra, err);
 }
 
 /* It stands still, or does so no more: then the update or the goto that comes

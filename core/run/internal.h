@@ -13,6 +13,7 @@
  *   sub.c      subgraphs: an execution that is a run of another graph
  *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
+ *   usage.c    what calls of models cost
  *   budget.c   what a graph may spend
  *   size.c     limits.state
  *   race.c     who has lost, once enough of a graph is done
@@ -154,6 +155,13 @@ struct step_wait { /* a step whose commit is not on disk yet */
     uint32_t exec, step;
 };
 
+/* What an execution's calls of models cost (usage.c). */
+struct cost {
+    struct mortise_usage all; /* of all its attempts */
+    struct mortise_usage
+        again; /* what its call says once more, going on after its journal */
+};
+
 /* What an execution's call may spend, at most (budget.c). */
 struct hold {
     uint64_t amount[MORTISE_N_SPENDS];
@@ -236,6 +244,7 @@ struct exec {
     uint8_t result_key[MORTISE_DIGEST];
 
     struct hold *hold; /* NULL: nothing was ever reserved for it */
+    struct cost *cost; /* NULL: nothing that anybody told */
 
     /* Its pending request. */
     char request[REQUEST_ID];
@@ -255,6 +264,7 @@ struct exec {
     /* Live only. */
     json_t *broke;   /* it asked for something else than before: the words */
     bool near;       /* SUSPENDED, on a timer that is due soon */
+    bool goes_on;    /* its newest call began with a journal */
     uint32_t serial; /* of the newest call or timer */
     enum mortise_run_call_kind call;
     enum stop_why stop;
@@ -454,6 +464,7 @@ struct mortise_run {
     uint32_t n_inside;                 /* INSIDE */
     uint32_t n_failed;                 /* unhandled */
     uint32_t n_finished;               /* steps */
+    struct mortise_usage usage;        /* of all executions */
 
     int status;
     const char *reason;
@@ -706,6 +717,19 @@ int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
  * element of a map that waited for it, or (NULL) everywhere. */
 int frame_again(struct mortise_run *r, const struct frame *element,
                 struct mortise_err *err);
+
+/* ---- usage.c ---- */
+/* The call of x that is out ended, and this (NULL: nothing) is what it said. */
+int usage_note(struct mortise_run *r, struct exec *x,
+               const struct mortise_usage *said, struct mortise_err *err);
+int apply_used(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err);
+/* Its next call begins without a journal. */
+void usage_forget(struct exec *x);
+void usage_finish(struct exec *x);
+/* Put a member `usage`, where there was any. */
+int usage_put(json_t *to, const struct exec *x);
+int usage_put_all(json_t *to, const struct mortise_run *r);
 
 /* ---- budget.c ---- */
 /* A going through g, which is `in`, has what its budget says. */
@@ -1093,7 +1117,8 @@ int settle_ask_after(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err);
 int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
                   struct mortise_err *err);
-int settle_unresponsive(struct mortise_run *r, uint64_t call,
+int settle_unresponsive(struct mortise_run *r,
+                        const struct mortise_result_in *in,
                         struct mortise_err *err);
 int settle_timer(struct mortise_run *r, uint64_t timer,
                  struct mortise_err *err);

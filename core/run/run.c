@@ -175,6 +175,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->decision);
     json_decref(x->caught);
     json_decref(x->inner);
+    usage_finish(x);
 }
 
 /* What the step under way gathered besides its record. */
@@ -217,6 +218,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_buf_finish(&r->record);
     json_decref(r->self);
     json_decref(r->error);
+    mortise_usage_finish(&r->usage);
     map_finish(r);
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         json_decref(in->input);
@@ -844,7 +846,7 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_RESULT:
         return settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:
-        return settle_unresponsive(r, in->u.call, err);
+        return settle_unresponsive(r, &in->u.result, err);
     case MORTISE_IN_TIMER:
         return settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:

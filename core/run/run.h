@@ -21,6 +21,7 @@
 #include "base/id.h"
 #include "base/phase.h"
 #include "graph/graph.h"
+#include "json/usage.h"
 
 struct mortise_run;
 
@@ -49,8 +50,8 @@ enum mortise_input_kind {
      * start.) */
     MORTISE_IN_RECOVER = 1,
     MORTISE_IN_RESULT,       /* a call ended */
-    MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go: it never will
-                              */
+    MORTISE_IN_UNRESPONSIVE, /* a cancelled call did not let go, and never will:
+                                u.result has the call and its usage */
     MORTISE_IN_TIMER,        /* a timer that was armed is due */
     MORTISE_IN_SYNCED,       /* commits up to `seq` are on disk */
     MORTISE_IN_COMMAND,
@@ -71,6 +72,7 @@ struct mortise_result_in {
     const char *error_code;  /* what `retry_on` and people see; "" = "failed" */
     const char *error_class; /* transient | permanent | timeout | cancelled */
     uint64_t retry_after_ms; /* an error: not again before; 0: not said */
+    const struct mortise_usage *usage; /* however it ended; NULL: none */
 };
 
 enum mortise_step_kind { /* step.c says what becomes of each */
@@ -110,7 +112,6 @@ struct mortise_input {
         struct mortise_result_in result;
         struct mortise_ask_in ask;
         struct mortise_answer_in answer;
-        uint64_t call;  /* UNRESPONSIVE */
         uint64_t timer; /* TIMER */
         uint64_t seq;   /* SYNCED, WRITTEN */
         struct {

@@ -320,6 +320,8 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
     if (x == NULL || !call_is_out(x))
         return MORTISE_OK; /* it was ended without it */
     rv = disarm(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = usage_note(r, x, in->usage, err);
     if (rv != MORTISE_OK)
         return rv;
     x->serial++; /* a second answer is nobody's */
@@ -337,16 +339,19 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
     return settle_executed(r, x, in, err);
 }
 
-int settle_unresponsive(struct mortise_run *r, uint64_t call,
+int settle_unresponsive(struct mortise_run *r,
+                        const struct mortise_result_in *in,
                         struct mortise_err *err)
 {
-    struct exec *x = exec_at(r, call);
+    struct exec *x = exec_at(r, in->call);
     bool open;
     int rv;
 
     if (x == NULL || !call_is_out(x))
         return MORTISE_OK;
     rv = disarm(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = usage_note(r, x, in->usage, err);
     if (rv != MORTISE_OK)
         return rv;
     open =

@@ -73,6 +73,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->notes != NULL &&
          json_object_set(out, "guardrails", x->notes) != 0) ||
         (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
+        usage_put(out, x) != 0 ||
         (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
         (x->effect_open &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
@@ -184,6 +185,7 @@ json_t *mortise_run_show(const struct mortise_run *run)
          put_time(out, "updated", r->time_ms) != 0 ||
          (held != NULL &&
           json_object_set_new(out, "limit", limit_json(r, held)) != 0) ||
+         usage_put_all(out, r) != 0 ||
          put_budget(out, r, r->frames[0]->scope) != 0))
         drop(&out);
     return out;
@@ -301,6 +303,8 @@ static json_t *entry_json(const struct mortise_run *r,
     }
     if (e->type == MORTISE_E_BUDGET || e->type == MORTISE_E_RESERVE)
         json_object_set(out, "budget", e->value);
+    if (e->type == MORTISE_E_USED)
+        json_object_set(out, "usage", e->value);
     if (e->type == MORTISE_E_PINS)
         json_object_set(out, "plugins", e->value);
     if ((e->type == MORTISE_E_CANCEL || e->type == MORTISE_E_PAUSE) &&

@@ -515,6 +515,7 @@ void step_enter(struct exec *x)
 {
     struct journal *j = x->journal;
 
+    x->goes_on = j != NULL && j->recorded > 0;
     if (j == NULL)
         return;
     j->entrance++;

@@ -239,6 +239,7 @@ int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     }
     if (rv == MORTISE_OK)
         journal_free(r, x);
+    usage_forget(x);
     return rv;
 }
 

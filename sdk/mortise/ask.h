@@ -85,6 +85,16 @@ MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
     return api->emit(host, call, mortise_strz("goto"), id);
 }
 
+/* {"model_calls"?, "input_tokens"?, "output_tokens"?, "usd"?, "model"?}: what
+ * was used since the last one. */
+MORTISE_INLINE mortise_status mortise_emit_usage(mortise_host *host,
+                                                 const mortise_host_api *api,
+                                                 mortise_call call,
+                                                 mortise_str json)
+{
+    return api->emit(host, call, mortise_strz("usage"), json);
+}
+
 /* Words for an error, and its status to return:
  *
  *     return mortise_refuse(host, api, call, MORTISE_S_NOTFOUND, "permanent",

@@ -527,9 +527,27 @@ static json_t *said_by(const struct sim_call *c)
     return NULL;
 }
 
+/* What it says that it cost. */
+static void spend(const struct sim_call *c, struct mortise_usage *out)
+{
+    json_t *said = json_object_get(c->call.body, "usage");
+    struct mortise_usage one;
+    size_t times = 1;
+
+    if (said == NULL || c->call.kind != MORTISE_RUN_EXECUTE)
+        return;
+    if (c->script.answers != NULL)
+        times += c->script.replied - c->script.suspended;
+    ck_assert_int_eq(mortise_usage_parse(&one, said, NULL), MORTISE_OK);
+    while (times-- > 0)
+        ck_assert_int_eq(mortise_usage_add(out, &one), MORTISE_OK);
+    mortise_usage_finish(&one);
+}
+
 bool sim_end_call(struct sim *s, size_t i)
 {
     struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+    struct mortise_usage usage = {0};
     struct sim_call c;
 
     while (i < s->n_calls && !s->calls[i].cancelled &&
@@ -546,7 +564,10 @@ bool sim_end_call(struct sim *s, size_t i)
     answer(s, &c, &in.u.result);
     if (in.u.result.status == 0 && c.call.kind != MORTISE_RUN_CHECK)
         in.u.result.said = said_by(&c);
+    spend(&c, &usage);
+    in.u.result.usage = &usage;
     step(s, &in);
+    mortise_usage_finish(&usage);
     json_decref(in.u.result.output);
     json_decref(in.u.result.said);
     json_decref(c.call.body);

@@ -18,7 +18,8 @@
  *   fail  pure               fails as its body says: {code, class, times}: the
  *                            first `times` attempts; then gives its body
  * Whatever succeeds says besides what its body has as "goto" (if that is not
- * empty) and "update".
+ * empty) and "update"; whatever is executed, however it ends, says that it
+ * used what its body has as "usage", and that again for each answer that it got.
  * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
  * violation and offers the payload without it; `stern` is a violation without
  * replacement; `down` fails, and offers something all the same; `wary` finds

@@ -20,6 +20,7 @@ struct witnessed { /* one `done` */
     char *output; /* malloc()ed */
     size_t output_size;
     bool has_update, has_target;
+    uint64_t input_tokens, nano_usd; /* of its usage */
     char update[256], target[128];
     char message[2048], error_class[32], error_code[80];
 };
@@ -59,6 +60,8 @@ WITNESS_FN void witness_done(void *ud, const struct mortise_call_done *d)
     memcpy(one->output, d->output, d->output_size + 1);
     one->output_size = d->output_size;
     one->has_update = d->has_update;
+    one->input_tokens = d->usage->input_tokens;
+    one->nano_usd = d->usage->nano_usd;
     one->has_target = d->target != NULL;
     snprintf(one->update, sizeof one->update, "%s", d->update);
     snprintf(one->target, sizeof one->target, "%s",

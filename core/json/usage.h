@@ -1,0 +1,57 @@
+/* usage.h -- what calls of models cost: counted, and as JSON.
+ *
+ * Money is counted in whole nano-dollars (1 USD = 1e9): sums are exact, and the
+ * same in whatever order they are made.  In JSON it is a decimal of dollars, as
+ * people and price lists have it; up to MORTISE_USAGE_MAX of anything every
+ * amount has a decimal of its own and comes back from it as it was.
+ *
+ *     {"model_calls": 1, "input_tokens": 812, "output_tokens": 90,
+ *      "usd": 0.000214, "models": ["small-1"]}
+ *
+ * One thread at a time.  [any] */
+#ifndef MORTISE_JSON_USAGE_H
+#define MORTISE_JSON_USAGE_H
+
+#include "json/value.h"
+
+#define MORTISE_USAGE_MAX 1000000000000000 /* of each */
+
+enum {
+    MORTISE_USAGE_MODELS = 16,    /* names that are kept */
+    MORTISE_USAGE_NAME_MAX = 128, /* bytes of one */
+    MORTISE_NANO = 1000000000
+};
+
+struct mortise_usage { /* all zero: nothing; then there is nothing to finish */
+    uint64_t model_calls, input_tokens, output_tokens, nano_usd;
+    json_t *models; /* distinct names, the first that came; NULL: none */
+};
+
+void mortise_usage_finish(struct mortise_usage *u);
+/* Of the amounts: a name alone is nothing. */
+bool mortise_usage_is_none(const struct mortise_usage *u);
+
+/* What a plugin says: {model_calls?, input_tokens?, output_tokens?, usd?,
+ * model?}.  MORTISE_EINVAL in words; *u is then nothing. */
+int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
+                        struct mortise_err *err);
+/* A decimal of dollars, 0 to 1000000, rounded to the next nano-dollar; false:
+ * it is none. */
+bool mortise_usd_parse(uint64_t *nano, const json_t *value);
+json_t *mortise_usd_json(uint64_t nano);
+
+/* Each amount and each name more; an amount stops at MORTISE_USAGE_MAX.
+ * MORTISE_ENOMEM: a name is missing. */
+int mortise_usage_add(struct mortise_usage *to,
+                      const struct mortise_usage *more);
+/* Each amount less, down to 0. */
+void mortise_usage_less(struct mortise_usage *from,
+                        const struct mortise_usage *by);
+
+/* The form above, with all four amounts: a new reference, NULL when memory ran
+ * out; and back.  MORTISE_EINVAL when it is not of that form. */
+json_t *mortise_usage_json(const struct mortise_usage *u);
+int mortise_usage_read(struct mortise_usage *u, const json_t *value,
+                       struct mortise_err *err);
+
+#endif

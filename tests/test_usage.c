@@ -1,0 +1,212 @@
+/* test_usage.c -- what calls of models cost: json/usage.c. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/usage.h"
+#include "lib/json.h"
+#include "lib/test.h"
+
+static struct mortise_err err;
+
+static void begin(void)
+{
+    test_begin();
+    test_count_json();
+}
+
+static json_t *value(const char *text)
+{
+    json_t *v = NULL;
+
+    ck_assert_int_eq(mortise_json_parse(&v, text, strlen(text), NULL),
+                     MORTISE_OK);
+    return v;
+}
+
+static struct mortise_usage said(const char *text)
+{
+    json_t *v = value(text);
+    struct mortise_usage u;
+
+    ck_assert_msg(mortise_usage_parse(&u, v, &err) == MORTISE_OK, "%s: %s",
+                  text, err.msg);
+    json_decref(v);
+    return u;
+}
+
+static void assert_is(const struct mortise_usage *u, const char *want)
+{
+    json_t *v = mortise_usage_json(u);
+    char *text = mortise_json_text(&mortise_heap, v);
+
+    ck_assert_str_eq(text, want);
+    mortise_release_str(&mortise_heap, text);
+    json_decref(v);
+}
+
+/* What is said comes out in one form, and that reads back. */
+START_TEST(it_has_one_form)
+{
+    struct mortise_usage u = said("{\"model\": \"m\", \"usd\": 0.000214, "
+                                  "\"input_tokens\": 3, \"model_calls\": 1}");
+    struct mortise_usage back;
+    json_t *v = mortise_usage_json(&u);
+
+    ck_assert_uint_eq(u.nano_usd, 214000);
+    assert_is(&u, "{\"model_calls\":1,\"input_tokens\":3,\"output_tokens\":0,"
+                  "\"usd\":0.000214,\"models\":[\"m\"]}");
+    ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
+    assert_is(&back,
+              "{\"model_calls\":1,\"input_tokens\":3,\"output_tokens\":0,"
+              "\"usd\":0.000214,\"models\":[\"m\"]}");
+    ck_assert(!mortise_usage_is_none(&back));
+    mortise_usage_finish(&back);
+    ck_assert(mortise_usage_is_none(&back));
+    mortise_usage_finish(&u);
+    json_decref(v);
+}
+END_TEST
+
+/* Anything else is refused as a whole, and leaves nothing. */
+START_TEST(nonsense_is_refused)
+{
+    static const char *const bad[] = {
+        "[]",
+        "null",
+        "1",
+        "{\"tokens\": 1}",
+        "{\"models\": [\"m\"]}",
+        "{\"model_calls\": -1}",
+        "{\"model_calls\": 1.0}",
+        "{\"model_calls\": \"1\"}",
+        "{\"model_calls\": true}",
+        "{\"model_calls\": 1000000000000001}",
+        "{\"input_tokens\": null}",
+        "{\"output_tokens\": []}",
+        "{\"usd\": -0.5}",
+        "{\"usd\": \"0.5\"}",
+        "{\"usd\": 1000000.1}",
+        "{\"usd\": 1e300}",
+        "{\"model\": \"\"}",
+        "{\"model\": 1}",
+        "{\"model\": \"a\\u0000b\"}",
+        "{\"model\": \"m\", \"usd\": -1}",
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct mortise_usage u;
+        json_t *v = value(bad[i]);
+
+        ck_assert_msg(mortise_usage_parse(&u, v, &err) == MORTISE_EINVAL, "%s",
+                      bad[i]);
+        ck_assert(mortise_usage_is_none(&u) && u.models == NULL);
+        json_decref(v);
+    }
+}
+END_TEST
+
+/* A name has at most 128 bytes, and of names the first sixteen are kept; the
+ * amounts all count. */
+START_TEST(names_are_bounded)
+{
+    struct mortise_usage all = {0}, u;
+    char text[256], name[130];
+
+    memset(name, 'n', 129);
+    name[129] = '\0';
+    u.models = json_pack("{s:s}", "model", name);
+    ck_assert_int_eq(mortise_usage_parse(&all, u.models, &err), MORTISE_EINVAL);
+    json_decref(u.models);
+    for (int i = 0; i < 40; i++) {
+        snprintf(text, sizeof text, "{\"model_calls\": 1, \"model\": \"m%d\"}",
+                 i % 20);
+        u = said(text);
+        ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
+        mortise_usage_finish(&u);
+    }
+    ck_assert_uint_eq(all.model_calls, 40);
+    ck_assert_uint_eq(json_array_size(all.models), MORTISE_USAGE_MODELS);
+    mortise_usage_finish(&all);
+}
+END_TEST
+
+/* Money is summed exactly, where floating numbers would not. */
+START_TEST(money_is_exact)
+{
+    struct mortise_usage all = {0}, u = said("{\"usd\": 0.1}");
+
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
+    ck_assert_uint_eq(all.nano_usd, 100ull * MORTISE_NANO);
+    mortise_usage_less(&all, &u);
+    assert_is(&all, "{\"model_calls\":0,\"input_tokens\":0,\"output_tokens\":0,"
+                    "\"usd\":99.9}");
+    u = said("{\"usd\": 0.0000000014}"); /* rounded, once */
+    ck_assert_uint_eq(u.nano_usd, 1);
+    mortise_usage_less(&u, &all);
+    ck_assert(mortise_usage_is_none(&u));
+}
+END_TEST
+
+/* Every amount has a decimal of its own, up to the largest. */
+START_TEST(decimals_read_back)
+{
+    static const uint64_t some[] = {0,
+                                    1,
+                                    999999999,
+                                    1000000001,
+                                    123456789,
+                                    999999999999999,
+                                    1000000000000000,
+                                    123456789012345};
+
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        json_t *v = mortise_usd_json(some[i]), *back;
+        char *text = mortise_json_text(&mortise_heap, v);
+        uint64_t nano = 0;
+
+        back = value(text);
+        ck_assert(mortise_usd_parse(&nano, back));
+        ck_assert_uint_eq(nano, some[i]);
+        mortise_release_str(&mortise_heap, text);
+        json_decref(back);
+        json_decref(v);
+    }
+}
+END_TEST
+
+/* Sums stop at what is counted at most. */
+START_TEST(sums_stop)
+{
+    struct mortise_usage all = {0};
+    struct mortise_usage u =
+        said("{\"usd\": 1000000, \"input_tokens\": 1000000000000000}");
+
+    for (int i = 0; i < 3000; i++)
+        ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
+    ck_assert_uint_eq(all.nano_usd, MORTISE_USAGE_MAX);
+    ck_assert_uint_eq(all.input_tokens, MORTISE_USAGE_MAX);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("usage");
+    TCase *tc = tcase_create("usage");
+
+    tcase_add_checked_fixture(tc, begin, test_nothing_left);
+    tcase_add_test(tc, it_has_one_form);
+    tcase_add_test(tc, nonsense_is_refused);
+    tcase_add_test(tc, names_are_bounded);
+    tcase_add_test(tc, money_is_exact);
+    tcase_add_test(tc, decimals_read_back);
+    tcase_add_test(tc, sums_stop);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
