@@ -327,5 +327,6 @@ void mortise_check_structure(struct mortise_loader *ld);
 void mortise_check_joins(struct mortise_loader *ld); /* join.c */
 void mortise_check_writes(struct mortise_loader *ld);
 void mortise_check_warnings(struct mortise_loader *ld); /* warn.c */
+void mortise_check_endless(struct mortise_loader *ld);  /* endless.c */
 
 #endif

@@ -1,51 +1,11 @@
-/* warn.c -- what loads, and may not be what was meant: loops without end,
- * lists without bound, effects that a crash leaves in doubt.
+/* warn.c -- what loads, and may not be what was meant: loops without end
+ * (endless.c), lists without bound, effects that a crash leaves in doubt.
  *
  * Each warning can be answered in the file, by saying what was meant in so
  * many words; then it is silent.  Doubt is nothing that can be mended in every
  * graph, so `mortise check` alone speaks of it.
  */
 #include "graph/loader.h"
-
-/* ---- loops ------------------------------------------------------------ */
-
-/* Is there a choice at this edge, or an end? */
-static bool may_stop(const struct mortise_edge *e)
-{
-    return e->to == MORTISE_END ||
-           (e->kind != MORTISE_EDGE_STATIC && e->kind != MORTISE_EDGE_MAP &&
-            e->kind != MORTISE_EDGE_GATHER);
-}
-
-static bool is_endless(const struct mortise_graph *g,
-                       const struct mortise_region *r)
-{
-    if (r->kind != MORTISE_REGION_LOOP || r->n_exits > 0)
-        return false;
-    for (uint32_t i = 0; i < r->n_edges; i++)
-        if (may_stop(&g->edges[r->edges[i]]))
-            return false;
-    for (uint32_t i = 0; i < r->n_back; i++)
-        if (may_stop(&g->edges[r->back[i]]))
-            return false;
-    return r->n_regions == 0; /* those inside may choose */
-}
-
-static void check_loops(struct mortise_loader *ld)
-{
-    const struct mortise_graph *g = ld->g;
-
-    for (uint32_t i = 0; i < g->n_regions; i++)
-        if (is_endless(g, &g->regions[i]))
-            mortise_diag_help(
-                ld->diags,
-                mortise_diag_add(ld->diags, "W0804",
-                                 g->edges[g->regions[i].back[0]].span,
-                                 "nothing leads out of this loop: it goes on "
-                                 "until limits.visits pauses the run"),
-                "give '%s' or a node behind it an edge out, with a condition",
-                g->nodes[g->regions[i].entry].id);
-}
 
 /* ---- lists ------------------------------------------------------------ */
 
@@ -116,7 +76,7 @@ static void check_doubt(struct mortise_loader *ld)
 
 void mortise_check_warnings(struct mortise_loader *ld)
 {
-    check_loops(ld);
+    mortise_check_endless(ld);
     check_lists(ld);
     if (ld->catalog->advise)
         check_doubt(ld);

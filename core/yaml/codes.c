@@ -517,8 +517,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # as next: END said\n"},
     {"W0804", "a loop that nothing leads out of",
-     "Every edge of the loop is taken every time, and all of them stay inside: "
-     "limits.visits will pause the run.",
+     "Whatever its nodes choose, each visit takes an edge back: limits.visits "
+     "will pause the run.",
      "start: a\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
