@@ -341,6 +341,78 @@ START_TEST(out_of_reach)
 }
 END_TEST
 
+/* A race that nobody can win any more collects nothing: its failures are the
+ * run's. */
+START_TEST(nobody_collects_for_a_race)
+{
+    run_plain(HEAD "start: [a, b]\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/fail, next: j,\n"
+                   "      args: {code: broken, times: 9}}\n"
+                   "  b: {type: tool, tool: t/fail, next: j,\n"
+                   "      args: {code: broken, times: 9}}\n"
+                   "  j: {type: tool, tool: t/read, join: any,\n"
+                   "      on_branch_error: collect}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("broken");
+    assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
+/* `a` and `b` may fail, and `c` says no: two of three cannot be had.  What is
+ * behind collects what failed, if the join was told. */
+static void begin_trio(const char *policy, const char *behind)
+{
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: [a, b, c, d]\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/fail, args: {times: 9}, next: j}\n"
+                  "  b: {type: tool, tool: t/fail, args: {times: 9}, next: j}\n"
+                  "  c: {type: tool, tool: t/read, routes:\n"
+                  "      [{when: scratch.size() > 0, to: j}]}\n"
+                  "  d: {type: tool, tool: t/read, next: k}\n"
+                  "  j: {type: tool, tool: t/read, next: k,\n"
+                  "      join: {quorum: 2}, on_branch_error: %s}\n"
+                  "  k: {type: tool, tool: t/read%s}\n",
+             policy, behind);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+}
+
+/* Whether a failure or the last of the others is what puts a join out of
+ * reach, it is nobody's but the run's: the order does not show. */
+START_TEST(out_of_reach_in_any_order)
+{
+    static const char *const orders[][3] = {
+        {"a", "b", "c"}, {"a", "c", "b"}, {"c", "a", "b"}, {"b", "c", "a"}};
+    static const char *const policies[] = {"fail", "collect"};
+
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            begin_trio(policies[k], "");
+            for (size_t n = 0; n < 3; n++)
+                finish(orders[i][n]);
+            sim_run_plain(&s);
+            assert_status(MORTISE_RUN_FAILED);
+            assert_node("j", "skipped");
+            end();
+            begin_trio(policies[k], ", on_branch_error: collect");
+            for (size_t n = 0; n < 3; n++)
+                finish(orders[i][n]);
+            sim_run_plain(&s);
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_node("k", "done");
+            end();
+        }
+    }
+}
+END_TEST
+
 /* ---- early ends --------------------------------------------------------- */
 
 static const char *const two_ways =
@@ -567,6 +639,8 @@ static Suite *races(void)
     tcase_add_test(tc, a_failed_branch_fails);
     tcase_add_test(tc, a_failed_branch_is_collected);
     tcase_add_test(tc, nobody_collects);
+    tcase_add_test(tc, nobody_collects_for_a_race);
+    tcase_add_test(tc, out_of_reach_in_any_order);
     tcase_add_test(tc, a_failed_branch_is_dropped);
     tcase_add_test(tc, out_of_reach);
     suite_add_tcase(suite, tc);

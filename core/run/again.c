@@ -166,8 +166,7 @@ static bool is_settled(const struct mortise_run *r, const struct frame *f,
 
     if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return j->kind == MORTISE_JOIN_ALL ||
-           j->on_branch_error != MORTISE_BRANCH_FAIL ||
+    return !join_minds_late(j, it) ||
            !race_counts(r->execs[f->edge_src[e->slot]], f);
 }
 

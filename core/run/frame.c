@@ -611,12 +611,10 @@ int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
 
 /* A failure that came to a race which was over without it. */
 static int come_late(struct mortise_run *r, struct frame *f,
-                     const struct mortise_node *n, uint32_t src,
-                     struct mortise_err *err)
+                     const struct mortise_node *n, const struct item *it,
+                     uint32_t src, struct mortise_err *err)
 {
-    return n->join.kind != MORTISE_JOIN_ALL &&
-                   n->join.on_branch_error == MORTISE_BRANCH_FAIL &&
-                   race_counts(r->execs[src], f)
+    return join_minds_late(&n->join, it) && race_counts(r->execs[src], f)
                ? fail_all(r, f, src, err)
                : MORTISE_OK;
 }
@@ -638,7 +636,7 @@ static int tell(struct mortise_run *r, struct frame *f,
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
         return frame_weigh(r, f, e->to, it, err);
-    return failed ? come_late(r, f, &f->graph->nodes[e->to], src, err)
+    return failed ? come_late(r, f, &f->graph->nodes[e->to], it, src, err)
                   : MORTISE_OK;
 }
 

@@ -640,6 +640,7 @@ enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
 enum join_verdict join_judge(const struct frame *f,
                              const struct mortise_node *n,
                              const struct item *it);
+bool join_minds_late(const struct mortise_join *j, const struct item *it);
 /* Edges that failed, for x, which collects them: [{node, error}]. */
 int join_collect(struct mortise_run *r, const struct frame *f,
                  const struct mortise_node *n, struct exec *x,

@@ -6,20 +6,25 @@
  */
 #include "run/internal.h"
 
-/* A join of all: every edge is decided, but one that failed may be enough.
- * Where nothing was taken, nobody is there to collect. */
+/* A join that does not start has nobody to collect: only what it drops is as
+ * if it had not been. */
+static enum join_verdict skipped(const struct mortise_join *j,
+                                 const struct item *it)
+{
+    return it->n_failed > 0 && j->on_branch_error != MORTISE_BRANCH_DROP
+               ? JOIN_SKIP_FAILED
+               : JOIN_SKIP;
+}
+
+/* A join of all: every edge is decided, but one that failed may be enough. */
 static enum join_verdict judge_all(const struct mortise_join *j,
                                    const struct item *it, uint32_t n_in)
 {
-    bool collects = j->on_branch_error == MORTISE_BRANCH_COLLECT;
-
     if (it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL)
         return JOIN_SKIP_FAILED;
     if (it->n_decided < n_in)
         return JOIN_WAIT;
-    if (it->n_failed > 0 && it->n_taken == 0 && collects)
-        return JOIN_SKIP_FAILED;
-    return it->n_taken > 0 ? JOIN_FIRE : JOIN_SKIP;
+    return it->n_taken > 0 ? JOIN_FIRE : skipped(j, it);
 }
 
 /* A race, for as many edges as `need`. */
@@ -31,9 +36,20 @@ static enum join_verdict judge_race(const struct mortise_join *j,
         return JOIN_FIRE;
     if (it->n_taken + (n_in - it->n_decided) >= need)
         return JOIN_WAIT;
-    return it->n_failed > 0 && j->on_branch_error == MORTISE_BRANCH_FAIL
-               ? JOIN_SKIP_FAILED
-               : JOIN_SKIP;
+    return skipped(j, it);
+}
+
+/* Is a failure that comes when a race is over one of what it is in?  Of a join
+ * that was skipped, as nobody is there to collect; not of one whose own failure
+ * was handed on: that said it already. */
+bool join_minds_late(const struct mortise_join *j, const struct item *it)
+{
+    if (j->kind == MORTISE_JOIN_ALL ||
+        j->on_branch_error == MORTISE_BRANCH_DROP ||
+        it->phase == ITEM_SKIPPED_FAILED)
+        return false;
+    return j->on_branch_error == MORTISE_BRANCH_FAIL ||
+           it->phase == ITEM_SKIPPED;
 }
 
 /* The item of node `n` in f, or of the region that it is the entry of. */
