@@ -310,11 +310,12 @@ static bool is_lost(enum told what)
 }
 
 /* Die at each call, in every third with the store's own close. */
-static void find_losses(int mode, bool cut, bool lost[N_TOLD])
+static void find_losses(int mode, bool cut, unsigned long first,
+                        bool lost[N_TOLD])
 {
     bool died = true;
 
-    for (unsigned long n = 20; died; n += 3) {
+    for (unsigned long n = first; died; n += 3) {
         new_place(modes[mode], nodes);
         died = run_victim(n);
         ck_assert_int_eq(
@@ -331,31 +332,46 @@ static void find_losses(int mode, bool cut, bool lost[N_TOLD])
     }
 }
 
-/* What the documentation says of each mode is what was found, in every cell. */
-START_TEST(what_survives)
+static void find_all(unsigned long first, bool lost[N_MODES][N_DEATHS][N_TOLD])
 {
-    bool lost[N_MODES][N_DEATHS][N_TOLD] = {{{false}}};
-    char *doc = test_read("docs/durability.md", NULL);
-    bool differs = false;
-
     for (int mode = 0; mode < N_MODES; mode++)
         for (int cut = 0; cut < N_DEATHS; cut++)
-            find_losses(mode, cut, lost[mode][cut]);
+            find_losses(mode, cut, first, lost[mode][cut]);
+}
+
+/* Does the documentation have each row as it was found?  The first that it
+ * lacks is in `row`. */
+static bool is_told(const char *doc, bool lost[N_MODES][N_DEATHS][N_TOLD],
+                    char *row, size_t size)
+{
     for (int i = 0; i < N_TOLD; i++) {
-        char row[400];
-        int n = snprintf(row, sizeof row, "| %s", words[i]);
+        int n = snprintf(row, size, "| %s", words[i]);
 
         for (int k = 0; k < N_MODES * N_DEATHS; k++)
-            n += snprintf(row + n, sizeof row - (size_t)n, " | %s",
+            n += snprintf(row + n, size - (size_t)n, " | %s",
                           lost[k / N_DEATHS][k % N_DEATHS][i] ? "may be lost"
                                                               : "stays");
-        snprintf(row + n, sizeof row - (size_t)n, " |\n");
+        snprintf(row + n, size - (size_t)n, " |\n");
         if (strstr(doc, row) == NULL)
-            fputs(row, stderr);
-        differs |= strstr(doc, row) == NULL;
+            return false;
+    }
+    return true;
+}
+
+/* What the documentation says of each mode is what was found, in every cell.
+ * What may be lost need not be on a busy machine, where a sync comes between
+ * before anything is told: so it is looked for again. */
+START_TEST(what_survives)
+{
+    bool lost[N_MODES][N_DEATHS][N_TOLD] = {{{false}}}, told = false;
+    char *doc = test_read("docs/durability.md", NULL), row[400];
+
+    for (unsigned long first = 20; !told && first < 20 + 6; first++) {
+        find_all(first, lost);
+        told = is_told(doc, lost, row, sizeof row);
     }
     free(doc);
-    ck_assert_msg(!differs, "docs/durability.md lacks these rows");
+    ck_assert_msg(told, "docs/durability.md lacks: %s", row);
 }
 END_TEST
 

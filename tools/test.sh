@@ -1,8 +1,10 @@
 #!/bin/sh
-# test.sh -- run test programs one after another: a line for each, and all that
-# it printed for one that failed.
+# test.sh -- run test programs, as many at once as there are processors: a line
+# for each as it ends, and all that the failed ones printed behind the last.
 #
 #     MORTISE_BUILD=build UNDER="valgrind -q" tools/test.sh build/tests/test_...
+#
+# TESTS_AT_ONCE=1 runs them one after another.
 set -u
 
 # Check gives a test 4 s, which a busy machine needs for a dozen processes.
@@ -10,20 +12,31 @@ set -u
 CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-60}
 export CK_DEFAULT_TIMEOUT
 
+if [ "$1" = --one ]; then
+    log=$2.log
+    # shellcheck disable=SC2086
+    if ${UNDER:-} "$2" >"$log" 2>&1; then
+        printf '  %-5s %s: %s\n' OK "${2##*/}" \
+            "$(sed -n 's/^\(100%.*\)/\1/p' "$log" | tail -n 1)"
+        exit 0
+    fi
+    printf '  %-5s %s\n' FAIL "${2##*/}"
+    mv "$log" "$log.failed"
+    exit 1
+fi
+
+for t in "$@"; do
+    rm -f "$t.log.failed"
+done
+printf '%s\n' "$@" |
+    xargs -n 1 -P "${TESTS_AT_ONCE:-$(nproc)}" sh "$0" --one && exit 0
+
 failed=
 for t in "$@"; do
-    log=$t.log
-    # shellcheck disable=SC2086
-    if ${UNDER:-} "$t" >"$log" 2>&1; then
-        printf '  %-5s %s: %s\n' OK "${t##*/}" \
-            "$(sed -n 's/^\(100%.*\)/\1/p' "$log" | tail -n 1)"
-    else
-        printf '  %-5s %s\n' FAIL "${t##*/}"
-        cat "$log"
+    if [ -e "$t.log.failed" ]; then
+        cat "$t.log.failed"
         failed="$failed ${t##*/}"
     fi
 done
-[ -z "$failed" ] || {
-    echo "failed:$failed" >&2
-    exit 1
-}
+echo "failed:$failed" >&2
+exit 1
