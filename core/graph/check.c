@@ -48,43 +48,10 @@ static void check_router(struct mortise_loader *ld,
                          node->id);
 }
 
-/* Static edges from one source that lead to the same target.  seen[] holds
- * for each target the last edge to it. */
-static void check_repeated(struct mortise_loader *ld, const uint32_t *out,
-                           uint32_t n, uint32_t *seen)
-{
-    const struct mortise_graph *g = ld->g;
-
-    for (uint32_t i = 0; i < n; i++) {
-        const struct mortise_edge *e = &g->edges[out[i]], *first;
-        uint32_t at = e->to == MORTISE_END ? g->n_nodes : e->to;
-
-        if (e->kind != MORTISE_EDGE_STATIC)
-            continue;
-        first = seen[at] > 0 ? &g->edges[seen[at] - 1] : NULL;
-        seen[at] = out[i] + 1;
-        if (first != NULL && first->from == e->from)
-            mortise_diag_add(ld->diags, "W0803", e->span,
-                             "this edge stands here twice (first at %u:%u)",
-                             first->span.line, first->span.col);
-    }
-}
-
 static void check_edges(struct mortise_loader *ld)
 {
-    const struct mortise_graph *g = ld->g;
-    uint32_t *seen =
-        mortise_load_alloc(ld, ((size_t)g->n_nodes + 1) * sizeof *seen);
-
-    if (seen == NULL)
-        return;
-    for (uint32_t i = 0; i < g->n_edges; i++)
-        check_router(ld, &g->edges[i]);
-    if (ld->doubtful)
-        return;
-    check_repeated(ld, g->start, g->n_start, seen);
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        check_repeated(ld, g->nodes[i].out, g->nodes[i].n_out, seen);
+    for (uint32_t i = 0; i < ld->g->n_edges; i++)
+        check_router(ld, &ld->g->edges[i]);
 }
 
 /* ---- circles of depends_on ------------------------------------------- */

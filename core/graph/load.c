@@ -188,8 +188,11 @@ static void sort_plugins(struct mortise_graph *g)
 
 void mortise_load_whole(struct mortise_loader *ld)
 {
-    mortise_load_link(ld);
     ld->doubtful = mortise_check_doubts(ld) > 0;
+    if (!ld->doubtful)
+        mortise_load_merge_edges(ld);
+    if (!ld->nomem)
+        mortise_load_link(ld);
     if (!ld->nomem && !ld->doubtful) {
         mortise_check_personas(ld);
         mortise_check_capabilities(ld);

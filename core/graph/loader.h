@@ -253,6 +253,7 @@ void mortise_load_edges(struct mortise_loader *ld,
 void mortise_load_start(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
 /* Give the nodes their edges out; nothing is added after. */
+void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
 void mortise_load_link(struct mortise_loader *ld);
 /* ... and in, once it is known which of them count. */
 void mortise_load_link_in(struct mortise_loader *ld);
