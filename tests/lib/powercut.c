@@ -22,6 +22,8 @@
  *           as ext4's ordered journal does it.  LevelDB relies on that for its
  *           logs and on nothing more.
  *   before  What existed when the watching began is durable.
+ *   alone   Nobody else makes files under the roots: the books know files by
+ *           their inodes, which are given anew.
  *
  * A cut need not be so thorough: unsynced data and journaled names may have
  * reached the disk.  `keep` percent of each file's unsynced tail, and of the
