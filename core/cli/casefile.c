@@ -396,7 +396,7 @@ static int read(struct mortise_case_reader *r, const char *path,
     struct mortise_yaml *root;
     int rv = mortise_yaml_parse(&root, &r->f->arena, path, text, n, r->diags);
 
-    if (rv != MORTISE_OK)
+    if (root == NULL)
         return rv;
     r->f->tree = root;
     if (mortise_header_check(root, "Test", r->diags))

@@ -193,7 +193,7 @@ static int kind_of(struct checking *c, const char *path, const char *text,
     mortise_diags_init(&ignored, c->cli->mem);
     mortise_arena_init(&arena, c->cli->mem);
     rv = mortise_yaml_parse(&root, &arena, path, text, n, &ignored);
-    if (rv == MORTISE_OK && root->kind == MORTISE_YAML_MAP)
+    if (root != NULL && root->kind == MORTISE_YAML_MAP)
         v = mortise_yaml_get(root, "kind");
     snprintf(kind, 32, "%s",
              v != NULL && v->kind == MORTISE_YAML_STRING ? v->str : "");
@@ -202,12 +202,27 @@ static int kind_of(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
 }
 
+/* A file that cannot be read is a finding, too. */
+static int read_file(struct checking *c, const char *path, char **text,
+                     size_t *n, struct mortise_err *err)
+{
+    struct mortise_arena arena;
+    int rv = mortise_cli_read(c->cli, path, text, n, err);
+
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    mortise_arena_init(&arena, c->cli->mem);
+    rv = mortise_yaml_unreadable(&arena, path, err->msg, c->diags);
+    mortise_arena_finish(&arena);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}
+
 static int check_file(struct checking *c, const char *path,
                       struct mortise_err *err)
 {
     char *text, kind[32];
     size_t n;
-    int rv = mortise_cli_read(c->cli, path, &text, &n, err);
+    int rv = read_file(c, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;

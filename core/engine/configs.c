@@ -85,7 +85,7 @@ int mortise_configs_check(const struct mortise_deployment *d,
                           struct mortise_diags *diags)
 {
     struct checking c = {.d = d, .diags = diags};
-    size_t n = d->config != NULL ? d->config->n : 0;
+    size_t n = d->config != NULL ? d->config->n : 0, errors = diags->n_errors;
     int rv = MORTISE_OK;
 
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
@@ -99,5 +99,5 @@ int mortise_configs_check(const struct mortise_deployment *d,
     }
     for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
         rv = check_guard(&c, plugins, &d->guards.list[i]);
-    return rv == MORTISE_OK && diags->n_errors > 0 ? MORTISE_ECHECK : rv;
+    return rv == MORTISE_OK && diags->n_errors > errors ? MORTISE_ECHECK : rv;
 }

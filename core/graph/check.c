@@ -19,7 +19,8 @@ size_t mortise_check_doubts(const struct mortise_loader *ld)
     for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
         const char *code = ld->diags->list[i].code;
 
-        n += strncmp(code, "E02", 3) == 0 || strncmp(code, "E03", 3) == 0;
+        n += strcmp(code, "E0108") == 0 || strncmp(code, "E02", 3) == 0 ||
+             strncmp(code, "E03", 3) == 0;
     }
     return n - ld->n_inner_doubts;
 }
@@ -235,8 +236,8 @@ void mortise_check_structure(struct mortise_loader *ld)
         mortise_load_mends(ld);
     if (!ld->nomem)
         mortise_check_joins(ld);
-    if (!ld->nomem && ld->diags->n_errors == 0)
+    if (!ld->nomem && mortise_load_errors(ld) == 0)
         mortise_check_writes(ld);
-    if (!ld->nomem && ld->diags->n_errors == 0)
+    if (!ld->nomem && mortise_load_errors(ld) == 0)
         mortise_check_warnings(ld);
 }

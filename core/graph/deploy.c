@@ -368,7 +368,7 @@ static int read(struct reader *r, const char *path)
     struct mortise_yaml *root;
     int rv = mortise_yaml_read(&root, &r->d->arena, path, r->diags);
 
-    if (rv != MORTISE_OK)
+    if (root == NULL)
         return rv;
     r->d->path = root->span.file->path;
     if (mortise_header_check(root, "Deployment", r->diags)) {

@@ -25,6 +25,11 @@
 
 /* ---- helpers of all loader files ------------------------------------- */
 
+size_t mortise_load_errors(const struct mortise_loader *ld)
+{
+    return ld->diags->n_errors - ld->root->errors_before;
+}
+
 void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
 {
     void *p = mortise_arena_alloc(ld->arena, size);
@@ -218,7 +223,7 @@ static void read_all(struct mortise_loader *ld)
     if (!ld->nomem)
         mortise_load_whole(ld);
     sort_plugins(g);
-    if (!ld->nomem && ld->diags->n_errors == 0)
+    if (!ld->nomem && mortise_load_errors(ld) == 0)
         mortise_load_digest(ld, g->digest, g->tree);
     if (!ld->nomem)
         mortise_load_sources(ld);
@@ -264,22 +269,23 @@ static int load(struct mortise_loader *ld, const char *path, const char *text,
     struct mortise_yaml *root;
     int rv = mortise_yaml_parse(&root, ld->arena, path, text, n, ld->diags);
 
-    if (rv != MORTISE_OK)
+    if (root == NULL)
         return rv;
     ld->g->tree = root;
     ld->g->path = root->span.file->path;
     read_all(ld);
     rv = finish(ld);
-    return rv == MORTISE_OK && ld->diags->n_errors > 0 ? MORTISE_ECHECK : rv;
+    return rv == MORTISE_OK && mortise_load_errors(ld) > 0 ? MORTISE_ECHECK
+                                                           : rv;
 }
 
 static int fail(struct mortise_err *err, int rv, const char *path,
-                const struct mortise_diags *diags)
+                size_t n_errors)
 {
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
-    return mortise_fail(err, rv, "%s has %zu error%s", path, diags->n_errors,
-                        diags->n_errors == 1 ? "" : "s");
+    return mortise_fail(err, rv, "%s has %zu error%s", path, n_errors,
+                        n_errors == 1 ? "" : "s");
 }
 
 int mortise_graph_load(struct mortise_graph **out,
@@ -288,8 +294,11 @@ int mortise_graph_load(struct mortise_graph **out,
                        const struct mortise_catalog *catalog,
                        struct mortise_diags *diags, struct mortise_err *err)
 {
-    struct mortise_loader ld = {
-        .mem = mem, .catalog = catalog, .diags = diags, .first_diag = diags->n};
+    struct mortise_loader ld = {.mem = mem,
+                                .catalog = catalog,
+                                .diags = diags,
+                                .first_diag = diags->n,
+                                .errors_before = diags->n_errors};
     int rv;
 
     *out = NULL;
@@ -306,5 +315,5 @@ int mortise_graph_load(struct mortise_graph **out,
         return MORTISE_OK;
     }
     mortise_graph_unref(ld.g);
-    return fail(err, rv, path, diags);
+    return fail(err, rv, path, mortise_load_errors(&ld));
 }

@@ -108,6 +108,7 @@ struct mortise_loader {
     const struct mortise_yaml *roles;   /* the file's catalogue; NULL: none */
 
     size_t first_diag;     /* of this graph, in diags->list */
+    size_t errors_before;  /* [root] of other files, in the same diags */
     size_t n_inner_doubts; /* mortise_check_doubts() of inner graphs */
     bool nomem;
 };
@@ -116,6 +117,8 @@ struct mortise_loader {
 
 /* ---- load.c ---------------------------------------------------------- */
 
+/* How many errors were found since the outermost file was begun? */
+size_t mortise_load_errors(const struct mortise_loader *ld);
 /* The digest of the canonical form of a graph file without findings. */
 void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
                          const struct mortise_yaml *tree);

@@ -548,6 +548,7 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
     int type = read_type(ld, key, map);
 
     if (type == 0) {
+        mortise_keys_unknown(&place, map, ld->diags);
         mortise_check_role(ld, map);
         return;
     }

@@ -40,7 +40,9 @@ static const char *unknown_key(const struct mortise_place *place, uint32_t type,
     struct mortise_diag *d;
 
     for (size_t i = 0; i < place->n; i++)
-        known[i] = place->keys[i].here & type ? place->keys[i].name : NULL;
+        known[i] = (place->keys[i].here | place->keys[i].later) & type
+                       ? place->keys[i].name
+                       : NULL;
     d = mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
                          name->str, place->what);
     near = mortise_nearest(name->str, known, place->n);
@@ -422,6 +424,16 @@ void mortise_keys_read(const struct mortise_place *place, uint32_t type,
         if (slots[i].key != NULL && check(&slots[i], diags) &&
             place->keys[i].read != NULL)
             place->keys[i].read(ctx, into, &slots[i]);
+}
+
+void mortise_keys_unknown(const struct mortise_place *place,
+                          const struct mortise_yaml *map,
+                          struct mortise_diags *diags)
+{
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str) &&
+            row(place, map->keys[i]->str) == NULL)
+            unknown_key(place, MORTISE_HERE, map->keys[i], diags);
 }
 
 void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,

@@ -96,6 +96,12 @@ void mortise_keys_read(const struct mortise_place *place, uint32_t type,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags);
 
+/* ... of which it is not known what type it has: findings about the keys that
+ * no type has. */
+void mortise_keys_unknown(const struct mortise_place *place,
+                          const struct mortise_yaml *map,
+                          struct mortise_diags *diags);
+
 /* ... and the mapping of a slot, by the place that its key names. */
 void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
                         struct mortise_diags *diags);

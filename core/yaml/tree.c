@@ -13,6 +13,8 @@
  *       resolve, because an anchor is known once its node is complete.
  *   (3) An alias shares the node of its anchor.  Trees are immutable, so
  *       nobody can tell but by the span, which is the anchor's.
+ *   (4) Of a key that stands twice the first counts, so that a file with no
+ *       other fault here can be read on for more; it is refused all the same.
  */
 #include "yaml/tree.h"
 
@@ -46,6 +48,7 @@ struct source {
     size_t n_anchors;
     struct mortise_yaml **stack; /* children of the collections being read */
     size_t n, cap;
+    size_t n_twice;   /* keys that stand twice */
     size_t nodes;     /* read so far, aliased ones counted as often as used */
     size_t aliased;   /* of which by aliases */
     unsigned deepest; /* of the node that was just read; see read_node() */
@@ -98,6 +101,11 @@ static void report_syntax(struct source *s)
         d = mortise_diag_add(s->diags, "E0107", span,
                              "a tab cannot indent in YAML");
         mortise_diag_help(s->diags, d, "use spaces");
+        return;
+    }
+    if (strcmp(p->problem, "found incompatible YAML document") == 0) {
+        mortise_diag_add(s->diags, "E0111", span,
+                         "this is read as YAML 1.2, not as another version");
         return;
     }
     if (p->context == NULL) {
@@ -392,6 +400,7 @@ static void report_duplicate(struct source *s, const struct mortise_yaml *a,
     mortise_diag_add(s->diags, "E0108", b->span,
                      "key '%s' stands here twice (first at %u:%u)", b->str,
                      a->span.line, a->span.col);
+    s->n_twice++;
 }
 
 static int by_key(const void *pa, const void *pb, void *map)
@@ -403,7 +412,35 @@ static int by_key(const void *pa, const void *pb, void *map)
     return c != 0 ? c : (a > b) - (a < b);
 }
 
-/* Sort the keys for lookups and see who stands there twice. */
+/* Report who stands there twice, and leave the first. */
+static bool has_twice(struct source *s, struct mortise_yaml *map,
+                      const uint32_t *order)
+{
+    size_t first = 0, n = 0;
+
+    for (size_t i = 1; i < map->n; i++) {
+        const struct mortise_yaml *a = map->keys[order[first]],
+                                  *b = map->keys[order[i]];
+
+        if (strcmp(a->str, b->str) != 0) {
+            first = i;
+            continue;
+        }
+        report_duplicate(s, a, b);
+        map->items[order[i]] = NULL;
+    }
+    for (size_t i = 0; i < map->n; i++) {
+        map->keys[n] = map->keys[i];
+        map->items[n] = map->items[i];
+        n += map->items[i] != NULL;
+    }
+    if (n == map->n)
+        return false;
+    map->n = n;
+    return true;
+}
+
+/* Sort the keys for lookups. */
 static bool index_keys(struct source *s, struct mortise_yaml *map)
 {
     uint32_t *order = mortise_arena_alloc(s->arena, map->n * sizeof *order);
@@ -412,16 +449,11 @@ static bool index_keys(struct source *s, struct mortise_yaml *map)
         nomem(s);
         return false;
     }
-    for (size_t i = 0; i < map->n; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, map->n, sizeof *order, by_key, map);
-    for (size_t i = 1; i < map->n; i++) {
-        const struct mortise_yaml *a = map->keys[order[i - 1]],
-                                  *b = map->keys[order[i]];
-
-        if (strcmp(a->str, b->str) == 0)
-            report_duplicate(s, a, b);
-    }
+    do {
+        for (size_t i = 0; i < map->n; i++)
+            order[i] = (uint32_t)i;
+        qsort_r(order, map->n, sizeof *order, by_key, map);
+    } while (has_twice(s, map, order));
     map->order = order;
     return true;
 }
@@ -441,6 +473,8 @@ static bool deal_out(struct source *s, struct mortise_yaml *map, size_t base)
         map->items[i] = s->stack[base + 2 * i + 1];
         check_key(s, map->keys[i]);
     }
+    if (map->n > 0)
+        end_at_last(map, map->items[map->n - 1]);
     s->n = base;
     return true;
 }
@@ -458,8 +492,6 @@ static struct mortise_yaml *mapping(struct source *s, const yaml_event_t *ev,
     if (!read_children(s, YAML_MAPPING_END_EVENT, map, depth) ||
         !deal_out(s, map, base) || !index_keys(s, map))
         return NULL;
-    if (map->n > 0)
-        end_at_last(map, map->items[map->n - 1]);
     return map;
 }
 
@@ -622,27 +654,36 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     *out = NULL;
     if (rv == MORTISE_OK)
         rv = run(out, &s);
-    if (rv == MORTISE_OK && diags->n_errors > errors)
+    errors = diags->n_errors - errors;
+    if (rv == MORTISE_OK && errors > 0)
         rv = MORTISE_ECHECK;
     if (diags->failed)
         rv = MORTISE_ENOMEM;
-    if (rv != MORTISE_OK)
-        *out = NULL;
+    if (rv == MORTISE_ENOMEM || errors > s.n_twice)
+        *out = NULL; /* (4) */
     return rv;
+}
+
+int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
+                            const char *why, struct mortise_diags *diags)
+{
+    struct mortise_text name;
+
+    if (mortise_text_name(&name, a, path) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    mortise_diag_add(diags, "E0101", mortise_text_span(&name, 0, 0), "%s", why);
+    return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
 }
 
 static int report_unreadable(struct mortise_arena *a, const char *path,
                              int errnum, struct mortise_diags *diags)
 {
-    struct mortise_text name;
     struct mortise_err err;
 
-    if (errnum == ENOMEM || mortise_text_name(&name, a, path) != MORTISE_OK)
+    if (errnum == ENOMEM)
         return MORTISE_ENOMEM;
     mortise_syserr(&err, errnum, "cannot read the file");
-    mortise_diag_add(diags, "E0101", mortise_text_span(&name, 0, 0), "%s",
-                     err.msg);
-    return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
+    return mortise_yaml_unreadable(a, path, err.msg, diags);
 }
 
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,

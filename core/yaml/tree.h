@@ -47,14 +47,20 @@ struct mortise_yaml {
     const uint32_t *order; /* MAP: the keys' positions, sorted by key */
 };
 
-/* Parse; findings (E01xx) go to `diags`: then *out is NULL and the result
- * MORTISE_ECHECK.  The text is copied into the arena. */
+/* Parse; findings (E01xx) go to `diags`: then the result is MORTISE_ECHECK and
+ * *out NULL, but where keys stand twice and nothing else is wrong: then it is
+ * the tree with the first of each, to be looked at for more findings.  The text
+ * is copied into the arena. */
 int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
                        const char *path, const char *text, size_t n,
                        struct mortise_diags *diags);
 /* The same from a file on disk; a file that cannot be read is a finding. */
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);
+
+/* ... as which who reads files otherwise may report it: MORTISE_ECHECK. */
+int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
+                            const char *why, struct mortise_diags *diags);
 
 /* The position of a key in a map, or SIZE_MAX (also when `map` is none). */
 size_t mortise_yaml_find(const struct mortise_yaml *map, const char *key);
