@@ -88,11 +88,12 @@ static void expands(const char *v, const char *want)
 }
 
 /* Everything there is, with paths from where the file is.
- * key: deployment.metadata, deployment.plugins, plugins.path
+ * key: deployment.metadata, deployment.plugins, plugins.path, plugins.dev
  * key: deployment.trust, trust.dir, deployment.store, store.path */
 START_TEST(every_key_arrives)
 {
     good(HEAD "plugins:\n"
+              "  dev: [./build, /src/x]\n"
               "  path: [./plugins, /usr/lib/mortise, more]\n"
               "  config: {file: {roots: [./data], n: 5}, x-y: 1}\n"
               "  isolation: {file: in-process, x-z: 1}\n"
@@ -105,6 +106,9 @@ START_TEST(every_key_arrives)
     in_dir(d->plugin_dirs[0], "./plugins");
     ck_assert_str_eq(d->plugin_dirs[1], "/usr/lib/mortise");
     in_dir(d->plugin_dirs[2], "more");
+    ck_assert_uint_eq(d->n_dev_dirs, 2);
+    in_dir(d->dev_dirs[0], "./build");
+    ck_assert_str_eq(d->dev_dirs[1], "/src/x");
     in_dir(d->trust_dir, "trust.d");
     in_dir(d->store_path, "../state");
 }

@@ -2,7 +2,8 @@
  * an approval is for the plugin that it was given for. */
 #include "lib/drive.h"
 
-static const struct mortise_pin other[] = {{"t", {9, 9, 9}}};
+static const struct mortise_pin other[] = {{"t", {9, 9, 9}, false}};
+static const struct mortise_pin built[] = {{"t", {7, 7, 7}, true}};
 
 static void accept_others(void)
 {
@@ -160,6 +161,36 @@ START_TEST(refused_commands_accept_nothing)
 }
 END_TEST
 
+/* One that nobody signed is told of, and the run says so from then on: with a
+ * signed one in its place, and in the next process. */
+START_TEST(unsigned_ones_stay_known)
+{
+    const struct mortise_pin *next[] = {built, other};
+    uint32_t seed = 1;
+
+    wait_for_approval();
+    ck_assert(!sim_saw(&s, "warning", NULL));
+    for (size_t i = 0; i < 2; i++) {
+        json_t *show;
+
+        s.pins = next[i];
+        s.n_pins = 1;
+        ck_assert_int_eq(resume(), MORTISE_OK);
+        sim_run_plain(&s);
+        ck_assert(sim_saw(&s, "warning", NULL));
+        sim_crash(&s, &seed);
+        assert_pinned(i == 0 ? "070707" : "090909");
+        show = mortise_run_show(s.run);
+        ck_assert_str_eq(json_string_value(json_array_get(
+                             json_object_get(show, "unsigned"), 0)),
+                         "t");
+        json_decref(show);
+    }
+    accept_nothing();
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("pins");
@@ -171,6 +202,7 @@ static Suite *suite(void)
     tcase_add_test(tc, approved_and_not_begun);
     tcase_add_test(tc, questions_stay);
     tcase_add_test(tc, refused_commands_accept_nothing);
+    tcase_add_test(tc, unsigned_ones_stay_known);
     suite_add_tcase(suite, tc);
     return suite;
 }

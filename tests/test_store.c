@@ -188,6 +188,7 @@ START_TEST(values_are_what_they_were)
     const struct mortise_pending pending = {
         .id = "id", .deadline_ms = 9, .payload = "{}", .payload_size = 2};
     const struct mortise_batch batch = {0x0102, 0x0403};
+    struct mortise_head dev_head = a_head;
     struct mortise_buf b;
 
     mortise_buf_init(&b, &test_mem);
@@ -221,6 +222,10 @@ START_TEST(values_are_what_they_were)
                "77687900"
                "02000000"
                "6700");
+    dev_head.dev = true;
+    mortise_buf_clear(&b);
+    mortise_record_head(&b, &dev_head);
+    ck_assert_mem_eq(b.p + 53, "\x06\0\x01", 4); /* u16 status, u16 flags */
     mortise_buf_clear(&b);
     mortise_record_checkpoint(&b, &a_checkpoint);
     is_hex(&b, "01"
@@ -375,8 +380,8 @@ END_TEST
 /* A value reads back as it was written, texts as C strings. */
 START_TEST(values_round_trip)
 {
+    struct mortise_head h, dev_head = a_head;
     struct mortise_buf b;
-    struct mortise_head h;
     struct mortise_checkpoint cp;
 
     mortise_buf_init(&b, &test_mem);
@@ -388,11 +393,18 @@ START_TEST(values_round_trip)
     ck_assert_uint_eq(h.updated_ms, 4);
     ck_assert_uint_eq(h.branch, 5);
     ck_assert_uint_eq(h.status, 6);
+    ck_assert(!h.dev);
     ck_assert_uint_eq(h.n_pending, 7);
     ck_assert_mem_eq(&h.checkpoint, &a_head.checkpoint, 16);
     ck_assert_mem_eq(h.graph, a_head.graph, 32);
     ck_assert_str_eq(h.reason, "why");
     ck_assert_str_eq(h.graph_name, "g");
+    dev_head.dev = true;
+    mortise_buf_clear(&b);
+    mortise_record_head(&b, &dev_head);
+    ck_assert_int_eq(mortise_record_read_head(&h, b.p, b.n), MORTISE_OK);
+    ck_assert(h.dev);
+    ck_assert_uint_eq(h.status, 6);
     mortise_buf_clear(&b);
     mortise_record_checkpoint(&b, &a_checkpoint);
     ck_assert_int_eq(mortise_record_read_checkpoint(&cp, b.p, b.n), MORTISE_OK);

@@ -61,7 +61,7 @@ static void put_origin(struct page *p, const char *pointer, json_t *origin)
 static bool is_path(const char *pointer)
 {
     static const char *const whole[] = {"/store/path", "/trust/dir"};
-    static const char *const lists[] = {"/plugins/path/"};
+    static const char *const lists[] = {"/plugins/path/", "/plugins/dev/"};
 
     for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
         if (strcmp(pointer, whole[i]) == 0)

@@ -150,6 +150,13 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
                            "'mortise plugin verify' says the same until it is "
                            "mended",
                            "%s: %s", f->path, err.msg);
+    else if (f->manifest->dev)
+        mortise_doctor_say(d, MORTISE_AILING, "plugin",
+                           "sign it (mortise plugin sign) before others rely "
+                           "on it",
+                           "%s %s: nobody signed it, and plugins.dev lets it "
+                           "run; runs that use it say so",
+                           f->name, f->version);
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "plugin", NULL,
                            "%s %s: verified", f->name, f->version);
@@ -173,14 +180,22 @@ static void check_plugins(struct mortise_doctor *d)
     /* Trust that cannot be read was said already. */
 }
 
+static bool is_dev(const struct mortise_site *site, size_t i)
+{
+    return i >= site->first_dev && i - site->first_dev < site->n_dev;
+}
+
 static void check_directories(struct mortise_doctor *d,
                               const struct mortise_site *site)
 {
     for (size_t i = 0; i < site->n_plugin_dirs; i++)
         if (access(site->plugin_dirs[i], R_OK | X_OK) != 0)
             mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                               "make it, or take it out of the deployment's "
-                               "plugins.path",
+                               is_dev(site, i)
+                                   ? "make it, or take it out of the "
+                                     "deployment's plugins.dev"
+                                   : "make it, or take it out of the "
+                                     "deployment's plugins.path",
                                "%s: %s", site->plugin_dirs[i], strerror(errno));
 }
 

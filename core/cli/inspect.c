@@ -62,6 +62,7 @@ static void print_manifest(struct mortise_out *o,
     mortise_hex(hex, m->digest, sizeof m->digest);
     line(o, "digest", hex);
     line(o, "file", m->path);
+    line(o, "signed by", m->dev ? "nobody (plugins.dev)" : "");
     for (size_t i = 0; i < m->n_artifacts; i++) {
         mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
         line(o, m->artifacts[i].file, hex);

@@ -153,6 +153,8 @@ static void print_run(struct mortise_cli *cli, const json_t *entry)
         mortise_out_puts(o, "  ");
         mortise_out_word(o, reason);
     }
+    if (json_is_true(json_object_get(entry, "unsigned")))
+        mortise_out_puts(o, "  (unsigned plugin)");
     mortise_out_puts(o, "\n");
 }
 

@@ -18,6 +18,12 @@ static int done(struct mortise_cli *cli, int rv, const struct mortise_err *err)
 /* ---- list ------------------------------------------------------------------
  */
 
+/* Nobody signed it, and it may run all the same. */
+static bool is_dev(const struct mortise_found *f)
+{
+    return f->manifest != NULL && f->manifest->dev;
+}
+
 static void print_found(struct mortise_out *o, const struct mortise_found *f)
 {
     mortise_out_cell(o, f->name != NULL ? f->name : "?", 20);
@@ -27,6 +33,8 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f)
     mortise_out_cell(o, mortise_cli_kinds(f->manifest), 10);
     mortise_out_puts(o, " ");
     mortise_out_word(o, f->path);
+    if (is_dev(f))
+        mortise_out_puts(o, "  (unsigned)");
     mortise_out_puts(o, "\n");
     if (f->problem != NULL) {
         mortise_out_style(o, MORTISE_BAD);
@@ -38,10 +46,10 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f)
 static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
                      struct mortise_err *err)
 {
-    json_t *v =
-        json_pack("{s:s?, s:s?, s:s, s:s, s:s?}", "name", f->name, "version",
-                  f->version, "kind", mortise_cli_kinds(f->manifest), "path",
-                  f->path, "problem", f->problem);
+    json_t *v = json_pack("{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name,
+                          "version", f->version, "kind",
+                          mortise_cli_kinds(f->manifest), "path", f->path,
+                          "unsigned", (int)is_dev(f), "problem", f->problem);
 
     if (v == NULL)
         return mortise_nomem(err);
@@ -128,8 +136,11 @@ static int plugin_verify(struct mortise_cli *cli)
         rv = mortise_plugins_verify(s.plugins, name, &err);
     if (rv == MORTISE_OK) {
         mortise_out_word(&cli->out, name);
-        mortise_out_puts(&cli->out,
-                         ": signed by a trusted key, and would load\n");
+        mortise_out_puts(
+            &cli->out,
+            mortise_plugins_find(s.plugins, name, NULL)->dev
+                ? ": nobody signed it; in plugins.dev it would load\n"
+                : ": signed by a trusted key, and would load\n");
     }
     mortise_shelf_close(&s);
     return done(cli, rv, &err);
@@ -148,7 +159,8 @@ const struct mortise_cmd mortise_cmd_plugin_verify = {
     .max = 1,
     .summary = "Do everything that loading a plugin does, up to its code",
     .text = "Signature, trust, revocation, digest, the ELF file.  FILE is a\n"
-            "NAME.plugin.yaml with its signature and its .so beside it.\n",
+            "NAME.plugin.yaml with its signature and its .so beside it; the\n"
+            "signature may be missing in a directory that plugins.dev names.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin verify file",

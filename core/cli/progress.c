@@ -142,6 +142,7 @@ static const struct look {
     {"node_skipped", "skipped", MORTISE_DIM},
     {"retry_scheduled", "retry", MORTISE_ASKS},
     {"guardrail_result", "guard", MORTISE_PLAIN},
+    {"warning", "warning", MORTISE_ASKS},
     {"interrupt", "asks", MORTISE_ASKS},
     {"decision", "decided", MORTISE_GOOD},
     {"command", "command", MORTISE_PLAIN},
@@ -171,6 +172,10 @@ static void gist(const struct mortise_mem *mem, const char *type,
     else if (error != NULL)
         snprintf(out, DETAIL, "%s: %s", mortise_cli_text(error, "code"),
                  mortise_cli_text(error, "message"));
+    else if (strcmp(type, "warning") == 0)
+        snprintf(out, DETAIL, "plugin %s: %s",
+                 mortise_cli_text(event, "plugin"),
+                 mortise_cli_text(event, "message"));
     else if (strcmp(type, "node_skipped") == 0)
         snprintf(out, DETAIL, "%s", mortise_cli_text(event, "why"));
     else if (strcmp(type, "interrupt") == 0)

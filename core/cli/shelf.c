@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct mortise_plugins_config
@@ -14,9 +15,30 @@ mortise_shelf_config(const struct mortise_mem *mem,
         .mem = mem,
         .dirs = site->plugin_dirs,
         .n_dirs = site->n_plugin_dirs,
+        .first_dev = site->first_dev,
+        .n_dev = site->n_dev,
         .trust_dirs = site->trust_dirs,
         .n_trust_dirs = site->n_trust_dirs,
     };
+}
+
+static bool is_same_dir(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+/* By whatever name: does the deployment mark it? */
+static bool is_dev(const struct mortise_site *site, const char *dir)
+{
+    const char **dev = site->plugin_dirs + site->first_dev;
+
+    for (size_t i = 0; i < site->n_dev; i++)
+        if (is_same_dir(dev[i], dir))
+            return true;
+    return false;
 }
 
 int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
@@ -32,6 +54,8 @@ int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
     if (dir != NULL) {
         config.dirs = &dir;
         config.n_dirs = 1;
+        config.first_dev = 0;
+        config.n_dev = is_dev(&s->site, dir);
     }
     snprintf(s->quarantine, sizeof s->quarantine, "%s/quarantine",
              s->site.store);

@@ -21,6 +21,16 @@ static void field(struct mortise_out *o, const char *name, const char *value)
     mortise_out_puts(o, "\n");
 }
 
+/* Plugins of the run's that nobody signed. */
+static void print_unsigned(struct mortise_out *o, const json_t *names)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(mortise_json_unconst(names), i, name)
+        field(o, "unsigned", json_string_value(name));
+}
+
 static void print_head(struct mortise_out *o, const json_t *run)
 {
     const json_t *graph = json_object_get(run, "graph");
@@ -40,6 +50,7 @@ static void print_head(struct mortise_out *o, const json_t *run)
     field(o, "reason", reason);
     field(o, "blocked",
           mortise_cli_text(json_object_get(run, "blocked"), "message"));
+    print_unsigned(o, json_object_get(run, "unsigned"));
     field(o, "created", mortise_cli_text(run, "created"));
     field(o, "updated", mortise_cli_text(run, "updated"));
 }

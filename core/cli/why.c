@@ -484,6 +484,7 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
         say_word(w, m->name);
         say(w, " ");
         say_word(w, m->version);
+        say(w, m->dev ? ", a build that nobody signed," : "");
         say(w, " is here now).  Put the old one back, or accept the new one");
         w->more = " --accept-plugins";
     }
@@ -514,6 +515,24 @@ static int check_plugins(struct why *w, struct mortise_err *err)
     }
     mortise_shelf_close(&s);
     return rv;
+}
+
+/* Whoever decides about the run should know. */
+static void say_unsigned(struct why *w)
+{
+    const json_t *names = json_object_get(w->show, "unsigned");
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(mortise_json_unconst(names), i, name)
+    {
+        say(w, i == 0 ? " It uses, or has used, what nobody signed: plugin '"
+                      : ", '");
+        say_word(w, json_string_value(name));
+        say(w, "'");
+    }
+    if (json_array_size(names) > 0)
+        say(w, ".");
 }
 
 /* ---- all of it -------------------------------------------------------------
@@ -555,6 +574,8 @@ static int compose(struct why *w, struct mortise_err *err)
     mortise_out_flush(&w->text);
     mortise_buf_put(&w->text_bytes, blocked.p, blocked.n);
     mortise_buf_finish(&blocked);
+    say_unsigned(w);
+    mortise_out_flush(&w->text);
     mortise_out_flush(&w->commands);
     if (mortise_buf_cstr(&w->text_bytes) == NULL ||
         mortise_buf_cstr(&w->command_bytes) == NULL)

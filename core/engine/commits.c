@@ -169,6 +169,7 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
                                          .created_ms = live->created_ms,
                                          .updated_ms = c->now_ms,
                                          .status = (uint32_t)c->status,
+                                         .dev = c->dev,
                                          .n_pending = c->n_pending,
                                          .reason = c->reason,
                                          .graph_name = g->name},

@@ -112,6 +112,8 @@ static int open_plugins(struct mortise *m, struct mortise_err *err)
     struct mortise_plugins_config c = {.mem = m->mem,
                                        .dirs = m->site.plugin_dirs,
                                        .n_dirs = m->site.n_plugin_dirs,
+                                       .first_dev = m->site.first_dev,
+                                       .n_dev = m->site.n_dev,
                                        .trust_dirs = m->site.trust_dirs,
                                        .n_trust_dirs = m->site.n_trust_dirs,
                                        .seq_get = seq_get,

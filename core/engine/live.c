@@ -492,6 +492,7 @@ static int find_pins(struct mortise *m, const struct mortise_graph *g,
         if (man == NULL)
             return mortise_doing(err, MORTISE_EBLOCKED, "graph '%s'", g->name);
         pins[k].plugin = pin;
+        pins[k].dev = man->dev;
         memcpy(pins[k].digest, man->digest, MORTISE_DIGEST);
         ++*n;
     }
@@ -659,9 +660,10 @@ static int has_changed(const struct mortise_pin *pin, const char *run,
     return mortise_fail(
         err, MORTISE_EBLOCKED,
         "run %s goes on with plugin '%s' of digest %s; the one here (%s "
-        "%s) has digest %s. Put the old one back, or accept the new one: "
+        "%s%s) has digest %s. Put the old one back, or accept the new one: "
         "`mortise resume %s --accept-plugins`",
-        run, pin->plugin, was, man->name, man->version, is, run);
+        run, pin->plugin, was, man->name, man->version,
+        man->dev ? ", which nobody signed: a build" : "", is, run);
 }
 
 /* The plugins that a run goes on with are the ones that are here (R4), or
@@ -689,6 +691,7 @@ static int check_pins(struct mortise *m, const char *id,
         if (changed == NULL)
             return has_changed(&pins[i], id, man, err);
         changed[*n_changed].plugin = pins[i].plugin;
+        changed[*n_changed].dev = man->dev;
         memcpy(changed[(*n_changed)++].digest, man->digest, MORTISE_DIGEST);
     }
     return MORTISE_OK;

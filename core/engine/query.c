@@ -53,8 +53,10 @@ static json_t *head_json(struct mortise *m, const char *tenant, const char *run,
                   "seq", (json_int_t)h->seq, "pending", (int)h->n_pending,
                   "live", mortise_live_find(m, tenant, run) != NULL);
 
-    if (one != NULL && (put_time(one, "created", h->created_ms) != 0 ||
-                        put_time(one, "updated", h->updated_ms) != 0)) {
+    if (one != NULL &&
+        (put_time(one, "created", h->created_ms) != 0 ||
+         put_time(one, "updated", h->updated_ms) != 0 ||
+         (h->dev && json_object_set_new(one, "unsigned", json_true()) != 0))) {
         json_decref(one);
         return NULL;
     }

@@ -92,12 +92,17 @@ static int find_dirs(struct mortise_site *s, struct mortise_err *err)
     find_home(home);
     plugins = below(s, home, "plugins");
     trust = below(s, home, "trust.d");
-    s->plugin_dirs = mortise_arena_alloc(&s->arena, (d->n_plugin_dirs + 1) *
-                                                        sizeof *s->plugin_dirs);
+    s->plugin_dirs =
+        mortise_arena_alloc(&s->arena, (d->n_plugin_dirs + d->n_dev_dirs + 1) *
+                                           sizeof *s->plugin_dirs);
     if (plugins == NULL || trust == NULL || s->plugin_dirs == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < d->n_plugin_dirs; i++)
         s->plugin_dirs[s->n_plugin_dirs++] = d->plugin_dirs[i];
+    s->first_dev = s->n_plugin_dirs;
+    s->n_dev = d->n_dev_dirs;
+    for (size_t i = 0; i < d->n_dev_dirs; i++)
+        s->plugin_dirs[s->n_plugin_dirs++] = d->dev_dirs[i];
     s->plugin_dirs[s->n_plugin_dirs++] = plugins;
     if (d->trust_dir != NULL)
         s->trust_dirs[s->n_trust_dirs++] = d->trust_dir;

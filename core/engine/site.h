@@ -1,7 +1,8 @@
 /* site.h -- where things are: a Deployment file read, and the directories that
  * plugins and trust come from.
  *
- * The deployment's directories come first, the bundled ones last.  Bundled is
+ * The deployment's directories come first, the bundled ones last; between them
+ * those that are marked dev.  Bundled is
  * what lies around the program or library (site.c says where), else what was
  * installed (MORTISE_LIBDIR). */
 #ifndef MORTISE_ENGINE_SITE_H
@@ -14,6 +15,7 @@ struct mortise_site {
     struct mortise_deployment *deployment; /* never NULL once it is open */
     const char **plugin_dirs;
     size_t n_plugin_dirs;
+    size_t first_dev, n_dev; /* which of them are marked dev */
     const char *trust_dirs[2];
     size_t n_trust_dirs;
     const char *store; /* where the store is */

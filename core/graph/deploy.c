@@ -29,20 +29,50 @@ static const char *path_of(struct reader *r, const struct mortise_yaml *v)
 
 /* ---- plugins --------------------------------------------------------- */
 
+static const char **paths_of(struct reader *r, const struct mortise_yaml *list)
+{
+    const char **dirs =
+        mortise_arena_alloc(&r->d->arena, list->n * sizeof *dirs);
+
+    r->nomem |= dirs == NULL;
+    for (size_t i = 0; i < list->n && !r->nomem; i++)
+        dirs[i] = path_of(r, list->items[i]);
+    return dirs;
+}
+
 static void read_plugin_path(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct reader *r = ctx;
-    const struct mortise_yaml *list = slot->value;
-    const char **dirs =
-        mortise_arena_alloc(&r->d->arena, list->n * sizeof *dirs);
 
     (void)into;
-    r->nomem |= dirs == NULL;
-    for (size_t i = 0; i < list->n && !r->nomem; i++)
-        dirs[i] = path_of(r, list->items[i]);
-    r->d->plugin_dirs = dirs;
-    r->d->n_plugin_dirs = list->n;
+    r->d->plugin_dirs = paths_of(r, slot->value);
+    r->d->n_plugin_dirs = slot->value->n;
+}
+
+/* A directory is of one kind: in `path` its unsigned plugins are refused, and
+ * what is found there first would hide what `dev` has. */
+static void check_dev_dir(struct reader *r, const char *dir,
+                          const struct mortise_yaml *at)
+{
+    struct mortise_diag *d = NULL;
+
+    for (size_t i = 0; d == NULL && i < r->d->n_plugin_dirs; i++)
+        if (strcmp(dir, r->d->plugin_dirs[i]) == 0)
+            d = mortise_diag_add(r->diags, "E0214", at->span,
+                                 "'%s' is in plugins.path, too", at->str);
+    mortise_diag_help(r->diags, d, "take it out of one of the two");
+}
+
+static void read_dev(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->dev_dirs = paths_of(r, slot->value);
+    r->d->n_dev_dirs = slot->value->n;
+    for (size_t i = 0; i < slot->value->n && !r->nomem; i++)
+        check_dev_dir(r, r->d->dev_dirs[i], slot->value->items[i]);
 }
 
 static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
@@ -90,6 +120,12 @@ static const struct mortise_key plugins_keys[] = {
      .value = MORTISE_V_STRINGS,
      .here = MORTISE_HERE,
      .read = read_plugin_path},
+    {.name = "dev",
+     .about = "Directories where plugins need no signature, searched after "
+              "path.",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .read = read_dev},
     {.name = "config",
      .about = "The configuration of each plugin, valid for its config_schema.",
      .value = MORTISE_V_MAP,
@@ -103,7 +139,6 @@ static const struct mortise_key plugins_keys[] = {
      .each = &isolation_row,
      .read = read_isolation},
     {.name = "require", .later = MORTISE_HERE},
-    {.name = "dev", .later = MORTISE_HERE},
 };
 
 static const struct mortise_place plugins_place = {.what = "plugins",

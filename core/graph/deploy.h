@@ -23,8 +23,10 @@ struct mortise_deployment {
     const char *name;
     const char *const *plugin_dirs; /* resolved against the file's directory */
     size_t n_plugin_dirs;           /* 0: the bundled ones alone */
-    const char *trust_dir;          /* NULL: the bundled one alone */
-    const char *store_path;         /* NULL: ./.mortise */
+    const char *const *dev_dirs;    /* ... where nobody need have signed */
+    size_t n_dev_dirs;
+    const char *trust_dir;  /* NULL: the bundled one alone */
+    const char *store_path; /* NULL: ./.mortise */
     enum mortise_durability durability;
     uint64_t max_ms;                   /* of BATCH */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */

@@ -276,6 +276,7 @@ static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
     struct reading *r = ctx;
     struct mortise_artifact *a = into;
 
+    a->is_digested = true;
     if (mortise_unhex(a->digest, sizeof a->digest, slot->value->str,
                       slot->value->len) != 0)
         mortise_diag_add(r->diags, "E0703", slot->value->span,
@@ -295,16 +296,17 @@ static const struct mortise_key artifact_keys[] = {
      MUST,
      .read = read_file},
     {.name = "size",
-     .about = "The size of the file in bytes.",
+     .about = "The size of the file in bytes; what is signed must say it.",
      .value = MORTISE_V_INT,
-     MUST,
+     MAY,
      .min = 1,
      .max = 1 << 28,
      .read = read_size},
     {.name = "blake2b-256",
-     .about = "The BLAKE2b-256 digest of the file, in hexadecimal.",
+     .about = "The BLAKE2b-256 digest of the file, in hexadecimal; what is "
+              "signed must say it.",
      .value = MORTISE_V_STRING,
-     MUST,
+     MAY,
      .read = read_digest},
 };
 PLACE(artifact, "an artifact");
@@ -321,6 +323,18 @@ static void check_unique(struct reading *r, const struct mortise_artifact *a,
                              "two artifacts for '%s'", a->arch);
 }
 
+/* What is signed vouches for the objects' bytes. */
+static void check_vouched(struct reading *r, const struct mortise_yaml *at)
+{
+    static const char *const keys[] = {"size", "blake2b-256"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (r->need_artifacts && at->kind == MORTISE_YAML_MAP &&
+            mortise_yaml_get(at, keys[i]) == NULL)
+            mortise_diag_add(r->diags, "E0206", at->span,
+                             "an artifact needs the key '%s'", keys[i]);
+}
+
 static void read_artifacts(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
@@ -334,6 +348,7 @@ static void read_artifacts(void *ctx, void *into,
 
         mortise_keys_read(&artifact_place, MORTISE_HERE, list->items[i],
                           list->items[i]->span, r, a, r->diags);
+        check_vouched(r, list->items[i]);
         check_unique(r, a, list->items[i]);
     }
 }

@@ -27,7 +27,8 @@ struct mortise_manifest_op {
 
 struct mortise_artifact {
     const char *arch, *file; /* file: a plain name beside the manifest */
-    uint64_t size;
+    uint64_t size;           /* 0: not said */
+    bool is_digested;        /* `digest` is said */
     uint8_t digest[MORTISE_DIGEST];
 };
 
@@ -67,13 +68,17 @@ struct mortise_manifest {
     bool in_process, process;             /* isolation it supports */
     struct mortise_schema *config_schema; /* NULL: no config */
     struct mortise_secret_places config_secrets;
-    struct mortise_names secrets;   /* that it may use besides: permissions */
-    uint8_t digest[MORTISE_DIGEST]; /* of the manifest's bytes: what runs pin */
+    struct mortise_names secrets; /* that it may use besides: permissions */
+    /* What runs pin: the digest of the manifest's bytes, or (`dev`) of those
+     * and of the object's. */
+    uint8_t digest[MORTISE_DIGEST];
+    bool dev; /* nobody signed it: it lies in a directory marked dev */
     const struct mortise_yaml *tree;
 };
 
 /* Findings to diags; *out NULL on an error.  `need_artifacts` false for a
- * source manifest that was not signed yet. */
+ * manifest that was not signed yet: it may leave them out, or their sizes and
+ * digests. */
 int mortise_manifest_parse(struct mortise_manifest **out,
                            const struct mortise_mem *mem, const char *path,
                            const char *text, size_t n, bool need_artifacts,

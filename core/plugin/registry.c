@@ -4,7 +4,9 @@
  *
  *   at open      read manifest and signature; mortise_trust_verify() (key,
  *                revocation, name, time); parse; the trusted comment matches;
- *                kinds; abi and requires; isolation; seq; quarantine
+ *                kinds; abi and requires; isolation; seq; quarantine.  Without
+ *                a signature, in a directory marked dev: parse; revocation;
+ *                digest of the object; abi and requires; quarantine
  *   at start     config; copy the .so into a sealed memfd; digest; ELF; dlopen
  *                of that memfd; module, descriptors; create; publish
  *
@@ -14,13 +16,19 @@
  *       it was judged; its config too, so that a wrong one loads no code.
  *   (2) judge() is the one way to a manifest without a problem, and prepare()
  *       the one way to bytes that are loaded; there is no second way in.
- *   (3) A manifest is parsed only if its bytes verify: what strangers left in
- *       a directory meets the signature check and nothing behind it.
+ *   (3) A manifest is parsed only if its bytes verify, or if the deployment
+ *       marks its directory dev: what strangers left elsewhere meets the
+ *       signature check and nothing behind it.
  *   (4) The first directory that has a name decides, and there the highest
  *       version.  If that one has a problem, it is the answer: going on to
  *       another would let whoever breaks a signature choose an older version.
  *   (5) Every refusal is one sentence: what was expected, what was found, what
  *       to do.
+ *   (6) What nobody signed is bound to its bytes all the same: the object is
+ *       digested when the manifest is read, that digest is part of the pin, and
+ *       what is loaded later must have it.  A build that comes between is
+ *       refused.  Such a manifest's seq says nothing: it neither is held
+ *       against releases nor locks any out.
  */
 #include "plugin/registry.h"
 
@@ -116,18 +124,59 @@ static int first_finding(const struct mortise_diags *d, int code,
                         f->help != NULL ? f->help : "");
 }
 
+/* ---- the object of a manifest ----------------------------------------------
+ */
+
+/* The one for this machine. */
+static struct mortise_artifact *artifact(const struct entry *e,
+                                         struct mortise_err *err)
+{
+    const struct mortise_manifest *m = e->manifest;
+
+    for (size_t i = 0; i < m->n_artifacts; i++)
+        if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
+            return &m->artifacts[i];
+    mortise_fail(err, MORTISE_EINVAL,
+                 "has no artifact for %s (it has one for %s); install a build "
+                 "for this machine",
+                 mortise_elf_host(), m->artifacts[0].arch);
+    return NULL;
+}
+
+static int object_path(const struct entry *e, const struct mortise_artifact *a,
+                       char path[PATH_MAX], struct mortise_err *err)
+{
+    const char *manifest = e->pub.path, *slash = strrchr(manifest, '/');
+
+    return mortise_file_path(path, PATH_MAX, err, "%.*s%s",
+                             (int)(slash - manifest + 1), manifest, a->file);
+}
+
+/* A sealed copy of its bytes. */
+static int open_object(const struct entry *e, const struct mortise_artifact *a,
+                       struct mortise_object *o, struct mortise_err *err)
+{
+    char path[PATH_MAX], label[200];
+    int rv = object_path(e, a, path, err);
+
+    snprintf(label, sizeof label, "%s@%s", e->manifest->name,
+             e->manifest->version);
+    return rv == MORTISE_OK ? mortise_object_open(o, path, label, err) : rv;
+}
+
 /* ---- judging a manifest ----------------------------------------------------
  */
 
 static int parse(struct mortise_plugins *p, struct entry *e,
-                 const struct mortise_buf *text, struct mortise_err *why)
+                 const struct mortise_buf *text, bool is_signed,
+                 struct mortise_err *why)
 {
     struct mortise_diags diags;
     int rv;
 
     mortise_diags_init(&diags, p->mem);
     rv = mortise_manifest_parse(&e->manifest, p->mem, e->pub.path, text->p,
-                                text->n, true, &diags);
+                                text->n, is_signed, &diags);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(why);
     else if (rv != MORTISE_OK)
@@ -193,7 +242,7 @@ static int check_isolation(const struct entry *e, struct mortise_err *why)
         return mortise_fail(why, MORTISE_EUNAVAILABLE,
                             "runs in a process of its own only, and that is "
                             "not available in this build");
-    if (!e->signature.by->in_process)
+    if (!e->manifest->dev && !e->signature.by->in_process)
         return mortise_fail(why, MORTISE_EDENIED,
                             "may not run in this process: %s does not say "
                             "in_process: true for its signer, and process "
@@ -221,6 +270,94 @@ static int check_seq(const struct mortise_plugins *p, const struct entry *e,
                         (unsigned long long)seen);
 }
 
+/* ---- without a signature (6) ----------------------------------------------
+ */
+
+/* A source manifest has no artifacts: then it is NAME.so, for this machine. */
+static int supply_artifact(struct mortise_manifest *m, struct mortise_err *why)
+{
+    struct mortise_artifact *a = mortise_arena_alloc(&m->arena, sizeof *a);
+    size_t size = strlen(m->name) + sizeof ".so";
+    char *file = mortise_arena_alloc(&m->arena, size);
+
+    if (a == NULL || file == NULL)
+        return mortise_nomem(why);
+    snprintf(file, size, "%s.so", m->name);
+    *a = (struct mortise_artifact){.arch = mortise_elf_host(), .file = file};
+    m->artifacts = a;
+    m->n_artifacts = 1;
+    return MORTISE_OK;
+}
+
+/* What it says of the object must be true, and what it does not say is as it is
+ * now. */
+static int bind_bytes(struct mortise_artifact *a,
+                      const struct mortise_object *o, struct mortise_err *why)
+{
+    if ((a->size != 0 && a->size != o->n) ||
+        (a->is_digested && memcmp(a->digest, o->digest, MORTISE_DIGEST) != 0))
+        return mortise_fail(why, MORTISE_EDENIED,
+                            "says another size or blake2b-256 than %s has; "
+                            "leave both out of a manifest that nobody signs",
+                            a->file);
+    a->size = o->n;
+    memcpy(a->digest, o->digest, MORTISE_DIGEST);
+    return MORTISE_OK;
+}
+
+static void bind_pin(struct mortise_manifest *m,
+                     const struct mortise_artifact *a)
+{
+    uint8_t both[2 * MORTISE_DIGEST];
+
+    memcpy(both, m->digest, MORTISE_DIGEST);
+    memcpy(both + MORTISE_DIGEST, a->digest, MORTISE_DIGEST);
+    mortise_digest(m->digest, both, sizeof both);
+}
+
+static int bind_object(const struct mortise_plugins *p, const struct entry *e,
+                       struct mortise_err *why)
+{
+    struct mortise_artifact *a = artifact(e, why);
+    struct mortise_object o;
+    int rv = a != NULL ? open_object(e, a, &o, why) : why->code;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = bind_bytes(a, &o, why);
+    if (rv == MORTISE_OK)
+        rv = mortise_trust_digest(p->trust, o.digest, why);
+    mortise_object_close(&o);
+    if (rv == MORTISE_OK)
+        bind_pin(e->manifest, a);
+    return rv;
+}
+
+static int judge_unsigned(struct mortise_plugins *p, struct entry *e,
+                          const struct mortise_buf *text,
+                          struct mortise_err *why)
+{
+    int rv = parse(p, e, text, false, why);
+    struct mortise_manifest *m = e->manifest;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    m->dev = true;
+    rv = mortise_trust_digest(p->trust, m->digest, why);
+    if (rv == MORTISE_OK)
+        rv = mortise_trust_version(p->trust, m->name, m->version, why);
+    if (rv == MORTISE_OK && m->n_artifacts == 0)
+        rv = supply_artifact(m, why);
+    if (rv == MORTISE_OK)
+        rv = bind_object(p, e, why);
+    if (rv == MORTISE_OK)
+        rv = check_abi(e, why);
+    return rv == MORTISE_OK ? check_isolation(e, why) : rv;
+}
+
+/* ---- with one -------------------------------------------------------------
+ */
+
 /* The order matters: nothing is parsed before the bytes verify (3). */
 static int judge(struct mortise_plugins *p, struct entry *e,
                  const struct mortise_buf *text, const struct mortise_buf *sig,
@@ -230,7 +367,7 @@ static int judge(struct mortise_plugins *p, struct entry *e,
                                   text->n, sig->p != NULL ? sig->p : "", sig->n,
                                   &e->signature, why);
 
-    if (rv != MORTISE_OK || (rv = parse(p, e, text, why)) != MORTISE_OK ||
+    if (rv != MORTISE_OK || (rv = parse(p, e, text, true, why)) != MORTISE_OK ||
         (rv = check_comment(e, why)) != MORTISE_OK ||
         (rv = check_kinds(e, why)) != MORTISE_OK ||
         (rv = check_seq(p, e, why)) != MORTISE_OK ||
@@ -242,6 +379,13 @@ static int judge(struct mortise_plugins *p, struct entry *e,
 /* ---- finding ---------------------------------------------------------------
  */
 
+static bool is_dev(const struct mortise_plugins *p, const struct entry *e)
+{
+    return e->dir >= p->config.first_dev &&
+           e->dir - p->config.first_dev < p->config.n_dev;
+}
+
+/* MORTISE_ENOTFOUND: there is none. */
 static int read_sig(struct mortise_buf *sig, const char *path,
                     struct mortise_err *why)
 {
@@ -252,10 +396,28 @@ static int read_sig(struct mortise_buf *sig, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_file_read(sig, sig_path, SIG_MAX, why);
     if (rv == MORTISE_ENOTFOUND)
-        rv = mortise_fail(why, MORTISE_EDENIED,
-                          "is not signed: there is no %s; its author signs it "
-                          "with mortise plugin sign",
-                          sig_path);
+        mortise_fail(why, rv,
+                     "is not signed: there is no %s; its author signs it with "
+                     "mortise plugin sign, or names its directory in the "
+                     "deployment's plugins.dev meanwhile",
+                     sig_path);
+    return rv;
+}
+
+/* By its signature; without one only where that is allowed. */
+static int judge_either(struct mortise_plugins *p, struct entry *e,
+                        const struct mortise_buf *text, struct mortise_err *why)
+{
+    struct mortise_buf sig;
+    int rv;
+
+    mortise_buf_init(&sig, p->mem);
+    rv = read_sig(&sig, e->pub.path, why);
+    if (rv == MORTISE_OK)
+        rv = judge(p, e, text, &sig, why);
+    else if (rv == MORTISE_ENOTFOUND)
+        rv = is_dev(p, e) ? judge_unsigned(p, e, text, why) : MORTISE_EDENIED;
+    mortise_buf_finish(&sig);
     return rv;
 }
 
@@ -269,19 +431,15 @@ static bool is_fatal(int rv)
 static int read_entry(struct mortise_plugins *p, struct entry *e,
                       struct mortise_err *err)
 {
-    struct mortise_buf text, sig;
+    struct mortise_buf text;
     struct mortise_err why;
     int rv;
 
     mortise_buf_init(&text, p->mem);
-    mortise_buf_init(&sig, p->mem);
     rv = mortise_file_read(&text, e->pub.path, TEXT_MAX, &why);
     if (rv == MORTISE_OK)
-        rv = read_sig(&sig, e->pub.path, &why);
-    if (rv == MORTISE_OK)
-        rv = judge(p, e, &text, &sig, &why);
+        rv = judge_either(p, e, &text, &why);
     mortise_buf_finish(&text);
-    mortise_buf_finish(&sig);
     if (e->manifest != NULL) {
         e->pub.name = e->manifest->name;
         e->pub.version = e->manifest->version;
@@ -638,22 +796,7 @@ const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
 /* ---- the bytes -------------------------------------------------------------
  */
 
-static const struct mortise_artifact *artifact(const struct entry *e,
-                                               struct mortise_err *err)
-{
-    const struct mortise_manifest *m = e->manifest;
-
-    for (size_t i = 0; i < m->n_artifacts; i++)
-        if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
-            return &m->artifacts[i];
-    mortise_fail(err, MORTISE_EINVAL,
-                 "has no artifact for %s (it has one for %s); install a build "
-                 "for this machine",
-                 mortise_elf_host(), m->artifacts[0].arch);
-    return NULL;
-}
-
-static int check_bytes(const struct mortise_plugins *p,
+static int check_bytes(const struct mortise_plugins *p, const struct entry *e,
                        const struct mortise_artifact *a,
                        const struct mortise_object *o, struct mortise_err *err)
 {
@@ -664,6 +807,11 @@ static int check_bytes(const struct mortise_plugins *p,
         memcmp(o->digest, a->digest, sizeof a->digest) != 0) {
         mortise_hex(want, a->digest, sizeof a->digest);
         mortise_hex(got, o->digest, sizeof o->digest);
+        if (e->manifest->dev)
+            return mortise_fail(err, MORTISE_EDENIED,
+                                "was built again since it was read (%.16s... "
+                                "then, %.16s... now); start mortise again",
+                                want, got);
         return mortise_fail(err, MORTISE_EDENIED,
                             "is not what was signed: the manifest says %llu "
                             "bytes, blake2b-256 %.16s..., and it has %zu, "
@@ -681,23 +829,17 @@ static int prepare(const struct mortise_plugins *p, const struct entry *e,
                    struct mortise_object *o, struct mortise_err *err)
 {
     const struct mortise_artifact *a = artifact(e, err);
-    const char *manifest = e->pub.path, *slash = strrchr(manifest, '/');
-    char path[PATH_MAX], label[200];
-    int rv;
+    char path[PATH_MAX];
+    int rv = a != NULL ? open_object(e, a, o, err) : err->code;
 
-    if (a == NULL)
-        return mortise_doing(err, MORTISE_EINVAL, "plugin %s", e->pub.name);
-    snprintf(label, sizeof label, "%s@%s", e->pub.name, e->pub.version);
-    rv = mortise_file_path(path, sizeof path, err, "%.*s%s",
-                           (int)(slash - manifest + 1), manifest, a->file);
-    if (rv == MORTISE_OK)
-        rv = mortise_object_open(o, path, label, err);
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "plugin %s", e->pub.name);
-    rv = check_bytes(p, a, o, err);
+    rv = check_bytes(p, e, a, o, err);
     if (rv == MORTISE_OK)
         return MORTISE_OK;
     mortise_object_close(o);
+    if (object_path(e, a, path, NULL) != MORTISE_OK)
+        path[0] = '\0';
     return mortise_doing(err, rv, "plugin %s: %s", e->pub.name, path);
 }
 
@@ -826,7 +968,7 @@ static int remember_seq(struct mortise_plugins *p, const struct entry *e,
     uint64_t seen = 0;
     int rv = MORTISE_OK;
 
-    if (c->seq_get == NULL || c->seq_put == NULL)
+    if (c->seq_get == NULL || c->seq_put == NULL || e->manifest->dev)
         return rv;
     rv = c->seq_get(c->seq_ud, e->pub.name, &seen, err);
     if (rv == MORTISE_OK && e->manifest->seq > seen)

@@ -14,6 +14,9 @@ struct mortise_plugins_config {
     const struct mortise_mem *mem;
     const char *const *dirs; /* searched in order */
     size_t n_dirs;
+    /* So many of them, from this one on, are marked dev: a manifest there need
+     * not be signed.  One that is signed is judged as anywhere. */
+    size_t first_dev, n_dev;
     const char *const *trust_dirs; /* all count */
     size_t n_trust_dirs;
     /* A directory of ours where a mark stands while create() runs: three
@@ -65,7 +68,8 @@ const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
  * itself, "" for the plugin as such.  `config` (borrowed; NULL: {}) is
  * validated against the manifest's schema first. */
 int mortise_plugins_start(struct mortise_plugins *p, const char *name,
-                          const char *as, json_t *config, struct mortise_instance **out,
+                          const char *as, json_t *config,
+                          struct mortise_instance **out,
                           struct mortise_err *err);
 /* Everything that start does up to the dlopen, for `plugin verify`. */
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,

@@ -208,9 +208,9 @@ static int compare_object(const struct work *w,
     return rv;
 }
 
-static int compare_artifacts(const struct work *w, struct mortise_err *err)
+static int compare_artifacts(struct work *w, struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
+    int rv = parse(w, true, err); /* with all that it vouches for */
 
     for (size_t i = 0; rv == MORTISE_OK && i < w->m->n_artifacts; i++)
         rv = compare_object(w, &w->m->artifacts[i], err);

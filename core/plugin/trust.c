@@ -817,17 +817,16 @@ static const struct mortise_trusted *allows(const struct mortise_trust *t,
     return NULL;
 }
 
-static int check_version(const struct mortise_trust *t,
-                         const struct mortise_signed *s,
-                         struct mortise_err *err)
+int mortise_trust_version(const struct mortise_trust *t, const char *name,
+                          const char *version, struct mortise_err *err)
 {
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
-        if (v->what == A_VERSION && mortise_wild_fits(v->plugin, s->name) &&
-            mortise_range_has(v->range, s->version))
+        if (v->what == A_VERSION && mortise_wild_fits(v->plugin, name) &&
+            mortise_range_has(v->range, version))
             return mortise_fail(err, MORTISE_EDENIED,
                                 "is version %s, and %s revokes %s; install "
                                 "another version",
-                                s->version, v->path, v->range);
+                                version, v->path, v->range);
     return MORTISE_OK;
 }
 
@@ -863,7 +862,8 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
     if ((rv = check_key(t, &by->key, err)) != MORTISE_OK ||
         (rv = mortise_signed_parse(out, s.comment, s.comment_size, err)) !=
             MORTISE_OK ||
-        (rv = check_version(t, out, err)) != MORTISE_OK ||
+        (rv = mortise_trust_version(t, out->name, out->version, err)) !=
+            MORTISE_OK ||
         (rv = mortise_trust_digest(t, digest, err)) != MORTISE_OK)
         return rv;
     out->by = allows(t, &by->key, out, err);

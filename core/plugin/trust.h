@@ -72,6 +72,10 @@ struct mortise_signed {
 int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          size_t n, const char *sig, size_t sig_n,
                          struct mortise_signed *out, struct mortise_err *err);
+/* What nobody signed, where that is allowed: is its version revoked?
+ * MORTISE_EDENIED. */
+int mortise_trust_version(const struct mortise_trust *t, const char *name,
+                          const char *version, struct mortise_err *err);
 /* Is a digest (of a manifest or an artifact) revoked?  MORTISE_EDENIED. */
 int mortise_trust_digest(const struct mortise_trust *t,
                          const uint8_t digest[MORTISE_DIGEST],

@@ -15,9 +15,9 @@ static int apply_repin(struct mortise_run *r, const struct mortise_entry *e,
     int rv = json_is_object(e->value) ? pins_replace(r, e->value, err)
                                       : corrupt(err, e);
 
-    return rv == MORTISE_OK ? announce_command(r, "accept_plugins", e->actor,
-                                               NULL, NULL, err)
-                            : rv;
+    if (rv == MORTISE_OK)
+        rv = announce_command(r, "accept_plugins", e->actor, NULL, NULL, err);
+    return rv == MORTISE_OK ? pins_announce(r, e->value, err) : rv;
 }
 
 static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
@@ -46,6 +46,8 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
             err);
     else if (rv == MORTISE_OK)
         rv = announce(r, NULL, "run_start", NULL, err);
+    if (rv == MORTISE_OK)
+        rv = pins_announce(r, e->note, err);
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, X_DONE);

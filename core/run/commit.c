@@ -187,6 +187,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->status = r->status;
     c->reason = r->reason;
     c->n_pending = r->n_asked + r->n_questions;
+    c->dev = pins_dev(r);
     c->size = r->record.n;
     c->room = r->record.cap;
     c->entries = r->record.p;

@@ -1194,7 +1194,15 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 /* ---- pins.c ---- */
 /* Of none: zeros. */
 const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin);
-json_t *pins_json(const struct mortise_pin *pins, size_t n); /* new reference */
+/* As entries have them; as people are shown a run's.  New references. */
+json_t *pins_json(const struct mortise_pin *pins, size_t n);
+json_t *pins_show(const struct mortise_run *r);
+/* Is, or was, one of them signed by nobody?  The names of those. */
+bool pins_dev(const struct mortise_run *r);
+json_t *pins_dev_json(const struct mortise_run *r); /* new reference */
+/* An event for each of an entry's that nobody signed. */
+int pins_announce(struct mortise_run *r, const json_t *pins,
+                  struct mortise_err *err);
 /* What an entry says they are, or which ones took another's place. */
 int pins_admit(struct mortise_run *r, const json_t *pins,
                struct mortise_err *err);

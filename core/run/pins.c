@@ -10,10 +10,15 @@
  *   (2) An approval is for the plugin that it was given for: what was approved
  *       and has not begun is asked again when its plugin changes, and so is
  *       what still waits.
+ *   (3) A plugin that nobody signed stands as "dev:DIGEST".  The run says so
+ *       from then on, with a signed one in its place, too: what it did before
+ *       stays done.
  */
 #include <string.h>
 
 #include "run/internal.h"
+
+static const char dev[] = "dev:";
 
 static struct mortise_pin *pin(const struct mortise_run *r, const char *plugin)
 {
@@ -32,7 +37,7 @@ const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin)
     return p != NULL ? p->digest : none;
 }
 
-json_t *pins_json(const struct mortise_pin *pins, size_t n)
+static json_t *list(const struct mortise_pin *pins, size_t n, bool marked)
 {
     json_t *out = json_object();
 
@@ -40,7 +45,41 @@ json_t *pins_json(const struct mortise_pin *pins, size_t n)
         char hex[MORTISE_DIGEST_HEX];
 
         mortise_hex(hex, pins[i].digest, MORTISE_DIGEST);
-        if (json_object_set_new(out, pins[i].plugin, json_string(hex)) != 0)
+        if (json_object_set_new(
+                out, pins[i].plugin,
+                json_sprintf("%s%s", marked && pins[i].dev ? dev : "", hex)) !=
+            0)
+            drop(&out);
+    }
+    return out;
+}
+
+json_t *pins_json(const struct mortise_pin *pins, size_t n)
+{
+    return list(pins, n, true);
+}
+
+json_t *pins_show(const struct mortise_run *r)
+{
+    return list(r->pins, r->n_pins, false);
+}
+
+bool pins_dev(const struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_pins; i++) {
+        if (r->pins[i].dev)
+            return true;
+    }
+    return false;
+}
+
+json_t *pins_dev_json(const struct mortise_run *r)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; out != NULL && i < r->n_pins; i++) {
+        if (r->pins[i].dev &&
+            json_array_append_new(out, json_string(r->pins[i].plugin)) != 0)
             drop(&out);
     }
     return out;
@@ -48,12 +87,23 @@ json_t *pins_json(const struct mortise_pin *pins, size_t n)
 
 /* ---- what entries say --------------------------------------------------- */
 
+static bool is_dev(const json_t *value)
+{
+    const char *s = json_string_value(value);
+
+    return s != NULL && strncmp(s, dev, sizeof dev - 1) == 0;
+}
+
 static int read_digest(struct mortise_pin *p, const json_t *value,
                        struct mortise_err *err)
 {
+    size_t skip = is_dev(value) ? sizeof dev - 1 : 0;
+
+    p->dev |= is_dev(value);
     if (json_is_string(value) &&
-        mortise_unhex(p->digest, MORTISE_DIGEST, json_string_value(value),
-                      json_string_length(value)) == 0)
+        mortise_unhex(p->digest, MORTISE_DIGEST,
+                      json_string_value(value) + skip,
+                      json_string_length(value) - skip) == 0)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "the pin of plugin '%s' is no digest", p->plugin);
@@ -73,6 +123,7 @@ int pins_admit(struct mortise_run *r, const json_t *pins,
     {
         struct mortise_pin *p = &r->pins[r->n_pins];
 
+        *p = (struct mortise_pin){.plugin = NULL};
         p->plugin = mortise_arena_strdup(&r->arena, key);
         if (p->plugin == NULL)
             return mortise_nomem(err);
@@ -98,6 +149,32 @@ int pins_replace(struct mortise_run *r, const json_t *pins,
                                 "plugin '%s' takes the place of none", key);
         if (read_digest(p, value, err) != MORTISE_OK)
             return err->code;
+    }
+    return MORTISE_OK;
+}
+
+int pins_announce(struct mortise_run *r, const json_t *pins,
+                  struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(pins), key, value)
+    {
+        json_t *extra = NULL;
+        int rv;
+
+        if (!is_dev(value))
+            continue;
+        if (seen(r))
+            extra = json_pack(
+                "{s:s, s:s, s:s, s:s}", "code", "unsigned_plugin", "plugin",
+                key, "digest", json_string_value(value) + sizeof dev - 1,
+                "message",
+                "nobody signed it: it was found in a directory marked dev");
+        rv = announce(r, NULL, "warning", extra, err);
+        if (rv != MORTISE_OK)
+            return rv;
     }
     return MORTISE_OK;
 }

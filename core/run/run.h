@@ -25,10 +25,11 @@
 
 struct mortise_run;
 
-/* The digest of a plugin that a run started with (R4). */
+/* The digest of a plugin that a run goes on with (R4). */
 struct mortise_pin {
     const char *plugin;
     uint8_t digest[MORTISE_DIGEST];
+    bool dev; /* nobody signed it; of a run: it, or one that it followed */
 };
 
 struct mortise_admission {
@@ -179,6 +180,7 @@ struct mortise_run_commit {
     int status;         /* enum mortise_run_status, after it */
     const char *reason; /* static */
     uint32_t n_pending;
+    bool dev; /* the run uses, or used, a plugin that nobody signed */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, n_closes;
     struct mortise_run_kv *kvs; /* in their order */

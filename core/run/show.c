@@ -178,14 +178,15 @@ json_t *mortise_run_show(const struct mortise_run *run)
         digest, "status", mortise_run_status_name(r->status), "reason",
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
         (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
-        "pending", pending_json(r), "plugins", pins_json(r->pins, r->n_pins),
-        "error", r->error);
+        "pending", pending_json(r), "plugins", pins_show(r), "error", r->error);
     if (out != NULL &&
         (put_time(out, "created", r->created_ms) != 0 ||
          put_time(out, "updated", r->time_ms) != 0 ||
          (held != NULL &&
           json_object_set_new(out, "limit", limit_json(r, held)) != 0) ||
          usage_put_all(out, r) != 0 ||
+         (pins_dev(r) &&
+          json_object_set_new(out, "unsigned", pins_dev_json(r)) != 0) ||
          put_budget(out, r, r->frames[0]->scope) != 0))
         drop(&out);
     return out;
@@ -330,8 +331,7 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
             frame = e.frame;
         e.frame = frame;
         if (e.type != MORTISE_E_FRAME && e.type != MORTISE_E_CLOCK &&
-            e.type != MORTISE_E_TIME &&
-            e.type != MORTISE_E_WALL &&
+            e.type != MORTISE_E_TIME && e.type != MORTISE_E_WALL &&
             json_array_append_new(list, entry_json(r, &e)) != 0)
             drop(&list);
         mortise_entry_finish(&e);

@@ -17,6 +17,8 @@
 
 enum { VERSION = 1 };
 
+enum { HEAD_DEV = 1 << 16 }; /* the first of the flags behind a status */
+
 int mortise_stamp_check(const struct mortise_stamp *st, struct mortise_err *err)
 {
     if (st->oldest <= MORTISE_STORE_FORMAT)
@@ -64,7 +66,7 @@ void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h)
     mortise_buf_u64(b, h->created_ms);
     mortise_buf_u64(b, h->updated_ms);
     mortise_buf_u32(b, h->branch);
-    mortise_buf_u32(b, h->status);
+    mortise_buf_u32(b, h->status | (h->dev ? HEAD_DEV : 0));
     mortise_buf_u32(b, h->n_pending);
     mortise_buf_put(b, h->graph, sizeof h->graph);
     put_text(b, h->reason);
@@ -198,6 +200,7 @@ int mortise_record_read_mark(uint64_t *value, const void *p, size_t n)
 int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n)
 {
     struct mortise_reader r;
+    uint32_t status;
     int rv = begin(&r, p, n);
 
     if (rv != MORTISE_OK)
@@ -208,7 +211,9 @@ int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n)
     out->created_ms = mortise_read_u64(&r);
     out->updated_ms = mortise_read_u64(&r);
     out->branch = mortise_read_u32(&r);
-    out->status = mortise_read_u32(&r);
+    status = mortise_read_u32(&r);
+    out->status = status & ~(uint32_t)HEAD_DEV;
+    out->dev = (status & HEAD_DEV) != 0;
     out->n_pending = mortise_read_u32(&r);
     read_bytes(&r, out->graph, sizeof out->graph);
     out->reason = read_text(&r);

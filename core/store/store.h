@@ -43,6 +43,7 @@ struct mortise_head {
     uint64_t epoch; /* of the engine that wrote it */
     uint64_t created_ms, updated_ms;
     uint32_t branch, status; /* enum mortise_run_status */
+    bool dev;                /* it uses a plugin that nobody signed */
     uint32_t n_pending;      /* open requests, timers not among them */
     uint8_t graph[MORTISE_DIGEST];
     const char *reason;     /* "approval", "" ...; lent */

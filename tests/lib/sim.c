@@ -338,7 +338,7 @@ void sim_feed(struct sim *s, struct mortise_input *in)
 
 int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
 {
-    static const struct mortise_pin pins[] = {{"t", {1, 2, 3}}};
+    static const struct mortise_pin pins[] = {{"t", {1, 2, 3}, false}};
     struct mortise_admission adm = {.tenant = "default",
                                     .run = "run-1",
                                     .actor = "tester",

@@ -213,7 +213,8 @@ static int read_head(struct reader_store *s, struct bytes *k, struct bytes *v)
     r->created_ms = little(v, 8);
     r->updated_ms = little(v, 8);
     r->branch = little32(v);
-    r->status = little32(v);
+    r->status = (uint32_t)little(v, 2);
+    r->flags = (uint32_t)little(v, 2);
     r->n_pending = little32(v);
     array(v, r->graph, 32);
     r->reason = text(v);

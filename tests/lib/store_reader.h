@@ -28,7 +28,7 @@ struct reader_request {
 struct reader_run {
     char *tenant, *run, *reason, *graph_name;
     uint64_t seq, epoch, created_ms, updated_ms;
-    uint32_t branch, status, n_pending;
+    uint32_t branch, status, flags, n_pending;
     uint8_t checkpoint[16], graph[32];
     struct reader_checkpoint *checkpoints;
     size_t n_checkpoints;
