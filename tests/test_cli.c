@@ -125,6 +125,12 @@ static const char *const graphs[][2] = {
                "    tool: tried/strike\n"
                "    args: {marker: \"${input.marker}\"}\n"
                "    next: END\n"},
+    {"mended",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: tried/echo, next: b,\n"
+     "      args: {value: \"${has(scratch.mended) ? 1 : 1 / 0}\"}}\n"
+     "  b: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n"},
     {"pause", "interrupt_before: [b]\n"
               "start: a\n"
               "nodes:\n"
@@ -899,6 +905,24 @@ START_TEST(updates)
 }
 END_TEST
 
+/* A resume that changes the state first is one: what failed is tried again, and
+ * sees the change; a scheduled pause is passed.  --no-continue only records. */
+START_TEST(resumes_with_another_state)
+{
+    child_run("$MORTISE run mended.yaml --id m");
+    expect_code(1);
+    ok(child_run("$MORTISE resume m --no-continue --update "
+                 "'{\"scratch\": {\"x\": 1}}'"));
+    expect_out("recorded: run m is failed");
+    ok(child_run("$MORTISE resume m --update "
+                 "'{\"scratch\": {\"mended\": true}}'"));
+    expect_out("run m completed");
+    child_run("$MORTISE run pause.yaml --id p");
+    ok(child_run("$MORTISE resume p --update '{\"scratch\": {\"x\": 1}}'"));
+    expect_out("run p completed");
+}
+END_TEST
+
 /* A pause of the graph's own: exit code 4, and resume passes it. */
 START_TEST(scheduled_pause)
 {
@@ -1386,6 +1410,7 @@ static Suite *suite(void)
     tcase_add_test(tc, goto_moves);
     tcase_add_test(tc, finished_runs);
     tcase_add_test(tc, updates);
+    tcase_add_test(tc, resumes_with_another_state);
     tcase_add_test(tc, scheduled_pause);
     tcase_add_test(tc, cancelling);
     tcase_add_test(tc, kill_and_resume);

@@ -234,7 +234,9 @@ static int add_limit(struct mortise_cli *cli, json_t *list,
     return rv;
 }
 
-/* What the options of `resume` stand for. */
+/* What the options of `resume` stand for.  A goto replaces what could be tried
+ * again, and keeps the pause before its node; without it this is a resume like
+ * any other, whatever is changed first. */
 static int resume_commands(struct mortise_cli *cli, json_t **out,
                            struct mortise_err *err)
 {
@@ -251,7 +253,7 @@ static int resume_commands(struct mortise_cli *cli, json_t **out,
                  err);
     if (rv == MORTISE_OK && a->raise[0] != NULL)
         rv = add_limit(cli, list, err);
-    if (rv == MORTISE_OK && a->update == NULL && a->go_to == NULL)
+    if (rv == MORTISE_OK && a->go_to == NULL && !a->no_continue)
         rv = add(list, json_pack("{s:s}", "kind", "resume"), err);
     if (rv == MORTISE_OK)
         *out = list;
