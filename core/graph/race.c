@@ -7,7 +7,9 @@
  *   (1) their paths overlap, and one of them has no reducer of its own,
  *   (2) neither can be reached from the other, and
  *   (3) both can run: they do not stand behind two exits of one node of which
- *       only one is ever taken (two routes, a route and on_error ...).
+ *       only one is ever taken (two routes, a route and on_error ...), and
+ *   (4) both count: they are not the last steps to a join of any, at which the
+ *       second has lost once the first is done.
  *
  * or a node of a map's body: its executions for two elements are never in each
  * other's past, nor are those of any two nodes of the body.
@@ -207,6 +209,29 @@ static bool never_both(struct race *r, uint32_t va, uint32_t vb)
     return exclude(&r->g->edges[va - first], &r->g->edges[vb - first]);
 }
 
+/* ---- who makes whom lose (4) ------------------------------------------- */
+
+/* Where the node leads whatever happens, or NULL. */
+static const struct mortise_edge *only_way(const struct race *r, uint32_t node)
+{
+    const struct mortise_node *n = &r->g->nodes[node];
+    const struct mortise_edge *e =
+        n->n_out == 1 ? &r->g->edges[n->out[0]] : NULL;
+
+    return e != NULL && e->kind == MORTISE_EDGE_STATIC && orders(e) &&
+                   e->home == n->region
+               ? e
+               : NULL;
+}
+
+static bool one_loses(const struct race *r, uint32_t a, uint32_t b)
+{
+    const struct mortise_edge *x = only_way(r, a), *y = only_way(r, b);
+
+    return x != NULL && y != NULL && x->to == y->to && x->home == y->home &&
+           r->g->nodes[x->to].join.kind == MORTISE_JOIN_ANY;
+}
+
 /* ---- who reaches whom (2) -------------------------------------------- */
 
 static void visit(struct race *r, uint32_t node, uint32_t last, uint32_t *n)
@@ -315,7 +340,7 @@ static bool race(struct race *r, const struct mortise_declared *a,
         return false;
     if (r->rank[a->node] > r->rank[b->node])
         return race(r, b, a);
-    return !reaches(r, a->node, b->node) &&
+    return !one_loses(r, a->node, b->node) && !reaches(r, a->node, b->node) &&
            !never_both(r, node_vertex(a->node), node_vertex(b->node)) &&
            r->budget > 0;
 }
