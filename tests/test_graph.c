@@ -592,8 +592,10 @@ START_TEST(edges_are_linked)
               "  f: {type: router, condition: input.z, targets: [e, END]}\n"
               "edges:\n"
               "  - {from: START, to: e, when: input.now}\n"
-              "  - {from: e, to: END, when: output > 1}\n");
-    ck_assert_uint_eq(graph->n_edges, 17);
+              "  - {from: e, to: END, when: output > 1, guardrail_policy:\n"
+              "     {input: [pii, pattern], on_violation: reroute,\n"
+              "      reroute_target: END}}\n");
+    ck_assert_uint_eq(graph->n_edges, 18);
     edge(0, "a", "b", MORTISE_EDGE_STATIC, false);
     edge(1, "a", "END", MORTISE_EDGE_STATIC, false);
     edge(2, "b", "c", MORTISE_EDGE_TIMEOUT, false);
@@ -609,15 +611,21 @@ START_TEST(edges_are_linked)
     edge(12, "f", "END", MORTISE_EDGE_TARGET, false);
     edge(13, "START", "e", MORTISE_EDGE_WHEN, true);
     edge(14, "e", "END", MORTISE_EDGE_WHEN, true);
-    edge(15, "START", "a", MORTISE_EDGE_STATIC, false);
-    edge(16, "START", "b", MORTISE_EDGE_STATIC, false);
+    edge(15, "e", "END", MORTISE_EDGE_DETOUR, false);
+    edge(16, "START", "a", MORTISE_EDGE_STATIC, false);
+    edge(17, "START", "b", MORTISE_EDGE_STATIC, false);
+    ck_assert_uint_eq(graph->edges[14].policy->guards.n, 2);
+    ck_assert_uint_eq(graph->edges[14].policy->first, 14);
+    ck_assert_uint_eq(graph->edges[14].policy->end, 15);
+    ck_assert(mortise_node_is_guarded(node("e"), "pattern"));
+    ck_assert(!mortise_node_is_guarded(node("b"), "pattern"));
     ck_assert_uint_eq(graph->n_start, 3);
     ck_assert_uint_eq(graph->start[0], 13);
     n = node("b");
     ck_assert_uint_eq(n->n_out, 4);
     ck_assert_uint_eq(n->out[3], 5);
     ck_assert_uint_eq(n->n_in, 2);
-    ck_assert_uint_eq(n->in[1], 16);
+    ck_assert_uint_eq(n->in[1], 17);
     ck_assert_uint_eq(node("e")->n_in, 3);
     ck_assert_uint_eq(node("a")->n_in, 1);
 }
@@ -1284,6 +1292,25 @@ static const struct {
     {"start: [a, b]\nnodes:\n  a: " WRITER "}\n  b: {type: guardrail, "
      "guardrails: [pii], on_violation: sanitize}\n",
      true},
+    /* an edge and the detour for it, and what is beside them */
+    {"start: s\nnodes:\n  s: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: s, to: a, guardrail_policy: "
+     "{input: [pii], on_violation: reroute, reroute_target: b}}\n",
+     false},
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, routes: [{when: input.x, "
+     "to: END, guardrail_policy: {input: [pii], on_violation: reroute, "
+     "reroute_target: a}}], default: b}\n  a: " WRITER "}\n  b: " WRITER "}\n",
+     false},
+    {"start: s\nnodes:\n  s: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: s, to: END, guardrail_policy: "
+     "{input: [pii], on_violation: reroute, reroute_target: a}}\n"
+     "- {from: s, to: b}\n",
+     true},
+    {"start: s\nnodes:\n  s: {type: human, prompt: x}\n  a: " WRITER
+     "}\n  b: " WRITER "}\nedges:\n- {from: s, personality: {trait: openness, "
+     "threshold: 0.5, above: a, below: END}, guardrail_policy: {input: [pii], "
+     "on_violation: reroute, reroute_target: b}}\n",
+     false},
     /* one after the other in a loop, visit after visit */
     {"start: a\nnodes:\n  a: " WRITER ", next: b}\n  b: " WRITER
      ", routes: [{when: output.x, to: a}], default: END}\n",

@@ -377,7 +377,9 @@ static const struct {
     {"bad", "oops", "when openness < 0.5"},
     {"oops", "e2", "when found: a tool"},
     {"oops", "END", "when not found: a tool"},
-    {"e2", "END", ""},
+    {"e2", "END", "when input.y == 2"},
+    {"e2", "END", "on violation, instead of END"},
+    {"e2", "END", "default"},
 };
 
 /* One edge of each kind, by hand: every word that leads somewhere is a line. */
@@ -405,7 +407,9 @@ START_TEST(every_kind)
         "  bad: {type: human, prompt: x}\n"
         "  oops: {type: human, prompt: x}\n"
         "  e2: {type: tool, tool: pay/refund, on_in_doubt: ask, capability: "
-        "it pays, next: END}\n"
+        "it pays, routes: [{when: input.y == 2, to: END, guardrail_policy: "
+        "{input: [pii], on_violation: reroute, reroute_target: END}}], "
+        "default: END}\n"
         "edges:\n"
         "  - {from: bad, personality: {trait: openness, threshold: 0.5, "
         "above: END, below: oops}}\n"

@@ -1565,8 +1565,28 @@ static const char choosing[] = HEAD
     "  - {from: c, discovery: {query: \"${output.q} and more\", fallback: d}}"
     "\n";
 
-static const char *const stingy[] = {folding, winding, inside, guarded,
-                                     choosing};
+/* ... and judged on its way, with what was written besides it. */
+static const char leaving[] =
+    HEAD "start: s\n"
+         "nodes:\n"
+         "  s:\n"
+         "    type: subgraph\n"
+         "    output_mapping: {scratch.n: artifacts.p}\n"
+         "    graph: {start: p, nodes: {p: {type: tool, tool: t/echo}}}\n"
+         "  a: {type: tool, tool: t/read, args: {bad: 1, said: {update:\n"
+         "      {scratch: {bad: 1, l: [1]}}}}}\n"
+         "  b: {type: tool, tool: t/idem}\n"
+         "  c: {type: tool, tool: t/echo}\n"
+         "edges:\n"
+         "  - {from: s, to: a, guardrail_policy: {input: [ok, stern],\n"
+         "     on_violation: warn}}\n"
+         "  - {from: a, to: b, guardrail_policy: {input: [wary, ok],\n"
+         "     on_violation: sanitize}}\n"
+         "  - {from: a, to: b, when: \"true\", guardrail_policy:\n"
+         "     {input: [stern], on_violation: reroute, reroute_target: c}}\n";
+
+static const char *const stingy[] = {folding, winding,  inside,
+                                     guarded, choosing, leaving};
 
 static bool run_stingy(const char *yaml, int n)
 {
@@ -1596,6 +1616,8 @@ static bool run_stingy(const char *yaml, int n)
                 .call = a->u.call.id,
                 .output = a->u.call.body,
                 .said = json_object_get(a->u.call.body, "said"),
+                .violation = strcmp(a->u.call.plugin, "stern") == 0 ||
+                             strcmp(a->u.call.plugin, "wary") == 0,
                 .message = "",
                 .error_code = "",
                 .error_class = ""};

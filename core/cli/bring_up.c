@@ -133,12 +133,11 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
 
 static bool needs(const struct mortise_node *n, const char *plugin)
 {
-    static const char guardrail[] = "guardrail:";
-    size_t k = sizeof guardrail - 1;
+    const char *id = mortise_guard_of_plugin(plugin);
 
-    if (strncmp(plugin, guardrail, k) != 0)
+    if (id == NULL)
         return n->plugin != NULL && strcmp(n->plugin, plugin) == 0;
-    return mortise_node_is_guarded(n, plugin + k);
+    return mortise_node_is_guarded(n, id);
 }
 
 static const struct mortise_node *needed_by(const struct mortise_graph *g,

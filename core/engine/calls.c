@@ -364,13 +364,11 @@ static int lane_get(struct mortise *m, const char *name, bool guardrail,
 int mortise_calls_bring_up(struct mortise *m, const char *name,
                            struct mortise_err *err)
 {
-    static const char guardrail[] = "guardrail:";
-    size_t n = sizeof guardrail - 1;
-    bool checks = strncmp(name, guardrail, n) == 0;
+    const char *id = mortise_guard_of_plugin(name);
     struct mortise_lane *l;
     uint64_t took_ms;
 
-    return lane_get(m, checks ? name + n : name, checks, &l, &took_ms, err);
+    return lane_get(m, id != NULL ? id : name, id != NULL, &l, &took_ms, err);
 }
 
 /* ---- the end of a call -------------------------------------------------- */
@@ -492,6 +490,7 @@ static uint32_t stage_of(enum mortise_guard_stage stage)
         [MORTISE_GUARD_INPUT] = MORTISE_STAGE_INPUT,
         [MORTISE_GUARD_OUTPUT] = MORTISE_STAGE_OUTPUT,
         [MORTISE_GUARD_DECISION] = MORTISE_STAGE_NODE,
+        [MORTISE_GUARD_EDGE] = MORTISE_STAGE_EDGE,
     };
 
     return stages[stage];

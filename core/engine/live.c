@@ -460,17 +460,16 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
 static const char *plugin_of(const struct mortise *m, const char *name,
                              const char **pin)
 {
-    static const char guardrail[] = "guardrail:";
-    size_t n = sizeof guardrail - 1;
+    const char *id = mortise_guard_of_plugin(name);
     const struct mortise_guard *g;
 
     *pin = name;
-    if (strncmp(name, guardrail, n) != 0)
+    if (id == NULL)
         return name;
-    g = mortise_guard_find(&m->site.deployment->guards, name + n);
+    g = mortise_guard_find(&m->site.deployment->guards, id);
     if (g != NULL)
         return g->plugin;
-    return *pin = name + n;
+    return *pin = id;
 }
 
 /* The digests of the plugins that a graph uses, each plugin once. */

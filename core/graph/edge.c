@@ -130,6 +130,7 @@ void mortise_load_each_id(struct mortise_loader *ld,
 /* A `{when, to}` being read: the edge is made when both are known. */
 struct route {
     const struct mortise_yaml *when, *to;
+    struct mortise_slot policy; /* its key is NULL: none */
 };
 
 static void read_route_when(void *ctx, void *into,
@@ -150,6 +151,15 @@ static void read_route_to(void *ctx, void *into,
     route->to = slot->value;
 }
 
+static void read_route_policy(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct route *route = into;
+
+    (void)ctx;
+    route->policy = *slot;
+}
+
 static const struct mortise_key route_keys[] = {
     {.name = "when",
      .about = "An expression: the route is taken when it holds.",
@@ -163,25 +173,35 @@ static const struct mortise_key route_keys[] = {
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
      .read = read_route_to},
+    {.name = "guardrail_policy",
+     .about = "Guardrails that judge what passes along the route.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_edge_policy_place,
+     .read = read_route_policy},
 };
 
-static const struct mortise_place route_place = {
-    .what = "a route", .keys = route_keys, .n = 2};
+static const struct mortise_place route_place = {.what = "a route",
+                                                 .keys = route_keys,
+                                                 .n = sizeof route_keys /
+                                                      sizeof route_keys[0]};
 
 static void read_route(struct mortise_loader *ld, struct mortise_node *node,
                        const struct mortise_yaml *v,
                        enum mortise_edge_kind kind)
 {
-    struct route route = {NULL, NULL};
-    struct mortise_draft *draft;
+    struct route route = {.when = NULL};
+    struct mortise_draft *draft = NULL;
+    size_t first = ld->n_edges;
 
     mortise_keys_read(&route_place, MORTISE_HERE, v, v->span, ld, &route,
                       ld->diags);
-    if (route.to == NULL)
-        return;
-    draft = mortise_load_edge(ld, node->index, route.to, kind);
+    if (route.to != NULL)
+        draft = mortise_load_edge(ld, node->index, route.to, kind);
     if (draft != NULL)
         draft->when = route.when;
+    if (route.policy.key != NULL)
+        mortise_load_edge_policy(ld, node->index, first, &route.policy);
 }
 
 static void read_route_list(struct mortise_loader *ld,
@@ -241,6 +261,7 @@ void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
 struct entry {
     const struct mortise_yaml *to, *when;
     const struct mortise_yaml *form; /* the key of what it is, if not plain */
+    struct mortise_slot policy;      /* its key is NULL: none */
     uint32_t from;                   /* MORTISE_NOWHERE: missing or unknown */
     int type;                        /* enum mortise_edge_kind, 0: not given */
 };
@@ -356,6 +377,14 @@ static void read_discovery(void *ctx, void *into,
                            slot);
 }
 
+static void read_policy(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct entry *e = into;
+
+    (void)ctx;
+    e->policy = *slot;
+}
+
 static const struct mortise_word edge_types[] = {
     {"static", MORTISE_EDGE_STATIC, false},
     {"conditional", MORTISE_EDGE_WHEN, false},
@@ -408,7 +437,12 @@ static const struct mortise_key edge_keys[] = {
      .here = MORTISE_HERE,
      .place = &mortise_map_place,
      .read = read_map},
-    {.name = "guardrail_policy", .later = MORTISE_HERE},
+    {.name = "guardrail_policy",
+     .about = "Guardrails that judge what passes along the edge.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_edge_policy_place,
+     .read = read_policy},
 };
 
 static const struct mortise_place edge_place = {.what = "an edge",
@@ -448,20 +482,28 @@ static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
         check_to(ld, v, e);
 }
 
+/* One that is no form. */
+static void add_plain(struct mortise_loader *ld, const struct entry *e)
+{
+    struct mortise_draft *draft = mortise_load_edge(
+        ld, e->from, e->to,
+        e->when != NULL ? MORTISE_EDGE_WHEN : MORTISE_EDGE_STATIC);
+
+    if (draft != NULL)
+        draft->when = e->when;
+}
+
 static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
 {
     struct entry e = {.from = MORTISE_NOWHERE};
-    struct mortise_draft *draft;
+    size_t first = ld->n_edges;
 
     mortise_keys_read(&edge_place, MORTISE_HERE, v, v->span, ld, &e, ld->diags);
     check_parts(ld, v, &e);
-    if (e.from == MORTISE_NOWHERE || e.to == NULL || e.form != NULL)
-        return;
-    draft = mortise_load_edge(ld, e.from, e.to,
-                              e.when != NULL ? MORTISE_EDGE_WHEN
-                                             : MORTISE_EDGE_STATIC);
-    if (draft != NULL)
-        draft->when = e.when;
+    if (e.from != MORTISE_NOWHERE && e.to != NULL && e.form == NULL)
+        add_plain(ld, &e);
+    if (e.policy.key != NULL)
+        mortise_load_edge_policy(ld, e.from, first, &e.policy);
 }
 
 void mortise_load_edges(struct mortise_loader *ld,
@@ -518,6 +560,30 @@ static void deal_out(struct mortise_graph *g, uint32_t *room)
     }
 }
 
+/* A node's own list of all guardrails on its edges out. */
+static void list_guards(struct mortise_loader *ld, struct mortise_node *node)
+{
+    struct mortise_guard_list *all = &node->guards[MORTISE_GUARD_EDGE];
+    const struct mortise_edge *edges = ld->g->edges;
+    const char **ids;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < node->n_out; i++)
+        if (mortise_edge_is_guarded(&edges[node->out[i]]))
+            n += edges[node->out[i]].policy->guards.n;
+    ids = n > 0 ? mortise_load_alloc(ld, n * sizeof *ids) : NULL;
+    if (ids == NULL)
+        return;
+    all->ids = ids;
+    for (uint32_t i = 0; i < node->n_out; i++) {
+        const struct mortise_edge *e = &edges[node->out[i]];
+
+        for (size_t k = 0;
+             mortise_edge_is_guarded(e) && k < e->policy->guards.n; k++)
+            ids[all->n++] = e->policy->guards.ids[k];
+    }
+}
+
 void mortise_load_link(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
@@ -531,6 +597,8 @@ void mortise_load_link(struct mortise_loader *ld)
         g->edges[i] = ld->edges[i].edge;
     g->n_edges = (uint32_t)ld->n_edges;
     deal_out(g, room);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        list_guards(ld, &g->nodes[i]);
 }
 
 static bool counts(const struct mortise_edge *e)

@@ -120,7 +120,4 @@ json_t *mortise_foreign_node(struct mortise_foreign *f,
 json_t *mortise_foreign_edges(struct mortise_foreign *f,
                               const struct mortise_yaml *list, json_t *routers);
 
-/* The policy of a guardrail, on nodes and on edges. */
-extern const struct mortise_foreign_row mortise_foreign_guardrail_policy[];
-
 #endif

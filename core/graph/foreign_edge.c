@@ -8,14 +8,6 @@
 
 #include <string.h>
 
-const struct mortise_foreign_row mortise_foreign_guardrail_policy[] = {
-    {"input", "input", MORTISE_FOREIGN_SAME, NULL},
-    {"output", "output", MORTISE_FOREIGN_SAME, NULL},
-    {"onViolation", "on_violation", MORTISE_FOREIGN_SAME, NULL},
-    {"rerouteTarget", "reroute_target", MORTISE_FOREIGN_ID, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
-};
-
 /* `id` says nothing: nothing else names an edge. */
 static const struct mortise_foreign_row edge_rows[] = {
     {"id", NULL, MORTISE_FOREIGN_READ, NULL},
@@ -27,8 +19,7 @@ static const struct mortise_foreign_row edge_rows[] = {
     {"discoveryKind", "kind", MORTISE_FOREIGN_READ, NULL},
     {"discoveryFallback", "fallback", MORTISE_FOREIGN_READ, NULL},
     {"personalityCondition", "personality", MORTISE_FOREIGN_READ, NULL},
-    {"guardrailPolicy", "guardrail_policy", MORTISE_FOREIGN_MAP,
-     mortise_foreign_guardrail_policy},
+    {"guardrailPolicy", "guardrail_policy", MORTISE_FOREIGN_READ, NULL},
     {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
@@ -167,6 +158,48 @@ static void add_personality(struct mortise_foreign *f,
     mortise_foreign_put(f, into, "personality", p);
 }
 
+/* Of an edge, where one payload passes. */
+static const struct mortise_foreign_row policy_rows[] = {
+    {"input", "input", MORTISE_FOREIGN_SAME, NULL},
+    {"output", "output", MORTISE_FOREIGN_READ, NULL},
+    {"onViolation", "on_violation", MORTISE_FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", MORTISE_FOREIGN_ID, NULL},
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+};
+
+static bool is_some(const struct mortise_yaml *list)
+{
+    return list != NULL && list->kind == MORTISE_YAML_SEQ && list->n > 0;
+}
+
+static void add_policy(struct mortise_foreign *f,
+                       const struct mortise_yaml *edge, const char *from,
+                       json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "guardrailPolicy");
+    json_t *policy;
+
+    if (v == NULL)
+        return;
+    if (is_some(mortise_foreign_get(v, "output")))
+        mortise_foreign_lost(f, mortise_yaml_key(v, "output")->span,
+                             "put its guardrails under 'input'",
+                             "'output' is left behind: an edge's guardrails "
+                             "judge the one thing that passes");
+    if (strcmp(from, "START") == 0 ||
+        !is_some(mortise_foreign_get(v, "input"))) {
+        mortise_foreign_lost(f, mortise_yaml_key(edge, "guardrailPolicy")->span,
+                             NULL, "'guardrailPolicy' is left behind: %s",
+                             strcmp(from, "START") == 0
+                                 ? "nothing passes along an edge from START"
+                                 : "it has no 'input'");
+        return;
+    }
+    policy = json_object();
+    mortise_foreign_carry(f, policy_rows, v, "guardrailPolicy", policy);
+    mortise_foreign_put(f, into, "guardrail_policy", policy);
+}
+
 /* What only edges of one type have, on an edge of another. */
 static void check_strays(struct mortise_foreign *f,
                          const struct mortise_yaml *edge, const char *type)
@@ -227,6 +260,7 @@ static json_t *edge_of(struct mortise_foreign *f,
         add_discovery(f, edge, to, into);
     if (type == PERSONALITY)
         add_personality(f, edge, to, into);
+    add_policy(f, edge, from, into);
     mortise_foreign_carry(f, edge_rows, edge, "an edge", into);
     check_strays(f, edge, types[type]);
     return into;

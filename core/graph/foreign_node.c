@@ -61,6 +61,14 @@ static const struct mortise_foreign_row human_rows[] = {
     {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 
+static const struct mortise_foreign_row guardrail_policy_rows[] = {
+    {"input", "input", MORTISE_FOREIGN_SAME, NULL},
+    {"output", "output", MORTISE_FOREIGN_SAME, NULL},
+    {"onViolation", "on_violation", MORTISE_FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", MORTISE_FOREIGN_ID, NULL},
+    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+};
+
 static const struct mortise_foreign_row guardrail_rows[] = {
     TYPE,
     {"guardrailIds", "guardrails", MORTISE_FOREIGN_SAME, NULL},
@@ -181,7 +189,7 @@ static const struct mortise_foreign_row node_rows[] = {
      discovery_rows},
     {"personaPolicy", "persona_policy", MORTISE_FOREIGN_MAP, persona_rows},
     {"guardrailPolicy", "guardrail_policy", MORTISE_FOREIGN_MAP,
-     mortise_foreign_guardrail_policy},
+     guardrail_policy_rows},
     {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
 };
 

@@ -74,9 +74,11 @@ enum mortise_edge_kind {
     MORTISE_EDGE_BELOW,      /* ... is taken on success: the one that `holds` */
     MORTISE_EDGE_FOUND,      /* discovery: to what was found ... */
     MORTISE_EDGE_FALLBACK,   /* ... or nothing was */
-    MORTISE_EDGE_GATHER      /* from a map, which is over, to its join */
+    MORTISE_EDGE_GATHER,     /* from a map, which is over, to its join */
+    MORTISE_EDGE_DETOUR      /* for one with a guardrail, which is not taken */
 };
-/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; see graph.md 6. */
+/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; DETOUR replaces
+ * the one that it stands in for; see graph.md 6. */
 
 /* HEXACO (persona.c). */
 enum mortise_trait {
@@ -94,6 +96,27 @@ enum mortise_trait {
 struct mortise_discovery {
     const char *kind; /* tool, extension, any */
     struct mortise_tmpl *query;
+};
+
+enum mortise_on_violation {
+    MORTISE_VIOLATION_BLOCK = 1,
+    MORTISE_VIOLATION_REROUTE,
+    MORTISE_VIOLATION_WARN,
+    MORTISE_VIOLATION_SANITIZE
+};
+
+struct mortise_guard_list { /* ids, in the order in which they are asked */
+    const char *const *ids;
+    size_t n;
+};
+
+/* guardrail_policy of an edge: of all that one entry makes.  They are the edges
+ * [first, end), of which at most one is taken at a time. */
+struct mortise_edge_policy {
+    struct mortise_guard_list guards; /* never empty */
+    enum mortise_on_violation on_violation;
+    uint32_t first, end; /* REROUTE: `end` is the DETOUR, in the same node's
+                            `out` right behind them */
 };
 
 /* Inside a map's body an edge to the map's join `yields`: it is decided there
@@ -117,6 +140,10 @@ struct mortise_edge {
     double threshold;
     bool holds;
     const struct mortise_discovery *discovery; /* FOUND, FALLBACK */
+
+    const struct mortise_edge_policy *policy; /* NULL: nobody looks at what
+                                                 passes; a DETOUR's: of those
+                                                 that it stands in for */
 };
 
 enum mortise_region_kind {
@@ -234,25 +261,15 @@ struct mortise_reducer {
     struct mortise_span span;
 };
 
-enum mortise_on_violation {
-    MORTISE_VIOLATION_BLOCK = 1,
-    MORTISE_VIOLATION_REROUTE,
-    MORTISE_VIOLATION_WARN,
-    MORTISE_VIOLATION_SANITIZE
-};
-
 /* What guardrails look at, and when. */
 enum mortise_guard_stage {
     MORTISE_GUARD_TARGET,   /* a guardrail node's target */
     MORTISE_GUARD_INPUT,    /* the arguments, before they are approved */
     MORTISE_GUARD_OUTPUT,   /* the output, once its schemas hold */
     MORTISE_GUARD_DECISION, /* a human node's acceptance, with its prompt */
+    MORTISE_GUARD_EDGE,     /* the output, on an edge that is about to be taken:
+                               a node's list is that of all its edges out */
     MORTISE_GUARD_STAGES
-};
-
-struct mortise_guard_list { /* ids, in the order in which they are asked */
-    const char *const *ids;
-    size_t n;
 };
 
 enum mortise_on_timeout {
@@ -336,6 +353,8 @@ struct mortise_node {
     size_t n_output_mapping;
 };
 
+#define MORTISE_GUARD_PREFIX "guardrail:"
+
 struct mortise_limits {
     uint64_t steps;      /* executions of a run, nested graphs' included */
     uint32_t visits;     /* of a node in one graph, map elements aside */
@@ -376,8 +395,8 @@ struct mortise_graph {
     struct mortise_schema *input, *scratch, *artifacts; /* NULL: anything */
     struct mortise_reducer *reducers;
     size_t n_reducers;
-    const char **plugins; /* names used, sorted, each once (guardrail ids too,
-                             as "guardrail:ID") */
+    const char **plugins; /* names used, sorted, each once; guardrail ids too,
+                             behind MORTISE_GUARD_PREFIX */
     size_t n_plugins;
     uint32_t n_resources; /* ... and in those in it */
 
@@ -420,6 +439,11 @@ const char *mortise_node_type_name(enum mortise_node_type type);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage);
+/* The id of a guardrail, of a name among a graph's `plugins`; NULL: that is the
+ * name of a plugin. */
+const char *mortise_guard_of_plugin(const char *name);
+/* Does anybody look at what passes along the edge? */
+bool mortise_edge_is_guarded(const struct mortise_edge *edge);
 /* Does the node ask this guardrail, at any stage? */
 bool mortise_node_is_guarded(const struct mortise_node *node, const char *id);
 

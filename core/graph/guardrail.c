@@ -1,8 +1,9 @@
 /* guardrail.c -- guardrails: who looks at what, and what follows.
  *
  * A guardrail node looks at its target; a node that calls has a policy, whose
- * guardrails look at what goes in and at what comes out.  Either has one word
- * for what becomes of a violation, and one place where that leads.
+ * guardrails look at what goes in and at what comes out; that of an edge looks
+ * at what passes along it.  Each has one word for what becomes of a violation,
+ * and one place where that leads: an edge of its own.
  */
 #include "graph/node.h"
 
@@ -25,7 +26,7 @@ static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
 
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
-        mortise_load_plugin(ld, "guardrail:", id->str);
+        mortise_load_plugin(ld, MORTISE_GUARD_PREFIX, id->str);
     else if (rv != MORTISE_ENOMEM)
         mortise_diag_add(ld->diags, "E0502", id->span, "%s", why.msg);
 }
@@ -130,24 +131,31 @@ void mortise_node_finish_guardrail(struct mortise_loader *ld,
 
 /* `map` is where on_violation and reroute_target stand. */
 static void read_on_violation(struct mortise_loader *ld,
-                              struct mortise_node *node,
+                              enum mortise_on_violation *out,
                               const struct mortise_yaml *map,
                               const struct mortise_slot *slot)
 {
-    node->on_violation = (enum mortise_on_violation)slot->word;
+    *out = (enum mortise_on_violation)slot->word;
     if (slot->word == MORTISE_VIOLATION_REROUTE &&
         mortise_yaml_get(map, "reroute_target") == NULL)
         mortise_diag_add(ld->diags, "E0310", slot->value->span,
                          "'reroute' needs 'reroute_target'");
 }
 
+static void check_reroute(struct mortise_loader *ld,
+                          enum mortise_on_violation on,
+                          const struct mortise_slot *target)
+{
+    if (on != MORTISE_VIOLATION_REROUTE)
+        mortise_diag_add(ld->diags, "E0310", target->name->span,
+                         "'reroute_target' needs 'on_violation: reroute'");
+}
+
 static void read_reroute_target(struct mortise_loader *ld,
                                 struct mortise_node *node,
                                 const struct mortise_slot *slot)
 {
-    if (node->on_violation != MORTISE_VIOLATION_REROUTE)
-        mortise_diag_add(ld->diags, "E0310", slot->name->span,
-                         "'reroute_target' needs 'on_violation: reroute'");
+    check_reroute(ld, node->on_violation, slot);
     mortise_load_edge(ld, node->index, slot->value, MORTISE_EDGE_REROUTE);
 }
 
@@ -156,7 +164,7 @@ void mortise_node_read_on_violation(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    read_on_violation(ctx, r->node, r->map, slot);
+    read_on_violation(ctx, &r->node->on_violation, r->map, slot);
 }
 
 void mortise_node_read_reroute_target(void *ctx, void *into,
@@ -194,7 +202,7 @@ static void policy_on_violation(void *ctx, void *into,
 {
     struct policy *p = into;
 
-    read_on_violation(ctx, p->node, p->map, slot);
+    read_on_violation(ctx, &p->node->on_violation, p->map, slot);
 }
 
 static void policy_reroute_target(void *ctx, void *into,
@@ -247,4 +255,108 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
         mortise_diag_add(ld->diags, "E0206", slot->name->span,
                          "guardrail_policy needs 'input' or 'output': the ids "
                          "of guardrails");
+}
+
+/* ---- ... of edges -------------------------------------------------------- */
+
+struct edge_policy {
+    struct mortise_edge_policy *p;
+    const struct mortise_yaml *map, *target;
+};
+
+static void edge_input(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct edge_policy *r = into;
+
+    read_ids(ctx, &r->p->guards, slot->value);
+}
+
+static void edge_on_violation(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct edge_policy *r = into;
+
+    read_on_violation(ctx, &r->p->on_violation, r->map, slot);
+}
+
+static void edge_reroute_target(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct edge_policy *r = into;
+
+    check_reroute(ctx, r->p->on_violation, slot);
+    r->target = slot->value;
+}
+
+static const struct mortise_key edge_policy_keys[] = {
+    {.name = "input",
+     .about = "Ids of guardrails that judge what passes along the edge: the "
+              "output of the node that it leaves.",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .min = 1,
+     .read = edge_input},
+    {.name = "on_violation",
+     .about = "block (the default), reroute, warn or sanitize.",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = mortise_violation_words,
+     .read = edge_on_violation},
+    {.name = "reroute_target",
+     .about = "The node to go to instead of along this edge when something is "
+              "violated.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .read = edge_reroute_target},
+};
+
+const struct mortise_place mortise_edge_policy_place = {
+    .what = "guardrail_policy of an edge",
+    .keys = edge_policy_keys,
+    .n = sizeof edge_policy_keys / sizeof edge_policy_keys[0]};
+
+/* Does anything pass along edges that leave there? */
+static bool check_source(struct mortise_loader *ld, uint32_t from,
+                         const struct mortise_slot *slot)
+{
+    struct mortise_diag *d;
+
+    if (from != MORTISE_START && ld->g->nodes[from].type != MORTISE_NODE_ROUTER)
+        return true;
+    d = mortise_diag_add(ld->diags, "E0318", slot->name->span,
+                         from == MORTISE_START
+                             ? "nothing passes along an edge from START"
+                             : "nothing passes along an edge of a router");
+    mortise_diag_help(ld->diags, d,
+                      from == MORTISE_START
+                          ? "put it on the node that the edge leads to"
+                          : "put it on the edge to the router, or on the node "
+                            "that this one leads to");
+    return false;
+}
+
+void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
+                              size_t first, const struct mortise_slot *slot)
+{
+    struct edge_policy r = {.p = mortise_load_alloc(ld, sizeof *r.p),
+                            .map = slot->value};
+
+    if (r.p == NULL)
+        return;
+    r.p->on_violation = MORTISE_VIOLATION_BLOCK;
+    mortise_keys_enter(slot, ld, &r, ld->diags);
+    if (from == MORTISE_NOWHERE || !check_source(ld, from, slot))
+        return;
+    r.p->first = (uint32_t)first;
+    r.p->end = (uint32_t)ld->n_edges;
+    for (size_t i = first; i < ld->n_edges; i++)
+        ld->edges[i].edge.policy = r.p;
+    if (r.target != NULL) {
+        struct mortise_draft *draft =
+            mortise_load_edge(ld, from, r.target, MORTISE_EDGE_DETOUR);
+
+        if (draft != NULL)
+            draft->edge.policy = r.p;
+    }
 }

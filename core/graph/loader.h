@@ -226,6 +226,14 @@ void mortise_load_nodes(struct mortise_loader *ld,
                         const struct mortise_yaml *key,
                         const struct mortise_yaml *map);
 
+/* ---- guardrail.c ----------------------------------------------------- */
+
+extern const struct mortise_place mortise_edge_policy_place;
+/* `guardrail_policy` of the edges that were made from the `first` on, all of
+ * which leave `from`. */
+void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
+                              size_t first, const struct mortise_slot *slot);
+
 /* ---- edge.c ---------------------------------------------------------- */
 
 /* The node that a scalar names, MORTISE_END, or MORTISE_NOWHERE after a

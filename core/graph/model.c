@@ -84,10 +84,22 @@ const char *mortise_node_type_name(enum mortise_node_type type)
 
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
 {
-    static const char *const names[] = {"target", "input", "output",
-                                        "decision"};
+    static const char *const names[] = {"target", "input", "output", "decision",
+                                        "edge"};
 
     return names[stage];
+}
+
+const char *mortise_guard_of_plugin(const char *name)
+{
+    size_t n = sizeof MORTISE_GUARD_PREFIX - 1;
+
+    return strncmp(name, MORTISE_GUARD_PREFIX, n) == 0 ? name + n : NULL;
+}
+
+bool mortise_edge_is_guarded(const struct mortise_edge *edge)
+{
+    return edge->policy != NULL && edge->kind != MORTISE_EDGE_DETOUR;
 }
 
 bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)

@@ -62,6 +62,16 @@ static void put_map(struct mortise_buf *b, const struct mortise_region *r)
     put_expr(b, &r->over);
 }
 
+/* The edges that a detour stands in for, by where they lead. */
+static void put_replaced(struct mortise_buf *b, const struct mortise_graph *g,
+                         const struct mortise_edge_policy *p)
+{
+    for (uint32_t i = p->first; i < p->end; i++) {
+        mortise_buf_puts(b, i > p->first ? " or " : "");
+        mortise_buf_puts(b, mortise_picture_name(g, g->edges[i].to));
+    }
+}
+
 void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
                            const struct mortise_edge *e)
 {
@@ -82,6 +92,7 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
         [MORTISE_EDGE_FOUND] = "when found: ",
         [MORTISE_EDGE_FALLBACK] = "when not found: ",
         [MORTISE_EDGE_GATHER] = "all of them",
+        [MORTISE_EDGE_DETOUR] = "on violation, instead of ",
     };
 
     mortise_buf_puts(b, words[e->kind]);
@@ -94,6 +105,8 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
         mortise_buf_printf(b, "%s %s %.15g", mortise_trait_name(e->trait),
                            e->kind == MORTISE_EDGE_ABOVE ? ">=" : "<",
                            e->threshold);
+    if (e->kind == MORTISE_EDGE_DETOUR)
+        put_replaced(b, g, e->policy);
     if (e->discovery != NULL)
         put_scalar(b, mortise_tmpl_yaml(e->discovery->query));
     if (e->yields)

@@ -173,8 +173,9 @@ static bool are_arms(const struct mortise_edge *a, const struct mortise_edge *b)
            a->trait == b->trait && a->threshold >= b->threshold;
 }
 
-/* Of two edges out of one node: is at most one ever taken? */
-static bool exclude(const struct mortise_edge *a, const struct mortise_edge *b)
+/* Of two edges out of one node, neither of which stands in for another. */
+static bool exclude_plain(const struct mortise_edge *a,
+                          const struct mortise_edge *b)
 {
     if (replaces_others(a->kind) || replaces_others(b->kind))
         return true;
@@ -183,6 +184,22 @@ static bool exclude(const struct mortise_edge *a, const struct mortise_edge *b)
     return (a->kind == MORTISE_EDGE_ROUTE && b->kind == MORTISE_EDGE_ROUTE) ||
            (a->discovery != NULL && a->discovery == b->discovery) ||
            are_arms(a, b);
+}
+
+/* The edge itself, or one of those that it stands in for: it is taken where one
+ * of them was chosen, and none of them is then. */
+static const struct mortise_edge *plain(const struct race *r,
+                                        const struct mortise_edge *e)
+{
+    return e->kind == MORTISE_EDGE_DETOUR ? &r->g->edges[e->policy->first] : e;
+}
+
+/* Of two edges out of one node: is at most one ever taken? */
+static bool exclude(const struct race *r, const struct mortise_edge *a,
+                    const struct mortise_edge *b)
+{
+    return (a->policy != NULL && a->policy == b->policy) ||
+           exclude_plain(plain(r, a), plain(r, b));
 }
 
 /* The vertex below `top` on the way down to `v`. */
@@ -206,7 +223,7 @@ static bool never_both(struct race *r, uint32_t va, uint32_t vb)
     vb = below(r, top, vb);
     if (r->budget == 0 || va < first || vb < first)
         return false;
-    return exclude(&r->g->edges[va - first], &r->g->edges[vb - first]);
+    return exclude(r, &r->g->edges[va - first], &r->g->edges[vb - first]);
 }
 
 /* ---- who makes whom lose (4) ------------------------------------------- */

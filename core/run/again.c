@@ -330,7 +330,7 @@ static int exec_again(struct mortise_run *r, struct exec *x,
     bool returns = x->state == X_CANCELLED && race_may_return(x);
 
     if ((x->state == X_FAILED && x->child_failed) ||
-        (returns && x->child != NULL)) {
+        (returns && x->child != NULL && !x->child_over)) {
         x->loss = LOSS_NONE;
         drop(&x->error);
         exec_become(r, x, X_INSIDE); /* what failed is inside */

@@ -163,10 +163,10 @@ int apply_writes(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-/* Nothing that it asked matters any more. */
-static int forget_live(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int exec_forget_live(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
 {
+    leave_forget(x);
     exec_drop_body(x);
     drop(&x->broke);
     drop(&x->subject);
@@ -209,7 +209,7 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     hold(&x->output, e->value);
     drop(&x->error); /* of an earlier attempt */
     drop(&x->said);
-    rv = forget_live(r, x, err);
+    rv = exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
         rv = apply_writes(r, x, e, err);
     if (rv == MORTISE_OK)
@@ -284,7 +284,7 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->effect_open = e->how != 0; /* it never answered */
     x->doubted = x->effect_open;
     hold(&x->error, e->value);
-    rv = forget_live(r, x, err);
+    rv = exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
         rv = exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
@@ -451,7 +451,7 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
     if (x->error == NULL)
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
-    if (forget_live(r, x, err) != MORTISE_OK)
+    if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     exec_become(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
@@ -556,7 +556,8 @@ static void settle_call(struct mortise_run *r, struct exec *x,
 {
     if (type == MORTISE_E_DONE || type == MORTISE_E_RETRY ||
         type == MORTISE_E_RESULT || type == MORTISE_E_FAILED ||
-        type == MORTISE_E_STOPPED || type == MORTISE_E_LOST)
+        type == MORTISE_E_STOPPED || type == MORTISE_E_LOST ||
+        type == MORTISE_E_CHOSEN)
         budget_settle(r, x, false);
     else if (type == MORTISE_E_LET_GO)
         budget_settle(r, x, true);
@@ -607,6 +608,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return apply_checked(r, x, e, err);
     case MORTISE_E_USED:
         return apply_used(r, x, e, err);
+    case MORTISE_E_CHOSEN:
+        return apply_chosen(r, x, e, err);
     case MORTISE_E_SAID:
         if (!json_is_object(e->value))
             return corrupt(err, e);
@@ -673,6 +676,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_LEAD:
     case MORTISE_E_CHECKED:
     case MORTISE_E_USED:
+    case MORTISE_E_CHOSEN:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

@@ -314,6 +314,7 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
     x->ordinal = 0;
     x->ended_ms = 0;
     exec_drop_body(x);
+    leave_forget(x);
     drop(&x->decision);
     drop(&x->error);
     drop(&x->notes);

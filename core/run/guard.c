@@ -32,10 +32,11 @@ static int note_verdict(struct exec *x, const char *id, bool violation,
                         struct mortise_err *err)
 {
     json_t *note =
-        json_pack("{s:s, s:s, s:b, s:s, s:O*}", "guardrail", id, "stage",
+        json_pack("{s:s, s:s, s:b, s:s, s:O*, s:s*}", "guardrail", id, "stage",
                   mortise_guard_stage_name(x->stage), "violation",
                   (int)violation, "action", action, "decided_by",
-                  json_object_get(x->decision, "decided_by"));
+                  json_object_get(x->decision, "decided_by"), "to",
+                  x->stage == MORTISE_GUARD_EDGE ? leave_to(x) : NULL);
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
@@ -62,10 +63,10 @@ int guard_keep(struct mortise_run *r, struct exec *x,
 }
 
 /* What becomes of a violation: "warn", "sanitize", "block" or "reroute". */
-static const char *action_on(const struct mortise_node *n,
+static const char *action_on(enum mortise_on_violation on,
                              const json_t *replacement)
 {
-    switch (n->on_violation) {
+    switch (on) {
     case MORTISE_VIOLATION_WARN:
         return "warn";
     case MORTISE_VIOLATION_REROUTE:
@@ -92,9 +93,17 @@ int guard_begin(struct mortise_run *r, struct exec *x,
     return start_call(r, x, MORTISE_RUN_CHECK, err);
 }
 
+/* Those of the stage. */
+static const struct mortise_guard_list *guards_of(const struct mortise_run *r,
+                                                  const struct exec *x)
+{
+    return x->stage == MORTISE_GUARD_EDGE ? &leave_policy(x)->guards
+                                          : &node_of(r, x)->guards[x->stage];
+}
+
 const char *guard_id(const struct mortise_run *r, const struct exec *x)
 {
-    return node_of(r, x)->guards[x->stage].ids[x->guard];
+    return guards_of(r, x)->ids[x->guard];
 }
 
 bool guard_wants_input(const struct mortise_run *r, const struct exec *x)
@@ -142,8 +151,7 @@ int apply_checked(struct mortise_run *r, struct exec *x,
     return guard_keep(r, x, e, err);
 }
 
-/* The update as it passed is what was said. */
-static int keep_update(struct exec *x, struct mortise_err *err)
+int guard_keep_update(struct exec *x, struct mortise_err *err)
 {
     json_t *said = json_copy(x->said);
     int rv = said != NULL && json_object_set(said, "update", x->subject) == 0
@@ -168,7 +176,7 @@ static int output_passed(struct mortise_run *r, struct exec *x,
         return guard_begin(r, x, MORTISE_GUARD_OUTPUT, update, err);
     }
     if (x->judged != NULL && x->replaced)
-        rv = keep_update(x, err);
+        rv = guard_keep_update(x, err);
     output = json_incref(x->judged != NULL ? x->judged : x->subject);
     if (rv == MORTISE_OK)
         rv = settle_judged(r, x, output, x->how, err);
@@ -223,7 +231,9 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
                      ? mortise_guard_stage_name(x->stage)
                      : "",
                  reason);
-    return fail_attempt_err(r, x, "guardrail", &words, err);
+    return x->stage == MORTISE_GUARD_EDGE
+               ? leave_block(r, x, &words, err)
+               : fail_attempt_err(r, x, "guardrail", &words, err);
 }
 
 /* It answered; `failure`: or why it did not. */
@@ -240,18 +250,24 @@ int guard_settle(struct mortise_run *r, struct exec *x,
     if (mortise_fold_check_depth(replacement, NULL) != MORTISE_OK)
         replacement = NULL;
     if (violation)
-        action = action_on(node_of(r, x), replacement);
+        action = action_on(x->stage == MORTISE_GUARD_EDGE
+                               ? leave_policy(x)->on_violation
+                               : node_of(r, x)->on_violation,
+                           replacement);
     rv = note_verdict(x, id, violation, reason, action, err);
     if (rv != MORTISE_OK)
         return rv;
     if (strcmp(action, "reroute") == 0)
-        return settle_reroute(r, x, err);
+        return x->stage == MORTISE_GUARD_EDGE ? leave_reroute(r, x, err)
+                                              : settle_reroute(r, x, err);
     if (strcmp(action, "block") == 0)
         return block(r, x, id, reason, err);
     if (strcmp(action, "sanitize") == 0) {
         hold(&x->subject, replacement);
         x->replaced = true;
     }
+    if (x->stage == MORTISE_GUARD_EDGE)
+        return leave_passed(r, x, err);
     if (++x->guard < node_of(r, x)->guards[x->stage].n)
         return start_call(r, x, MORTISE_RUN_CHECK, err);
     return passed(r, x, err);

@@ -27,6 +27,7 @@
  *   fail.c     what becomes of an attempt that failed
  *   human.c    what people decide, and what is decided for them
  *   guard.c    what guardrails said
+ *   leave.c    ... of what leaves along edges
  *   settle.c   a result, a timeout, a deadline: which entries they become
  *   decide.c   people's decisions about requests
  *   update.c   the command that gives a run another state
@@ -207,6 +208,7 @@ struct exec {
     struct frame *child;     /* a subgraph's: of its newest attempt */
     json_t *inner;           /* ... and the state that it ended with */
     bool child_failed;       /* ... which failed, and so did this */
+    bool child_over;         /* ... which did not, and is done with */
     bool surfaced;           /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 
@@ -229,6 +231,8 @@ struct exec {
     json_t *decision;       /* an acceptance that they have not passed yet */
     uint32_t checked;       /* the generation whose arguments passed; 0: none */
     bool body_is_given;     /* `body` is no longer what the template gives */
+    json_t *leaving;        /* its output, judged on the edges ... */
+    uint32_t *chosen, n_chosen; /* ... that it takes (leave.c) */
     uint32_t *taken, n_taken;
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -280,9 +284,11 @@ struct exec {
     uint32_t guard;    /* the one that is being asked */
     json_t *subject;   /* as sanitised so far */
     bool replaced;     /* ... by one of them */
-    enum done_how how; /* OUTPUT: it came about */
-    json_t *judged;    /* OUTPUT: it passed, and the update is looked at */
+    enum done_how how; /* OUTPUT, EDGE: it came about */
+    json_t *judged;    /* ... it passed, and the update is looked at */
     json_t *verdicts;  /* of now, not recorded yet */
+    uint32_t *going;   /* EDGE: `chosen`, but for detours */
+    uint32_t at;       /* EDGE: which of them is looked at */
 };
 
 enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
@@ -585,6 +591,9 @@ struct item *item_of_exec(const struct exec *x);
 /* Its arguments are to be found anew; unless an effect is in doubt, which is
  * about those that it was begun with. */
 void exec_drop_body(struct exec *x);
+/* Nothing that it asked matters any more. */
+int exec_forget_live(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
 struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
 void exec_path(const struct mortise_run *r, const struct exec *x,
@@ -839,6 +848,9 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err);
 /* Is what ended it a failure inside? */
 bool sub_failed(const struct frame *f);
+/* x->inner, of a child that is over and did not fail, with these artifacts. */
+int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
+               struct mortise_err *err);
 int sub_end_all(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- map.c ---- */
@@ -1105,6 +1117,33 @@ int apply_checked(struct mortise_run *r, struct exec *x,
 int guard_settle(struct mortise_run *r, struct exec *x,
                  const struct mortise_result_in *in, const char *failure,
                  struct mortise_err *err);
+
+/* An update as it passed is what was said. */
+int guard_keep_update(struct exec *x, struct mortise_err *err);
+
+/* ---- leave.c ---- */
+/* Are edges of this success to be looked at, and were not yet? */
+bool leave_is_judged(const struct exec *x, const struct mortise_entry *e);
+/* Record it as one whose edges are; x is READY then. */
+int leave_choose(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *done, struct mortise_err *err);
+int apply_chosen(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+/* Nothing leaves x any more. */
+void leave_forget(struct exec *x);
+/* x is READY, and something leaves it: ask. */
+int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Of the edge that is looked at: its policy, and where it leads. */
+const struct mortise_edge_policy *leave_policy(const struct exec *x);
+const char *leave_to(const struct exec *x);
+/* What its guardrail's answer comes to: the next one is asked, that edge is not
+ * taken, the node failed. */
+int leave_passed(struct mortise_run *r, struct exec *x,
+                 struct mortise_err *err);
+int leave_reroute(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err);
+int leave_block(struct mortise_run *r, struct exec *x,
+                const struct mortise_err *why, struct mortise_err *err);
 
 /* ---- settle.c ---- */
 /* x succeeded with this output (borrowed; NULL: none). */

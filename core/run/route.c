@@ -130,9 +130,18 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_BUDGET:
     case MORTISE_EDGE_GATHER:
     case MORTISE_EDGE_FOUND:
+    case MORTISE_EDGE_DETOUR:
         break;
     }
     return rv;
+}
+
+/* They were chosen before, and their guardrails asked (leave.c). */
+static int choose_again(const struct exec *x, struct mortise_entry *e)
+{
+    memcpy(e->edges, x->going, x->n_chosen * sizeof e->edges[0]);
+    e->n_edges = x->n_chosen;
+    return MORTISE_OK;
 }
 
 int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
@@ -144,6 +153,8 @@ int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     uint32_t uses;
     int rv = MORTISE_OK;
 
+    if (x->leaving != NULL)
+        return choose_again(x, e);
     if (route_uses(x->frame->graph, n, &uses))
         rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
     if (rv != MORTISE_OK)

@@ -171,6 +171,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->body);
     json_decref(x->subject);
     json_decref(x->judged);
+    json_decref(x->leaving);
     json_decref(x->verdicts);
     json_decref(x->decision);
     json_decref(x->caught);

@@ -152,12 +152,18 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
         rv = entry_room(node_of(r, x), &said, &a, &e, err);
     if (rv == MORTISE_OK)
         rv = judge_done(r, x, &e, &grounds, &code, &why, err);
-    if (rv == MORTISE_OK) {
+    if (rv == MORTISE_OK && leave_is_judged(x, &e)) {
+        judge_undo(r, x);
+        rv = keep_result(r, x, output, how, err);
+        if (rv == MORTISE_OK)
+            rv = leave_choose(r, x, &e, err);
+    } else if (rv == MORTISE_OK) {
         rv = record_done(r, x, &e, grounds, err);
         if (rv == MORTISE_OK && x->state == X_HELD)
             rv = settle_ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
         judge_undo(r, x);
+        leave_forget(x);
         rv = keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK && how == DONE_ON_ERROR)
             rv = fail_for_good(r, x, code, why.msg, false, err);

@@ -577,6 +577,8 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 
     assert(x->state == X_READY);
     drop(&x->verdicts);
+    if (x->leaving != NULL)
+        return leave_start(r, x, err);
     rv = past_view(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);

@@ -137,6 +137,7 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
     f->scope->owner = x;
     hold(&f->scope->input, input);
     x->child = f;
+    x->child_over = false;
     exec_become(r, x, X_INSIDE);
     return MORTISE_OK;
 }
@@ -202,6 +203,19 @@ static int end_one(struct mortise_run *r, struct exec *x,
     json_decref(error);
     drop(&x->inner);
     return rv;
+}
+
+int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
+               struct mortise_err *err)
+{
+    struct mortise_err why; /* its end had been judged: memory, then */
+    json_t *state = NULL;
+    int rv = past_total(r, x->child, false, &state, &why);
+
+    if (rv == MORTISE_OK && (x->inner = json_copy(state)) != NULL)
+        rv = json_object_set(x->inner, "artifacts", artifacts);
+    json_decref(state);
+    return rv == MORTISE_OK && x->inner != NULL ? rv : mortise_nomem(err);
 }
 
 int sub_end_all(struct mortise_run *r, struct mortise_err *err)

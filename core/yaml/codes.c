@@ -256,6 +256,13 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "  a: {type: subgraph, graph: {file: ./example.yaml, version: 2.0.0}}\n"},
 
+    {"E0318", "guardrails where nothing passes",
+     "Guardrails of an edge judge the output of the node that it leaves.  START "
+     "has none, nor has a router.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: router, routes: [{when: input.ok, to: END, "
+     "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
      "not there, or compares what cannot be compared.",

@@ -461,6 +461,22 @@ static void fail_as_told(const struct sim_call *c, struct mortise_result_in *r)
         r->error_class = "permanent";
 }
 
+/* {"bad": ...} there, or in the scratch of what writes it. */
+static bool is_bad(const json_t *body)
+{
+    return json_object_get(body, "bad") != NULL ||
+           json_object_get(json_object_get(body, "scratch"), "bad") != NULL;
+}
+
+static json_t *without_bad(const json_t *body)
+{
+    json_t *clean = json_deep_copy(body);
+
+    json_object_del(clean, "bad");
+    json_object_del(json_object_get(clean, "scratch"), "bad");
+    return clean;
+}
+
 static void guard(const struct sim_call *c, struct mortise_result_in *r)
 {
     if (strcmp(c->call.plugin, "down") == 0) {
@@ -473,15 +489,12 @@ static void guard(const struct sim_call *c, struct mortise_result_in *r)
         (strcmp(c->call.plugin, "wary") == 0 &&
          json_integer_value(json_object_get(c->call.body, "times")) > 0) ||
         strcmp(c->call.plugin, "stern") == 0 ||
-        (strcmp(c->call.plugin, "bad") == 0 &&
-         json_object_get(c->call.body, "bad") != NULL);
+        (strcmp(c->call.plugin, "bad") == 0 && is_bad(c->call.body));
     if (!r->violation)
         return;
     r->message = "found something";
-    if (strcmp(c->call.plugin, "bad") == 0) {
-        r->output = json_copy(c->call.body);
-        json_object_del(r->output, "bad");
-    }
+    if (strcmp(c->call.plugin, "bad") == 0)
+        r->output = without_bad(c->call.body);
 }
 
 static void answer(struct sim *s, struct sim_call *c,

@@ -20,8 +20,9 @@
  * Whatever succeeds says besides what its body has as "goto" (if that is not
  * empty) and "update"; whatever is executed, however it ends, says that it
  * used what its body has as "usage", and that again for each answer that it got.
- * Guardrails: `ok` passes; `bad` finds {"bad": ...} anywhere at the top level a
- * violation and offers the payload without it; `stern` is a violation without
+ * Guardrails: `ok` passes; `bad` finds {"bad": ...}, at the top level or in
+ * `scratch` there, a violation and offers the payload without it; `stern` is a
+ * violation without
  * replacement; `down` fails, and offers something all the same; `wary` finds
  * {"times": 1} or more a violation. */
 #ifndef TEST_SIM_H

@@ -1,0 +1,191 @@
+/* leave.c -- what leaves a node along its edges is judged on the way.
+ *
+ * When a node has succeeded and an edge that it takes has guardrails, these see
+ * its output before anything of it is written.
+ *
+ *   (1) Which edges are taken is decided first, on what the node gave, and
+ *       stays so whatever guardrails replace.  That and the output are recorded
+ *       (`chosen`) before anybody is asked: after a crash in between, the very
+ *       same is judged again, and the node itself does not run again.
+ *   (2) The edges are looked at in their order, and each one's guardrails in
+ *       theirs, each seeing what the one before left.
+ *   (3) A violation is the node's failure (`block`), or only noted (`warn`), or
+ *       the replacement becomes the node's output, for all of its edges and for
+ *       what it writes (`sanitize`); or that edge is not taken, and its detour
+ *       is (`reroute`), while the node's other edges stay.
+ *   (4) What its executor wants written besides (`update`) passes along the
+ *       edges, too (guard.c, 5): it is judged behind the output.
+ */
+#include <string.h>
+
+#include "run/internal.h"
+
+/* ---- what was chosen ----------------------------------------------------- */
+
+bool leave_is_judged(const struct exec *x, const struct mortise_entry *e)
+{
+    const struct mortise_edge *edges = x->frame->graph->edges;
+
+    for (size_t i = 0; x->leaving == NULL && i < e->n_edges; i++) {
+        if (mortise_edge_is_guarded(&edges[e->edges[i]]))
+            return true;
+    }
+    return false;
+}
+
+/* Behind a `result`, where there is one, it is kept already. */
+static int record_said(struct mortise_run *r, struct exec *x, enum done_how how,
+                       struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_SAID);
+    int rv;
+
+    if (x->said == NULL || how != DONE_EXECUTED ||
+        node_of(r, x)->effect >= MORTISE_WRITE)
+        return MORTISE_OK;
+    e.value = json_incref(x->said);
+    rv = record(r, &e, err);
+    mortise_entry_finish(&e);
+    return rv;
+}
+
+int leave_choose(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *done, struct mortise_err *err)
+{
+    struct mortise_entry e = *done;
+    int rv;
+
+    e.type = MORTISE_E_CHOSEN;
+    e.writes = NULL;
+    e.n_writes = 0;
+    rv = record(r, &e, err);
+    return rv == MORTISE_OK ? record_said(r, x, (enum done_how)done->how, err)
+                            : rv;
+}
+
+int apply_chosen(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    size_t size = e->n_edges * sizeof x->chosen[0];
+    int rv;
+
+    if (!exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
+        e->generation != x->generation)
+        return corrupt(err, e);
+    x->chosen = mortise_arena_alloc(&r->arena, 2 * size);
+    if (x->chosen == NULL)
+        return mortise_nomem(err);
+    if (exec_forget_live(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    memcpy(x->chosen, e->edges, size);
+    x->going = x->chosen + e->n_edges;
+    x->n_chosen = (uint32_t)e->n_edges;
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->effect_open = false;
+    x->how = (enum done_how)e->how;
+    x->child_over = x->child != NULL;
+    hold(&x->leaving, e->value);
+    rv = guard_keep(r, x, e, err);
+    return rv == MORTISE_OK ? exec_ready(r, x, err) : rv;
+}
+
+void leave_forget(struct exec *x)
+{
+    drop(&x->leaving);
+    x->n_chosen = 0;
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+/* The edge that is looked at. */
+static const struct mortise_edge *edge_at(const struct exec *x)
+{
+    return &x->frame->graph->edges[x->going[x->at]];
+}
+
+const struct mortise_edge_policy *leave_policy(const struct exec *x)
+{
+    return edge_at(x)->policy;
+}
+
+const char *leave_to(const struct exec *x)
+{
+    const struct mortise_edge *e = edge_at(x);
+
+    return e->to == MORTISE_END ? "END" : x->frame->graph->nodes[e->to].id;
+}
+
+/* The update as it passed is what was said; and nothing is left to judge. */
+static int settle_passed(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
+{
+    json_t *output = json_incref(x->judged != NULL ? x->judged : x->subject);
+    int rv = x->judged != NULL && x->replaced ? guard_keep_update(x, err)
+                                              : MORTISE_OK;
+
+    if (rv == MORTISE_OK && x->child_over)
+        rv = sub_recall(r, x, output, err);
+    if (rv == MORTISE_OK)
+        rv = settle_judged(r, x, output, x->how, err);
+    json_decref(output);
+    drop(&x->inner);
+    return rv;
+}
+
+/* The first guardrail from here on, of the output and then of the update. */
+static int ask_next(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    json_t *update = judge_said(x, x->how, "update");
+
+    for (; x->at < x->n_chosen; x->at++, x->guard = 0) {
+        const struct mortise_edge *e = edge_at(x);
+
+        if (mortise_edge_is_guarded(e) && x->guard < e->policy->guards.n)
+            return start_call(r, x, MORTISE_RUN_CHECK, err);
+    }
+    if (x->judged != NULL || update == NULL)
+        return settle_passed(r, x, err);
+    hold(&x->judged, x->subject);
+    hold(&x->subject, update);
+    x->replaced = false;
+    x->at = x->guard = 0;
+    return ask_next(r, x, err); /* once */
+}
+
+int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    memcpy(x->going, x->chosen, x->n_chosen * sizeof x->going[0]);
+    x->stage = MORTISE_GUARD_EDGE;
+    x->at = x->guard = 0;
+    x->replaced = false;
+    hold(&x->subject, x->leaving);
+    drop(&x->judged);
+    return ask_next(r, x, err);
+}
+
+int leave_passed(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    x->guard++;
+    return ask_next(r, x, err);
+}
+
+int leave_reroute(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    x->going[x->at] = leave_policy(x)->end;
+    return ask_next(r, x, err);
+}
+
+int leave_block(struct mortise_run *r, struct exec *x,
+                const struct mortise_err *why, struct mortise_err *err)
+{
+    enum done_how how = x->how;
+
+    leave_forget(x);
+    return how == DONE_ON_ERROR /* that was its last word */
+               ? fail_for_good(r, x, "guardrail", why->msg, false, err)
+               : fail_attempt_err(r, x, "guardrail", why, err);
+}
