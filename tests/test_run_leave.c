@@ -274,6 +274,29 @@ START_TEST(edges_of_all_types)
 }
 END_TEST
 
+/* An edge that stands twice is one, and guarded where either is. */
+START_TEST(repeated_edges_are_guarded)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, args: \"${input}\",\n"
+                   "      next: [b, c]}\n"
+                   "  b: {type: tool, tool: t/echo}\n"
+                   "  c: {type: tool, tool: t/echo, depends_on: a}\n"
+                   "  safe: {type: tool, tool: t/echo}\n"
+                   "edges:\n"
+                   "  - {from: a, to: b, guardrail_policy: {input: [bad],\n"
+                   "     on_violation: reroute, reroute_target: safe}}\n"
+                   "  - {from: a, to: b}\n",
+              BAD);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("b", "skipped");
+    assert_node("c", "done");
+    assert_node("safe", "done");
+    end();
+}
+END_TEST
+
 /* ---- sources --------------------------------------------------------------- */
 
 /* What a value of on_error leads on is judged like any output; a violation then
@@ -577,6 +600,7 @@ static Suite *suite(void)
     tcase_add_test(tc, routes_are_chosen_first);
     tcase_add_test(tc, edges_in_their_order);
     tcase_add_test(tc, edges_of_all_types);
+    tcase_add_test(tc, repeated_edges_are_guarded);
     tcase_add_test(tc, values_of_on_error_are_judged);
     tcase_add_test(tc, updates_are_judged);
     tcase_add_test(tc, nodes_of_all_types);

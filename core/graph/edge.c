@@ -560,6 +560,21 @@ static void deal_out(struct mortise_graph *g, uint32_t *room)
     }
 }
 
+/* An edge has its place now; those of a policy stand beside each other. */
+static void link_policy(struct mortise_loader *ld, uint32_t i)
+{
+    struct mortise_edge_policy *p = ld->edges[i].policy;
+    struct mortise_edge *e = &ld->g->edges[i];
+
+    *e = ld->edges[i].edge;
+    e->policy = p;
+    if (p == NULL)
+        return;
+    if (i == 0 || ld->edges[i - 1].policy != p)
+        p->first = i;
+    p->end = e->kind == MORTISE_EDGE_DETOUR ? i : i + 1;
+}
+
 /* A node's own list of all guardrails on its edges out. */
 static void list_guards(struct mortise_loader *ld, struct mortise_node *node)
 {
@@ -594,7 +609,7 @@ void mortise_load_link(struct mortise_loader *ld)
     if (ld->nomem)
         return;
     for (size_t i = 0; i < ld->n_edges; i++)
-        g->edges[i] = ld->edges[i].edge;
+        link_policy(ld, (uint32_t)i);
     g->n_edges = (uint32_t)ld->n_edges;
     deal_out(g, room);
     for (uint32_t i = 0; i < g->n_nodes; i++)

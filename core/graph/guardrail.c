@@ -348,15 +348,8 @@ void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
     mortise_keys_enter(slot, ld, &r, ld->diags);
     if (from == MORTISE_NOWHERE || !check_source(ld, from, slot))
         return;
-    r.p->first = (uint32_t)first;
-    r.p->end = (uint32_t)ld->n_edges;
+    if (r.target != NULL)
+        mortise_load_edge(ld, from, r.target, MORTISE_EDGE_DETOUR);
     for (size_t i = first; i < ld->n_edges; i++)
-        ld->edges[i].edge.policy = r.p;
-    if (r.target != NULL) {
-        struct mortise_draft *draft =
-            mortise_load_edge(ld, from, r.target, MORTISE_EDGE_DETOUR);
-
-        if (draft != NULL)
-            draft->edge.policy = r.p;
-    }
+        ld->edges[i].policy = r.p;
 }

@@ -17,8 +17,9 @@ struct mortise_loader;
 struct mortise_draft {
     struct mortise_edge edge;
     bool depends_on; /* made by that key: a cycle of these is never meant */
-    const struct mortise_yaml *when; /* NULL: none */
-    const struct mortise_map *map;   /* MAP */
+    const struct mortise_yaml *when;    /* NULL: none */
+    const struct mortise_map *map;      /* MAP */
+    struct mortise_edge_policy *policy; /* the edge's, to be filled in */
 };
 
 /* `map` as it is written. */

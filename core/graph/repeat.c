@@ -3,8 +3,9 @@
  * `next` of the one node and `depends_on` of the other say the same, and so may
  * `edges`.  Kept as two, the edge would fill a quorum by itself, and its
  * failure be collected twice.  So the static edges from one source to one
- * target become the first of them, before anything is made of the list; a
- * warning says where the others stand.  Linear in the edges.
+ * target become the first of them, or the one that has guardrails, before
+ * anything is made of the list; a warning says where the others stand.  Linear
+ * in the edges.
  */
 #include "graph/loader.h"
 
@@ -47,8 +48,14 @@ static void compare(struct repeats *w, uint32_t i)
     mortise_diag_add(w->ld->diags, "W0803", draft->edge.span,
                      "this edge stands here twice (first at %u:%u)",
                      first->edge.span.line, first->edge.span.col);
-    first->depends_on |= draft->depends_on;
-    w->again[i] = true;
+    if (draft->policy != NULL && first->policy != NULL)
+        mortise_diag_add(w->ld->diags, "E0307", draft->edge.span,
+                         "this edge has its guardrails already, at %u:%u",
+                         first->edge.span.line, first->edge.span.col);
+    draft->depends_on = first->depends_on |= draft->depends_on;
+    w->again[draft->policy != NULL ? *seen - 1 : i] = true;
+    if (draft->policy != NULL)
+        *seen = i + 1;
 }
 
 static void drop_repeated(struct repeats *w)
