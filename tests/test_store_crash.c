@@ -26,7 +26,11 @@
 #include "lib/test.h"
 #include "store/writer.h"
 
-enum { N_RUNS = 2, PER_ROUND = 3 };
+enum {
+    N_RUNS = 2,
+    PER_ROUND = 3,
+    CACHE = 500 /* bytes: four results */
+};
 
 static const char *const runs[N_RUNS] = {"first", "second/1"};
 
@@ -158,8 +162,11 @@ static size_t make_round(struct round *r, const uint64_t seq[N_RUNS])
         make_commit(&r->m[n++], "default", runs[0], seq[0] + k, entries);
     if (seq[1] < target)
         make_commit(&r->m[n++], "default", runs[1], seq[1] + 1, entries);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        r->m[i].c.cached = &r->m[i].cached;
+        r->m[i].c.n_cached = 1;
         r->m[i].c.lazy = (seq[0] / 2) % synced_of != 0;
+    }
     return n;
 }
 
@@ -238,6 +245,7 @@ static int open_and_work(void)
         rv = mortise_store_open(&s, path, &mortise_heap, NULL);
     if (rv != MORTISE_OK)
         return rv;
+    mortise_store_cache_bound(s, CACHE);
     if (mortise_writer_start(&w, s, &mortise_heap, on_done, &r, NULL) !=
         MORTISE_OK)
         _exit(9);
@@ -349,6 +357,31 @@ static void check_kvs(const struct reader_store *s, const char *run,
         wrong("keeps values of another commit than", run, seq);
 }
 
+/* The results of the last commits are there, as many as there is room for. */
+static void check_cached(const struct reader_store *s, const char *run,
+                         uint64_t seq)
+{
+    const struct reader_cached *c;
+    uint8_t key[MORTISE_DIGEST];
+    char value[24];
+
+    made_key(key, run, seq);
+    c = store_reader_cached(s, "default", key);
+    snprintf(value, sizeof value, "%llu", (unsigned long long)seq);
+    if (seq > 0 && c != NULL && strcmp(c->value, value) != 0)
+        wrong("has another result than", run, seq);
+    made_key(key, run, seq + 1);
+    if (store_reader_cached(s, "default", key) != NULL)
+        wrong("has a result too much behind", run, seq);
+    if (seq > 0 && s->n_cached == 0)
+        wrong("has no result at", run, seq);
+    if (s->n_cached > 0 && s->cached[s->n_cached - 1].number +
+                                   s->cached[s->n_cached - 1].size -
+                                   s->cached[0].number >
+                               CACHE)
+        wrong("has too many results at", run, seq);
+}
+
 static void check_store(const struct reader_store *s)
 {
     for (int i = 0; i < N_RUNS; i++) {
@@ -358,6 +391,7 @@ static void check_store(const struct reader_store *s)
         if (seq < notes->acked[i])
             wrong("lost what was acknowledged, it is at", runs[i], seq);
         check_kvs(s, runs[i], seq);
+        check_cached(s, runs[i], seq);
         if (r != NULL)
             check_run(r, runs[i]);
     }

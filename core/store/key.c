@@ -122,6 +122,29 @@ void mortise_key_kv(struct mortise_buf *k, const char *tenant,
     mortise_buf_put(k, key, n);
 }
 
+void mortise_key_of_cached(struct mortise_buf *k, const char *tenant,
+                           const uint8_t digest[MORTISE_DIGEST])
+{
+    mortise_key_of_tenant(k, MORTISE_KEY_CACHED, tenant);
+    mortise_buf_put(k, digest, MORTISE_DIGEST);
+}
+
+void mortise_key_cached(struct mortise_buf *k, const char *tenant,
+                        const uint8_t digest[MORTISE_DIGEST], uint64_t n)
+{
+    mortise_key_of_cached(k, tenant, digest);
+    put_number(k, n);
+}
+
+void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
+                     const uint8_t digest[MORTISE_DIGEST])
+{
+    put_tag(k, MORTISE_KEY_AGE);
+    put_number(k, n);
+    put_name(k, tenant);
+    mortise_buf_put(k, digest, MORTISE_DIGEST);
+}
+
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id)
 {

@@ -15,7 +15,9 @@ enum mortise_key_tag {
     MORTISE_KEY_CHECKPOINT = 'k', /* tenant, run, number */
     MORTISE_KEY_MARK = 'm',       /* name */
     MORTISE_KEY_KV = 'n',         /* tenant, plugin, bytes */
+    MORTISE_KEY_AGE = 'o',        /* number, tenant, digest */
     MORTISE_KEY_PENDING = 'p',    /* tenant, run, id */
+    MORTISE_KEY_CACHED = 'r',     /* tenant, digest, number */
     MORTISE_KEY_STAMP = 'v'       /* nothing */
 };
 
@@ -35,6 +37,10 @@ void mortise_key_checkpoint(struct mortise_buf *k, const char *tenant,
 void mortise_key_mark(struct mortise_buf *k, const char *name);
 void mortise_key_kv(struct mortise_buf *k, const char *tenant,
                     const char *plugin, const void *key, size_t n);
+void mortise_key_cached(struct mortise_buf *k, const char *tenant,
+                        const uint8_t digest[MORTISE_DIGEST], uint64_t n);
+void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
+                     const uint8_t digest[MORTISE_DIGEST]);
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id);
 void mortise_key_stamp(struct mortise_buf *k);
@@ -45,6 +51,8 @@ void mortise_key_of_tenant(struct mortise_buf *k, enum mortise_key_tag tag,
                            const char *tenant);
 void mortise_key_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
                         const char *tenant, const char *run);
+void mortise_key_of_cached(struct mortise_buf *k, const char *tenant,
+                           const uint8_t digest[MORTISE_DIGEST]);
 
 /* Taking one apart, from behind its tag.  Text is appended to `names` with a
  * NUL behind it; a NUL inside makes the key bad. */

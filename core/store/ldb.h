@@ -1,5 +1,6 @@
 /* ldb.h -- what the halves of the store on LevelDB share: leveldb.c opens and
- * writes, leveldb_read.c reads.  Included by these two alone. */
+ * writes, leveldb_read.c reads, leveldb_cache.c keeps results.  Included by
+ * these alone. */
 #ifndef MORTISE_STORE_LDB_H
 #define MORTISE_STORE_LDB_H
 
@@ -16,6 +17,14 @@
 struct mortise_spot {
     uint64_t seq; /* 0: there is no such run */
     struct mortise_uuid checkpoint;
+};
+
+/* Results that are kept (leveldb_cache.c). */
+struct mortise_ldb_cache {
+    uint64_t most;       /* bytes */
+    bool known;          /* what follows was read */
+    uint64_t first, end; /* the oldest one's number; the next one's */
+    uint64_t fresh;      /* the first of the batch under way */
 };
 
 enum { MORTISE_SPOTS = 1024 }; /* a power of two */
@@ -46,6 +55,7 @@ struct mortise_store {
     size_t n_marks;                /* there is room for */
     uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */
     bool knows_graph;
+    struct mortise_ldb_cache cache;
 };
 
 /* What LevelDB said, as ours; frees it.  The only function that sees one of
@@ -65,6 +75,21 @@ int mortise_ldb_get(struct mortise_store *s,
                     const leveldb_readoptions_t *options,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
+
+/* Put what s->key and s->value say into the batch, or have the key deleted;
+ * s->value is empty after it.  MORTISE_ENOMEM. */
+int mortise_ldb_put(struct mortise_store *s, leveldb_writebatch_t *batch);
+int mortise_ldb_drop(struct mortise_store *s, leveldb_writebatch_t *batch);
+
+/* ---- leveldb_cache.c: while s->writing is held --------------------------- */
+
+/* A batch begins; a commit's results go into it; what is too much goes. */
+void mortise_ldb_cache_begin(struct mortise_store *s);
+int mortise_ldb_cache_put(struct mortise_store *s, leveldb_writebatch_t *batch,
+                          const struct mortise_commit *c,
+                          struct mortise_err *err);
+int mortise_ldb_cache_trim(struct mortise_store *s, leveldb_writebatch_t *batch,
+                           struct mortise_err *err);
 
 /* Words for a record that does not read. */
 int mortise_ldb_bad(struct mortise_err *err, int code, const char *what);

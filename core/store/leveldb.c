@@ -334,6 +334,7 @@ static int open_db(struct mortise_store *s, bool create,
 
     s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
     s->unsynced = false;
+    s->cache.known = false;
     leveldb_options_set_create_if_missing(s->options, create);
     s->db = leveldb_open(s->options, s->db_path, &said);
     if (said != NULL) {
@@ -463,8 +464,7 @@ static void buffer(struct mortise_store *s, size_t n)
     s->buffered += (n + PUT_OVERHEAD) / 2 * 3;
 }
 
-/* Put or delete what s->key and s->value say. */
-static int put(struct mortise_store *s, leveldb_writebatch_t *batch)
+int mortise_ldb_put(struct mortise_store *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed || s->value.failed)
         return MORTISE_ENOMEM;
@@ -474,7 +474,7 @@ static int put(struct mortise_store *s, leveldb_writebatch_t *batch)
     return MORTISE_OK;
 }
 
-static int drop(struct mortise_store *s, leveldb_writebatch_t *batch)
+int mortise_ldb_drop(struct mortise_store *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed)
         return MORTISE_ENOMEM;
@@ -589,13 +589,13 @@ static int put_open(struct mortise_store *s, leveldb_writebatch_t *batch,
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
         mortise_record_pending(&s->value, p);
-        rv = put(s, batch);
+        rv = mortise_ldb_put(s, batch);
     }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
     mortise_record_deadline(&s->value, p->timer);
-    return put(s, batch);
+    return mortise_ldb_put(s, batch);
 }
 
 static int put_close(struct mortise_store *s, leveldb_writebatch_t *batch,
@@ -606,12 +606,12 @@ static int put_close(struct mortise_store *s, leveldb_writebatch_t *batch,
 
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
-        rv = drop(s, batch);
+        rv = mortise_ldb_drop(s, batch);
     }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
-    return drop(s, batch);
+    return mortise_ldb_drop(s, batch);
 }
 
 static int put_requests(struct mortise_store *s, leveldb_writebatch_t *batch,
@@ -631,9 +631,9 @@ static int put_kv(struct mortise_store *s, leveldb_writebatch_t *batch,
 {
     mortise_key_kv(&s->key, c->tenant, kv->plugin, kv->key, kv->key_size);
     if (kv->value == NULL)
-        return drop(s, batch);
+        return mortise_ldb_drop(s, batch);
     mortise_record_kv(&s->value, kv->value, kv->value_size);
-    return put(s, batch);
+    return mortise_ldb_put(s, batch);
 }
 
 /* Once per digest: most new runs are of the graph that the last one was of. */
@@ -652,7 +652,7 @@ static int put_graph(struct mortise_store *s, leveldb_writebatch_t *batch,
     leveldb_free(value);
     if (rv == MORTISE_ENOTFOUND) {
         mortise_record_graph(&s->value, c->graph, c->n_graph);
-        rv = put(s, batch);
+        rv = mortise_ldb_put(s, batch);
     }
     if (rv == MORTISE_OK) {
         memcpy(s->graph, digest, MORTISE_DIGEST);
@@ -668,16 +668,18 @@ static int put_commit(struct mortise_store *s, leveldb_writebatch_t *batch,
 
     mortise_key_head(&s->key, c->tenant, c->run);
     mortise_record_head(&s->value, &c->head);
-    rv = put(s, batch);
+    rv = mortise_ldb_put(s, batch);
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_checkpoint(&s->key, c->tenant, c->run, c->checkpoint.seq);
     mortise_record_checkpoint(&s->value, &c->checkpoint);
-    rv = put(s, batch);
+    rv = mortise_ldb_put(s, batch);
     if (rv == MORTISE_OK)
         rv = put_requests(s, batch, c);
     for (size_t i = 0; rv == MORTISE_OK && i < c->n_kvs; i++)
         rv = put_kv(s, batch, c, &c->kvs[i]);
+    if (rv == MORTISE_OK && c->n_cached > 0)
+        rv = mortise_ldb_cache_put(s, batch, c, err);
     if (rv == MORTISE_OK && c->n_graph > 0)
         rv = put_graph(s, batch, c, err);
     return rv;
@@ -779,15 +781,15 @@ static int write_batch(struct mortise_store *s, leveldb_writebatch_t *batch,
     if (n == 1) {
         mortise_key_stamp(&s->key);
         mortise_record_stamp(&s->value);
-        rv = put(s, batch);
+        rv = mortise_ldb_put(s, batch);
     }
     mortise_key_commit(&s->key, n);
     mortise_record_batch(&s->value, &s->opening);
     if (rv == MORTISE_OK)
-        rv = put(s, batch);
+        rv = mortise_ldb_put(s, batch);
     if (rv == MORTISE_OK && n > KEPT_COMMITS) {
         mortise_key_commit(&s->key, n - KEPT_COMMITS);
-        rv = drop(s, batch);
+        rv = mortise_ldb_drop(s, batch);
     }
     if (rv != MORTISE_OK)
         return mortise_nomem(err);
@@ -821,6 +823,7 @@ static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
     bool any = false, lazy = true;
     int rv = reserve_marks(s, n) ? MORTISE_OK : mortise_nomem(err);
 
+    mortise_ldb_cache_begin(s);
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
         rv = put_next(s, batch, commits, i, err);
         if (rv == MORTISE_ENOMEM)
@@ -830,6 +833,8 @@ static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
         any = any || commits[i]->run != NULL || s->unsynced;
         lazy = lazy && commits[i]->run != NULL && commits[i]->lazy;
     }
+    if (rv == MORTISE_OK && any)
+        rv = mortise_ldb_cache_trim(s, batch, err);
     if (rv == MORTISE_OK && any)
         rv = write_batch(s, batch, lazy, err);
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++)
@@ -856,7 +861,7 @@ static int write_mark(struct mortise_store *s, leveldb_writebatch_t *batch,
         return rv;
     mortise_key_mark(&s->key, l->mark);
     mortise_record_mark(&s->value, l->value);
-    if (put(s, batch) != MORTISE_OK)
+    if (mortise_ldb_put(s, batch) != MORTISE_OK)
         return mortise_nomem(err);
     return write_batch(s, batch, false, err);
 }

@@ -68,6 +68,13 @@ struct mortise_kv {
     size_t value_size;
 };
 
+/* What a call gave, for the next one like it. */
+struct mortise_cached {
+    uint8_t key[MORTISE_DIGEST];
+    const char *value; /* JSON */
+    size_t value_size;
+};
+
 /* Without a run it is no commit, but wants those before it synced. */
 struct mortise_commit {
     const char *tenant, *run; /* NULL */
@@ -80,6 +87,8 @@ struct mortise_commit {
     size_t n_closes;
     const struct mortise_kv *kvs; /* put in this order */
     size_t n_kvs;
+    const struct mortise_cached *cached;
+    size_t n_cached;
     /* With a new run: its graph, stored once per digest.  NULL otherwise. */
     const struct mortise_source *graph; /* its file, then those it names */
     size_t n_graph;
@@ -164,6 +173,15 @@ int mortise_store_graph(struct mortise_store *s,
 int mortise_store_kv(struct mortise_store *s, const char *tenant,
                      const char *plugin, const void *key, size_t size,
                      struct mortise_buf *value, struct mortise_err *err);
+
+/* What a tenant's call of that key gave: appended.  MORTISE_ENOTFOUND, without
+ * words, when it is not there, or not any more. */
+int mortise_store_cached(struct mortise_store *s, const char *tenant,
+                         const uint8_t key[MORTISE_DIGEST],
+                         struct mortise_buf *value, struct mortise_err *err);
+/* So many bytes of results are kept, from the next that is written on; before
+ * this is said, none.  Before others write to the store. */
+void mortise_store_cache_bound(struct mortise_store *s, uint64_t bytes);
 
 /* Small durable counters that only grow ("plugin:NAME" -> highest seq seen).
  * get gives 0 for one never put. */

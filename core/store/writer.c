@@ -66,6 +66,8 @@ static size_t bytes_of(const struct mortise_commit *c)
         n += c->opens[i].payload_size;
     for (size_t i = 0; i < c->n_kvs; i++)
         n += c->kvs[i].key_size + c->kvs[i].value_size;
+    for (size_t i = 0; i < c->n_cached; i++)
+        n += c->cached[i].value_size;
     return n;
 }
 

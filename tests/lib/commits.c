@@ -10,18 +10,24 @@ const char made_graph[] = "nodes:\n  a: {tool: x}\n";
 static const struct mortise_source made_source = {"made.yaml", made_graph,
                                                   sizeof made_graph - 1};
 
-struct mortise_uuid made_id(const char *run, uint64_t seq)
+void made_key(uint8_t key[MORTISE_DIGEST], const char *run, uint64_t seq)
 {
     struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, run);
+    mortise_hasher_u64(&h, seq);
+    mortise_hasher_final(&h, key);
+}
+
+struct mortise_uuid made_id(const char *run, uint64_t seq)
+{
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_uuid id = {{0}};
 
     if (seq == 0)
         return id;
-    mortise_hasher_init(&h);
-    mortise_hasher_str(&h, run);
-    mortise_hasher_u64(&h, seq);
-    mortise_hasher_final(&h, digest);
+    made_key(digest, run, seq);
     memcpy(id.b, digest, sizeof id.b);
     return id;
 }
@@ -126,4 +132,7 @@ void make_commit(struct made_commit *m, const char *tenant, const char *run,
     }
     make_requests(m, seq);
     make_kvs(m, run, seq);
+    m->cached.value = m->value;
+    m->cached.value_size = strlen(m->value);
+    made_key(m->cached.key, run, seq);
 }

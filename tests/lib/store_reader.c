@@ -1,6 +1,6 @@
 /* store_reader.c -- the store read by somebody else.
  *
- * One pass over LevelDB in the order of its keys (tags: c d g h k m n p v),
+ * One pass over LevelDB in the order of its keys (tags: c d g h k m n o p r v),
  * then the checks that need more than one record:
  *
  *   - commits are numbered without a gap, up to 65,536 of them, from 1 when
@@ -10,6 +10,8 @@
  *   - as many requests are open as the head says; each deadline has its
  *     request or is a timer's, and each request with a deadline is in the
  *     index;
+ *   - each result that is kept has its age and each age its result; ages follow
+ *     each other by the bytes that the results count with;
  *   - the graph of every run is there.
  *
  * With -DSTORE_READER_MAIN this is a command: store_reader STORE prints it all,
@@ -283,6 +285,50 @@ static int read_kv(struct reader_store *s, struct bytes *k, struct bytes *v)
     return 0;
 }
 
+/* Ages come before the results, the oldest first. */
+static int read_age(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_cached *c = ADD(s->cached, s->n_cached);
+
+    c->number = big(k, 8);
+    c->tenant = name(k);
+    array(k, c->digest, 32);
+    c->size = little(v, 8);
+    return 0;
+}
+
+static struct reader_cached *cached_of(struct reader_store *s,
+                                       const char *tenant,
+                                       const uint8_t digest[32],
+                                       uint64_t number)
+{
+    for (size_t i = 0; i < s->n_cached; i++)
+        if (s->cached[i].number == number &&
+            strcmp(s->cached[i].tenant, tenant) == 0 &&
+            memcmp(s->cached[i].digest, digest, 32) == 0)
+            return &s->cached[i];
+    return NULL;
+}
+
+static int read_cached(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    size_t size = 2 * (k->n + 1);
+    char *tenant = name(k);
+    uint8_t digest[32];
+    struct reader_cached *c;
+
+    array(k, digest, 32);
+    c = cached_of(s, tenant, digest, big(k, 8));
+    free(tenant);
+    if (c == NULL || c->value != NULL)
+        return wrong(s, "a result that is kept, without an age");
+    c->value = blob(v, &c->value_size);
+    if (c->size != size + 1 + 4 + c->value_size + 1 + 8)
+        return wrong(s, "a result counts with %llu bytes",
+                     (unsigned long long)c->size);
+    return 0;
+}
+
 static int read_request(struct reader_store *s, struct bytes *k,
                         struct bytes *v)
 {
@@ -332,6 +378,12 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         break;
     case 'n':
         rv = read_kv(s, k, v);
+        break;
+    case 'o':
+        rv = read_age(s, k, v);
+        break;
+    case 'r':
+        rv = read_cached(s, k, v);
         break;
     case 'p':
         rv = read_request(s, k, v);
@@ -433,12 +485,28 @@ static int check_deadlines(struct reader_store *s)
     return 0;
 }
 
+static int check_cached(struct reader_store *s)
+{
+    for (size_t i = 0; i < s->n_cached; i++) {
+        const struct reader_cached *c = &s->cached[i];
+
+        if (c->value == NULL)
+            return wrong(s, "an age without its result");
+        if (i > 0 && c->number != c[-1].number + c[-1].size)
+            return wrong(s, "a result is numbered %llu, behind %llu",
+                         (unsigned long long)c->number,
+                         (unsigned long long)c[-1].number);
+    }
+    return 0;
+}
+
 static int check_store(struct reader_store *s)
 {
     uint64_t kept = s->last_commit - s->first_commit + 1;
 
     if (s->last_commit == 0)
-        return s->n_runs == 0 && s->n_marks == 0 && s->n_kvs == 0
+        return s->n_runs == 0 && s->n_marks == 0 && s->n_kvs == 0 &&
+                       s->n_cached == 0
                    ? 0
                    : wrong(s, "records, but no commit");
     if (s->format != 1)
@@ -449,7 +517,7 @@ static int check_store(struct reader_store *s)
     for (size_t i = 0; i < s->n_runs; i++)
         if (check_run(s, &s->runs[i]) != 0)
             return -1;
-    return check_deadlines(s);
+    return check_cached(s) == 0 ? check_deadlines(s) : -1;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -515,6 +583,17 @@ const struct reader_run *store_reader_run(const struct reader_store *s,
     return NULL;
 }
 
+const struct reader_cached *store_reader_cached(const struct reader_store *s,
+                                                const char *tenant,
+                                                const uint8_t digest[32])
+{
+    for (size_t i = 0; i < s->n_cached; i++)
+        if (strcmp(s->cached[i].tenant, tenant) == 0 &&
+            memcmp(s->cached[i].digest, digest, 32) == 0)
+            return &s->cached[i];
+    return NULL;
+}
+
 const struct reader_kv *store_reader_kv(const struct reader_store *s,
                                         const char *tenant, const char *plugin,
                                         const void *key, size_t size)
@@ -566,6 +645,11 @@ void store_reader_free(struct reader_store *s)
         free(s->kvs[i].value);
     }
     free(s->kvs);
+    for (size_t i = 0; i < s->n_cached; i++) {
+        free(s->cached[i].tenant);
+        free(s->cached[i].value);
+    }
+    free(s->cached);
     free(s->runs);
     free(s->graphs);
     free(s->marks);
@@ -621,6 +705,12 @@ static void print_store(const struct reader_store *s)
     for (size_t i = 0; i < s->n_kvs; i++)
         printf("kept %s %s %s %s\n", s->kvs[i].tenant, s->kvs[i].plugin,
                s->kvs[i].key, s->kvs[i].value);
+    for (size_t i = 0; i < s->n_cached; i++) {
+        printf("result %s ", s->cached[i].tenant);
+        print_hex(s->cached[i].digest, 32);
+        printf(" %llu bytes=%llu\n", (unsigned long long)s->cached[i].number,
+               (unsigned long long)s->cached[i].size);
+    }
 }
 
 int main(int argc, char **argv)

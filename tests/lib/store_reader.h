@@ -52,6 +52,14 @@ struct reader_kv {
     size_t key_size, value_size;
 };
 
+struct reader_cached {
+    char *tenant, *value; /* a NUL behind it */
+    uint8_t digest[32];
+    size_t value_size;
+    uint64_t number;
+    uint64_t size; /* as its age says; 0: it has none */
+};
+
 struct reader_deadline {
     uint64_t ms;
     unsigned timer; /* 1: nobody is asked */
@@ -72,6 +80,8 @@ struct reader_store {
     size_t n_deadlines;
     struct reader_kv *kvs;
     size_t n_kvs;
+    struct reader_cached *cached; /* the oldest first */
+    size_t n_cached;
     char why[512]; /* what is wrong with it, or "" */
 };
 
@@ -85,5 +95,9 @@ const struct reader_run *store_reader_run(const struct reader_store *s,
 const struct reader_kv *store_reader_kv(const struct reader_store *s,
                                         const char *tenant, const char *plugin,
                                         const void *key, size_t size);
+/* The oldest of that key; NULL: there is none. */
+const struct reader_cached *store_reader_cached(const struct reader_store *s,
+                                                const char *tenant,
+                                                const uint8_t digest[32]);
 
 #endif
