@@ -62,10 +62,13 @@ struct mortise_ongoing { /* a call */
     json_t *output;
     json_t *said; /* {update?, goto?}: besides its output; NULL: nothing */
     struct mortise_usage usage;
+    bool plain; /* ... and it asked for nothing, either */
     char *message;
     char code[64];
     const char *error_class; /* static */
     uint64_t retry_after_ms;
+    bool has_cache_key; /* of a LOOKUP */
+    uint8_t cache_key[MORTISE_DIGEST];
 
     size_t text_size;
     char text[];
@@ -81,5 +84,10 @@ void mortise_call_words(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message);
 /* A task to the loop; without the mailbox when this is the loop.  [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
+/* ---- cache.c ------------------------------------------------------------- */
+
+/* A LOOKUP's outcome, into c. */
+void mortise_cache_look_up(struct mortise_ongoing *c,
+                           const struct mortise_run_call *rc);
 
 #endif

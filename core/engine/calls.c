@@ -216,6 +216,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     assert(c != NULL); /* the instance knows open calls only */
     c->status = done->status;
     c->violation = done->violation;
+    c->plain = done->plain;
     c->retry_after_ms = done->retry_after_ms;
     if (done->status != MORTISE_S_OK || done->violation)
         mortise_call_words(c, done->error_code, class_of(done->error_class),
@@ -238,6 +239,8 @@ static void feed_result(struct mortise_ongoing *c)
                      .output = c->output,
                      .said = c->said,
                      .usage = &c->usage,
+                     .plain = c->plain,
+                     .cache_key = c->has_cache_key ? c->cache_key : NULL,
                      .message = c->message != NULL ? c->message : "",
                      .error_code = c->code,
                      .retry_after_ms = c->retry_after_ms,
@@ -478,6 +481,7 @@ static enum mortise_call_kind kind_of(enum mortise_run_call_kind kind)
     case MORTISE_RUN_CHECK:
         return MORTISE_CALL_CHECK;
     case MORTISE_RUN_EXECUTE:
+    case MORTISE_RUN_LOOKUP: /* no plugin gets it */
         break;
     }
     return MORTISE_CALL_EXECUTE;
@@ -587,6 +591,11 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     if (c == NULL)
         return mortise_nomem(err);
     enlist(c);
+    if (rc->kind == MORTISE_RUN_LOOKUP) {
+        mortise_cache_look_up(c, rc);
+        mortise_ready(m, &c->ended);
+        return MORTISE_OK;
+    }
     if (mortise_script_call(c, rc))
         return MORTISE_OK;
     if (lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,

@@ -25,7 +25,10 @@
 
 #include "base/clock.h"
 
-enum { AGAIN_MS = 10 };
+enum {
+    AGAIN_MS = 10,
+    CACHED_MAX = 1024 * 1024 /* bytes of JSON of a result that is kept */
+};
 
 /* A commit from the action that brought it to its answer. */
 struct mortise_flight {
@@ -35,6 +38,8 @@ struct mortise_flight {
     struct mortise_task landed;
     struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
     struct mortise_kv *kvs;                 /* ours; keys and values too */
+    struct mortise_cached *cached;          /* ours; values too ... */
+    size_t room_cached;                     /* ... room for so many */
     void *entries;                          /* ours, of so much room */
     size_t room;
     int failed; /* the whole batch's result; m->write_why has the words */
@@ -66,11 +71,20 @@ static void free_kvs(const struct mortise_mem *mem, struct mortise_kv *list,
     mortise_release(mem, list, n * sizeof *list);
 }
 
+static void free_cached(const struct mortise_mem *mem,
+                        struct mortise_cached *list, size_t n, size_t room)
+{
+    for (size_t i = 0; list != NULL && i < n; i++)
+        mortise_release_str(mem, (char *)(uintptr_t)list[i].value);
+    mortise_release(mem, list, room * sizeof *list);
+}
+
 static void flight_free(struct mortise *m, struct mortise_flight *f)
 {
     free_pending(m->mem, f->opens, f->commit.n_opens);
     free_pending(m->mem, f->closes, f->commit.n_closes);
     free_kvs(m->mem, f->kvs, f->commit.n_kvs);
+    free_cached(m->mem, f->cached, f->commit.n_cached, f->room_cached);
     mortise_release(m->mem, f->entries, f->room);
     mortise_release(m->mem, f, sizeof *f);
 }
@@ -133,6 +147,34 @@ static int copy_kvs(const struct mortise_mem *mem, struct mortise_kv **out,
     return MORTISE_OK;
 }
 
+/* A large one costs more to keep than it is likely to save. */
+static int copy_cached(const struct mortise_mem *mem, struct mortise_flight *f,
+                       const struct mortise_run_cached *from, size_t n)
+{
+    if (n == 0)
+        return MORTISE_OK;
+    f->cached = mortise_zalloc(mem, n * sizeof *f->cached);
+    if (f->cached == NULL)
+        return MORTISE_ENOMEM;
+    f->room_cached = n;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_cached *to = &f->cached[f->commit.n_cached];
+        char *text = mortise_json_text(mem, from[i].value);
+
+        if (text == NULL)
+            return MORTISE_ENOMEM;
+        to->value = text;
+        to->value_size = strlen(text);
+        memcpy(to->key, from[i].key, sizeof to->key);
+        if (to->value_size <= CACHED_MAX)
+            f->commit.n_cached++;
+        else
+            mortise_release_str(mem, text);
+    }
+    f->commit.cached = f->cached;
+    return MORTISE_OK;
+}
+
 static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
 {
     return m->site.deployment->durability != MORTISE_SYNC && !c->sync;
@@ -186,7 +228,8 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
     if (copy_pending(m->mem, &f->opens, c->opens, c->n_opens) != MORTISE_OK ||
         copy_pending(m->mem, &f->closes, c->closes, c->n_closes) !=
             MORTISE_OK ||
-        copy_kvs(m->mem, &f->kvs, c->kvs, c->n_kvs) != MORTISE_OK)
+        copy_kvs(m->mem, &f->kvs, c->kvs, c->n_kvs) != MORTISE_OK ||
+        copy_cached(m->mem, f, c->cached, c->n_cached) != MORTISE_OK)
         return MORTISE_ENOMEM;
     to->opens = f->opens;
     to->closes = f->closes;

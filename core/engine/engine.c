@@ -148,6 +148,8 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_store_open(&m->store, m->site.store, m->mem, err);
     if (rv == MORTISE_OK)
+        mortise_store_cache_bound(m->store, m->site.deployment->cache_bytes);
+    if (rv == MORTISE_OK)
         rv = mortise_loop_open(m, err);
     if (rv == MORTISE_OK)
         rv = mortise_http_open(&m->http, m->mem, &m->loop, &m->timers, err);

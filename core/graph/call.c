@@ -7,6 +7,7 @@
  */
 #include "graph/node.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
@@ -157,6 +158,55 @@ void mortise_node_check_resource(struct mortise_loader *ld,
                          "it never waits for one",
                          r->node->id, mortise_effect_name(r->node->effect)),
         "effect_class: write, if it does; else leave the resource out");
+}
+
+void mortise_node_read_cache(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->cache = slot->value->u.b;
+}
+
+/* Whose word the effect class is. */
+static const char *effect_from(const struct mortise_reading *r, char room[320])
+{
+    const struct mortise_node *n = r->node;
+
+    if (r->has_effect)
+        return "as its effect_class says";
+    if (n->effect > n->op->effect)
+        return "as defaults.effect_class says";
+    snprintf(room, 320, "as %.128s/%.128s says of itself", n->plugin,
+             n->operation);
+    return room;
+}
+
+void mortise_node_check_cache(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
+{
+    const struct mortise_node *n = r->node;
+    const struct mortise_yaml *at = mortise_yaml_get(r->map, "cache");
+    struct mortise_diag *d;
+    char room[320];
+
+    if (!n->cache || n->plugin == NULL) {
+        if (n->cache && n->type == MORTISE_NODE_ROUTER)
+            mortise_diag_add(ld->diags, "E0512", at->span,
+                             "'%s' has a cache, and no operation whose results "
+                             "could be kept",
+                             n->id);
+        return;
+    }
+    if (n->op == NULL || n->effect == MORTISE_PURE)
+        return;
+    d = mortise_diag_add(
+        ld->diags, "E0512", at->span,
+        "'%s' has a cache, and its effect class is '%s', %s: only what a pure "
+        "operation gives is the same each time",
+        n->id, mortise_effect_name(n->effect), effect_from(r, room));
+    mortise_diag_help(ld->diags, d, "leave the cache out");
 }
 
 void mortise_node_read_on_in_doubt(void *ctx, void *into,

@@ -11,7 +11,10 @@
 #include "graph/expand.h"
 #include "yaml/header.h"
 
-enum { BATCH_MS = 50 }; /* store.durability: batch, without max_ms */
+enum {
+    BATCH_MS = 50, /* store.durability: batch, without max_ms */
+    CACHE_BYTES = 64 * 1024 * 1024
+};
 
 struct reader {
     struct mortise_deployment *d;
@@ -247,6 +250,14 @@ static void read_durability(void *ctx, void *into,
         r->d->durability = (enum mortise_durability)word->value;
 }
 
+static void read_cache(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->cache_bytes = slot->bytes;
+}
+
 static const struct mortise_key store_keys[] = {
     {.name = "path",
      .about = "The directory that holds the runs.",
@@ -259,6 +270,12 @@ static const struct mortise_key store_keys[] = {
      .here = MORTISE_HERE,
      MORTISE_FORMS(durability_forms),
      .read = read_durability},
+    {.name = "cache",
+     .about = "How much of what pure operations gave is kept for nodes with "
+              "cache: true (64MiB); 0B: nothing.",
+     .value = MORTISE_V_SIZE,
+     .here = MORTISE_HERE,
+     .read = read_cache},
     {.name = "retention", .later = MORTISE_HERE},
 };
 
@@ -447,6 +464,7 @@ int mortise_deployment_default(struct mortise_deployment **out,
         return MORTISE_ENOMEM;
     mortise_arena_init(&d->arena, mem);
     d->max_ms = BATCH_MS;
+    d->cache_bytes = CACHE_BYTES;
     return MORTISE_OK;
 }
 

@@ -312,6 +312,7 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
+    bool cache;        /* `pure`: what it gave before need not be called for */
     uint32_t resource; /* number of the name, of all graphs in this; 0: none */
     bool checkpoint_before, checkpoint_after; /* as it says ... */
     bool checkpoint_said;                     /* ... if it does */

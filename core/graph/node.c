@@ -406,6 +406,13 @@ static const struct mortise_key keys[] = {
      .here = CALLS,
      .later = AGENTS,
      .read = mortise_node_read_resource},
+    {.name = "cache",
+     .about = "true: what a pure operation gave for the same arguments before "
+              "is its output, and it is not called.",
+     .value = MORTISE_V_BOOL,
+     .here = CALLS | ROUTER,
+     .later = LATER,
+     .read = mortise_node_read_cache},
     {.name = "checkpoint",
      .about = "What is on disk by then: before, after, both or none.",
      .value = MORTISE_V_WORD,
@@ -419,7 +426,6 @@ static const struct mortise_key keys[] = {
      .here = ALL},
 
     {.name = "execution_mode", .later = ALL},
-    {.name = "cache", .later = ALL},
     {.name = "complexity", .later = ALL},
     {.name = "llm", .later = ALL},
     {.name = "memory_policy", .later = ALL},
@@ -525,6 +531,7 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r)
     ld->output_of[r->node->index] = ld->names[MORTISE_IN_OUTPUT].schema;
     apply_defaults(ld, r);
     mortise_node_check_resource(ld, r);
+    mortise_node_check_cache(ld, r);
     if (input != NULL)
         mortise_node_check_args(ld, r, input);
     if (r->node->op != NULL)

@@ -29,6 +29,10 @@ mortise_key_fn mortise_node_read_resource;
 /* Only who writes shares a resource with others. */
 void mortise_node_check_resource(struct mortise_loader *ld,
                                  const struct mortise_reading *r);
+mortise_key_fn mortise_node_read_cache;
+/* Only what is pure may be kept. */
+void mortise_node_check_cache(struct mortise_loader *ld,
+                              const struct mortise_reading *r);
 mortise_key_fn mortise_node_read_on_in_doubt;
 mortise_key_fn mortise_node_read_timeout;
 mortise_key_fn mortise_node_read_retry_policy;

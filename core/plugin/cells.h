@@ -65,6 +65,7 @@ struct mortise_cell {
     bool overflow;  /* more output than it may emit */
     bool lost;      /* memory ran out for something it said */
     bool violation;
+    bool said_more; /* it emitted something besides output, or asked */
     mortise_status status;
     struct mortise_words words;
     struct mortise_buf output, update;

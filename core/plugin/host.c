@@ -252,6 +252,7 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
     done.output_size = done.has_output ? s->output.n : 0;
     done.update = done.has_update ? s->update.p : "";
     done.update_size = done.has_update ? s->update.n : 0;
+    done.plain = done_well && !s->said_more;
     mortise_host_text(target, sizeof target,
                       mortise_str_of(s->target, s->n_target));
     done.target = s->has_target && done_well ? target : NULL;
@@ -416,6 +417,7 @@ static mortise_status take_usage(struct mortise_instance *i,
     mortise_status status = MORTISE_S_STALE;
 
     if (s != NULL) {
+        s->said_more = true;
         status = add_usage(s, &more, rv);
         pthread_mutex_unlock(&s->lock);
     }
@@ -455,6 +457,7 @@ static mortise_status take_emit(struct mortise_instance *i,
     if (s == NULL)
         return MORTISE_S_STALE;
     id = s->id;
+    s->said_more |= !is_word(msg->name, "output");
     if (is_word(msg->name, "output") || is_word(msg->name, "update") ||
         is_word(msg->name, "goto")) {
         status = add_result(s, msg->name, msg->body);
@@ -573,6 +576,7 @@ static struct mortise_cell *asking(struct mortise_instance *i,
     *why = !s->open || s->finished ? MORTISE_S_STALE
            : s->cancelled          ? MORTISE_S_CANCELLED
                                    : MORTISE_S_OK;
+    s->said_more |= *why == MORTISE_S_OK;
     if (*why == MORTISE_S_OK)
         return s;
     pthread_mutex_unlock(&s->lock);

@@ -180,7 +180,7 @@ static struct mortise_cell *begin(struct mortise_instance *i,
     s->open = s->inside = true;
     atomic_store(&s->stirred, false);
     s->finished = s->cancelled = s->overflow = s->lost = s->violation = false;
-    s->has_output = s->has_update = s->has_target = false;
+    s->has_output = s->has_update = s->has_target = s->said_more = false;
     s->n_target = 0;
     s->words.message[0] = s->words.code[0] = '\0';
     s->words.class = NULL;

@@ -53,6 +53,7 @@ struct mortise_call_done {
     bool has_update; /* the same of "update" */
     const char *update;
     size_t update_size;
+    bool plain; /* it emitted output, and nothing else, and asked for nothing */
     const char *target; /* what was emitted as "goto", made fit for people;
                             NULL: nothing was */
     const struct mortise_usage *usage; /* what it cost, however it ended */

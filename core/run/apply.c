@@ -177,7 +177,7 @@ int exec_forget_live(struct mortise_run *r, struct exec *x,
     return step_clear(r, x, err);
 }
 
-/* How long it took, and what it cost. */
+/* How long it took, what it cost, and whether it was called at all. */
 static int announce_end(struct mortise_run *r, const struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -186,7 +186,8 @@ static int announce_end(struct mortise_run *r, const struct exec *x,
     if (seen(r)) {
         extra =
             json_pack("{s:I}", "ms", (json_int_t)(e->at_ms - e->started_ms));
-        if (extra == NULL || usage_put(extra, x) != 0) {
+        if (extra == NULL || usage_put(extra, x) != 0 ||
+            (x->cached && json_object_set_new(extra, "cached", json_true()))) {
             json_decref(extra);
             return mortise_nomem(err);
         }
@@ -206,6 +207,7 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     x->started_ms = e->started_ms;
     x->ended_ms = e->at_ms;
     x->effect_open = false;
+    x->cached = e->how == DONE_CACHED;
     hold(&x->output, e->value);
     drop(&x->error); /* of an earlier attempt */
     drop(&x->said);

@@ -44,8 +44,8 @@ bool commit_may_wait(const struct mortise_run *r, const struct exec *x,
     switch (e->type) {
     case MORTISE_E_DONE:
     case MORTISE_E_CHOSEN:
-        return e->how == DONE_EXECUTED && !is_wanted(r, x) &&
-               (n->op == NULL || n->effect < MORTISE_WRITE);
+        return (e->how == DONE_EXECUTED || e->how == DONE_CACHED) &&
+               !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
     case MORTISE_E_FAN: /* the `done` behind it decides */
         return true;
     case MORTISE_E_GATHER:
@@ -206,6 +206,11 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
     r->kvs = NULL;
     r->n_kvs = r->cap_kvs = 0;
+    c->n_cached = r->n_cached;
+    c->cached = take_exact(r, r->cached, r->n_cached, r->cap_cached,
+                           sizeof r->cached[0]);
+    r->cached = NULL;
+    r->n_cached = r->cap_cached = 0;
     mortise_buf_init(&r->record, r->mem);
     r->record_frame = 0;
     r->record_ms = 0;

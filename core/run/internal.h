@@ -15,6 +15,7 @@
  *   limit.c    limits that pause, and raising them
  *   usage.c    what calls of models cost
  *   budget.c   what a graph may spend
+ *   cache.c    what was given before, and is not called for again
  *   size.c     limits.state
  *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; recording
@@ -187,7 +188,15 @@ enum done_how { /* how an output came about; journaled */
                 DONE_RESOLVED = 2,
                 DONE_ANSWERED = 3,
                 DONE_ON_ERROR = 4,
-                DONE_RECORDED = 5
+                DONE_RECORDED = 5,
+                DONE_CACHED = 6
+};
+
+/* What an execution's call gives may be kept (cache.c).  Live only. */
+struct fresh {
+    bool open; /* ... under this */
+    uint8_t key[MORTISE_DIGEST];
+    json_t *output; /* NULL: it has given nothing that may */
 };
 
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
@@ -249,6 +258,7 @@ struct exec {
 
     struct hold *hold; /* NULL: nothing was ever reserved for it */
     struct cost *cost; /* NULL: nothing that anybody told */
+    bool cached;       /* its output is what another call gave */
 
     /* Its pending request. */
     char request[REQUEST_ID];
@@ -275,7 +285,8 @@ struct exec {
     uint64_t called_ms;      /* when the newest call began */
     uint64_t retry_after_ms; /* of its error */
     bool timer;
-    json_t *body; /* the arguments, once evaluated in this generation */
+    struct fresh *fresh; /* NULL: nothing was ever looked up for it */
+    json_t *body;        /* the arguments, once evaluated in this generation */
     uint8_t body_digest[MORTISE_DIGEST];
     bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
 
@@ -505,6 +516,8 @@ struct mortise_run {
     bool asked; /* its commit opens a question */
     struct mortise_run_kv *kvs;
     size_t n_kvs, cap_kvs;
+    struct mortise_run_cached *cached;
+    size_t n_cached, cap_cached;
     struct mortise_actions *actions;
     struct unsent *unsent;
     size_t n_unsent, cap_unsent, unsent_head;
@@ -788,6 +801,20 @@ void budget_has_led(struct scope *in);
 json_t *budget_error(const struct scope *in);
 /* {NAME: {limit, used}}, where there is a purse. */
 json_t *budget_json(const struct mortise_run *r, const struct scope *in);
+
+/* ---- cache.c ---- */
+/* Look it up, where that makes sense; or call. */
+int cache_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* What was found, or nothing. */
+int cache_settle(struct mortise_run *r, struct exec *x,
+                 const struct mortise_result_in *in, struct mortise_err *err);
+/* Its call came to an end ... */
+void cache_note(struct exec *x, const struct mortise_result_in *in);
+/* ... and was judged a success: what it gave goes with the commit. */
+int cache_keep(struct mortise_run *r, const struct exec *x, enum done_how how,
+               struct mortise_err *err);
+void cache_free(const struct mortise_mem *mem, struct mortise_run_cached *list,
+                size_t n, size_t cap);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */

@@ -51,6 +51,7 @@ void mortise_run_commit_finish(struct mortise_run_commit *c,
     mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
     mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
     free_kvs(mem, c->kvs, c->n_kvs, c->n_kvs);
+    cache_free(mem, c->cached, c->n_cached, c->n_cached);
     mortise_release(mem, c->entries, c->room);
 }
 
@@ -169,6 +170,8 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->notes);
     json_decref(x->payload);
     json_decref(x->body);
+    if (x->fresh != NULL)
+        json_decref(x->fresh->output);
     json_decref(x->subject);
     json_decref(x->judged);
     json_decref(x->leaving);
@@ -187,10 +190,13 @@ static void forget_pending(struct mortise_run *r)
     mortise_release(r->mem, r->opens, r->cap_opens * sizeof r->opens[0]);
     mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
     free_kvs(r->mem, r->kvs, r->n_kvs, r->cap_kvs);
+    cache_free(r->mem, r->cached, r->n_cached, r->cap_cached);
     r->opens = r->closes = NULL;
     r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
     r->kvs = NULL;
     r->n_kvs = r->cap_kvs = 0;
+    r->cached = NULL;
+    r->n_cached = r->cap_cached = 0;
 }
 
 void mortise_run_free(struct mortise_run *r)

@@ -65,11 +65,15 @@ enum mortise_input_kind {
 
 struct mortise_result_in {
     uint64_t call;
-    int32_t status;          /* 0 ok, < 0 error */
-    bool violation;          /* of a guardrail check */
-    json_t *output;          /* borrowed; NULL: none */
-    json_t *said;            /* borrowed: {update?, goto?}; NULL: nothing */
-    const char *message;     /* error or reason; "" */
+    int32_t status;           /* 0 ok, < 0 error */
+    bool violation;           /* of a guardrail check */
+    json_t *output;           /* borrowed; NULL: none */
+    json_t *said;             /* borrowed: {update?, goto?}; NULL: nothing */
+    bool plain;               /* EXECUTE: it gave its output, and neither said
+                                nor asked anything besides */
+    const uint8_t *cache_key; /* LOOKUP, which found nothing: what the call
+                                 gives may be kept under this; NULL: nowhere */
+    const char *message;      /* error or reason; "" */
     const char *error_code;  /* what `retry_on` and people see; "" = "failed" */
     const char *error_class; /* transient | permanent | timeout | cancelled */
     uint64_t retry_after_ms; /* an error: not again before; 0: not said */
@@ -168,6 +172,12 @@ struct mortise_run_kv {
     json_t *key, *value; /* owned by the action; value NULL: nothing */
 };
 
+/* What a call gave, for the next one like it. */
+struct mortise_run_cached {
+    uint8_t key[MORTISE_DIGEST]; /* as a LOOKUP's result had it */
+    json_t *value;               /* owned by the action */
+};
+
 struct mortise_run_commit {
     uint64_t seq; /* of the new checkpoint; expected head seq is seq - 1 */
     bool sync;    /* something waits for it to be on disk (R12) */
@@ -185,12 +195,17 @@ struct mortise_run_commit {
     size_t n_opens, n_closes;
     struct mortise_run_kv *kvs; /* in their order */
     size_t n_kvs;
+    struct mortise_run_cached *cached;
+    size_t n_cached;
 };
 
 enum mortise_run_call_kind {
     MORTISE_RUN_EXECUTE = 1,
     MORTISE_RUN_RECONCILE,
-    MORTISE_RUN_CHECK
+    MORTISE_RUN_CHECK,
+    /* No call of a plugin, but of what such calls gave before.  Its RESULT is
+     * what was found, with status 0; else EXECUTE follows, or nothing. */
+    MORTISE_RUN_LOOKUP
 };
 
 enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */

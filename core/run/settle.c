@@ -69,7 +69,7 @@ static int record_done(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
-    int rv = MORTISE_OK;
+    int rv = cache_keep(r, x, (enum done_how)e->how, err);
 
     for (size_t i = 0, k = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
         const struct mortise_edge *edge = &g->edges[e->edges[i]];
@@ -272,6 +272,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
         return fail_attempt(
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
             in->error_class, in->message, err);
+    cache_note(x, in);
     output = in->output != NULL ? json_incref(in->output) : json_null();
     hold(&x->said, in->said);
     rv = settle_done(r, x, output, DONE_EXECUTED, err);
@@ -339,6 +340,8 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
                             err);
     case MORTISE_RUN_RECONCILE:
         return settle_reconciled(r, x, in, err);
+    case MORTISE_RUN_LOOKUP:
+        return cache_settle(r, x, in, err);
     case MORTISE_RUN_EXECUTE:
         break;
     }

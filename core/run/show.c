@@ -69,6 +69,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
     if (put_time(out, "started", x->started_ms) != 0 ||
         put_time(out, "ended", x->ended_ms) != 0 ||
         (x->output != NULL && json_object_set(out, "output", x->output) != 0) ||
+        (x->cached && json_object_set_new(out, "cached", json_true()) != 0) ||
         (x->error != NULL && json_object_set(out, "error", x->error) != 0) ||
         (x->notes != NULL &&
          json_object_set(out, "guardrails", x->notes) != 0) ||
@@ -200,6 +201,7 @@ json_t *mortise_run_running(const struct mortise_run *r)
         const struct exec *x = r->execs[i];
 
         if ((x->state == X_RUNNING || x->state == X_STOPPING) &&
+            x->call != MORTISE_RUN_LOOKUP &&
             json_array_append_new(list, live_event(r, x, "node_start")) != 0)
             drop(&list);
     }
@@ -212,7 +214,8 @@ json_t *mortise_run_running(const struct mortise_run *r)
 static const char *how_name(const struct mortise_entry *e)
 {
     static const char *const done[] = {NULL,       "reconciled", "resolved",
-                                       "answered", "on_error",   "recorded"};
+                                       "answered", "on_error",   "recorded",
+                                       "cached"};
 
     switch (e->type) {
     case MORTISE_E_DONE:

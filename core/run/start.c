@@ -267,10 +267,11 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     }
 }
 
-/* Is that a call beside the one that the node is about? */
+/* Is that a call beside the one that the node is about, or of nobody? */
 static bool is_step_in(const struct exec *x, enum mortise_run_call_kind kind)
 {
-    return kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET;
+    return kind == MORTISE_RUN_LOOKUP ||
+           (kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET);
 }
 
 int start_call(struct mortise_run *r, struct exec *x,
@@ -294,8 +295,9 @@ int start_call(struct mortise_run *r, struct exec *x,
     if (kind == MORTISE_RUN_EXECUTE)
         step_enter(x);
     exec_become(r, x, X_RUNNING);
-    return n->timeout_ms != 0 ? arm(r, x, r->time_ms + n->timeout_ms, err)
-                              : MORTISE_OK;
+    return n->timeout_ms != 0 && kind != MORTISE_RUN_LOOKUP
+               ? arm(r, x, r->time_ms + n->timeout_ms, err)
+               : MORTISE_OK;
 }
 
 /* ---- asking ------------------------------------------------------------- */
@@ -550,7 +552,7 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return start_doubt(r, x, err);
     if (has_result(r, x))
         return settle_done(r, x, x->result, DONE_RECORDED, err);
-    return start_execute(r, x, err);
+    return n->cache ? cache_start(r, x, err) : start_execute(r, x, err);
 }
 
 /* An intent is written before its effect anyway. */

@@ -362,6 +362,15 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
 
+    {"E0512", "a cache of what is not pure",
+     "cache: true takes what an operation gave before for what it would give "
+     "now. That holds for those of class pure alone: by the operation's own "
+     "word, with nothing stricter said by the node or by defaults.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
+     "END}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

@@ -180,6 +180,8 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
     put_guards(p, i);
     if (!may_fail && n->op >= 2 && i % 3 != 2) /* it writes */
         put(p, "resource: r%d", i % 3);
+    if (!may_fail && n->op == 0 && i % 4 < 2) /* it is pure */
+        put(p, "cache: true");
     put(p, "args:");
     put(p, "  saw: \"${scratch}\"");
     if (may_fail)

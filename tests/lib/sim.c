@@ -159,6 +159,7 @@ static void drop_commit(struct sim *s)
 
     free(k->entries);
     json_decref(k->kvs);
+    json_decref(k->cached);
 }
 
 void sim_finish(struct sim *s)
@@ -195,6 +196,13 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
         json_array_append_new(
             k->kvs, json_pack("{s:s, s:O, s:O*}", "plugin", c->kvs[i].plugin,
                               "key", c->kvs[i].key, "value", c->kvs[i].value));
+    k->cached = json_object();
+    for (size_t i = 0; i < c->n_cached; i++) {
+        char hex[MORTISE_DIGEST_HEX];
+
+        mortise_hex(hex, c->cached[i].key, MORTISE_DIGEST);
+        json_object_set(k->cached, hex, c->cached[i].value);
+    }
     for (size_t i = 0; i < c->n_closes; i++)
         json_object_del(s->pending, c->closes[i].id);
     for (size_t i = 0; i < c->n_opens; i++)
@@ -497,10 +505,35 @@ static void guard(const struct sim_call *c, struct mortise_result_in *r)
         r->output = without_bad(c->call.body);
 }
 
+/* What was given before, as far as it is stored; else where it may be kept. */
+static void look_up(struct sim *s, const struct sim_call *c,
+                    struct mortise_result_in *r)
+{
+    static uint8_t key[MORTISE_DIGEST];
+    char hex[MORTISE_DIGEST_HEX];
+    struct mortise_hasher h;
+
+    mortise_json_digest(key, c->call.body, &mortise_heap);
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, c->call.operation);
+    mortise_hasher_field(&h, key, sizeof key);
+    mortise_hasher_final(&h, key);
+    mortise_hex(hex, key, sizeof key);
+    r->status = -1;
+    r->cache_key = key;
+    for (size_t i = 0; i < s->n_written && r->status != 0; i++) {
+        r->output = json_incref(json_object_get(s->commits[i].cached, hex));
+        r->status = r->output != NULL ? 0 : -1;
+    }
+    s->hits += r->status == 0;
+}
+
 static void answer(struct sim *s, struct sim_call *c,
                    struct mortise_result_in *r)
 {
-    if (c->cancelled) {
+    if (c->call.kind == MORTISE_RUN_LOOKUP) {
+        look_up(s, c, r);
+    } else if (c->cancelled) {
         r->status = -3;
         r->message = "cancelled";
         r->error_class = "cancelled";
@@ -575,7 +608,9 @@ bool sim_end_call(struct sim *s, size_t i)
     in.u.result = (struct mortise_result_in){
         .call = c.call.id, .message = "", .error_code = "", .error_class = ""};
     answer(s, &c, &in.u.result);
-    if (in.u.result.status == 0 && c.call.kind != MORTISE_RUN_CHECK)
+    in.u.result.plain = true;
+    if (in.u.result.status == 0 && c.call.kind != MORTISE_RUN_CHECK &&
+        c.call.kind != MORTISE_RUN_LOOKUP)
         in.u.result.said = said_by(&c);
     spend(&c, &usage);
     in.u.result.usage = &usage;

@@ -44,7 +44,8 @@ struct sim_commit {
     char *entries;
     size_t size;
     int status;
-    json_t *kvs; /* [{plugin, key, value?}] */
+    json_t *kvs;    /* [{plugin, key, value?}] */
+    json_t *cached; /* {key in hex: value} */
 };
 
 struct sim_call {
@@ -78,6 +79,7 @@ struct sim {
     struct sim_ask asks[SIM_MOST];
     size_t n_asks;
     unsigned crashes;
+    unsigned hits; /* lookups that found something */
     uint64_t last_ask;
     bool scripting;
     struct sim_timer timers[256];
