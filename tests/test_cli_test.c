@@ -116,7 +116,8 @@ START_TEST(broken_files_are_not_run)
     desk_code(2);
     desk_err("'kind' must be Test here");
     child_run(IN_CASES "nowhere.yaml", root);
-    desk_code(3);
+    desk_code(2);
+    desk_err("nowhere.yaml:1:1: error[E0101]");
 }
 END_TEST
 

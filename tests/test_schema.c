@@ -959,7 +959,8 @@ static json_t *lend(void *ctx, const char *uri)
 START_TEST(the_world_hears_and_lends)
 {
     struct told told = {""};
-    const struct mortise_schema_world world = {lend, tell, &told};
+    const struct mortise_schema_world world = {
+        .find = lend, .unknown = tell, .ctx = &told};
     json_t *json =
         quoted("{'minimun':1,'x-mine':2,'items':{'nullable':true,'anyOf':["
                "{'$ref':'http://a.example/int.json#/$defs/i'},"

@@ -71,7 +71,7 @@ struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
                                            const struct mortise_yaml *v)
 {
     struct mortise_schema *s;
-    int rv = mortise_yaml_schema(&s, ld->arena, v, ld->diags);
+    int rv = mortise_yaml_schema(&s, ld->arena, v, true, ld->diags);
 
     ld->nomem |= rv == MORTISE_ENOMEM;
     return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;

@@ -5,8 +5,9 @@
  * hangs on one pointer, `rest`.  The promises:
  *
  *   (1) The first finding is the one in the document's order: the value is
- *       walked, not the schema.  It says where in the value, and where in the
- *       schema if that was reached by more than members and items.
+ *       walked, not the schema.  It says where in the value, and where people
+ *       find the rule; where nobody knows that, which part of the schema it is
+ *       if that was reached by more than members and items.
  *   (2) It ends.  The nesting of schemas and the number of judgements are
  *       bounded; past a bound the answer is MORTISE_ELIMIT, never "valid".
  *   (3) Numbers compare as numbers (order.h): 1.0 is an integer and is in [1].
@@ -101,6 +102,24 @@ static void spell(struct mortise_pointer *p, const struct spot *spot)
         mortise_pointer_push_index(p, spot->index);
 }
 
+/* " (schema: ...)" where the rule stands, or "" when the value shows it. */
+static void put_rule(const struct judge *j, const struct mortise_schema *s,
+                     const char *keyword, char *out, size_t size)
+{
+    char rule[256], place[320];
+    const char *at = rule;
+
+    out[0] = '\0';
+    schema_spell_rule(rule, sizeof rule, s, keyword);
+    if (s->whole->place != NULL && (rule[0] == '/' || rule[0] == '\0')) {
+        s->whole->place(s->whole->origin, rule, place, sizeof place);
+        at = place;
+    } else if (j->aside == 0) {
+        return;
+    }
+    snprintf(out, size, " (schema: %s)", at);
+}
+
 static int finding(const struct judge *j, const struct mortise_schema *s,
                    const char *keyword, const struct spot *spot,
                    const char *fmt, ...) MORTISE_PRINTF(5, 6);
@@ -109,7 +128,7 @@ static int finding(const struct judge *j, const struct mortise_schema *s,
                    const char *keyword, const struct spot *spot,
                    const char *fmt, ...)
 {
-    char at[256], rule[256], words[512];
+    char at[256], rule[340], words[512];
     struct mortise_pointer p;
     va_list ap;
 
@@ -121,11 +140,10 @@ static int finding(const struct judge *j, const struct mortise_schema *s,
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
     words[mortise_utf8_cut(words, strlen(words), sizeof words - 2)] = '\0';
-    schema_spell_rule(rule, sizeof rule, s, keyword);
-    return mortise_fail(
-        j->err, MORTISE_EINVAL, "%s%s%s%s%s%s%s", at[0] != '\0' ? "at " : "",
-        at, at[0] != '\0' ? ": " : "", words, j->aside > 0 ? " (schema: " : "",
-        j->aside > 0 ? rule : "", j->aside > 0 ? ")" : "");
+    put_rule(j, s, keyword, rule, sizeof rule);
+    return mortise_fail(j->err, MORTISE_EINVAL, "%s%s%s%s%s",
+                        at[0] != '\0' ? "at " : "", at,
+                        at[0] != '\0' ? ": " : "", words, rule);
 }
 
 static size_t count_values(const json_t *v)

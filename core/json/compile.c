@@ -584,6 +584,8 @@ static int compile(struct schema_compiler *c, struct mortise_schema **root,
     if (c->whole == NULL || r == NULL)
         return MORTISE_ENOMEM;
     c->whole->mem = c->mem;
+    c->whole->place = c->world->place;
+    c->whole->origin = c->world->origin;
     rv = schema_compile_at(c, root, json, (struct schema_place){0}, r);
     if (rv == MORTISE_OK)
         rv = schema_resolve(c);

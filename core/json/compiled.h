@@ -78,7 +78,9 @@ struct schema_whole {
     const struct mortise_mem *mem; /* lent by the arena */
     json_t *json;                  /* a reference */
     struct schema_document *documents;
-    bool has_dynamic; /* somewhere a $dynamicRef looks at the scope */
+    void (*place)(const void *origin, const char *rule, char *out, size_t size);
+    const void *origin; /* of the world that it was compiled in */
+    bool has_dynamic;   /* somewhere a $dynamicRef looks at the scope */
 };
 
 /* What a reference brought in. */

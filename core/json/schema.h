@@ -27,6 +27,11 @@ struct mortise_schema_world {
      * it means nothing; `words` say so.  Not called for x-...  May be NULL. */
     void (*unknown)(void *ctx, const char *where, const char *words);
     void *ctx;
+    /* For the words of a finding: where people find what stands at the pointer
+     * `rule` of the schema.  NULL: they get the pointer.  The origin lives as
+     * long as the schema. */
+    void (*place)(const void *origin, const char *rule, char *out, size_t size);
+    const void *origin;
 };
 int mortise_schema_compile_in(struct mortise_schema **out,
                               struct mortise_arena *a, json_t *json,
@@ -35,8 +40,10 @@ int mortise_schema_compile_in(struct mortise_schema **out,
                               struct mortise_err *err);
 
 /* MORTISE_OK, or MORTISE_EINVAL with "at /a/0/b: expected integer, found
- * string" (the first finding, in document order).  Where the rule cannot be
- * found by walking the schema as the value, "(schema: /allOf/0/type)" follows.
+ * string" (the first finding, in document order).  Where the rule stands
+ * follows, "(schema: g.yaml:7:9)", if the schema's world can say; else, where it
+ * cannot be found by walking the schema as the value, "(schema:
+ * /allOf/0/type)".
  * MORTISE_ELIMIT: a regular expression or the schema takes too many steps on
  * this value; MORTISE_ENOMEM. */
 int mortise_schema_check(const struct mortise_schema *s, const json_t *value,

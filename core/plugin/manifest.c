@@ -382,7 +382,7 @@ static struct mortise_schema *schema_of(struct reading *r,
 {
     struct mortise_schema *schema;
 
-    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value,
+    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value, false,
                                     r->diags) == MORTISE_ENOMEM;
     if (secrets != NULL)
         find_secrets(r, slot, secrets);

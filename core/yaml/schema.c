@@ -4,6 +4,7 @@
  * pointer; here the pointer becomes a line and a column of the file. */
 #include "yaml/schema.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct told {
@@ -38,13 +39,27 @@ static void unknown_keyword(void *ctx, const char *where, const char *words)
     mortise_diag_add(t->diags, "W0215", key_span(t->root, where), "%s", words);
 }
 
+/* The line and column of a rule.  A path that is too long is left out. */
+static void rule_place(const void *origin, const char *rule, char *out,
+                       size_t size)
+{
+    struct mortise_span at = key_span(origin, rule);
+    int n = snprintf(out, size, "%s:%u:%u", at.file->path, at.line, at.col);
+
+    if (n < 0 || (size_t)n >= size)
+        snprintf(out, size, "%u:%u", at.line, at.col);
+}
+
 int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
-                        const struct mortise_yaml *node,
+                        const struct mortise_yaml *node, bool says_where,
                         struct mortise_diags *diags)
 {
     struct told told = {node, diags};
     struct mortise_schema_world world = {.unknown = unknown_keyword,
-                                         .ctx = &told};
+                                         .ctx = &told,
+                                         .place =
+                                             says_where ? rule_place : NULL,
+                                         .origin = node};
     json_t *json = mortise_yaml_json(node, false);
     struct mortise_err err;
     char where[512] = "";
