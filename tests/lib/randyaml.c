@@ -151,20 +151,35 @@ static void put_goto(struct page *p, const struct ref_graph *g, int i)
     }
 }
 
-/* Some nodes have guardrails: those of one that may fail are what fails it, by
- * its arguments or by its output; those of others have nothing to say. */
-enum guarding { UNGUARDED, GUARDED_BEFORE, GUARDED_BEHIND };
-
-static enum guarding guarding_of(int i)
+/* May edges out of it be judged?  A subgraph's end is one with that of the last
+ * thing in it, for the model, and then it would not be. */
+static bool is_judged(const struct ref_graph *g, int i)
 {
-    return (enum guarding)(i % 3);
+    return g->nodes[i].sub == NULL && i % 2 == 1;
 }
 
-static void put_guards(struct page *p, int i)
+/* Some nodes have guardrails: those of one that may fail are what fails it, by
+ * its arguments, by its output, or on an edge that it takes whenever it
+ * succeeds; those of others have nothing to say. */
+enum guarding { UNGUARDED, GUARDED_BEFORE, GUARDED_BEHIND, GUARDED_EDGES };
+
+static enum guarding guarding_of(const struct ref_graph *g, int i)
 {
-    if (guarding_of(i) == GUARDED_BEFORE)
+    bool is_static = false, chooses = false;
+
+    for (int e = 0; e < g->n_edges; e++) {
+        is_static |= g->edges[e].from == i && g->edges[e].kind == REF_STATIC;
+        chooses |= g->edges[e].from == i && g->edges[e].kind == REF_TARGET;
+    }
+    return is_static && !chooses && is_judged(g, i) ? GUARDED_EDGES
+                                                    : (enum guarding)(i % 3);
+}
+
+static void put_guards(struct page *p, enum guarding how)
+{
+    if (how == GUARDED_BEFORE)
         put(p, "guardrail_policy: {input: [ok, wary], output: [ok]}");
-    if (guarding_of(i) == GUARDED_BEHIND)
+    if (how == GUARDED_BEHIND)
         put(p, "guardrail_policy: {output: [wary], on_violation: block}");
 }
 
@@ -176,8 +191,8 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
 
     put(p, "type: tool");
     put(p, "tool: t/%s",
-        may_fail && guarding_of(i) == UNGUARDED ? "fail" : ops[n->op]);
-    put_guards(p, i);
+        may_fail && guarding_of(g, i) == UNGUARDED ? "fail" : ops[n->op]);
+    put_guards(p, guarding_of(g, i));
     if (!may_fail && n->op >= 2 && i % 3 != 2) /* it writes */
         put(p, "resource: r%d", i % 3);
     if (!may_fail && n->op == 0 && i % 4 < 2) /* it is pure */
@@ -266,7 +281,11 @@ static void put_edge(struct page *p, const struct ref_graph *g,
     snprintf(from, sizeof from, "%s",
              e->from == REF_START ? "START" : name_of(e->from));
     snprintf(to, sizeof to, "%s", name_of(e->to));
-    if (e->kind == REF_STATIC)
+    if (e->kind == REF_STATIC && e->from != REF_START &&
+        guarding_of(g, e->from) == GUARDED_EDGES)
+        put(p, "  - {from: %s, to: %s, guardrail_policy: {input: [ok, wary]}}",
+            from, to);
+    else if (e->kind == REF_STATIC)
         put(p, "  - {from: %s, to: %s}", from, to);
     else if (e->from == REF_START)
         put(p, "  - {from: START, to: %s, when: input.v %s 0}", to,
@@ -276,18 +295,26 @@ static void put_edge(struct page *p, const struct ref_graph *g,
             cond_of(g, &e->when, e->from));
 }
 
-/* Both arms. */
-static void put_arms(struct page *p, const struct ref_edge *e)
+/* Both arms; a detour is one, too. */
+static void put_arms(struct page *p, const struct ref_graph *g,
+                     const struct ref_edge *e)
 {
+    bool first = e->when.ask == REF_ALWAYS;
     char above[16], below[16];
 
     snprintf(above, sizeof above, "%s", name_of(e[0].to));
     snprintf(below, sizeof below, "%s", name_of(e[1].to));
+    if (is_judged(g, e->from)) {
+        put(p,
+            "  - {from: n%d, to: %s, guardrail_policy: {input: [ok, %s],\n"
+            "     on_violation: reroute, reroute_target: %s}}",
+            e->from, above, first ? "ok" : "stern", below);
+        return;
+    }
     put(p,
         "  - {from: n%d, personality: {trait: %s, threshold: 0.5, "
         "above: %s, below: %s}}",
-        e->from, e->when.ask == REF_ALWAYS ? "openness" : "emotionality", above,
-        below);
+        e->from, first ? "openness" : "emotionality", above, below);
 }
 
 /* Of a personality: the second arm is written with the first. */
@@ -306,7 +333,8 @@ static void put_graph(struct page *p, const struct ref_graph *g)
     bool has_arms = false;
 
     for (int i = 0; i < g->n_edges; i++)
-        has_arms |= g->edges[i].kind == REF_ARM;
+        has_arms |=
+            g->edges[i].kind == REF_ARM && !is_judged(g, g->edges[i].from);
     if (has_arms)
         put(p, "persona: {traits: {openness: 0.5, emotionality: 0.4}}");
     if (g->n_edges % 2 == 0) /* which shows nowhere but in the commits */
@@ -337,7 +365,7 @@ static void put_graph(struct page *p, const struct ref_graph *g)
         else if (e->kind == REF_STATIC || e->kind == REF_WHEN)
             put_edge(p, g, e);
         else if (e->kind == REF_ARM && is_first_arm(g, i))
-            put_arms(p, e);
+            put_arms(p, g, e);
         else if (e->kind == REF_FIND)
             put(p,
                 "  - {from: n%d, discovery: {query: \"${node.id}\", "
