@@ -505,10 +505,35 @@ START_TEST(a_program_says_what_it_uses)
                                                 "output.y)")),
                       1 | 4);
     ck_assert_uint_eq(mortise_cel_uses(compiled("state.scratch.label")), 8);
-    ck_assert(mortise_cel_may_be_bool(compiled("input.s")));
-    ck_assert(mortise_cel_may_be_bool(compiled("1 < 2")));
-    ck_assert(!mortise_cel_may_be_bool(compiled("scratch.label")));
-    ck_assert(!mortise_cel_may_be_bool(compiled("[true]")));
+}
+END_TEST
+
+/* What its result may be, as JSON and in words. */
+START_TEST(a_program_says_what_it_gives)
+{
+    static const struct {
+        const char *text;
+        unsigned types;
+        const char *words;
+    } cases[] = {{"input.s", MORTISE_T_ANY, "anything"},
+                 {"1 < 2", MORTISE_T_BOOL, "bool"},
+                 {"scratch.label", MORTISE_T_STRING, "string"},
+                 {"[true]", MORTISE_T_ARRAY, "list"},
+                 {"{'a': 1}", MORTISE_T_OBJECT, "map"},
+                 {"1", MORTISE_T_INT | MORTISE_T_NUMBER, "int"},
+                 {"input.s == 1 ? null : 1.5",
+                  MORTISE_T_NULL | MORTISE_T_INT | MORTISE_T_NUMBER,
+                  "null or double"},
+                 {"duration('1s')", MORTISE_T_STRING, "duration"},
+                 {"b'x'", 0, "bytes"}};
+    char words[MORTISE_CEL_WORDS];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct mortise_cel *prog = compiled(cases[i].text);
+
+        ck_assert_uint_eq(mortise_cel_types(prog), cases[i].types);
+        ck_assert_str_eq(mortise_cel_gives(prog, words), cases[i].words);
+    }
 }
 END_TEST
 
@@ -969,6 +994,7 @@ static void add_checking(Suite *s)
     tcase_add_test(tc, macros_nest);
     tcase_add_test(tc, a_path_is_known_as_one);
     tcase_add_test(tc, a_program_says_what_it_uses);
+    tcase_add_test(tc, a_program_says_what_it_gives);
     tcase_add_test(tc, a_program_keeps_nothing_of_its_makers);
     suite_add_tcase(s, tc);
 }

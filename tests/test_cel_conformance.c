@@ -7,6 +7,7 @@
 
 #include "base/real.h"
 #include "cel/ast.h"
+#include "cel/eval.h"
 #include "cel/typed.h"
 #include "json/value.h"
 #include "lib/json.h"
@@ -240,6 +241,8 @@ static void run_case(const json_t *c)
     expected = tagged(want);
     ck_assert_msg(identical(&got, &expected), "%s: %s: another value", name,
                   text);
+    ck_assert_msg(prog->kinds & 1u << got.kind, "%s: the checker foresaw %x",
+                  text, prog->kinds);
     same_when_typed(c, prog, &expected);
 }
 

@@ -1327,18 +1327,21 @@ static const struct {
      "  j: {type: human, prompt: x, on_error: {goto: s}}\n",
      false},
     /* each element of a map, and what is before and behind it */
-    {"start: a\nnodes:\n  a: " WRITER ", map: {over: output, to: w, join: b}}\n"
+    {"start: a\nnodes:\n  a: " WRITER
+     ", map: {over: output.answer, to: w, join: b}}\n"
      "  w: {type: tool, tool: pay/refund, next: b}\n  b: " WRITER "}\n",
      false},
-    {"start: s\nnodes:\n  s: {type: human, prompt: x, map: {over: output, to: "
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, map: {over: "
+     "output.answer, to: "
      "a, join: j}}\n  a: " WRITER ", next: j}\n"
      "  j: {type: human, prompt: x}\n",
      true},
     {"start: s\nstate: {reducers: {scratch.x: sum}}\nnodes:\n  s: {type: "
-     "human, prompt: x, map: {over: output, to: a, join: j}}\n  a: " WRITER
-     ", next: j}\n  j: {type: human, prompt: x}\n",
+     "human, prompt: x, map: {over: output.answer, to: a, join: j}}\n  "
+     "a: " WRITER ", next: j}\n  j: {type: human, prompt: x}\n",
      false},
-    {"start: s\nnodes:\n  s: {type: human, prompt: x, map: {over: output, to: "
+    {"start: s\nnodes:\n  s: {type: human, prompt: x, map: {over: "
+     "output.answer, to: "
      "w, join: j}}\n  w: {type: tool, tool: pay/refund, output_as: w, "
      "next: j}\n  j: {type: human, prompt: x}\n",
      true},

@@ -114,6 +114,8 @@ int mortise_cel_check(const struct mortise_cel_source *src,
                       struct mortise_cel_node *root,
                       const struct mortise_cel_scope *scope, uint32_t *n_slots,
                       unsigned *kinds);
+/* "string", "string or null", "anything". */
+void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS]);
 
 /* ---- functions ------------------------------------------------------- */
 

@@ -20,6 +20,7 @@
 
 #include "base/utf8.h"
 #include "cel/eval.h"
+#include "cel/kinds.h"
 #include "json/path.h"
 
 /* ---- compiling ------------------------------------------------------- */
@@ -178,9 +179,29 @@ const char *mortise_cel_as_path(const struct mortise_cel *prog)
     return prog->path;
 }
 
-bool mortise_cel_may_be_bool(const struct mortise_cel *prog)
+unsigned mortise_cel_types(const struct mortise_cel *prog)
 {
-    return (prog->kinds & 1u << MORTISE_CEL_BOOL) != 0;
+    static const struct {
+        unsigned kinds, types;
+    } map[] = {{NONE, MORTISE_T_NULL},
+               {BOOL, MORTISE_T_BOOL},
+               {NUMBER, MORTISE_T_INT | MORTISE_T_NUMBER},
+               {STRING | TIMESTAMP | DURATION, MORTISE_T_STRING},
+               {LIST, MORTISE_T_ARRAY},
+               {MAP, MORTISE_T_OBJECT}};
+    unsigned types = 0;
+
+    for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
+        if (prog->kinds & map[i].kinds)
+            types |= map[i].types;
+    return types;
+}
+
+const char *mortise_cel_gives(const struct mortise_cel *prog,
+                              char out[MORTISE_CEL_WORDS])
+{
+    mortise_cel_kinds_text(prog->kinds, out);
+    return out;
 }
 
 /* ---- evaluating ------------------------------------------------------ */

@@ -66,9 +66,15 @@ int mortise_cel_test(const struct mortise_cel *prog,
 /* Bit i: the program mentions scope->names[i] (for the first 32). */
 uint32_t mortise_cel_uses(const struct mortise_cel *prog);
 
-/* Whether the checker saw any way for the result to be a bool: a condition for
- * which there is none can be refused when it is compiled. */
-bool mortise_cel_may_be_bool(const struct mortise_cel *prog);
+/* What the result may be as JSON, MORTISE_T_..., as far as the checker saw: who
+ * wants something else can refuse the program when it is compiled.  Numbers may
+ * be whole or not.  0: JSON has no form for it. */
+unsigned mortise_cel_types(const struct mortise_cel *prog);
+
+/* The same in CEL's words, "string or null". */
+enum { MORTISE_CEL_WORDS = 128 };
+const char *mortise_cel_gives(const struct mortise_cel *prog,
+                              char out[MORTISE_CEL_WORDS]);
 
 /* When the program is nothing but a path of member selections and constant
  * indexes from a name (scratch.a["b"][0]), its text; else NULL. */

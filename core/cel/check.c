@@ -76,22 +76,27 @@ static int fail_unknown(const struct checker *c,
 }
 
 struct words {
-    char text[128];
+    char text[MORTISE_CEL_WORDS];
 };
 
-/* "string", "string or null", "anything"; all of them have room. */
-static struct words kinds_text(unsigned kinds)
+/* All of them have room. */
+void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
 {
-    struct words w = {"anything"};
     size_t n = 0;
 
-    if (kinds == ANY)
-        return w;
-    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++)
+    strcpy(out, "anything");
+    for (unsigned k = 0; kinds != ANY && k < MORTISE_CEL_KINDS; k++)
         if (kinds & BIT(k))
             n +=
-                (size_t)snprintf(w.text + n, sizeof w.text - n, "%s%s",
+                (size_t)snprintf(out + n, MORTISE_CEL_WORDS - n, "%s%s",
                                  n > 0 ? " or " : "", mortise_cel_kind_name(k));
+}
+
+static struct words kinds_text(unsigned kinds)
+{
+    struct words w;
+
+    mortise_cel_kinds_text(kinds, w.text);
     return w;
 }
 

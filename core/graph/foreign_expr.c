@@ -183,7 +183,7 @@ json_t *mortise_foreign_when(struct mortise_foreign *f, const char *expr,
 
     if (prog == NULL || sized == NULL)
         return NULL;
-    if (!mortise_cel_may_be_bool(prog))
+    if (!(mortise_cel_types(prog) & MORTISE_T_BOOL))
         return json_string(around(f, "", expr, " == ", to, ""));
     if (compile(f, sized, NULL) == NULL)
         return json_string(expr);

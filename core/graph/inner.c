@@ -172,6 +172,18 @@ static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
     }
 }
 
+static void late_input(struct mortise_loader *ld,
+                       const struct mortise_late *late)
+{
+    const struct mortise_graph *sub = ld->g->nodes[late->node].sub;
+    struct mortise_mapping *line = late->into;
+
+    mortise_load_expr(ld, &line->expr, late->at, late->end);
+    if (!ld->doubtful && sub != NULL)
+        mortise_load_fits(ld, &line->expr, &line->path,
+                          mortise_load_schema_below(sub->input, &line->path));
+}
+
 void mortise_node_read_input_mapping(void *ctx, void *into,
                                      const struct mortise_slot *slot)
 {
@@ -184,8 +196,11 @@ void mortise_node_read_input_mapping(void *ctx, void *into,
     for (size_t i = 0; i < map->n && !ld->nomem; i++) {
         if (mortise_yaml_is_x(map->keys[i]->str))
             continue;
-        mortise_load_late_expr(ld, &out->expr, map->items[i], r->node->index,
-                               MORTISE_IN_OUTPUT);
+        mortise_load_late(ld, (struct mortise_late){.fn = late_input,
+                                                    .into = out,
+                                                    .at = map->items[i],
+                                                    .node = r->node->index,
+                                                    .end = MORTISE_IN_OUTPUT});
         if (r->node->sub == NULL ||
             !mortise_load_input_path(ld, &out->path, map->keys[i],
                                      r->node->sub->input))
@@ -224,6 +239,10 @@ void mortise_node_read_output_mapping(void *ctx, void *into,
             load_inner_expr(ld, r, &out->expr, map->items[i]);
         if (!mortise_load_path(ld, &out->path, map->keys[i]))
             continue;
+        if (out->expr.cel != NULL &&
+            mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+            mortise_load_fits(ld, &out->expr, &out->path,
+                              mortise_load_schema_at(ld, &out->path));
         mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
         r->node->n_output_mapping++;
         out++;

@@ -163,6 +163,10 @@ bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
 const struct mortise_schema *
 mortise_load_schema_at(const struct mortise_loader *ld,
                        const struct mortise_path *path);
+/* ... and of a path below what has this schema; NULL: anything. */
+const struct mortise_schema *
+mortise_load_schema_below(const struct mortise_schema *s,
+                          const struct mortise_path *path);
 extern const struct mortise_key mortise_reducer_row; /* of `reducers` */
 void mortise_load_reducers(struct mortise_loader *ld,
                            const struct mortise_yaml *map);
@@ -207,6 +211,15 @@ void mortise_load_late_tmpl(struct mortise_loader *ld,
 /* Names as this node sees them, or an edge from START. */
 void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
 /* Later: all of them, and the conditions of all edges. */
+/* fit.c.  False: a finding, as no result of the expression is of these types. */
+bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
+                        unsigned types, const char *what);
+/* The same for what is written to a path of this schema. */
+void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
+                       const struct mortise_path *path,
+                       const struct mortise_schema *s);
+void mortise_load_reducer_fits(struct mortise_loader *ld,
+                               const struct mortise_reducer *r);
 void mortise_load_expressions(struct mortise_loader *ld);
 /* What `output` is in the expressions of a human node. */
 const struct mortise_schema *

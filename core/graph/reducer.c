@@ -163,6 +163,8 @@ static void read_reducer(struct mortise_loader *ld,
         read_word(ld, r, v);
     else if (good) /* its types are the path's */
         read_mapping(ld, r, v);
+    if (good)
+        mortise_load_reducer_fits(ld, r);
     ld->g->n_reducers += good;
 }
 

@@ -66,6 +66,19 @@ void mortise_node_bad_id(struct mortise_loader *ld,
                       "most");
 }
 
+/* An operand of {expr} may be anything. */
+static void late_output(struct mortise_loader *ld,
+                        const struct mortise_late *late)
+{
+    struct mortise_output *out = late->into;
+
+    mortise_load_expr(ld, &out->expr, late->at, late->end);
+    if (!ld->doubtful &&
+        mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+        mortise_load_fits(ld, &out->expr, &out->path,
+                          mortise_load_schema_at(ld, &out->path));
+}
+
 void mortise_node_read_outputs(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
@@ -78,8 +91,11 @@ void mortise_node_read_outputs(void *ctx, void *into,
     for (size_t i = 0; i < map->n && !ld->nomem; i++) {
         if (mortise_yaml_is_x(map->keys[i]->str))
             continue;
-        mortise_load_late_expr(ld, &out->expr, map->items[i], r->node->index,
-                               MORTISE_IN_ERROR);
+        mortise_load_late(ld, (struct mortise_late){.fn = late_output,
+                                                    .into = out,
+                                                    .at = map->items[i],
+                                                    .node = r->node->index,
+                                                    .end = MORTISE_IN_ERROR});
         if (!mortise_load_path(ld, &out->path, map->keys[i]))
             continue;
         mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);

@@ -146,7 +146,10 @@ static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
     int rv;
 
     mortise_load_expr(ld, out, v, end);
-    if (out->cel == NULL || mortise_cel_uses(out->cel) != 0)
+    if (out->cel == NULL ||
+        !mortise_load_takes(ld, out, MORTISE_T_BOOL,
+                            "this is no condition: a condition is a bool") ||
+        mortise_cel_uses(out->cel) != 0)
         return;
     rv = mortise_cel_test(out->cel, &env, &ignored, NULL, &err);
     if (rv == MORTISE_ENOMEM)
@@ -277,6 +280,7 @@ static void load_over(struct mortise_loader *ld, uint32_t map,
 
     mortise_load_stand_at(ld, ld->g->edges[r->map_edge].from);
     mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, end);
+    mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' takes a list");
     ld->item_of[map] = item_schema(ld, r->over.cel);
 }
 

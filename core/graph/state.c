@@ -18,7 +18,9 @@ static const char *ruled_out(const struct mortise_schema *s,
             key != NULL ? mortise_schema_member(s, key)
                         : mortise_schema_items(s);
 
-        if (key != NULL && member != NULL && mortise_schema_types(member) == 0)
+        if (key != NULL &&
+            ((member != NULL && mortise_schema_types(member) == 0) ||
+             (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0))
             return key;
         s = member;
     }
@@ -29,9 +31,14 @@ const struct mortise_schema *
 mortise_load_schema_at(const struct mortise_loader *ld,
                        const struct mortise_path *path)
 {
-    const struct mortise_schema *s =
-        path->steps[0].key[0] == 's' ? ld->g->scratch : ld->g->artifacts;
+    return mortise_load_schema_below(
+        path->steps[0].key[0] == 's' ? ld->g->scratch : ld->g->artifacts, path);
+}
 
+const struct mortise_schema *
+mortise_load_schema_below(const struct mortise_schema *s,
+                          const struct mortise_path *path)
+{
     for (size_t i = 1; i < path->n && s != NULL; i++)
         s = path->steps[i].key != NULL
                 ? mortise_schema_member(s, path->steps[i].key)

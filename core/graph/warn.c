@@ -20,6 +20,14 @@ static const struct mortise_node *loop_around(const struct mortise_graph *g,
     return NULL;
 }
 
+static bool may_be_list(const struct mortise_loader *ld,
+                        const struct mortise_reducer *r)
+{
+    const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
+
+    return s == NULL || mortise_schema_types(s) & MORTISE_T_ARRAY;
+}
+
 static void check_lists(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
@@ -38,7 +46,10 @@ static void check_lists(struct mortise_loader *ld)
                              "'%s' grows in each round of the loop of '%s', "
                              "without bound",
                              r->path.text, entry->id),
-            "{reduce: concat, max_items: N, overflow: drop_oldest | error}");
+            may_be_list(ld, r) ? "{reduce: concat, max_items: N, overflow: "
+                                 "drop_oldest | error}"
+                               : "{expr: EXPRESSION} over old and new can keep "
+                                 "it short");
     }
 }
 

@@ -60,11 +60,16 @@ static int concat_strings(json_t **out, const json_t *old, const json_t *add,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* A string has no items that max_items could count. */
 static int concat(json_t **out, const json_t *old,
                   const struct mortise_write *w, struct mortise_err *err)
 {
+    bool capped = w->how != NULL && w->how->max_items > 0;
+
     if (json_is_array(old) && json_is_array(w->value))
         return concat_arrays(out, old, w->value, err);
+    if (capped)
+        return type_error(err, w, "two arrays, as max_items counts items");
     if (json_is_string(old) && json_is_string(w->value))
         return concat_strings(out, old, w->value, err);
     return type_error(err, w, "two arrays or two strings");

@@ -276,9 +276,10 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: \"${input.text\"}, "
      "next: END}\n"},
-    {"E0403", "a constant of the wrong kind",
-     "A condition is true or false, and a router's condition gives an id of "
-     "its targets; this expression always gives something else.",
+    {"E0403", "a value of the wrong kind",
+     "A condition is true or false, a router's condition gives an id of its "
+     "targets, `over` a list, and what is written to a path fits its schema; "
+     "this expression always gives something else.",
      "start: a\n"
      "nodes:\n"
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
