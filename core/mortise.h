@@ -201,10 +201,14 @@ enum mortise_command_kind {
     MORTISE_CMD_LIMIT = 9,        /* json: {steps?: N, visits?: N}, each beyond
                                      what holds now: a run that a limit paused
                                      goes on */
-    MORTISE_CMD_BUDGET = 10       /* json: {tool_calls?, wall?: N or "+N"}, each
-                                     beyond what holds now, wall in ms: what
-                                     waits for it goes on; node: the path of the subgraph
-                                     whose budget it is, NULL: the run's */
+    MORTISE_CMD_BUDGET = 10       /* json: {tool_calls?, wall?, model_calls?,
+                                     input_tokens?, output_tokens?, tokens?,
+                                     usd?: N or "+N"}, each beyond what holds
+                                     now, wall in ms, usd a decimal of dollars
+                                     (counted in whole nano-dollars): what
+                                     waits for it goes on; node: the path of
+                                     the subgraph whose budget it is, NULL: the
+                                     run's */
 };
 
 #define MORTISE_CMD_MERGE    1u /* UPDATE through the reducers, not replacing */

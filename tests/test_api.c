@@ -609,6 +609,22 @@ START_TEST(plugins_cost)
 }
 END_TEST
 
+/* Budgets reserve what a manifest says at most, and keep what a call told. */
+START_TEST(manifests_bound_costs)
+{
+    start("start: a\n"
+          "budget: {usd: 0.75, tokens: 1000}\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: spends/run, next: b, args: {usage: [\n"
+          "      '{\"input_tokens\": 10, \"usd\": 0.3}']}}\n"
+          "  b: {type: tool, tool: spends/run, args: {}}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
+    ck_assert_str_eq(shown("budget.usd"), "{\"limit\":0.75,\"used\":0.3}");
+    ck_assert_str_eq(shown("budget.tokens.used"), "10");
+    ck_assert_str_eq(shown("pending[0].budget"), "\"usd\"");
+}
+END_TEST
+
 static void count_sigpipe(int sig)
 {
     (void)sig;
@@ -1755,6 +1771,7 @@ static Suite *suite(void)
     tcase_add_test(tc, misbehaving_plugins);
     tcase_add_test(tc, plugins_go_and_write);
     tcase_add_test(tc, plugins_cost);
+    tcase_add_test(tc, manifests_bound_costs);
     tcase_add_test(tc, plugins_break_pipes);
     tcase_add_test(tc, plugins_ask_for_state);
     tcase_add_test(tc, unknown_runs_are_not_found);

@@ -229,6 +229,12 @@ START_TEST(budgets)
     child_run("$MORTISE raise-budget r wall=+10m");
     desk_code(3);
     desk_err("has no 'wall'");
+    child_run("$MORTISE raise-budget r usd=+free");
+    desk_code(3);
+    desk_err("is no decimal of dollars");
+    child_run("$MORTISE raise-budget r usd=+0.25");
+    desk_code(3);
+    desk_err("has no 'usd'");
     child_run("$MORTISE raise-budget r tool_calls=2");
     desk_code(3);
     desk_err("is 2 already");

@@ -45,6 +45,7 @@ static const char whole[] =
     "        idempotent: true\n"
     "        reconcile: true\n"
     "        timeout: 30s\n"
+    "        usage: {model_calls: 2, input_tokens: 0, usd: 0.25}\n"
     "      look: {effect: read}\n"
     "  guardrail: {threading: inline}\n"
     "requires:\n"
@@ -92,10 +93,16 @@ START_TEST(a_whole_manifest)
     ck_assert_str_eq(op->effect, "external");
     ck_assert(op->idempotent && op->reconcile);
     ck_assert_uint_eq(op->timeout_ms, 30000);
+    ck_assert(op->usage.present && op->usage.said[MORTISE_USED_INPUT]);
+    ck_assert(!op->usage.said[MORTISE_USED_OUTPUT]);
+    ck_assert_uint_eq(op->usage.most[MORTISE_USED_CALLS], 2);
+    ck_assert_uint_eq(op->usage.most[MORTISE_USED_INPUT], 0);
+    ck_assert_uint_eq(op->usage.most[MORTISE_USED_USD], 250000000);
     ck_assert_ptr_nonnull(op->input);
     ck_assert_ptr_nonnull(op->output);
     op = mortise_manifest_op(m, "look");
     ck_assert(!op->idempotent && !op->reconcile && op->input == NULL);
+    ck_assert(!op->usage.present);
     ck_assert_str_eq(op->description, "");
     ck_assert_ptr_null(mortise_manifest_op(m, "walk"));
     ck_assert_str_eq(m->requires_host, ">=1.0 <2");
@@ -156,6 +163,10 @@ static const struct {
     {"concurrency: 8", "concurrency: -1", "E0208", "concurrency"},
     {"idempotent: true", "idempotent: maybe", "E0203", "idempotent"},
     {"timeout: 30s", "timeout: 30", "E0203", "timeout"},
+    {"usd: 0.25", "usd: free", "E0203", "usd"},
+    {"usd: 0.25", "usd: -0.25", "E0208", "usd"},
+    {"model_calls: 2", "model_calls: 2.5", "E0203", "model_calls"},
+    {"model_calls: 2", "tokens: 2", "E0201", "tokens"},
     {"      refund:", "      're fund':", "E0701", "re fund"},
     {"{type: object, required: [id]}", "{type: objekt}", "E0209", "objekt"},
     {"{base: {type: string}}", "{base: {type: string, pattern: 'a('}}", "E0209",

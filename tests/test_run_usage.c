@@ -142,7 +142,7 @@ END_TEST
 START_TEST(unresponsive_calls_cost)
 {
     struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE};
-    const struct mortise_usage told = {.input_tokens = 9};
+    const struct mortise_usage told = {.amount[MORTISE_USED_INPUT] = 9};
 
     begin(HEAD "start: a\nnodes:\n  a: {type: tool, tool: t/read}\n");
     admit("{}");
@@ -299,11 +299,12 @@ static int go_on(struct mortise_run *r, struct mortise_actions *actions,
 
 static bool run_spending(int n)
 {
-    struct mortise_usage told = {.model_calls = 1};
+    struct mortise_usage told = {.amount[MORTISE_USED_CALLS] = 1};
     struct mortise_admission adm = {
         .tenant = "t", .run = "r", .actor = "x", .seed = {1}};
     struct mortise_graph *g =
-        sim_graph(HEAD "start: a\nnodes:\n  a: {type: tool, tool: t/write}\n");
+        sim_graph(HEAD "start: a\nbudget: {usd: 9}\n"
+                       "nodes:\n  a: {type: tool, tool: t/spend_write}\n");
     struct mortise_actions actions;
     struct mortise_run *r = NULL;
     bool failed;

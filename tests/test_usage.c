@@ -53,7 +53,7 @@ START_TEST(it_has_one_form)
     struct mortise_usage back;
     json_t *v = mortise_usage_json(&u);
 
-    ck_assert_uint_eq(u.nano_usd, 214000);
+    ck_assert_uint_eq(u.amount[MORTISE_USED_USD], 214000);
     assert_is(&u, "{\"model_calls\":1,\"input_tokens\":3,\"output_tokens\":0,"
                   "\"usd\":0.000214,\"models\":[\"m\"]}");
     ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
@@ -125,7 +125,7 @@ START_TEST(names_are_bounded)
         ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
         mortise_usage_finish(&u);
     }
-    ck_assert_uint_eq(all.model_calls, 40);
+    ck_assert_uint_eq(all.amount[MORTISE_USED_CALLS], 40);
     ck_assert_uint_eq(json_array_size(all.models), MORTISE_USAGE_MODELS);
     mortise_usage_finish(&all);
 }
@@ -138,12 +138,12 @@ START_TEST(money_is_exact)
 
     for (int i = 0; i < 1000; i++)
         ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
-    ck_assert_uint_eq(all.nano_usd, 100ull * MORTISE_NANO);
+    ck_assert_uint_eq(all.amount[MORTISE_USED_USD], 100ull * MORTISE_NANO);
     mortise_usage_less(&all, &u);
     assert_is(&all, "{\"model_calls\":0,\"input_tokens\":0,\"output_tokens\":0,"
                     "\"usd\":99.9}");
     u = said("{\"usd\": 0.0000000014}"); /* rounded, once */
-    ck_assert_uint_eq(u.nano_usd, 1);
+    ck_assert_uint_eq(u.amount[MORTISE_USED_USD], 1);
     mortise_usage_less(&u, &all);
     ck_assert(mortise_usage_is_none(&u));
 }
@@ -185,8 +185,8 @@ START_TEST(sums_stop)
 
     for (int i = 0; i < 3000; i++)
         ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
-    ck_assert_uint_eq(all.nano_usd, MORTISE_USAGE_MAX);
-    ck_assert_uint_eq(all.input_tokens, MORTISE_USAGE_MAX);
+    ck_assert_uint_eq(all.amount[MORTISE_USED_USD], MORTISE_USAGE_MAX);
+    ck_assert_uint_eq(all.amount[MORTISE_USED_INPUT], MORTISE_USAGE_MAX);
 }
 END_TEST
 

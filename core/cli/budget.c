@@ -1,8 +1,10 @@
 /* budget.c -- `mortise raise-budget`: more for a graph that spent what it may.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/real.h"
 #include "cli/cli.h"
 #include "json/value.h"
 #include "yaml/tree.h"
@@ -25,25 +27,51 @@ static bool is_time(const char *name)
     return strcmp(name, "wall") == 0;
 }
 
+/* Dollars; everything else is counted. */
+static bool is_money(const char *name)
+{
+    return strcmp(name, "usd") == 0;
+}
+
 /* As much again. */
 void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
                               const char *run, const json_t *request,
                               const char *more)
 {
     const char *graph = mortise_cli_text(request, "graph");
+    const char *name = mortise_cli_text(request, "budget");
+    char amount[MORTISE_REAL_TEXT];
 
     mortise_cli_suggest(cli, o, "raise-budget", run);
     mortise_out_puts(o, " ");
-    mortise_out_word(o, mortise_cli_text(request, "budget"));
-    mortise_out_printf(
-        o, "=+%llu%s",
-        (unsigned long long)mortise_cli_integer(request, "limit"),
-        is_time(mortise_cli_text(request, "budget")) ? "ms" : "");
+    mortise_out_word(o, name);
+    if (is_money(name))
+        mortise_real_text(
+            amount, json_number_value(json_object_get(request, "limit")));
+    else
+        snprintf(amount, sizeof amount, "%lld",
+                 (long long)mortise_cli_integer(request, "limit"));
+    mortise_out_printf(o, "=+%s%s", amount, is_time(name) ? "ms" : "");
     if (graph[0] != '\0') {
         mortise_out_puts(o, " --at ");
         mortise_out_shell(o, graph);
     }
     mortise_out_printf(o, "%s\n", more);
+}
+
+/* A new reference. */
+static json_t *make_money(const char *text, bool more, struct mortise_err *err)
+{
+    double usd;
+
+    if (mortise_real_parse(&usd, text, strlen(text)) != 0 || !(usd >= 0)) {
+        mortise_fail(err, MORTISE_EINVAL,
+                     "usd: '%.100s' is no decimal of dollars, such as 0.50",
+                     text);
+        return NULL;
+    }
+    mortise_nomem(err); /* unless it is made */
+    return more ? json_sprintf("+%s", text) : json_real(usd);
 }
 
 static int read_amount(const char *name, const char *text, uint64_t *out,
@@ -61,6 +89,21 @@ static int read_amount(const char *name, const char *text, uint64_t *out,
                               name, text);
 }
 
+/* A new reference; NULL, and why. */
+static json_t *make_amount(const char *name, const char *text, bool more,
+                           struct mortise_err *err)
+{
+    uint64_t number;
+
+    if (is_money(name))
+        return make_money(text, more, err);
+    if (read_amount(name, text, &number, err) != MORTISE_OK)
+        return NULL;
+    mortise_nomem(err); /* unless it is made */
+    return more ? json_sprintf("+%llu", (unsigned long long)number)
+                : json_integer((json_int_t)number);
+}
+
 /* NAME=N or NAME=+N, into the command's value; the run says whether it can be.
  */
 static int add_one(json_t *value, const char *given, struct mortise_err *err)
@@ -69,22 +112,18 @@ static int add_one(json_t *value, const char *given, struct mortise_err *err)
     const char *amount = given + n + 1;
     bool more = given[n] != '\0' && amount[0] == '+';
     char name[32];
-    uint64_t number;
     json_t *one;
-    int rv;
 
     if (n == 0 || n >= sizeof name || given[n] == '\0')
         return mortise_fail(err, MORTISE_EINVAL,
                             "'%.100s' is not NAME=N or NAME=+N", given);
     memcpy(name, given, n);
     name[n] = '\0';
-    rv = read_amount(name, amount + more, &number, err);
-    if (rv != MORTISE_OK)
-        return rv;
     if (json_object_get(value, name) != NULL)
         return mortise_fail(err, MORTISE_EINVAL, "%s is given twice", name);
-    one = more ? json_sprintf("+%llu", (unsigned long long)number)
-               : json_integer((json_int_t)number);
+    one = make_amount(name, amount + more, more, err);
+    if (one == NULL)
+        return err->code;
     return json_object_set_new(value, name, one) == 0 ? MORTISE_OK
                                                       : mortise_nomem(err);
 }
@@ -140,10 +179,12 @@ const struct mortise_cmd mortise_cmd_raise_budget = {
     .max = 8,
     .summary = "Let a run spend more than its graph says",
     .text =
-        "NAME is a bound of the graph's budget: tool_calls, or wall with a "
-        "unit\n"
-        "(wall=+10m).  N is what it is to be, +N so much more than it is;\n"
-        "never less than what is spent.\n"
+        "NAME is a bound of the graph's budget: tool_calls, model_calls,\n"
+        "input_tokens, output_tokens, tokens, usd in dollars (usd=+0.50), or "
+        "wall\n"
+        "with a unit (wall=+10m).  N is what it is to be, +N so much more than "
+        "it\n"
+        "is; never less than what is spent.\n"
         "Whatever waits for it goes on; a run that has failed of it is\n"
         "resumed with 'mortise resume'.  The run keeps who raised it.\n"
         "\n"

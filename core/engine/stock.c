@@ -84,6 +84,7 @@ keep(struct mortise_stock *s, const struct mortise_manifest *m,
     o->op.reconcile = from->reconcile;
     o->op.by_asking = asks_for_effects(m);
     o->op.timeout_ms = from->timeout_ms;
+    o->op.usage = from->usage;
     o->op.input = from->input;
     o->op.output = from->output;
     o->op.secrets = from->secrets;

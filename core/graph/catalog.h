@@ -8,6 +8,7 @@
 #include "graph/limits.h"
 #include "json/schema.h"
 #include "json/secret.h"
+#include "json/usage.h"
 
 enum mortise_effect { /* in order of strictness */
                       MORTISE_PURE = 1,
@@ -21,6 +22,7 @@ struct mortise_operation { /* lives as long as the catalogue */
     enum mortise_effect effect;
     bool idempotent, reconcile;
     uint64_t timeout_ms;                         /* 0: none given */
+    struct mortise_usage_bound usage;
     const struct mortise_schema *input, *output; /* NULL: anything */
     /* What it does to the world it does by asking the host, and nothing
      * besides: its effects are those of its steps. */

@@ -214,6 +214,7 @@ static bool has_start(const struct mortise_graph *g)
 
 void mortise_check_structure(struct mortise_loader *ld)
 {
+    mortise_check_budget(ld);
     check_edges(ld);
     if (!ld->nomem)
         check_circles(ld);

@@ -391,6 +391,8 @@ struct mortise_graph {
     bool end_first;     /* end */
     struct mortise_limits limits; /* the outermost graph's */
     struct mortise_budget budget; /* this one's own */
+    uint32_t unbounded[MORTISE_USED_N]; /* a node that may use any amount of
+                                           it; MORTISE_NOWHERE: none */
     uint32_t concurrency;
     uint64_t expr_cost;
     struct mortise_schema *input, *scratch, *artifacts; /* NULL: anything */

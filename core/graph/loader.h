@@ -183,6 +183,8 @@ void mortise_load_check_limit(struct mortise_loader *ld,
                               const struct mortise_yaml *at);
 void mortise_load_limits(struct mortise_loader *ld,
                          const struct mortise_slot *slot);
+/* Once all nodes are read. */
+void mortise_check_budget(struct mortise_loader *ld);
 void mortise_load_budget(struct mortise_loader *ld,
                          const struct mortise_slot *slot);
 extern const struct mortise_place mortise_defaults_place;

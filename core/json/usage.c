@@ -9,29 +9,18 @@
 #include "json/usage.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
-static const struct {
-    const char *name;
-    size_t at;
-} amounts[] = {
-    {"model_calls", offsetof(struct mortise_usage, model_calls)},
-    {"input_tokens", offsetof(struct mortise_usage, input_tokens)},
-    {"output_tokens", offsetof(struct mortise_usage, output_tokens)},
-    {"usd", offsetof(struct mortise_usage, nano_usd)},
+static const char *const names[] = {
+    [MORTISE_USED_CALLS] = "model_calls",
+    [MORTISE_USED_INPUT] = "input_tokens",
+    [MORTISE_USED_OUTPUT] = "output_tokens",
+    [MORTISE_USED_USD] = "usd",
 };
 
-enum { N_AMOUNTS = sizeof amounts / sizeof amounts[0], USD = 3 };
-
-static uint64_t *amount(struct mortise_usage *u, size_t i)
+const char *mortise_used_name(enum mortise_used what)
 {
-    return (uint64_t *)(void *)((char *)u + amounts[i].at);
-}
-
-static uint64_t amount_of(const struct mortise_usage *u, size_t i)
-{
-    return *(const uint64_t *)(const void *)((const char *)u + amounts[i].at);
+    return names[what];
 }
 
 void mortise_usage_finish(struct mortise_usage *u)
@@ -42,14 +31,19 @@ void mortise_usage_finish(struct mortise_usage *u)
 
 bool mortise_usage_is_none(const struct mortise_usage *u)
 {
-    for (size_t i = 0; i < N_AMOUNTS; i++) {
-        if (amount_of(u, i) != 0)
+    for (size_t i = 0; i < MORTISE_USED_N; i++) {
+        if (u->amount[i] != 0)
             return false;
     }
     return true;
 }
 
 /* ---- amounts ------------------------------------------------------------ */
+
+uint64_t mortise_usd_nano(double usd)
+{
+    return (uint64_t)llround(usd * MORTISE_NANO);
+}
 
 bool mortise_usd_parse(uint64_t *nano, const json_t *value)
 {
@@ -58,7 +52,7 @@ bool mortise_usd_parse(uint64_t *nano, const json_t *value)
     if (!json_is_number(value) ||
         !(usd >= 0 && usd <= (double)(MORTISE_USAGE_MAX / MORTISE_NANO)))
         return false;
-    *nano = (uint64_t)llround(usd * MORTISE_NANO);
+    *nano = mortise_usd_nano(usd);
     return true;
 }
 
@@ -79,14 +73,14 @@ static bool read_count(uint64_t *out, const json_t *value)
 static int read_amount(struct mortise_usage *u, size_t i, const json_t *value,
                        struct mortise_err *err)
 {
-    if (i == USD && !mortise_usd_parse(amount(u, i), value))
+    if (i == MORTISE_USED_USD && !mortise_usd_parse(&u->amount[i], value))
         return mortise_fail(err, MORTISE_EINVAL,
                             "usd is a decimal of dollars from 0 to %d",
                             (int)(MORTISE_USAGE_MAX / MORTISE_NANO));
-    if (i != USD && !read_count(amount(u, i), value))
+    if (i != MORTISE_USED_USD && !read_count(&u->amount[i], value))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "%s is a whole number from 0 to %lld",
-                            amounts[i].name, (long long)MORTISE_USAGE_MAX);
+                            "%s is a whole number from 0 to %lld", names[i],
+                            (long long)MORTISE_USAGE_MAX);
     return MORTISE_OK;
 }
 
@@ -152,25 +146,25 @@ static int read_names(struct mortise_usage *u, const json_t *list,
 
 /* ---- JSON --------------------------------------------------------------- */
 
-/* `names`: the member that has them, one or many. */
+/* `list`: the member that has them, one or many. */
 static int read_member(struct mortise_usage *u, const char *key, json_t *value,
-                       const char *names, struct mortise_err *err)
+                       const char *list, struct mortise_err *err)
 {
-    if (strcmp(key, names) == 0)
-        return strcmp(names, "model") == 0 ? read_name(u, value, err)
-                                           : read_names(u, value, err);
-    for (size_t i = 0; i < N_AMOUNTS; i++) {
-        if (strcmp(key, amounts[i].name) == 0)
+    if (strcmp(key, list) == 0)
+        return strcmp(list, "model") == 0 ? read_name(u, value, err)
+                                          : read_names(u, value, err);
+    for (size_t i = 0; i < MORTISE_USED_N; i++) {
+        if (strcmp(key, names[i]) == 0)
             return read_amount(u, i, value, err);
     }
     return mortise_fail(err, MORTISE_EINVAL,
                         "usage is {model_calls?, input_tokens?, "
                         "output_tokens?, usd?, %s?}, without '%.64s'",
-                        names, key);
+                        list, key);
 }
 
 static int read_all(struct mortise_usage *u, const json_t *value,
-                    const char *names, struct mortise_err *err)
+                    const char *list, struct mortise_err *err)
 {
     const char *key;
     json_t *one;
@@ -182,7 +176,7 @@ static int read_all(struct mortise_usage *u, const json_t *value,
     json_object_foreach(mortise_json_unconst(value), key, one)
     {
         if (rv == MORTISE_OK)
-            rv = read_member(u, key, one, names, err);
+            rv = read_member(u, key, one, list, err);
     }
     if (rv != MORTISE_OK)
         mortise_usage_finish(u);
@@ -203,23 +197,26 @@ int mortise_usage_read(struct mortise_usage *u, const json_t *value,
 
 json_t *mortise_usage_json(const struct mortise_usage *u)
 {
-    return json_pack("{s:I, s:I, s:I, s:o, s:O*}", "model_calls",
-                     (json_int_t)u->model_calls, "input_tokens",
-                     (json_int_t)u->input_tokens, "output_tokens",
-                     (json_int_t)u->output_tokens, "usd",
-                     mortise_usd_json(u->nano_usd), "models", u->models);
+    const uint64_t *n = u->amount;
+
+    return json_pack(
+        "{s:I, s:I, s:I, s:o, s:O*}", names[MORTISE_USED_CALLS],
+        (json_int_t)n[MORTISE_USED_CALLS], names[MORTISE_USED_INPUT],
+        (json_int_t)n[MORTISE_USED_INPUT], names[MORTISE_USED_OUTPUT],
+        (json_int_t)n[MORTISE_USED_OUTPUT], names[MORTISE_USED_USD],
+        mortise_usd_json(n[MORTISE_USED_USD]), "models", u->models);
 }
 
 /* ---- sums --------------------------------------------------------------- */
 
 /* Names are added to a list of our own: the other may be somebody's. */
-static int add_names(struct mortise_usage *to, const json_t *names)
+static int add_names(struct mortise_usage *to, const json_t *more)
 {
     size_t i;
     json_t *one;
     int rv = MORTISE_OK;
 
-    json_array_foreach(mortise_json_unconst(names), i, one)
+    json_array_foreach(mortise_json_unconst(more), i, one)
     {
         if (rv == MORTISE_OK)
             rv = add_name(to, one);
@@ -230,11 +227,10 @@ static int add_names(struct mortise_usage *to, const json_t *names)
 int mortise_usage_add(struct mortise_usage *to,
                       const struct mortise_usage *more)
 {
-    for (size_t i = 0; i < N_AMOUNTS; i++) {
-        uint64_t room = MORTISE_USAGE_MAX - amount_of(to, i);
-        uint64_t by = amount_of(more, i);
+    for (size_t i = 0; i < MORTISE_USED_N; i++) {
+        uint64_t room = MORTISE_USAGE_MAX - to->amount[i];
 
-        *amount(to, i) += by < room ? by : room;
+        to->amount[i] += more->amount[i] < room ? more->amount[i] : room;
     }
     return add_names(to, more->models);
 }
@@ -242,10 +238,9 @@ int mortise_usage_add(struct mortise_usage *to,
 void mortise_usage_less(struct mortise_usage *from,
                         const struct mortise_usage *by)
 {
-    for (size_t i = 0; i < N_AMOUNTS; i++) {
-        uint64_t less = amount_of(by, i);
+    for (size_t i = 0; i < MORTISE_USED_N; i++) {
+        uint64_t less = by->amount[i];
 
-        *amount(from, i) -=
-            less < amount_of(from, i) ? less : amount_of(from, i);
+        from->amount[i] -= less < from->amount[i] ? less : from->amount[i];
     }
 }

@@ -22,10 +22,28 @@ enum {
     MORTISE_NANO = 1000000000
 };
 
+enum mortise_used {
+    MORTISE_USED_CALLS,
+    MORTISE_USED_INPUT,
+    MORTISE_USED_OUTPUT,
+    MORTISE_USED_USD, /* nano-dollars */
+    MORTISE_USED_N
+};
+
 struct mortise_usage { /* all zero: nothing; then there is nothing to finish */
-    uint64_t model_calls, input_tokens, output_tokens, nano_usd;
+    uint64_t amount[MORTISE_USED_N];
     json_t *models; /* distinct names, the first that came; NULL: none */
 };
+
+/* What an operation may use at most. */
+struct mortise_usage_bound {
+    bool present; /* it says something of that; else it uses nothing */
+    bool said[MORTISE_USED_N];
+    uint64_t most[MORTISE_USED_N];
+};
+
+/* "model_calls" and so on. */
+const char *mortise_used_name(enum mortise_used what);
 
 void mortise_usage_finish(struct mortise_usage *u);
 /* Of the amounts: a name alone is nothing. */
@@ -35,6 +53,8 @@ bool mortise_usage_is_none(const struct mortise_usage *u);
  * model?}.  MORTISE_EINVAL in words; *u is then nothing. */
 int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
                         struct mortise_err *err);
+/* Of dollars from 0 to 1000000. */
+uint64_t mortise_usd_nano(double usd);
 /* A decimal of dollars, 0 to 1000000, rounded to the next nano-dollar; false:
  * it is none. */
 bool mortise_usd_parse(uint64_t *nano, const json_t *value);

@@ -461,6 +461,58 @@ static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
     op->timeout_ms = slot->ms;
 }
 
+static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
+
+static const struct mortise_key usage_keys[] = {
+    [MORTISE_USED_CALLS] = {.name = "model_calls",
+                            .about = "How many models it calls.",
+                            .value = MORTISE_V_INT,
+                            MAY,
+                            .max = MORTISE_USAGE_MAX,
+                            .read = read_used},
+    [MORTISE_USED_INPUT] = {.name = "input_tokens",
+                            .about = "How many tokens it gives to them.",
+                            .value = MORTISE_V_INT,
+                            MAY,
+                            .max = MORTISE_USAGE_MAX,
+                            .read = read_used},
+    [MORTISE_USED_OUTPUT] = {.name = "output_tokens",
+                             .about = "How many tokens it gets from them.",
+                             .value = MORTISE_V_INT,
+                             MAY,
+                             .max = MORTISE_USAGE_MAX,
+                             .read = read_used},
+    [MORTISE_USED_USD] = {.name = "usd",
+                          .about = "How many dollars it costs.",
+                          .value = MORTISE_V_NUMBER,
+                          MAY,
+                          .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
+                          .read = read_used},
+};
+PLACE(usage, "usage");
+
+static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_usage_bound *b = into;
+    size_t i = (size_t)(slot->key - usage_keys);
+    const struct mortise_yaml *v = slot->value;
+
+    (void)ctx;
+    b->said[i] = true;
+    b->most[i] = i != MORTISE_USED_USD ? (uint64_t)v->u.i
+                 : v->kind == MORTISE_YAML_INT
+                     ? mortise_usd_nano((double)v->u.i)
+                     : mortise_usd_nano(v->u.d);
+}
+
+static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->usage.present = true;
+    read_place(ctx, &op->usage, slot);
+}
+
 static const struct mortise_key op_keys[] = {
     {.name = "description",
      .about = "For people, and for models that may call it.",
@@ -500,6 +552,12 @@ static const struct mortise_key op_keys[] = {
      MAY,
      .min = 1,
      .read = read_timeout},
+    {.name = "usage",
+     .about = "What one call may use at most; budgets reserve it.",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &usage_place,
+     .read = read_usage},
 };
 PLACE(op, "an operation");
 

@@ -7,6 +7,7 @@
 
 #include "json/schema.h"
 #include "json/secret.h"
+#include "json/usage.h"
 #include "yaml/keys.h"
 #include "yaml/tree.h"
 
@@ -21,6 +22,7 @@ struct mortise_manifest_op {
     const char *effect; /* "pure" "read" "write" "external" */
     bool idempotent, reconcile;
     uint64_t timeout_ms;                   /* 0: none */
+    struct mortise_usage_bound usage;
     struct mortise_schema *input, *output; /* NULL: anything */
     struct mortise_secret_places secrets;  /* of input */
 };

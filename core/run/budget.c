@@ -5,16 +5,22 @@
  * graphs around that.  `tool_calls` counts attempts: each time that an
  * executor's operation is called anew, retries and elements of maps included.
  * Guardrails and reconciliations are none, nor is being entered again after a
- * suspension, which is the same call going on.
+ * suspension, which is the same call going on.  What calls of models cost
+ * (`model_calls`, `tokens`, `usd` ...) is what executors tell (usage.c), and
+ * what their operations' manifests say that they use at most.
  *
  *   (1) The most that a call may spend is reserved, by an entry, before it is
  *       called, and the call waits until that is on disk: whatever dies, what
  *       was spent is never forgotten.
  *   (2) A reservation is settled by the entry that ends the call, or its
- *       suspension.  One whose call was cut off (a crash, a command) counts in
- *       full: nobody knows what it spent.
+ *       suspension; what of it is usage by what the call told (`used`).  One
+ *       whose call was cut off (a crash, a plugin that was given up) counts in
+ *       full: nobody knows what it spent.  What an operation tells beyond what
+ *       its manifest says counts all the same, with a warning: nothing is worse
+ *       than money that nobody counts.
  *   (3) What would fit once others have settled waits for them.  What does not
- *       fit whatever they come to has exceeded the budget.  The outermost purse
+ *       fit whatever they come to has exceeded the budget; and once more is
+ *       spent than there was, no call fits.  The outermost purse
  *       that says so decides what follows: a question to people (`pause`), on
  *       which that execution alone waits, or the end of its graph (`fail`).
  *       For `goto`, too, all in the graph is stopped, and when it is quiet the
@@ -29,10 +35,26 @@
  *   (6) Which of two calls gets what is left is a race that the graph asks for:
  *       the order of the entries is its decision.
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "run/internal.h"
+
+#define MOST_SPENT ((uint64_t)INT64_MAX / 2)
+
+enum { AMOUNT_TEXT = MORTISE_REAL_TEXT };
+
+/* An amount in words: dollars as people write them. */
+static const char *spell(char out[AMOUNT_TEXT], enum mortise_spend what,
+                         uint64_t amount)
+{
+    if (what == MORTISE_SPEND_USD)
+        mortise_real_text(out, (double)amount / MORTISE_NANO);
+    else
+        snprintf(out, AMOUNT_TEXT, "%llu", (unsigned long long)amount);
+    return out;
+}
 
 static const char *names(int what)
 {
@@ -60,13 +82,20 @@ int budget_begin(struct mortise_run *r, struct scope *in,
 
 /* ---- reservations ------------------------------------------------------- */
 
-/* The most that a new call of x spends. */
-static void find_need(const struct exec *x, uint64_t need[MORTISE_N_SPENDS])
+/* The most that a new call of x spends.  One that goes on has told a part. */
+static void find_need(const struct mortise_run *r, const struct exec *x,
+                      uint64_t need[MORTISE_N_SPENDS])
 {
+    const struct mortise_usage_bound *bound = &node_of(r, x)->op->usage;
     bool goes_on = x->hold != NULL && x->hold->goes_on;
+    struct mortise_usage most = {0};
 
+    memcpy(most.amount, bound->most, sizeof most.amount);
+    if (goes_on && x->cost != NULL)
+        mortise_usage_less(&most, &x->cost->again);
     need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
     need[MORTISE_SPEND_WALL] = 0; /* nobody knows it; see (5) */
+    mortise_spend_of_usage(need, most.amount);
 }
 
 /* Does any purse that x draws on bound any of this? */
@@ -82,18 +111,61 @@ static bool is_bounded(const struct exec *x, const uint64_t *need)
     return false;
 }
 
-/* From held to spent, in all purses. */
-static void move(struct mortise_run *r, struct exec *x)
+/* What plugins tell does not overflow. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a < MOST_SPENT - b ? a + b : MOST_SPENT;
+}
+
+/* So much is spent, in all purses. */
+static void spend(struct mortise_run *r, const struct exec *x,
+                  const uint64_t *amount)
 {
     for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
-        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
+            in->purse->spent[k] = sum(in->purse->spent[k], amount[k]);
+    }
+    r->purses_moved = true;
+}
+
+/* What it holds is held no more. */
+static void let_go(struct mortise_run *r, struct exec *x)
+{
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
             in->purse->held[k] -= x->hold->amount[k];
-            in->purse->spent[k] += x->hold->amount[k];
-        }
     }
     memset(x->hold->amount, 0, sizeof x->hold->amount);
     x->hold->open = x->hold->uncalled = false;
     r->purses_moved = true;
+}
+
+bool budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
+{
+    const uint64_t *held = x->hold != NULL ? x->hold->amount : NULL;
+
+    if (held == NULL || !x->hold->open)
+        return false;
+    used[MORTISE_USED_CALLS] = held[MORTISE_SPEND_MODEL_CALLS];
+    used[MORTISE_USED_INPUT] = held[MORTISE_SPEND_INPUT_TOKENS];
+    used[MORTISE_USED_OUTPUT] = held[MORTISE_SPEND_OUTPUT_TOKENS];
+    used[MORTISE_USED_USD] = held[MORTISE_SPEND_USD];
+    for (int k = 0; k < MORTISE_USED_N; k++) {
+        if (used[k] != 0)
+            return true;
+    }
+    return false;
+}
+
+/* From held to spent. */
+static void move(struct mortise_run *r, struct exec *x)
+{
+    uint64_t used[MORTISE_USED_N];
+
+    if (budget_owes(x, used))
+        usage_assume(r, x, used);
+    spend(r, x, x->hold->amount);
+    let_go(r, x);
 }
 
 void budget_cut_off(struct mortise_run *r, struct exec *x)
@@ -128,9 +200,11 @@ static bool is_low(const struct purse *p, int k)
 /* {budget, limit, used}: `used` counts what is reserved, too. */
 static json_t *purse_json(const struct purse *p, int k)
 {
-    return json_pack("{s:s, s:I, s:I}", "budget", names(k), "limit",
-                     (json_int_t)p->most[k], "used",
-                     (json_int_t)(p->spent[k] + p->held[k]));
+    enum mortise_spend what = (enum mortise_spend)k;
+
+    return json_pack("{s:s, s:o, s:o}", "budget", names(k), "limit",
+                     mortise_spend_json(what, p->most[k]), "used",
+                     mortise_spend_json(what, p->spent[k] + p->held[k]));
 }
 
 static int warn(struct mortise_run *r, struct scope *in,
@@ -149,20 +223,27 @@ static int warn(struct mortise_run *r, struct scope *in,
     return rv;
 }
 
-static int hold_in_all(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+static int warn_all(struct mortise_run *r, const struct exec *x,
+                    struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (struct scope *in = x->frame->top->scope;
          rv == MORTISE_OK && in != NULL; in = outer(in)) {
-        if (in->purse == NULL)
-            continue;
-        for (int k = 0; k < MORTISE_N_SPENDS; k++)
-            in->purse->held[k] += x->hold->amount[k];
-        rv = warn(r, in, err);
+        if (in->purse != NULL)
+            rv = warn(r, in, err);
     }
     return rv;
+}
+
+static int hold_in_all(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
+            in->purse->held[k] += x->hold->amount[k];
+    }
+    return warn_all(r, x, err);
 }
 
 /* {NAME: amount, ...}. */
@@ -176,10 +257,8 @@ static int read_amounts(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
     {
         enum mortise_spend k = mortise_spend_find(key);
 
-        if (k == MORTISE_N_SPENDS || !json_is_integer(one) ||
-            json_integer_value(one) < 0)
+        if (k == MORTISE_N_SPENDS || !mortise_spend_read(k, one, &out[k]))
             return MORTISE_EINVAL;
-        out[k] = (uint64_t)json_integer_value(one);
     }
     return json_is_object(value) ? MORTISE_OK : MORTISE_EINVAL;
 }
@@ -194,7 +273,7 @@ int apply_reserve(struct mortise_run *r, struct exec *x,
         return corrupt(err, e);
     if (x->hold == NULL)
         x->hold = mortise_arena_alloc(&r->arena, sizeof *x->hold);
-    if (x->hold == NULL)
+    if (x->hold == NULL || usage_begin(r, x, err) != MORTISE_OK)
         return mortise_nomem(err);
     budget_cut_off(r, x); /* (2) */
     memcpy(x->hold->amount, amount, sizeof amount);
@@ -214,8 +293,9 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
     e.value = json_object();
     for (int k = 0; e.value != NULL && k < MORTISE_N_SPENDS; k++) {
         if (need[k] > 0 &&
-            json_object_set_new(e.value, names(k),
-                                json_integer((json_int_t)need[k])) != 0)
+            json_object_set_new(
+                e.value, names(k),
+                mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
             drop(&e.value);
     }
     rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
@@ -223,19 +303,81 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
     return rv;
 }
 
+/* ---- what calls told ---------------------------------------------------- */
+
+/* Has it told more than it had reserved of something that is bounded? */
+static bool is_more(const struct exec *x, const uint64_t *amount)
+{
+    uint64_t beyond[MORTISE_N_SPENDS] = {0};
+
+    for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
+        beyond[k] = amount[k] > (x->hold != NULL ? x->hold->amount[k] : 0);
+    return is_bounded(x, beyond);
+}
+
+/* Once for each execution. */
+static int warn_of_more(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *extra = NULL;
+
+    if (x->cost->warned)
+        return MORTISE_OK;
+    x->cost->warned = true;
+    if (seen(r))
+        extra = json_pack(
+            "{s:s, s:o}", "code", "usage", "message",
+            json_sprintf("%s/%s told that it used more than its manifest says: "
+                         "it counts, and was not reserved",
+                         n->plugin, n->operation));
+    return announce(r, x, "warning", extra, err);
+}
+
+int budget_used(struct mortise_run *r, struct exec *x,
+                const struct mortise_usage *used, bool ended,
+                struct mortise_err *err)
+{
+    uint64_t amount[MORTISE_N_SPENDS] = {0};
+    int rv = MORTISE_OK;
+
+    mortise_spend_of_usage(amount, used->amount);
+    if (is_more(x, amount))
+        rv = warn_of_more(r, x, err);
+    if (ended && x->hold != NULL && x->hold->open) {
+        amount[MORTISE_SPEND_TOOL_CALLS] =
+            x->hold->amount[MORTISE_SPEND_TOOL_CALLS];
+        let_go(r, x);
+    }
+    spend(r, x, amount);
+    return rv == MORTISE_OK ? warn_all(r, x, err) : rv;
+}
+
 /* ---- what does not fit -------------------------------------------------- */
 
 enum fit { FITS, FITS_LATER, FITS_NEVER };
+
+/* Is more spent than there was?  Then nothing fits. */
+static bool is_over(const struct purse *p, int *what)
+{
+    if (p->spent[MORTISE_SPEND_WALL] >= p->most[MORTISE_SPEND_WALL]) {
+        *what = MORTISE_SPEND_WALL;
+        return true;
+    }
+    for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++) {
+        *what = k;
+        if (p->spent[k] > p->most[k])
+            return true;
+    }
+    return false;
+}
 
 static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
 {
     enum fit fit = FITS;
 
-    if (p != NULL &&
-        p->spent[MORTISE_SPEND_WALL] >= p->most[MORTISE_SPEND_WALL]) {
-        *what = MORTISE_SPEND_WALL;
+    if (p != NULL && is_over(p, what))
         return FITS_NEVER;
-    }
     for (int k = 0; p != NULL && k < MORTISE_N_SPENDS; k++) {
         uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
 
@@ -406,11 +548,13 @@ int budget_lead(struct mortise_run *r, struct scope *in,
 json_t *budget_error(const struct scope *in)
 {
     const struct purse *p = in->purse;
+    char limit[AMOUNT_TEXT];
 
-    return json_pack("{s:s, s:o}", "code", "budget", "message",
-                     json_sprintf("the budget's %s, %llu, are used up",
-                                  names((int)p->exceeded),
-                                  (unsigned long long)p->most[p->exceeded]));
+    return json_pack(
+        "{s:s, s:o}", "code", "budget", "message",
+        json_sprintf("the budget's %s, %s, are used up",
+                     names((int)p->exceeded),
+                     spell(limit, p->exceeded, p->most[p->exceeded])));
 }
 
 /* Is the time of a graph around x used up, which was not stored so far? */
@@ -439,7 +583,7 @@ int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
     int what = 0, rv = see_walls(r, x, err);
     bool reserved = x->hold != NULL && x->hold->uncalled;
 
-    find_need(x, need);
+    find_need(r, x, need);
     *out = CLAIM_FREE;
     if (rv != MORTISE_OK || reserved)
         return rv;
@@ -533,49 +677,58 @@ static struct scope *find_purse(const struct mortise_run *r, const char *path)
     return NULL;
 }
 
-/* "+N", more than now; or N, in all.  False: neither. */
-static bool read_limit(const json_t *value, uint64_t now, uint64_t *out)
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "+N", more than now; or N, in all.  False: neither, or nothing. */
+static bool read_limit(enum mortise_spend what, const json_t *value,
+                       uint64_t now, uint64_t *out)
 {
     const char *text = json_string_value(value);
-    char *end;
-    long long n;
+    json_t *number = NULL;
+    bool is = false;
 
-    if (json_is_integer(value) && json_integer_value(value) > 0) {
-        *out = (uint64_t)json_integer_value(value);
-        return true;
+    if (text == NULL) {
+        is = mortise_spend_read(what, value, out);
+    } else if (text[0] == '+' && is_digit(text[1]) &&
+               is_digit(text[strlen(text) - 1]) &&
+               mortise_json_parse(&number, text + 1, strlen(text + 1), NULL) ==
+                   MORTISE_OK) {
+        is = mortise_spend_read(what, number, out) && *out > 0;
+        *out += is ? now : 0;
     }
-    if (text == NULL || text[0] != '+' || text[1] < '0' || text[1] > '9')
-        return false;
-    n = strtoll(text + 1, &end, 10);
-    if (*end != '\0' || n <= 0 || n > INT64_MAX / 2)
-        return false;
-    *out = now + (uint64_t)n;
-    return true;
+    json_decref(number);
+    return is && *out > 0 && *out <= MOST_SPENT;
 }
 
 /* One member of the command: what the limit is to be. */
 static int find_limit(const struct purse *p, const char *name,
-                      const json_t *value, int *k, uint64_t *out,
+                      const json_t *value, enum mortise_spend *k, uint64_t *out,
                       struct mortise_err *err)
 {
-    *k = (int)mortise_spend_find(name);
+    char text[AMOUNT_TEXT];
+
+    *k = mortise_spend_find(name);
     if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph's budget has no '%s'", name);
-    if (!read_limit(value, p->most[*k], out) || *out > INT64_MAX / 2)
+    if (!read_limit(*k, value, p->most[*k], out))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a budget is raised to N or by +N, a whole number "
-                            "from 1: %s",
+                            "a budget is raised to N or by +N, %s: %s",
+                            *k == MORTISE_SPEND_USD ? "a decimal of dollars"
+                                                    : "a whole number from 1",
                             name);
     if (*out <= p->most[*k])
         return mortise_fail(err, MORTISE_EINVAL,
-                            "the budget's %s is %llu already; it can only be "
+                            "the budget's %s is %s already; it can only be "
                             "raised",
-                            name, (unsigned long long)p->most[*k]);
+                            name, spell(text, *k, p->most[*k]));
     if (*out < p->spent[*k] + p->held[*k])
         return mortise_fail(err, MORTISE_EINVAL,
-                            "of the budget's %s %llu are used already", name,
-                            (unsigned long long)(p->spent[*k] + p->held[*k]));
+                            "of the budget's %s %s are used already", name,
+                            spell(text, *k, p->spent[*k] + p->held[*k]));
     return MORTISE_OK;
 }
 
@@ -591,17 +744,17 @@ static int resolve(const struct mortise_run *r, const struct scope *in,
     *out = json_object();
     if (!json_is_object(body) || json_object_size(body) == 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "a budget is {tool_calls?, wall?}");
+                          "a budget is {tool_calls?, wall?, model_calls?, "
+                          "input_tokens?, output_tokens?, tokens?, usd?}");
     json_object_foreach(mortise_json_unconst(body), key, value)
     {
         uint64_t limit = 0;
-        int k;
+        enum mortise_spend k;
 
         if (rv == MORTISE_OK)
             rv = find_limit(in->purse, key, value, &k, &limit, err);
         if (rv == MORTISE_OK &&
-            json_object_set_new(*out, key, json_integer((json_int_t)limit)) !=
-                0)
+            json_object_set_new(*out, key, mortise_spend_json(k, limit)) != 0)
             rv = mortise_nomem(err);
     }
     if (rv != MORTISE_OK)
@@ -702,7 +855,7 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
 
         if (!asks_for(r, x, in))
             continue;
-        find_need(x, need);
+        find_need(r, x, need);
         if (fit_in(&left, need, &what) == FITS_NEVER)
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
@@ -742,8 +895,11 @@ json_t *budget_json(const struct mortise_run *r, const struct scope *in)
         if (p->most[k] != UINT64_MAX &&
             json_object_set_new(
                 out, names(k),
-                json_pack("{s:I, s:I}", "limit", (json_int_t)p->most[k], "used",
-                          (json_int_t)(p->spent[k] + p->held[k]))) != 0)
+                json_pack("{s:o, s:o}", "limit",
+                          mortise_spend_json((enum mortise_spend)k, p->most[k]),
+                          "used",
+                          mortise_spend_json((enum mortise_spend)k,
+                                             p->spent[k] + p->held[k]))) != 0)
             drop(&out);
     }
     return out;

@@ -161,7 +161,8 @@ struct step_wait { /* a step whose commit is not on disk yet */
 struct cost {
     struct mortise_usage all; /* of all its attempts */
     struct mortise_usage
-        again; /* what its call says once more, going on after its journal */
+        again;   /* what its call says once more, going on after its journal */
+    bool warned; /* that it used more than it had reserved */
 };
 
 /* What an execution's call may spend, at most (budget.c). */
@@ -742,11 +743,18 @@ int frame_again(struct mortise_run *r, const struct frame *element,
                 struct mortise_err *err);
 
 /* ---- usage.c ---- */
-/* The call of x that is out ended, and this (NULL: nothing) is what it said. */
+/* The call of x that is out ended, and this (NULL: nothing) is what it said;
+ * `lost`: it was given up, and may have used more. */
 int usage_note(struct mortise_run *r, struct exec *x,
-               const struct mortise_usage *said, struct mortise_err *err);
+               const struct mortise_usage *said, bool lost,
+               struct mortise_err *err);
 int apply_used(struct mortise_run *r, struct exec *x,
                const struct mortise_entry *e, struct mortise_err *err);
+/* It has used so much more that nobody told (its cost is there). */
+void usage_assume(struct mortise_run *r, struct exec *x,
+                  const uint64_t used[MORTISE_USED_N]);
+/* Its cost is there. */
+int usage_begin(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* Its next call begins without a journal. */
 void usage_forget(struct exec *x);
 void usage_finish(struct exec *x);
@@ -765,9 +773,16 @@ enum claimed {
 };
 int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
                  struct mortise_err *err);
+/* Its call used so much; `ended`: and is over, so the rest of what it reserved
+ * is given back. */
+int budget_used(struct mortise_run *r, struct exec *x,
+                const struct mortise_usage *used, bool ended,
+                struct mortise_err *err);
+/* What its call has reserved of usage, and has not told: NULL, nothing. */
+bool budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N]);
 /* Its call ended, or (`goes_on`) let go. */
 void budget_settle(struct mortise_run *r, struct exec *x, bool goes_on);
-/* ... or was cut off: what it reserved is spent. */
+/* ... or was cut off: all that it reserved is spent. */
 void budget_cut_off(struct mortise_run *r, struct exec *x);
 /* ... or never made: what it reserved is for the next one. */
 void budget_not_called(struct exec *x);

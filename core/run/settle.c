@@ -328,7 +328,7 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
         return MORTISE_OK; /* it was ended without it */
     rv = disarm(r, x, err);
     if (rv == MORTISE_OK)
-        rv = usage_note(r, x, in->usage, err);
+        rv = usage_note(r, x, in->usage, false, err);
     if (rv != MORTISE_OK)
         return rv;
     x->serial++; /* a second answer is nobody's */
@@ -360,7 +360,7 @@ int settle_unresponsive(struct mortise_run *r,
         return MORTISE_OK;
     rv = disarm(r, x, err);
     if (rv == MORTISE_OK)
-        rv = usage_note(r, x, in->usage, err);
+        rv = usage_note(r, x, in->usage, true, err);
     if (rv != MORTISE_OK)
         return rv;
     open =

@@ -12,7 +12,11 @@
  *       answers.  So from a call that goes on after its journal only what is
  *       more than before counts.  One that begins anew counts in full.
  *   (3) The entry says what is added, so replaying needs no judgement.
+ *   (4) A call of which nobody knows how it ended has used what was reserved
+ *       for it (budget.c), which stands in its record, too.
  */
+#include <string.h>
+
 #include "run/internal.h"
 
 enum used_how {                  /* of a `used` entry; journaled */
@@ -28,25 +32,47 @@ static enum used_how how_of(const struct exec *x)
     return x->goes_on ? USED_ON : USED_ANEW;
 }
 
+/* All that it may have used. */
+static void assume_all(const struct exec *x, struct mortise_usage *more)
+{
+    uint64_t owed[MORTISE_USED_N];
+
+    for (int k = 0; budget_owes(x, owed) && k < MORTISE_USED_N; k++) {
+        if (more->amount[k] < owed[k])
+            more->amount[k] = owed[k];
+    }
+}
+
 int usage_note(struct mortise_run *r, struct exec *x,
-               const struct mortise_usage *said, struct mortise_err *err)
+               const struct mortise_usage *said, bool lost,
+               struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_USED);
-    struct mortise_usage more;
-    int rv = MORTISE_OK;
+    struct mortise_usage more = {0};
+    uint64_t owed[MORTISE_USED_N];
+    int rv;
 
-    if (said == NULL)
-        return MORTISE_OK;
-    more = *said; /* its names are lent */
+    if (said != NULL)
+        more = *said; /* its names are lent */
     e.how = (uint8_t)how_of(x);
     if (e.how == USED_ON && x->cost != NULL)
         mortise_usage_less(&more, &x->cost->again);
-    if (mortise_usage_is_none(&more))
+    if (lost)
+        assume_all(x, &more);
+    if (mortise_usage_is_none(&more) &&
+        (e.how == USED_BESIDES || !budget_owes(x, owed)))
         return MORTISE_OK;
     e.value = mortise_usage_json(&more);
     rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     return rv;
+}
+
+int usage_begin(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    if (x->cost == NULL)
+        x->cost = mortise_arena_alloc(&r->arena, sizeof *x->cost);
+    return x->cost != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 static int add(struct mortise_run *r, struct exec *x, enum used_how how,
@@ -55,25 +81,35 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
     struct mortise_usage amounts = *more;
 
     amounts.models = NULL;
-    if (x->cost == NULL)
-        x->cost = mortise_arena_alloc(&r->arena, sizeof *x->cost);
-    if (x->cost == NULL)
-        return mortise_nomem(err);
+    if (usage_begin(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     if (how == USED_ANEW)
         usage_forget(x);
     if (mortise_usage_add(&x->cost->all, more) != MORTISE_OK ||
         mortise_usage_add(&r->usage, more) != MORTISE_OK)
         return mortise_nomem(err);
-    return how != USED_BESIDES ? mortise_usage_add(&x->cost->again, &amounts)
-                               : MORTISE_OK;
+    if (how != USED_BESIDES)
+        mortise_usage_add(&x->cost->again, &amounts); /* no name, no memory */
+    return budget_used(r, x, more, how != USED_BESIDES, err);
+}
+
+void usage_assume(struct mortise_run *r, struct exec *x,
+                  const uint64_t used[MORTISE_USED_N])
+{
+    struct mortise_usage more = {0};
+
+    memcpy(more.amount, used, sizeof more.amount);
+    mortise_usage_add(&x->cost->all, &more);
+    mortise_usage_add(&r->usage, &more);
 }
 
 int apply_used(struct mortise_run *r, struct exec *x,
                const struct mortise_entry *e, struct mortise_err *err)
 {
     struct mortise_usage more;
-    int rv = e->how <= USED_BESIDES ? mortise_usage_read(&more, e->value, err)
-                                    : MORTISE_EINVAL;
+    int rv = e->how <= USED_BESIDES && node_of(r, x)->op != NULL
+                 ? mortise_usage_read(&more, e->value, err)
+                 : MORTISE_EINVAL;
 
     if (rv != MORTISE_OK)
         return rv == MORTISE_EINVAL ? corrupt(err, e) : rv;

@@ -263,6 +263,15 @@ const struct mortise_code mortise_codes[] = {
      "nodes:\n"
      "  a: {type: router, routes: [{when: input.ok, to: END, "
      "guardrail_policy: {input: [pattern]}}], default: END}\n"},
+    {"E0319", "a budget that a node may break",
+     "A budget reserves the most that a call may use before it is made, as "
+     "the operation's manifest says it (`usage`). Where that says nothing of "
+     "what the budget bounds, nobody knows what to reserve.  For usd, "
+     "`unpriced: allow` has such calls made, and counts what they tell.",
+     "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
+     "# budget: {tokens: 1000}\n"
+     "# and a node with tool: PLUGIN/ask, of whose input_tokens nobody knows\n"},
+
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
      "not there, or compares what cannot be compared.",

@@ -34,6 +34,12 @@ static struct entry {
      .input = "{\"type\":\"object\",\"properties\":{\"path\":"
               "{\"type\":\"string\"},\"text\":{\"type\":\"string\"}},"
               "\"required\":[\"path\"]}"},
+    {.op = {.plugin = "model",
+            .name = "ask",
+            .effect = MORTISE_READ,
+            .usage = {.present = true,
+                      .said = {true, false, true, false},
+                      .most = {1, 0, 500, 0}}}},
     {.op = {.plugin = "pay", .name = "refund", .effect = MORTISE_EXTERNAL}},
     {.op = {.plugin = "web",
             .name = "get",

@@ -15,6 +15,10 @@
  *   does  external           the three whose effects are all asked for:
  *   does_idem                ... idempotent by key
  *   does_rec write           ... reconcile knows whether any happened
+ *   spend read               gives its body (or asks, if that has "asks"); uses at
+ *                            most 4 calls, 100 tokens in and out, half a dollar
+ *   spend_write write        the same; reconcile knows by key
+ *   unpriced read            like spend, at any price
  *   fail  pure               fails as its body says: {code, class, times}: the
  *                            first `times` attempts; then gives its body
  * Whatever succeeds says besides what its body has as "goto" (if that is not

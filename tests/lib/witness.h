@@ -60,8 +60,8 @@ WITNESS_FN void witness_done(void *ud, const struct mortise_call_done *d)
     memcpy(one->output, d->output, d->output_size + 1);
     one->output_size = d->output_size;
     one->has_update = d->has_update;
-    one->input_tokens = d->usage->input_tokens;
-    one->nano_usd = d->usage->nano_usd;
+    one->input_tokens = d->usage->amount[MORTISE_USED_INPUT];
+    one->nano_usd = d->usage->amount[MORTISE_USED_USD];
     one->has_target = d->target != NULL;
     snprintf(one->update, sizeof one->update, "%s", d->update);
     snprintf(one->target, sizeof one->target, "%s",
