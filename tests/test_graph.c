@@ -554,6 +554,35 @@ START_TEST(defaults_are_as_documented)
 }
 END_TEST
 
+/* What a file says for nodes that say nothing holds in the graphs written in
+ * it as well, key by key. */
+START_TEST(defaults_reach_inner_graphs)
+{
+    const struct mortise_node *plain, *own;
+
+    good(HEAD
+         "defaults: {timeout: 2s, retry_policy: {max_attempts: 3},"
+         " effect_class: external}\n"
+         "start: s\nnodes:\n"
+         "  s:\n    type: subgraph\n    graph:\n"
+         "      defaults: {timeout: 5s}\n"
+         "      start: a\n      nodes:\n"
+         "        a: {type: tool, tool: text/lines, args: {text: x}, next: t}\n"
+         "        t:\n          type: subgraph\n"
+         "          graph: {start: b, nodes: {b: {type: tool,"
+         " tool: text/lines, args: {text: x}, timeout: 1s, retry_policy:"
+         " {max_attempts: 2}}}}\n");
+    plain = &node("s")->sub->nodes[0];
+    own = &node("s")->sub->nodes[1].sub->nodes[0];
+    ck_assert_uint_eq(plain->timeout_ms, 5000);
+    ck_assert_uint_eq(plain->retry.max_attempts, 3);
+    ck_assert_int_eq(plain->effect, MORTISE_EXTERNAL);
+    ck_assert_uint_eq(own->timeout_ms, 1000);
+    ck_assert_uint_eq(own->retry.max_attempts, 2);
+    ck_assert_int_eq(own->effect, MORTISE_EXTERNAL);
+}
+END_TEST
+
 static void edge(uint32_t i, const char *from, const char *to,
                  enum mortise_edge_kind kind, bool when)
 {
@@ -1765,6 +1794,7 @@ static Suite *suite(void)
     tcase_add_test(tc, every_inner_key_arrives);
     tcase_add_test(tc, digests_look_inside);
     tcase_add_test(tc, defaults_are_as_documented);
+    tcase_add_test(tc, defaults_reach_inner_graphs);
     tcase_add_test(tc, edges_are_linked);
     tcase_add_test(tc, reducers_are_found);
     tcase_add_test(tc, graphs_are_counted);

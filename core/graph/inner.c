@@ -12,7 +12,9 @@
  * `output` its artifacts
  *
  * Limits, name and version are the outermost graph's.  Of hitl_mode the
- * stricter holds.
+ * stricter holds.  `defaults` of a file hold in the graphs that are written in
+ * it, each key until one of those says another; a file that is named has its
+ * own.
  */
 #include "graph/files.h"
 #include "graph/node.h"
@@ -88,10 +90,12 @@ static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
     };
 
     mortise_load_persona_defaults(&inner);
-    if (slot != NULL)
+    if (slot != NULL) {
+        inner.defaults = ld->defaults; /* what it says itself comes first */
         mortise_load_inner(&inner, slot);
-    else
+    } else {
         mortise_load_file_keys(&inner);
+    }
     if (!inner.nomem)
         mortise_load_whole(&inner);
     if (!inner.nomem)
