@@ -174,23 +174,26 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a $(FAULT_OBJ)
 # read every mapping through tests/lib/ignoring.c.
 WRAP := -Wl,--wrap=mortise_keys_read -Wl,--wrap=mortise_keys_enter \
         -Wl,--wrap=mortise_word_find -Wl,-u,__wrap_mortise_keys_read
-$(B)/tests/keys/list: private LDFLAGS += $(WRAP)
 link_wrapped = $(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(WRAP) -o $@ $^ \
                    $(DEP_LIBS) $(CHECK_LIBS)
-$(B)/tests/keys/test_%: $(B)/tests/test_%.o $(B)/tests/lib.a $(B)/libmortise.a
-	$(call say,LD,$@)
-	@mkdir -p $(@D)
-	$(link_wrapped)
-$(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/tests/lib.a \
+$(B)/tests/keys/test_%: $(B)/tests/test_%.o $(B)/tests/lib.a $(B)/libcli.a \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(link_wrapped)
-# The tests of the command line run that program instead of being one.
+$(B)/tests/keys/list: $(B)/tests/keys/list.o $(B)/tests/lib.a $(B)/libcli.a \
+    $(B)/libmortise.a
+	$(call say,LD,$@)
+	$(link_wrapped)
+$(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
+    $(B)/libmortise.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(link_wrapped)
+# Those that run the command line run that program.
 key_tests = $(sort $(shell sh tools/key-tests.sh | sed 's/.*\t//; s/:.*//'))
 key_programs = $(B)/tests/keys/mortise \
-    $(addprefix $(B)/tests/keys/,$(filter-out test_cli%,$(key_tests))) \
-    $(addprefix $(B)/tests/,$(filter test_cli%,$(key_tests)))
+    $(addprefix $(B)/tests/keys/,$(key_tests))
 
 # ---- bundled plugins ---------------------------------------------------
 #

@@ -200,8 +200,7 @@ static size_t n_cached(void)
     return n;
 }
 
-/* As much is kept as the deployment allows: nothing, or a little.
- * key: store.cache */
+/* As much is kept as the deployment allows: nothing, or a little. */
 START_TEST(the_deployment_bounds_it)
 {
     deploy("", ", cache: 0B");

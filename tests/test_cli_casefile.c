@@ -129,7 +129,23 @@ static void end(void)
     test_nothing_left();
 }
 
-/* Everything there is arrives; paths are seen from where the file is. */
+/* Everything there is arrives; paths are seen from where the file is.
+ * key: test/test file.graph, test/test file.deployment, test/test file.cases
+ * key: test/case.input, test/case.operations, test/scripted answer.args
+ * key: test/scripted answer.output, test/scripted answer.error
+ * key: test/scripted error.code, test/scripted error.class
+ * key: test/scripted answer.after, test/scripted answer.in_doubt=retry
+ * key: test/scripted answer.goto, test/scripted answer.update, test/case.nodes
+ * key: test/case.guardrails, test/scripted verdict.violation
+ * key: test/scripted verdict.output, test/case.people
+ * key: test/what a person does.approve, test/what a person does.reject
+ * key: test/what a person does.answer, test/what a person does.by
+ * key: test/case.real, test/case.expect, test/what is expected.status
+ * key: test/what is expected.reason, test/what is expected.error
+ * key: test/what is expected.path, test/expected path.contains
+ * key: test/expected path.lacks, test/what is expected.state
+ * key: test/expected state.scratch, test/expected state.artifacts
+ * key: test/what is expected.events */
 START_TEST(every_key_arrives)
 {
     const struct mortise_case *c;
@@ -183,6 +199,61 @@ START_TEST(every_key_arrives)
 }
 END_TEST
 
+/* What that file leaves out arrives as well.
+ * key: test/scripted error.message, test/scripted answer.in_doubt=done
+ * key: test/scripted answer.in_doubt=fail, test/scripted verdict.pass
+ * key: test/scripted verdict.after, test/what a person does.timeout
+ * key: test/what a person does.args */
+START_TEST(the_rest_arrives)
+{
+    static const char rest[] =
+        "apiVersion: mortise/v1\n"
+        "kind: Test\n"
+        "metadata: {name: t}\n"
+        "graph: g.graph.yaml\n"
+        "cases:\n"
+        "  one:\n"
+        "    operations:\n"
+        "      a/done: {output: 1, in_doubt: done}\n"
+        "      a/fail: {error: {code: c, message: words}, in_doubt: fail}\n"
+        "    guardrails: {g: [{pass: true}, {violation: v, after: 3s}]}\n"
+        "    people: {ask: [{timeout: true}, {approve: true, args: {n: 1}}]}\n"
+        "    expect: {status: completed}\n";
+    const struct mortise_case *c;
+    const struct mortise_case_answer *a;
+
+    ck_assert_int_eq(mortise_casefile_read(&f, &test_mem, "t.test.yaml", rest,
+                                           sizeof rest - 1, &diags),
+                     MORTISE_OK);
+    c = &f->cases[0];
+    a = &c->operations.list[0].list[0];
+    ck_assert_int_eq(a->in_doubt, MORTISE_CASE_DONE);
+    a = &c->operations.list[1].list[0];
+    ck_assert_int_eq(a->in_doubt, MORTISE_CASE_FAIL);
+    ck_assert_str_eq(a->message, "words");
+    ck_assert(c->guardrails.list[0].list[0].passes);
+    ck_assert_uint_eq(c->guardrails.list[0].list[1].after_ms, 3000);
+    ck_assert_int_eq(c->people.list[0].list[0].deed, MORTISE_CASE_TIMEOUT);
+    ck_assert_uint_eq(c->people.list[0].list[1].args->n, 1);
+}
+END_TEST
+
+/* The file has a name, which is looked at as any is.
+ * key: test/test file.metadata */
+START_TEST(its_metadata_is_looked_at)
+{
+    static const char odd[] = "apiVersion: mortise/v1\n"
+                              "kind: Test\n"
+                              "metadata: {name: t, version: 1}\n"
+                              "graph: g.graph.yaml\n"
+                              "cases: {one: {expect: {status: completed}}}\n";
+
+    ck_assert_int_eq(mortise_casefile_read(&f, &test_mem, "t.test.yaml", odd,
+                                           sizeof odd - 1, &diags),
+                     MORTISE_ECHECK);
+}
+END_TEST
+
 /* Reading copes with its first, second, ... allocation failing. */
 START_TEST(survives_oom)
 {
@@ -215,6 +286,8 @@ static Suite *suite(void)
     tc = tcase_create("reading");
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, every_key_arrives);
+    tcase_add_test(tc, the_rest_arrives);
+    tcase_add_test(tc, its_metadata_is_looked_at);
     tcase_add_test(tc, survives_oom);
     suite_add_tcase(s, tc);
     return s;

@@ -140,6 +140,17 @@ START_TEST(durabilities)
 }
 END_TEST
 
+/* How much is kept, and how much where nothing is said.
+ * key: store.cache */
+START_TEST(a_cache_has_a_size)
+{
+    good(HEAD "store: {cache: 3KiB}\n");
+    ck_assert_uint_eq(d->cache_bytes, 3 * 1024);
+    good(HEAD);
+    ck_assert_uint_eq(d->cache_bytes, 64 * 1024 * 1024);
+}
+END_TEST
+
 /* A plugin's config is what stands there, and {} where nothing does.
  * key: plugins.config */
 START_TEST(configs_are_json)
@@ -334,6 +345,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, every_key_arrives);
     tcase_add_test(tc, durabilities);
+    tcase_add_test(tc, a_cache_has_a_size);
     tcase_add_test(tc, configs_are_json);
     tcase_add_test(tc, without_a_file);
     tcase_add_test(tc, variables_are_put_in);

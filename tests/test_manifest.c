@@ -70,7 +70,27 @@ static int parse(const char *text, bool need_artifacts)
                                   strlen(text), need_artifacts, &diags);
 }
 
-/* Everything that may be said arrives where it belongs. */
+/* Everything that may be said arrives where it belongs.
+ * key: plugin/plugin manifest.metadata, plugin/metadata.name
+ * key: plugin/metadata.version, plugin/metadata.description
+ * key: plugin/metadata.license, plugin/plugin manifest.seq
+ * key: plugin/plugin manifest.abi, plugin/abi.major, plugin/abi.minor
+ * key: plugin/plugin manifest.runtime, plugin/plugin manifest.artifacts
+ * key: plugin/artifact.file, plugin/artifact.size, plugin/artifact.blake2b-256
+ * key: plugin/plugin manifest.provides, plugin/provides.executor
+ * key: plugin/provides.executor.threading=async
+ * key: plugin/provides.executor.concurrency
+ * key: plugin/provides.executor.operations, plugin/operation.input_schema
+ * key: plugin/operation.output_schema, plugin/operation.effect
+ * key: plugin/operation.idempotent, plugin/operation.reconcile
+ * key: plugin/operation.timeout, plugin/provides.guardrail
+ * key: plugin/plugin manifest.requires, plugin/requires.host
+ * key: plugin/requires.methods, plugin/plugin manifest.permissions
+ * key: plugin/permissions.net, plugin/permissions.fs
+ * key: plugin/permissions.fs.write, plugin/permissions.env
+ * key: plugin/permissions.state, plugin/plugin manifest.isolation=process
+ * key: plugin/plugin manifest.isolation=in-process
+ * key: plugin/plugin manifest.config_schema */
 START_TEST(a_whole_manifest)
 {
     const struct mortise_manifest_op *op;
@@ -118,6 +138,81 @@ START_TEST(a_whole_manifest)
     ck_assert_str_eq(m->artifacts[0].file, "pay.so");
     ck_assert_uint_eq(m->artifacts[0].size, 41872);
     ck_assert_uint_eq(m->artifacts[0].digest[1], 0x11);
+}
+END_TEST
+
+/* What it leaves out arrives as well.
+ * key: plugin/provides.executor.idle, plugin/operation.description
+ * key: plugin/provides.executor.threading=blocking
+ * key: plugin/provides.guardrail.threading=inline
+ * key: plugin/provides.guardrail.concurrency, plugin/artifact.arch
+ * key: plugin/provides.guardrail.idle, plugin/permissions.fs.read
+ * key: plugin/permissions.exec, plugin/permissions.secrets
+ * key: plugin/plugin manifest.isolation */
+START_TEST(the_rest_of_a_manifest)
+{
+    static const char rest[] =
+        "apiVersion: mortise/v1\n"
+        "kind: Plugin\n"
+        "metadata: {name: p, version: 1.0.0}\n"
+        "seq: 1\n"
+        "abi: {major: 1, minor: 0}\n"
+        "provides:\n"
+        "  executor: {threading: blocking, idle: 5s,\n"
+        "             operations: {o: {effect: pure, description: Does it}}}\n"
+        "  guardrail: {threading: inline, concurrency: 3, idle: 6s}\n"
+        "permissions: {fs: {read: [/in]}, exec: [/bin/git], secrets: [token]}\n"
+        "isolation: [process]\n"
+        "artifacts: [{arch: aarch64-linux-gnu, file: p.so}]\n";
+
+    ck_assert_int_eq(parse(rest, false), MORTISE_OK);
+    ck_assert_int_eq(m->executor.threading, MORTISE_THREAD_BLOCKING);
+    ck_assert_uint_eq(m->executor.idle_ms, 5000);
+    ck_assert_str_eq(mortise_manifest_op(m, "o")->description, "Does it");
+    ck_assert_int_eq(m->guardrail.threading, MORTISE_THREAD_INLINE);
+    ck_assert_uint_eq(m->guardrail.concurrency, 3);
+    ck_assert_uint_eq(m->guardrail.idle_ms, 6000);
+    ck_assert_str_eq(m->fs_read.items[0], "/in");
+    ck_assert_str_eq(m->exec.items[0], "/bin/git");
+    ck_assert_str_eq(m->secrets.items[0], "token");
+    ck_assert(m->process && !m->in_process);
+    ck_assert_str_eq(m->artifacts[0].arch, "aarch64-linux-gnu");
+}
+END_TEST
+
+/* The ways to be called that were not said above.
+ * key: plugin/provides.executor.threading=inline
+ * key: plugin/provides.guardrail.threading=async
+ * key: plugin/provides.guardrail.threading=blocking */
+START_TEST(other_threadings)
+{
+    static const struct {
+        const char *executor, *guardrail;
+        enum mortise_threading is[2];
+    } all[] = {
+        {"inline", "async", {MORTISE_THREAD_INLINE, MORTISE_THREAD_ASYNC}},
+        {"inline",
+         "blocking",
+         {MORTISE_THREAD_INLINE, MORTISE_THREAD_BLOCKING}},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char text[512];
+
+        snprintf(
+            text, sizeof text,
+            "apiVersion: mortise/v1\nkind: Plugin\n"
+            "metadata: {name: p, version: 1.0.0}\n"
+            "seq: 1\nabi: {major: 1, minor: 0}\n"
+            "provides:\n"
+            "  executor: {threading: %s, operations: {o: {effect: pure}}}\n"
+            "  guardrail: {threading: %s}\n",
+            all[i].executor, all[i].guardrail);
+        mortise_manifest_free(m);
+        ck_assert_int_eq(parse(text, false), MORTISE_OK);
+        ck_assert_int_eq(m->executor.threading, all[i].is[0]);
+        ck_assert_int_eq(m->guardrail.threading, all[i].is[1]);
+    }
 }
 END_TEST
 
@@ -314,6 +409,8 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_whole_manifest);
+    tcase_add_test(tc, the_rest_of_a_manifest);
+    tcase_add_test(tc, other_threadings);
     tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(tc, artifacts_when_needed);

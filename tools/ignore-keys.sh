@@ -18,7 +18,6 @@ sh tools/key-tests.sh >"$names"
 # red KEY PROGRAM TEST: does it fail when the key is ignored?
 red() {
     program=$build/tests/keys/$2
-    [ "${2#test_cli}" = "$2" ] || program=$build/tests/$2
     MORTISE_BUILD=$build MORTISE_IGNORE=$1 CK_DEFAULT_TIMEOUT=4 \
         timeout 300 "$program" 2>&1 |
         grep -q "^tests/[^:]*:[0-9]*:[FE]:[^:]*:$3:"

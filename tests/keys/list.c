@@ -1,5 +1,6 @@
-/* list.c -- every key that a graph or a deployment may have, by the loader's
- * own tables: a line for each, PLACE.KEY or PLACE.KEY=WORD, a tab, and
+/* list.c -- every key that a graph, a deployment, a plugin manifest or a test of
+ * graphs may have, by the loader's own tables: a line for each, PLACE.KEY or
+ * PLACE.KEY=WORD, a tab, and
  *
  *     here     it is available
  *     checked  ... and has no meaning beyond what is checked of it

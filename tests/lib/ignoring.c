@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/casefile.h"
 #include "graph/deploy.h"
 #include "graph/graph.h"
+#include "plugin/manifest.h"
 
 /* ---- all keys ---------------------------------------------------------- */
 
 struct naming {
     void (*fn)(void *ud, const struct named_key *k);
     void *ud;
-    const void *seen[64]; /* tables, and lists of words without a row */
+    const char *file;      /* in front of its places: "", "plugin/" */
+    const void *seen[128]; /* tables, and lists of words without a row */
     size_t n_seen;
     bool later; /* inside a key of a later build */
 };
@@ -35,6 +38,17 @@ static void see(struct naming *n, const void *what)
 
 static void name_place(struct naming *n, const struct mortise_place *place);
 
+/* Do its words mean something else than their letters?  Those of other keys are
+ * read as they stand, and only the row can be ignored. */
+static bool has_meanings(const struct mortise_key *key)
+{
+    const struct mortise_word *w = key->words;
+
+    while (w->word != NULL && w->value == key->words->value)
+        w++;
+    return w->word != NULL;
+}
+
 static void name_words(struct naming *n, const char *name,
                        const struct mortise_key *key)
 {
@@ -42,7 +56,8 @@ static void name_words(struct naming *n, const char *name,
         struct named_key k = {.key = key, .word = w, .later = w->later};
 
         snprintf(k.name, sizeof k.name, "%.80s=%.40s", name, w->word);
-        n->fn(n->ud, &k);
+        if (w->later || has_meanings(key))
+            n->fn(n->ud, &k);
     }
 }
 
@@ -68,11 +83,13 @@ static void name_row(struct naming *n, const char *place,
     bool around = n->later;
     struct named_key k = {.key = key, .later = around || key->here == 0};
 
-    snprintf(k.name, sizeof k.name, "%.60s.%.60s", place, key->name);
+    snprintf(k.name, sizeof k.name, "%.16s%.50s.%.50s", n->file, place,
+             key->name);
+    if (key->here == 0 || key->words == NULL || was_seen(n, key->words) ||
+        !has_meanings(key))
+        n->fn(n->ud, &k);
     if (key->here != 0 && key->words != NULL && !was_seen(n, key->words))
         name_words(n, k.name, key);
-    else
-        n->fn(n->ud, &k);
     n->later = k.later;
     name_inside(n, k.name, key);
     n->later = around;
@@ -95,8 +112,13 @@ void named_keys(void (*fn)(void *ud, const struct named_key *k), void *ud)
 {
     struct naming n = {.fn = fn, .ud = ud};
 
+    n.file = "";
     name_place(&n, &mortise_graph_place);
     name_place(&n, &mortise_deployment_place);
+    n.file = "plugin/";
+    name_place(&n, &mortise_manifest_place);
+    n.file = "test/";
+    name_place(&n, &mortise_casefile_place);
 }
 
 /* ---- the one to ignore -------------------------------------------------- */

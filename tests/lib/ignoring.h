@@ -16,13 +16,15 @@
 
 /* One row of a table, or one word that may stand there. */
 struct named_key {
-    char name[128]; /* PLACE.KEY or PLACE.KEY=WORD; no article before PLACE */
+    char name[128]; /* PLACE.KEY or PLACE.KEY=WORD; no article before PLACE, of
+                       a manifest plugin/, of a test file test/ */
     const struct mortise_key *key;
     const struct mortise_word *word; /* NULL: the row */
     bool later;                      /* of the language, not of this build */
 };
 
-/* Tell each of graphs and deployments, in the order of the tables. */
+/* Tell each of graphs, deployments, plugin manifests and tests, in the order of
+ * the tables. */
 void named_keys(void (*fn)(void *ud, const struct named_key *k), void *ud);
 
 #endif
