@@ -1572,6 +1572,8 @@ static const char leaving[] =
          "  s:\n"
          "    type: subgraph\n"
          "    output_mapping: {scratch.n: artifacts.p}\n"
+         "    guardrail_policy: {input: [ok], output: [wary],\n"
+         "      on_violation: sanitize}\n"
          "    graph: {start: p, nodes: {p: {type: tool, tool: t/echo}}}\n"
          "  a: {type: tool, tool: t/read, args: {bad: 1, said: {update:\n"
          "      {scratch: {bad: 1, l: [1]}}}}}\n"

@@ -537,7 +537,7 @@ START_TEST(commands_between)
 END_TEST
 
 /* Who loses a race while what leaves it is judged has lost; under fail_fast, a
- * resume has it done again, and a graph inside with it. */
+ * resume has it judged again, and no graph inside run again. */
 START_TEST(losers_in_between)
 {
     begin(HEAD "start: [a, d]\n"
@@ -572,14 +572,198 @@ START_TEST(losers_in_between)
     assert_status(MORTISE_RUN_FAILED);
     assert_node("a", "skipped");
     command((struct mortise_command){.kind = MORTISE_CMD_RESUME}, 0);
-    finish("p");
     finish("a");
     finish("b");
+    assert_runs("p", 1);
     sim_run_plain(&s);
     assert_node("a", "done");
     assert_node("b", "done");
     assert_node_error("d", "x");
     assert_status(MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
+/* ---- graphs inside --------------------------------------------------------- */
+
+/* `a` is a graph of one write, guarded so; `got` is what its mapping saw. */
+static void inside(const char *policy)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\n"
+                  "nodes:\n"
+                  "  a:\n"
+                  "    type: subgraph\n"
+                  "    input_mapping: {input.good: input.good, input.bad:\n"
+                  "      \"has(scratch.bad) ? scratch.bad : input.bad\"}\n"
+                  "    output_mapping: {scratch.got: artifacts}\n"
+                  "    guardrail_policy: {%s}\n"
+                  "    next: b\n"
+                  "    graph:\n"
+                  "      start: p\n"
+                  "      nodes:\n"
+                  "        p: {type: tool, tool: t/write, output_as: bad,\n"
+                  "            on_in_doubt: retry, args: \"${input}\"}\n"
+                  "  b: {type: tool, tool: t/echo}\n"
+                  "  safe: {type: tool, tool: t/echo}\n"
+                  "edges:\n"
+                  "  - {from: START, to: safe, when: \"false\"}\n",
+             policy);
+    begin(yaml);
+    admit(BAD);
+}
+
+/* What goes into the graph is judged before anything of it starts. */
+START_TEST(inputs_of_graphs)
+{
+    static const char *const how[] = {"sanitize", "warn", "block",
+                                      "reroute, reroute_target: safe"};
+
+    for (size_t i = 0; i < 4; i++) {
+        char policy[128];
+
+        snprintf(policy, sizeof policy, "input: [ok, bad], on_violation: %s",
+                 how[i]);
+        inside(policy);
+        sim_run_plain(&s);
+        assert_status(i == 2 ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(sim_effect_count(&s, "p"), i < 2 ? 1 : 0);
+        assert_node("b", i < 2 ? "done" : "skipped");
+        assert_node("safe", i == 3 ? "done" : "skipped");
+        if (i < 2)
+            assert_value("artifacts", "a",
+                         i == 0 ? "{\"bad\":{\"good\":2}}"
+                                : "{\"bad\":{\"bad\":1,\"good\":2}}");
+        end();
+    }
+}
+END_TEST
+
+/* What comes out of it is judged before output_mapping sees it. */
+START_TEST(outputs_of_graphs)
+{
+    static const char *const how[] = {"sanitize", "warn", "block",
+                                      "reroute, reroute_target: safe"};
+
+    for (size_t i = 0; i < 4; i++) {
+        char policy[128];
+
+        snprintf(policy, sizeof policy, "output: [ok, bad], on_violation: %s",
+                 how[i]);
+        inside(policy);
+        sim_run_plain(&s);
+        assert_status(i == 2 ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(sim_effect_count(&s, "p"), 1);
+        assert_node("b", i < 2 ? "done" : "skipped");
+        assert_node("safe", i == 3 ? "done" : "skipped");
+        assert_value("scratch", "got",
+                     i == 0   ? "{}"
+                     : i == 1 ? "{\"bad\":{\"bad\":1,\"good\":2}}"
+                              : "nothing");
+        end();
+    }
+}
+END_TEST
+
+/* A graph whose output was blocked is not run again for the same input: who
+ * tries it again has it judged again.  For another input it is. */
+START_TEST(blocked_graphs_happened)
+{
+    inside("output: [bad]");
+    sim_run_plain(&s);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_node_error("a", "guardrail");
+    assert_runs("p", 1);
+    ck_assert_int_eq(sim_effect_count(&s, "p"), 1);
+    ck_assert_int_eq(update("{\"scratch\": {\"bad\": 3}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_node_error("a", "guardrail");
+    assert_runs("p", 2);
+    end();
+}
+END_TEST
+
+/* Killed anywhere: the graph runs once, with what passed, and what it gave is
+ * judged. */
+START_TEST(graphs_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i + 1;
+
+    inside("input: [ok, bad], output: [bad, ok], on_violation: sanitize");
+    run_dying(&seed, 1 + _i % 5);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("p", 1);
+    assert_value("scratch", "got", "{}");
+    end();
+}
+END_TEST
+
+/* A pause and a crash between the graph's end and its node's: it goes on from
+ * there.  A cancelled run asks nobody. */
+START_TEST(between_a_graph_and_its_node)
+{
+    for (int i = 0; i < 9; i++) {
+        uint32_t seed = 1;
+
+        inside("input: [ok], output: [ok, bad], on_violation: sanitize");
+        for (int k = 0; k < i / 3; k++)
+            finish(k == 1 ? "p" : "a");
+        if (i % 3 == 0) {
+            command((struct mortise_command){.kind = MORTISE_CMD_PAUSE}, 0);
+            sim_run_plain(&s);
+            assert_status(MORTISE_RUN_PAUSED);
+            ck_assert_int_eq(resume(), MORTISE_OK);
+        } else if (i % 3 == 1) {
+            sync_all();
+            sim_crash(&s, &seed);
+            sim_recover(&s);
+            sim_run_plain(&s);
+        } else {
+            command((struct mortise_command){.kind = MORTISE_CMD_CANCEL}, 0);
+            sim_run_plain(&s);
+            assert_status(MORTISE_RUN_CANCELLED);
+            ck_assert_uint_eq(s.n_calls, 0);
+        }
+        if (i % 3 != 2) {
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_value("scratch", "got", "{}");
+            assert_runs("p", 1);
+        }
+        ck_assert_int_le(sim_effect_count(&s, "p"), 1);
+        end();
+    }
+}
+END_TEST
+
+/* Its input is judged once, for all attempts; each attempt has that. */
+START_TEST(attempts_share_what_passed)
+{
+    begin(HEAD "start: a\n"
+               "nodes:\n"
+               "  a:\n"
+               "    type: subgraph\n"
+               "    input_mapping: {input.n: node.attempt}\n"
+               "    guardrail_policy: {input: [ok]}\n"
+               "    timeout: 1s\n"
+               "    retry_policy: {max_attempts: 2, delay: 1s}\n"
+               "    graph:\n"
+               "      start: p\n"
+               "      nodes:\n"
+               "        p: {type: tool, tool: t/read, args: \"${input}\"}\n");
+    admit("{}");
+    finish("a");
+    sync_all();
+    ck_assert(is_out("p"));
+    sim_fire_timer(&s, 0);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("a", "attempts", "2");
+    assert_value("artifacts", "a", "{\"p\":{\"n\":1}}");
+    assert_record("a", "guardrails",
+                  "[{\"action\":\"pass\",\"guardrail\":\"ok\",\"stage\":"
+                  "\"input\",\"violation\":false}]");
     end();
 }
 END_TEST
@@ -610,6 +794,12 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, survives_deaths, 0, 140);
     tcase_add_test(tc, commands_between);
     tcase_add_test(tc, losers_in_between);
+    tcase_add_test(tc, inputs_of_graphs);
+    tcase_add_test(tc, outputs_of_graphs);
+    tcase_add_test(tc, blocked_graphs_happened);
+    tcase_add_loop_test(tc, graphs_survive_deaths, 0, 100);
+    tcase_add_test(tc, between_a_graph_and_its_node);
+    tcase_add_test(tc, attempts_share_what_passed);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -597,6 +597,8 @@ static void list_guards(struct mortise_loader *ld, struct mortise_node *node)
              mortise_edge_is_guarded(e) && k < e->policy->guards.n; k++)
             ids[all->n++] = e->policy->guards.ids[k];
     }
+    if (node->type == MORTISE_NODE_HUMAN && node->timeout_ms == 0)
+        node->timeout_ms = ld->defaults.timeout_ms; /* they may take so long */
 }
 
 void mortise_load_link(struct mortise_loader *ld)

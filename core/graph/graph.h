@@ -330,7 +330,7 @@ struct mortise_node {
     bool trusts_auto_accept;       /* guardrail_override: false */
     enum mortise_on_timeout on_timeout;
 
-    /* guardrail, and guardrail_policy of tool and extension */
+    /* guardrail, and guardrail_policy of tool, extension and subgraph */
     struct mortise_guard_list guards[MORTISE_GUARD_STAGES];
     enum mortise_on_violation on_violation;
 

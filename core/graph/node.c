@@ -288,11 +288,12 @@ static const struct mortise_key keys[] = {
      .here = GUARDRAIL,
      .read = mortise_node_read_reroute_target},
     {.name = "guardrail_policy",
-     .about = "Guardrails that judge what goes into the operation, and what "
-              "comes out.",
+     .about =
+         "Guardrails that judge what goes into the operation or the graph, "
+         "and what comes out.",
      .value = MORTISE_V_MAP,
-     .here = CALLS,
-     .later = LATER | SUBGRAPH,
+     .here = CALLS | SUBGRAPH,
+     .later = LATER,
      .place = &mortise_guard_policy_place,
      .read = mortise_node_read_guard_policy},
     {.name = "outputs",

@@ -559,7 +559,7 @@ static void settle_call(struct mortise_run *r, struct exec *x,
     if (type == MORTISE_E_DONE || type == MORTISE_E_RETRY ||
         type == MORTISE_E_RESULT || type == MORTISE_E_FAILED ||
         type == MORTISE_E_STOPPED || type == MORTISE_E_LOST ||
-        type == MORTISE_E_CHOSEN)
+        type == MORTISE_E_LEAVING)
         budget_settle(r, x, false);
     else if (type == MORTISE_E_LET_GO)
         budget_settle(r, x, true);
@@ -610,8 +610,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return apply_checked(r, x, e, err);
     case MORTISE_E_USED:
         return apply_used(r, x, e, err);
-    case MORTISE_E_CHOSEN:
-        return apply_chosen(r, x, e, err);
+    case MORTISE_E_LEAVING:
+        return apply_leaving(r, x, e, err);
     case MORTISE_E_SAID:
         if (!json_is_object(e->value))
             return corrupt(err, e);
@@ -678,7 +678,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_LEAD:
     case MORTISE_E_CHECKED:
     case MORTISE_E_USED:
-    case MORTISE_E_CHOSEN:
+    case MORTISE_E_LEAVING:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;

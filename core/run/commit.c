@@ -43,7 +43,7 @@ bool commit_may_wait(const struct mortise_run *r, const struct exec *x,
 
     switch (e->type) {
     case MORTISE_E_DONE:
-    case MORTISE_E_CHOSEN:
+    case MORTISE_E_LEAVING:
         return (e->how == DONE_EXECUTED || e->how == DONE_CACHED) &&
                !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
     case MORTISE_E_FAN: /* the `done` behind it decides */

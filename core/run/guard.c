@@ -124,22 +124,26 @@ static int input_passed(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_CHECKED);
+    bool sub = node_of(r, x)->sub != NULL;
     int rv;
 
-    e.value = x->replaced ? json_incref(x->subject) : NULL;
+    /* A mapping may give something else in another attempt; args do not. */
+    e.value = x->replaced || sub ? json_incref(x->subject) : NULL;
     e.note = json_incref(x->verdicts);
     rv = record(r, &e, err);
     mortise_entry_finish(&e);
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, X_READY); /* and has its slot */
-    return start_tool(r, x, err);
+    return sub ? sub_start(r, x, err) : start_tool(r, x, err);
 }
 
 int apply_checked(struct mortise_run *r, struct exec *x,
                   const struct mortise_entry *e, struct mortise_err *err)
 {
-    if (node_of(r, x)->op == NULL || e->generation != x->generation)
+    const struct mortise_node *n = node_of(r, x);
+
+    if ((n->op == NULL && n->sub == NULL) || e->generation != x->generation)
         return corrupt(err, e);
     x->checked = e->generation;
     if (e->value != NULL) {

@@ -1169,7 +1169,10 @@ bool leave_is_judged(const struct exec *x, const struct mortise_entry *e);
 /* Record it as one whose edges are; x is READY then. */
 int leave_choose(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *done, struct mortise_err *err);
-int apply_chosen(struct mortise_run *r, struct exec *x,
+/* Likewise what a graph inside x gave, before x's own guardrails see it. */
+int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
+                 struct mortise_err *err);
+int apply_leaving(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *e, struct mortise_err *err);
 /* Nothing leaves x any more. */
 void leave_forget(struct exec *x);

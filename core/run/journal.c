@@ -62,7 +62,7 @@ static const struct {
     [MORTISE_E_BEFORE] = {"before", "ngat"},
     [MORTISE_E_TIME] = {"time", "u"},
     [MORTISE_E_USED] = {"used", "ngahv"},
-    [MORTISE_E_CHOSEN] = {"chosen", "ngatuhvoe"},
+    [MORTISE_E_LEAVING] = {"leaving", "ngatuhvoe"},
     [MORTISE_E_STEP] = {"step", "ngakmdhiuv"},
     [MORTISE_E_ANSWER] = {"answer", "ngakmdxhuv"},
     [MORTISE_E_LET_GO] = {"let_go", "nguh"},

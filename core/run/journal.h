@@ -47,7 +47,7 @@ enum mortise_entry_type {
     MORTISE_E_TIME,    /* the entries after it were made then */
     MORTISE_E_WALL,    /* how much of the frame's graph's budget.wall is used */
     MORTISE_E_USED,    /* what a call cost; an entry about its end follows */
-    MORTISE_E_CHOSEN,  /* an output, and the edges on which it is judged */
+    MORTISE_E_LEAVING,  /* an output that is judged; on those edges, if any */
     MORTISE_E_N
 };
 

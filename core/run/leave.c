@@ -5,7 +5,7 @@
  *
  *   (1) Which edges are taken is decided first, on what the node gave, and
  *       stays so whatever guardrails replace.  That and the output are recorded
- *       (`chosen`) before anybody is asked: after a crash in between, the very
+ *       (`leaving`) before anybody is asked: after a crash in between, the very
  *       same is judged again, and the node itself does not run again.
  *   (2) The edges are looked at in their order, and each one's guardrails in
  *       theirs, each seeing what the one before left.
@@ -15,6 +15,9 @@
  *       is (`reroute`), while the node's other edges stay.
  *   (4) What its executor wants written besides (`update`) passes along the
  *       edges, too (guard.c, 5): it is judged behind the output.
+ *   (5) What a graph inside gave is recorded likewise, without edges, before
+ *       the guardrails of its node see it: a graph that is over does not run
+ *       again for their sake.
  */
 #include <string.h>
 
@@ -26,7 +29,7 @@ bool leave_is_judged(const struct exec *x, const struct mortise_entry *e)
 {
     const struct mortise_edge *edges = x->frame->graph->edges;
 
-    for (size_t i = 0; x->leaving == NULL && i < e->n_edges; i++) {
+    for (size_t i = 0; x->n_chosen == 0 && i < e->n_edges; i++) {
         if (mortise_edge_is_guarded(&edges[e->edges[i]]))
             return true;
     }
@@ -49,13 +52,23 @@ static int record_said(struct mortise_run *r, struct exec *x, enum done_how how,
     return rv;
 }
 
+int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
+                 struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LEAVING);
+
+    e.value = output;
+    e.how = DONE_EXECUTED;
+    return record(r, &e, err);
+}
+
 int leave_choose(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *done, struct mortise_err *err)
 {
     struct mortise_entry e = *done;
     int rv;
 
-    e.type = MORTISE_E_CHOSEN;
+    e.type = MORTISE_E_LEAVING;
     e.writes = NULL;
     e.n_writes = 0;
     rv = record(r, &e, err);
@@ -63,8 +76,8 @@ int leave_choose(struct mortise_run *r, struct exec *x,
                             : rv;
 }
 
-int apply_chosen(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int apply_leaving(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
     size_t size = e->n_edges * sizeof x->chosen[0];
@@ -125,12 +138,9 @@ static int settle_passed(struct mortise_run *r, struct exec *x,
     int rv = x->judged != NULL && x->replaced ? guard_keep_update(x, err)
                                               : MORTISE_OK;
 
-    if (rv == MORTISE_OK && x->child_over)
-        rv = sub_recall(r, x, output, err);
     if (rv == MORTISE_OK)
         rv = settle_judged(r, x, output, x->how, err);
     json_decref(output);
-    drop(&x->inner);
     return rv;
 }
 
@@ -157,6 +167,8 @@ static int ask_next(struct mortise_run *r, struct exec *x,
 
 int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
+    if (x->n_chosen == 0)
+        return guard_begin(r, x, MORTISE_GUARD_OUTPUT, x->leaving, err);
     memcpy(x->going, x->chosen, x->n_chosen * sizeof x->going[0]);
     x->stage = MORTISE_GUARD_EDGE;
     x->at = x->guard = 0;

@@ -153,7 +153,7 @@ int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
     uint32_t uses;
     int rv = MORTISE_OK;
 
-    if (x->leaving != NULL)
+    if (x->n_chosen > 0)
         return choose_again(x, e);
     if (route_uses(x->frame->graph, n, &uses))
         rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);

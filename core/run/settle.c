@@ -150,6 +150,8 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
     rv = make_said(&said, x, how, &why, err);
     if (rv == MORTISE_OK)
         rv = entry_room(node_of(r, x), &said, &a, &e, err);
+    if (rv == MORTISE_OK && x->child_over && how == DONE_EXECUTED)
+        rv = sub_recall(r, x, output, err);
     if (rv == MORTISE_OK)
         rv = judge_done(r, x, &e, &grounds, &code, &why, err);
     if (rv == MORTISE_OK && leave_is_judged(x, &e)) {
@@ -171,6 +173,8 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
             rv = fail_attempt_err(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
+    if (x->child_over)
+        drop(&x->inner);
     json_decref(grounds);
     patch_finish(&said);
     mortise_arena_finish(&a);
@@ -191,7 +195,6 @@ static int guard_output(struct mortise_run *r, struct exec *x, json_t *output,
                         enum done_how how, struct mortise_err *err)
 {
     int rv = keep_result(r, x, output, how, err);
-
     bool stopping = x->state == X_STOPPING;
 
     if (rv != MORTISE_OK || how == DONE_RESOLVED) /* it is READY by now */
@@ -212,10 +215,11 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
                 enum done_how how, struct mortise_err *err)
 {
     /* One that breaks its schema fails without being looked at. */
-    return guard_wants_output(r, x, how) &&
-                   judge_output(node_of(r, x), output, NULL) == MORTISE_OK
-               ? guard_output(r, x, output, how, err)
-               : settle_judged(r, x, output, how, err);
+    if (!guard_wants_output(r, x, how) ||
+        judge_output(node_of(r, x), output, NULL) != MORTISE_OK)
+        return settle_judged(r, x, output, how, err);
+    return node_of(r, x)->sub != NULL ? leave_inside(r, x, output, err)
+                                      : guard_output(r, x, output, how, err);
 }
 
 /* ---- results ------------------------------------------------------------ */

@@ -8,7 +8,10 @@
  *       or it failed; its artifacts are the node's output.  The first failure
  *       of a child is the node's, of class permanent.
  *   (2) Each attempt is a new child, in which visits go on from the one before.
- *       A resume goes inside: what failed there is tried again.
+ *       A resume goes inside: what failed there is tried again.  A child that
+ *       did not fail, and whose output was to be judged (leave.c), is not begun
+ *       again for the same input: it is judged again, and nothing done twice.
+ *       A generation's children have one input, if guardrails judged it.
  *   (3) Who stops a subgraph's execution stops all that is in it first.
  */
 #include <string.h>
@@ -79,20 +82,32 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     return rv;
 }
 
+static int end_one(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err);
+
 int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     struct mortise_err why;
     json_t *raw, *input = NULL;
     const char *code = "expression";
-    int rv = make_input(r, x, &raw, &why, err);
+    int rv = MORTISE_OK;
 
+    if (x->body_is_given)
+        raw = json_incref(x->body);
+    else
+        rv = make_input(r, x, &raw, &why, err);
     if (rv == MORTISE_OK) {
         code = "schema";
         rv = judge_verdict(
             run_check_input(node_of(r, x)->sub, raw, &input, &why), err);
     }
     json_decref(raw);
-    if (rv == MORTISE_OK) {
+    if (rv == MORTISE_OK && guard_wants_input(r, x)) {
+        rv = guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
+    } else if (rv == MORTISE_OK && x->child_over &&
+               json_equal(x->child->scope->input, input)) {
+        rv = end_one(r, x, err);
+    } else if (rv == MORTISE_OK) {
         code = "expression";
         rv = record_child(r, x, input, &why, err);
     }
@@ -212,6 +227,7 @@ int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
     json_t *state = NULL;
     int rv = past_total(r, x->child, false, &state, &why);
 
+    drop(&x->inner);
     if (rv == MORTISE_OK && (x->inner = json_copy(state)) != NULL)
         rv = json_object_set(x->inner, "artifacts", artifacts);
     json_decref(state);
