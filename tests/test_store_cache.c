@@ -268,7 +268,10 @@ static void spoil(unsigned char tag)
     ck_assert_ptr_null(said);
     it = leveldb_create_iterator(db, ro);
     leveldb_iter_seek(it, (char *)&tag, 1);
-    memcpy(key, leveldb_iter_key(it, &n), 100);
+    const char *at = leveldb_iter_key(it, &n);
+
+    ck_assert_uint_le(n, sizeof key);
+    memcpy(key, at, n);
     ck_assert_int_eq(key[0], (char)tag);
     leveldb_put(db, wo, key, n, "\1", 1, &said);
     ck_assert_ptr_null(said);
