@@ -108,6 +108,87 @@ START_TEST(ecma_patterns_mean_what_ecma_says)
 }
 END_TEST
 
+/* WhiteSpace and LineTerminator of ECMA-262. */
+static bool is_space(uint32_t c)
+{
+    return (c >= 0x9 && c <= 0xD) || c == 0x20 || c == 0xA0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
+           c == 0x202F || c == 0x205F || c == 0x3000 || c == 0xFEFF;
+}
+
+static bool is_one(uint32_t c, const char *of)
+{
+    bool digit = c >= '0' && c <= '9';
+    bool letter = (c | 32) >= 'a' && (c | 32) <= 'z' && c < 128;
+
+    return of[0] == 's'   ? is_space(c)
+           : of[0] == 'd' ? digit
+           : of[0] == 'w' ? digit || letter || c == '_'
+                          : false;
+}
+
+static bool matches(const struct mortise_regex *re, uint32_t c)
+{
+    char text[5];
+    size_t n = 0;
+    bool yes;
+
+    if (c >= 0x10000)
+        text[n++] = (char)(0xF0 | c >> 18);
+    if (c >= 0x800)
+        text[n++] =
+            (char)(c >= 0x10000 ? 0x80 | (c >> 12 & 63) : 0xE0 | c >> 12);
+    if (c >= 0x80)
+        text[n++] = (char)(c >= 0x800 ? 0x80 | (c >> 6 & 63) : 0xC0 | c >> 6);
+    text[n++] = (char)(c >= 0x80 ? 0x80 | (c & 63) : c);
+    ck_assert_int_eq(mortise_regex_search(re, text, n, &test_mem, &yes, &err),
+                     MORTISE_OK);
+    return yes;
+}
+
+static bool compiles(const char *pattern)
+{
+    struct mortise_regex *re;
+
+    return mortise_regex_compile_ecma(&re, &arena, pattern, strlen(pattern),
+                                      &err) == MORTISE_OK;
+}
+
+/* \s, \d, \w and what they are not are what ECMA-262 says (Unicode mode, no
+ * case folded), alone, in classes and in negated ones, for every character
+ * where anything could differ; and no end of a range. */
+START_TEST(ecma_escapes_know_unicode)
+{
+    static const struct {
+        const char *pattern;
+        const char *of; /* s, d or w */
+        bool in;
+    } all[] = {{"^\\s$", "s", true},      {"^[\\s]$", "s", true},
+               {"^\\S$", "s", false},     {"^[\\S]$", "s", false},
+               {"^[^\\S]$", "s", true},   {"^[^\\s]$", "s", false},
+               {"^[\\d]$", "d", true},    {"^[\\D]$", "d", false},
+               {"^[^\\D]$", "d", true},   {"^\\D$", "d", false},
+               {"^[\\w]$", "w", true},    {"^[\\W]$", "w", false},
+               {"^[^\\W]$", "w", true},   {"^\\W$", "w", false},
+               {"^[\\S\\W]$", "-", false}};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct mortise_regex *re;
+
+        ck_assert_int_eq(mortise_regex_compile_ecma(&re, &arena, all[i].pattern,
+                                                    strlen(all[i].pattern),
+                                                    &err),
+                         MORTISE_OK);
+        for (uint32_t c = 1; c < 0x11000; c += c == 0xD7FF ? 0x801 : 1)
+            ck_assert_msg(matches(re, c) == (is_one(c, all[i].of) == all[i].in),
+                          "%s of U+%04X", all[i].pattern, (unsigned)c);
+        ck_assert_int_eq(matches(re, 0x10FFFF), !all[i].in);
+    }
+    ck_assert(!compiles("[a-\\S]") && !compiles("[\\S-z]"));
+    ck_assert(!compiles("[\\W-z]") && compiles("[\\S-]"));
+}
+END_TEST
+
 /* What other engines have besides would mean nothing elsewhere. */
 START_TEST(what_ecma_lacks_is_refused)
 {
@@ -194,6 +275,7 @@ static Suite *suite(void)
     tcase_add_test(tc, patterns_search);
     tcase_add_test(tc, what_is_no_pattern_says_where);
     tcase_add_test(tc, ecma_patterns_mean_what_ecma_says);
+    tcase_add_test(tc, ecma_escapes_know_unicode);
     tcase_add_test(tc, what_ecma_lacks_is_refused);
     tcase_add_test(tc, searches_end);
     tcase_add_test(tc, text_that_is_not_utf8_is_an_error);

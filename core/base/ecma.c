@@ -5,7 +5,9 @@
  * anew; what only PCRE2 has is refused, so that a schema means the same to
  * every validator:
  *
- *   \s          knows all Unicode spaces (in a class, \S knows ASCII alone)
+ *   \s \S       know all Unicode spaces, in classes, too (\d \w \D \W are the
+ *               same in both: digits and letters are ASCII's, and all else is
+ *               none)
  *   \p{Letter}  has a long name; PCRE2 has the short ones
  *   [           is itself inside a class, and no [:posix:]
  *   \A \Z ...   letters without a meaning are mistakes, not PCRE2's
@@ -66,6 +68,15 @@ static const struct {
 
 #define SPACES "\\s\\ufeff\\p{Z}"
 
+/* All else, as a class has to spell it.  Between two properties, so that it is
+ * no end of a range, as \S is none. */
+#define NO_SPACES                                                              \
+    "\\p{Lu}"                                                                  \
+    "\\u0000-\\u0008\\u000e-\\u001f\\u0021-\\u009f\\u00a1-\\u167f"             \
+    "\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e\\u2030-\\u205e"             \
+    "\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\u{10ffff}"                        \
+    "\\p{Lu}"
+
 struct reading {
     struct mortise_buf *out;
     const char *p, *end;
@@ -110,7 +121,7 @@ static void read_property(struct reading *r)
 static void put_spaces(struct reading *r, char c)
 {
     if (r->in_class)
-        mortise_buf_puts(r->out, c == 's' ? SPACES : "\\S");
+        mortise_buf_puts(r->out, c == 's' ? SPACES : NO_SPACES);
     else
         mortise_buf_puts(r->out, c == 's' ? "[" SPACES "]" : "[^" SPACES "]");
 }
