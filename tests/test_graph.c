@@ -1451,6 +1451,9 @@ static const struct {
     {"${input.tricky}", "\"${input.n}\"", NULL},
     {"'-${input.tricky}'", "\"-${input.n}\"", NULL},
     {"${state.input.n + 1}", "8", NULL},
+    /* what CEL does not see ends nothing: comments */
+    {"\"${input.n // it's a }\\n}\"", "7", NULL},
+    {"\"a ${'//}' // {\\n}b\"", "\"a //}b\"", NULL},
     {"${input.nothing}", NULL, "t:9:"},
     {"'a ${1 / (input.n - 7)}'", NULL, "t:9:"},
 };

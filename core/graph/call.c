@@ -260,12 +260,29 @@ void mortise_node_read_output_schema(void *ctx, void *into,
         ld->names[MORTISE_IN_OUTPUT].schema = r->node->output_schema;
 }
 
+static void late_args(struct mortise_loader *ld,
+                      const struct mortise_late *late)
+{
+    const struct mortise_node *node = &ld->g->nodes[late->node];
+
+    mortise_load_tmpl(ld, late);
+    if (ld->doubtful || ld->nomem)
+        return;
+    if (node->op != NULL)
+        mortise_load_args_fit(ld, node->args, node->op->input);
+    mortise_load_args_fit(ld, node->args, node->input_schema);
+}
+
 void mortise_node_read_args(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
-    mortise_load_late_tmpl(ctx, &r->node->args, slot->value, r->node->index);
+    mortise_load_late(ctx, (struct mortise_late){.fn = late_args,
+                                                 .into = &r->node->args,
+                                                 .at = slot->value,
+                                                 .node = r->node->index,
+                                                 .end = MORTISE_IN_OUTPUT});
 }
 
 /* ---- arguments against the operation's schema ------------------------ */

@@ -45,18 +45,40 @@ bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
 }
 
 void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
-                       const struct mortise_path *path,
-                       const struct mortise_schema *s)
+                       const char *place, const struct mortise_schema *s)
 {
     unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
     char what[256], takes[WORDS];
 
-    if (types == 0) /* the path has its finding */
+    if (types == 0) /* the place has its finding */
         return;
-    snprintf(what, sizeof what, "%s takes %s", path->text,
+    snprintf(what, sizeof what, "%s takes %s", place,
              types != MORTISE_T_ANY ? words(types, takes)
                                     : "what JSON has a form for");
     mortise_load_takes(ld, e, types, what);
+}
+
+static void fill(void *ud, const struct mortise_tmpl_place *p)
+{
+    struct mortise_loader *ld = ud;
+    unsigned types =
+        p->schema != NULL ? mortise_schema_types(p->schema) : MORTISE_T_ANY;
+    char takes[WORDS];
+
+    if (p->expr != NULL)
+        mortise_load_fits(ld, p->expr, "this argument", p->schema);
+    else if (types != 0 && (types & MORTISE_T_STRING) == 0)
+        mortise_diag_add(ld->diags, "E0403", p->at->span,
+                         "this argument takes %s, this is string",
+                         words(types, takes));
+}
+
+void mortise_load_args_fit(struct mortise_loader *ld,
+                           const struct mortise_tmpl *args,
+                           const struct mortise_schema *s)
+{
+    if (args != NULL && s != NULL)
+        mortise_tmpl_each(args, s, fill, ld);
 }
 
 /* What it takes of old values, and of new ones. */
@@ -88,7 +110,7 @@ void mortise_load_reducer_fits(struct mortise_loader *ld,
     char is[WORDS], wants[WORDS];
 
     if (r->reduce == MORTISE_REDUCE_EXPR)
-        mortise_load_fits(ld, &r->expr, &r->path, s);
+        mortise_load_fits(ld, &r->expr, r->path.text, s);
     if (types == 0 || types & reduces(r))
         return;
     mortise_diag_add(ld->diags, "E0212", r->span,

@@ -184,7 +184,7 @@ static void late_input(struct mortise_loader *ld,
 
     mortise_load_expr(ld, &line->expr, late->at, late->end);
     if (!ld->doubtful && sub != NULL)
-        mortise_load_fits(ld, &line->expr, &line->path,
+        mortise_load_fits(ld, &line->expr, line->path.text,
                           mortise_load_schema_below(sub->input, &line->path));
 }
 
@@ -245,7 +245,7 @@ void mortise_node_read_output_mapping(void *ctx, void *into,
             continue;
         if (out->expr.cel != NULL &&
             mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
-            mortise_load_fits(ld, &out->expr, &out->path,
+            mortise_load_fits(ld, &out->expr, out->path.text,
                               mortise_load_schema_at(ld, &out->path));
         mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
         r->node->n_output_mapping++;

@@ -207,6 +207,9 @@ void mortise_load_late_expr(struct mortise_loader *ld,
                             struct mortise_expr *into,
                             const struct mortise_yaml *v, uint32_t node,
                             enum mortise_scope_name end);
+/* One that was put off, now. */
+void mortise_load_tmpl(struct mortise_loader *ld,
+                       const struct mortise_late *late);
 void mortise_load_late_tmpl(struct mortise_loader *ld,
                             struct mortise_tmpl **into,
                             const struct mortise_yaml *v, uint32_t node);
@@ -216,10 +219,13 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
 /* fit.c.  False: a finding, as no result of the expression is of these types. */
 bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
                         unsigned types, const char *what);
-/* The same for what is written to a path of this schema. */
+/* The same for a place of this schema, such as a path of the state. */
 void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
-                       const struct mortise_path *path,
-                       const struct mortise_schema *s);
+                       const char *place, const struct mortise_schema *s);
+/* ... and for what templates put into arguments. */
+void mortise_load_args_fit(struct mortise_loader *ld,
+                           const struct mortise_tmpl *args,
+                           const struct mortise_schema *s);
 void mortise_load_reducer_fits(struct mortise_loader *ld,
                                const struct mortise_reducer *r);
 void mortise_load_expressions(struct mortise_loader *ld);

@@ -75,7 +75,7 @@ static void late_output(struct mortise_loader *ld,
     mortise_load_expr(ld, &out->expr, late->at, late->end);
     if (!ld->doubtful &&
         mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
-        mortise_load_fits(ld, &out->expr, &out->path,
+        mortise_load_fits(ld, &out->expr, out->path.text,
                           mortise_load_schema_at(ld, &out->path));
 }
 

@@ -165,8 +165,8 @@ static void late_expr(struct mortise_loader *ld,
     mortise_load_expr(ld, late->into, late->at, late->end);
 }
 
-static void late_tmpl(struct mortise_loader *ld,
-                      const struct mortise_late *late)
+void mortise_load_tmpl(struct mortise_loader *ld,
+                       const struct mortise_late *late)
 {
     struct mortise_cel_scope scope = {ld->names, late->end};
     struct mortise_tmpl **into = late->into;
@@ -206,7 +206,7 @@ void mortise_load_late_tmpl(struct mortise_loader *ld,
                             struct mortise_tmpl **into,
                             const struct mortise_yaml *v, uint32_t node)
 {
-    mortise_load_late(ld, (struct mortise_late){.fn = late_tmpl,
+    mortise_load_late(ld, (struct mortise_late){.fn = mortise_load_tmpl,
                                                 .into = into,
                                                 .at = v,
                                                 .node = node,

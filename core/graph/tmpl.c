@@ -9,7 +9,7 @@
  *       as JSON writes it.
  *   (2) `$${` is a literal `${`; a `$` before anything else is a `$`.
  *   (3) What ends a ${ is the } that CEL would see: braces nest, and those in
- *       string literals ('}', """}""", r'\}') do not count.
+ *       string literals ('}', """}""", r'\}') and comments do not count.
  *   (4) What an expression gives is never read for ${ again.
  *   (5) Keys are taken as they stand; ${ in a key is refused rather than kept.
  *
@@ -83,6 +83,10 @@ static const char *find_close(const char *p, const char *end)
     while (p != NULL && p < end) {
         if (*p == '"' || *p == '\'') {
             p = skip_literal(p, end, is_raw(begin, p));
+            continue;
+        }
+        if (*p == '/' && end - p > 1 && p[1] == '/') {
+            p = memchr(p, '\n', (size_t)(end - p));
             continue;
         }
         if (*p == '}' && depth == 0)
@@ -367,4 +371,36 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
                       struct mortise_err *err)
 {
     return eval(t, env, out, err);
+}
+
+/* Recursive, as deep as YAML nests. */
+void mortise_tmpl_each(const struct mortise_tmpl *t,
+                       const struct mortise_schema *s,
+                       void (*fn)(void *ud, const struct mortise_tmpl_place *p),
+                       void *ud)
+{
+    struct mortise_tmpl_place place = {NULL, t->node, s};
+
+    switch (t->kind) {
+    case LITERAL:
+        return;
+    case EXPR:
+        place.expr = &t->parts[0].expr;
+        fn(ud, &place);
+        return;
+    case TEXT:
+        fn(ud, &place);
+        return;
+    case LIST:
+        s = s != NULL ? mortise_schema_items(s) : NULL;
+        break;
+    case MAP:
+        break;
+    }
+    for (size_t i = 0; i < t->node->n; i++)
+        mortise_tmpl_each(t->items[i],
+                          t->kind == MAP && s != NULL
+                              ? mortise_schema_member(s, t->node->keys[i]->str)
+                              : s,
+                          fn, ud);
 }

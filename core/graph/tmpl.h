@@ -30,6 +30,19 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
 /* The value as it was written. */
 const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t);
 
+/* A place of the value that a template fills. */
+struct mortise_tmpl_place {
+    const struct mortise_expr *expr; /* whose value it gets; NULL: a string */
+    const struct mortise_yaml *at;
+    const struct mortise_schema *schema; /* that holds there; NULL: none */
+};
+
+/* Each of them, where the whole value has the schema s (or NULL). */
+void mortise_tmpl_each(const struct mortise_tmpl *t,
+                       const struct mortise_schema *s,
+                       void (*fn)(void *ud, const struct mortise_tmpl_place *p),
+                       void *ud);
+
 /* Is there a ${ anywhere in the value? */
 bool mortise_tmpl_in(const struct mortise_yaml *node);
 

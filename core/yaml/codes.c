@@ -287,8 +287,8 @@ const struct mortise_code mortise_codes[] = {
      "next: END}\n"},
     {"E0403", "a value of the wrong kind",
      "A condition is true or false, a router's condition gives an id of its "
-     "targets, `over` a list, and what is written to a path fits its schema; "
-     "this expression always gives something else.",
+     "targets, `over` a list; what is written to a path, or passed as an "
+     "argument, fits its schema. This expression always gives something else.",
      "start: a\n"
      "nodes:\n"
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
