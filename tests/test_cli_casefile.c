@@ -88,7 +88,8 @@ static const char text[] =
     "    description: words\n"
     "    input: {n: 1}\n"
     "    operations:\n"
-    "      file/read: {output: ~, args: {a: 1}, after: 2s, in_doubt: retry}\n"
+    "      file/read: {output: ~, args: {a: 1}, after: 2s, in_doubt: retry,\n"
+    "        usage: {usd: 0.25, model: m, input_tokens: 3}}\n"
     "      x-y: 1\n"
     "    nodes:\n"
     "      fetch: [{output: 1, goto: x, update: {scratch: {}}}, {error: {code: "
@@ -151,6 +152,7 @@ START_TEST(every_key_arrives)
     const struct mortise_case *c;
     const struct mortise_case_answer *a;
     const struct mortise_case_deeds *p;
+    struct mortise_usage usage;
 
     ck_assert_int_eq(read_it("dir/t.test.yaml"), MORTISE_OK);
     ck_assert_str_eq(f->graph, "dir/sub/g.graph.yaml");
@@ -166,6 +168,10 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(a->args->n, 1);
     ck_assert_uint_eq(a->after_ms, 2000);
     ck_assert_int_eq(a->in_doubt, MORTISE_CASE_RETRY);
+    ck_assert_int_eq(mortise_case_usage(a->usage, &usage, NULL), MORTISE_OK);
+    ck_assert_uint_eq(usage.amount[MORTISE_USED_USD], 250000000);
+    ck_assert_uint_eq(usage.amount[MORTISE_USED_INPUT], 3);
+    mortise_usage_finish(&usage);
     ck_assert(c->nodes.list[0].once);
     ck_assert_uint_eq(c->nodes.list[0].n, 2);
     a = &c->nodes.list[0].list[0];

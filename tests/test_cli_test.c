@@ -319,6 +319,38 @@ START_TEST(answers_go_and_write)
 }
 END_TEST
 
+/* What a call says that it cost is scripted, too: it stands in events, counts
+ * against the budget, and failures count like successes. */
+START_TEST(answers_cost)
+{
+    desk_graph("g.graph", "start: a\n"
+                          "budget: {usd: 0.5, on_exceeded: fail}\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: tried/echo, args: {value: "
+                          "1}, next: b,\n"
+                          "      retry_policy: {max_attempts: 2}}\n"
+                          "  b: {type: tool, tool: tried/echo, args: {value: "
+                          "2}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  enough:\n"
+             "    nodes: {a: {output: 1, usage: {usd: 0.25, model: m}}, b: "
+             "{output: 2}}\n"
+             "    expect: {status: completed, events: [{type: node_end, node: "
+             "a, usage: {usd: 0.25}}]}\n"
+             "  much:\n"
+             "    nodes:\n"
+             "      a: [{error: {code: c, class: transient}, usage: {usd: "
+             "0.5}},\n"
+             "          {output: 1, usage: {usd: 0.25, output_tokens: 3}}]\n"
+             "    expect: {status: failed, error: budget, path: [a], events: "
+             "[{type: warning}, {type: budget_exceeded, used: 0.75}]}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+}
+END_TEST
+
 /* An operation that can tell whether it happened is asked, and the script tells
  * the truth: it is there once, and nobody else is asked. */
 START_TEST(reconciling_is_scripted)
@@ -468,6 +500,7 @@ static Suite *suite(void)
     tcase_add_test(tc, deeds_fit_what_is_asked);
     tcase_add_test(tc, executors_ask_people);
     tcase_add_test(tc, answers_go_and_write);
+    tcase_add_test(tc, answers_cost);
     tcase_add_test(tc, reconciling_is_scripted);
     tcase_add_test(tc, reconciling_in_earnest);
     tcase_add_test(tc, sleeps_are_no_time);

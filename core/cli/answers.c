@@ -198,6 +198,8 @@ static void give(struct mortise_rehearsing *r,
                  struct mortise_scripted *out)
 {
     out->after_ms = a->after_ms;
+    if (a->usage != NULL)
+        mortise_case_usage(a->usage, &out->usage, &r->err);
     if (a->has_error) {
         out->status = strcmp(a->error_class, "timeout") == 0 ? MORTISE_S_TIMEOUT
                                                              : MORTISE_S_FAILED;

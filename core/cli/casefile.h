@@ -20,6 +20,7 @@ struct mortise_case_answer {
     const struct mortise_yaml *args;   /* NULL: whatever they are */
     const char *go_to;                 /* NULL: along the edges */
     const struct mortise_yaml *update; /* NULL: none */
+    const struct mortise_yaml *usage;  /* NULL: none */
     const struct mortise_yaml *output; /* NULL: null, or an error */
     const char *code;                  /* of an error; NULL: none */
     const char *error_class, *message; /* of an error */
@@ -104,6 +105,9 @@ int mortise_casefile_read(struct mortise_casefile **out,
                           const struct mortise_mem *mem, const char *path,
                           const char *text, size_t n,
                           struct mortise_diags *diags);
+/* What an answer's `usage` says; the caller's to finish. */
+int mortise_case_usage(const struct mortise_yaml *said,
+                       struct mortise_usage *out, struct mortise_err *err);
 void mortise_casefile_free(struct mortise_casefile *f); /* NULL is fine */
 
 /* Does all that it names stand in its graph?  Findings go to diags. */

@@ -125,6 +125,63 @@ static void read_update(void *ctx, void *into, const struct mortise_slot *slot)
     a->update = slot->value;
 }
 
+#define COUNTED(word, words)                                                   \
+    {                                                                          \
+        .name = (word), .about = (words), .value = MORTISE_V_INT,              \
+        .here = MORTISE_HERE, .max = MORTISE_USAGE_MAX                         \
+    }
+
+static const struct mortise_key usage_keys[] = {
+    COUNTED("model_calls", "How many models it called."),
+    COUNTED("input_tokens", "How many tokens it gave to them."),
+    COUNTED("output_tokens", "How many tokens it got from them."),
+    {.name = "usd",
+     .about = "How many dollars that cost.",
+     .value = MORTISE_V_NUMBER,
+     .here = MORTISE_HERE,
+     .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO},
+    {.name = "model",
+     .about = "The model that it called.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE},
+};
+
+static const struct mortise_place usage_place = {.what = "usage",
+                                                 .keys = usage_keys,
+                                                 .n = sizeof usage_keys /
+                                                      sizeof usage_keys[0]};
+
+int mortise_case_usage(const struct mortise_yaml *said,
+                       struct mortise_usage *out, struct mortise_err *err)
+{
+    json_t *value = mortise_yaml_json(said, true);
+    int rv = value != NULL ? mortise_usage_parse(out, value, err)
+                           : mortise_nomem(err);
+
+    json_decref(value);
+    return rv;
+}
+
+static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_reader *r = ctx;
+    struct mortise_case_answer *a = into;
+    size_t errors = r->diags->n_errors;
+    struct mortise_usage usage = {0};
+    struct mortise_err err;
+    int rv;
+
+    mortise_keys_enter(slot, r, a, r->diags);
+    if (r->diags->n_errors != errors)
+        return;
+    rv = mortise_case_usage(slot->value, &usage, &err);
+    if (rv == MORTISE_EINVAL)
+        mortise_diag_add(r->diags, "E0208", slot->value->span, "%s", err.msg);
+    r->nomem |= rv == MORTISE_ENOMEM;
+    mortise_usage_finish(&usage);
+    a->usage = slot->value;
+}
+
 static void read_after(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_case_answer *a = into;
@@ -189,7 +246,13 @@ static const struct mortise_key answer_keys[] = {
      .here = MORTISE_HERE,
      .place = &update_place,
      .read = read_update},
-    {.name = "usage", .later = MORTISE_HERE},
+    {.name = "usage",
+     .about = "What the operation says that it used, whether it succeeds or "
+              "not.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &usage_place,
+     .read = read_usage},
 };
 
 static const struct mortise_place answer_place = {.what = "a scripted answer",

@@ -36,6 +36,7 @@ static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
     c->violation = a->violation;
     c->output = a->output;
     c->said = a->said;
+    c->usage = a->usage;
     c->status = a->status;
     if (a->status != MORTISE_S_OK || a->violation)
         mortise_call_words(c, a->code, a->error_class, a->message);
@@ -70,6 +71,7 @@ void mortise_script_cancel(struct mortise_ongoing *c)
     json_decref(c->output);
     json_decref(c->said);
     c->output = c->said = NULL;
+    mortise_usage_finish(&c->usage);
     c->violation = false;
     c->status = MORTISE_S_CANCELLED;
     mortise_call_words(c, "cancelled", "cancelled",

@@ -16,6 +16,7 @@ struct mortise_scripted {
     bool violation;
     json_t *output; /* taken; NULL: none */
     json_t *said;   /* {update?, goto?}; taken; NULL: nothing */
+    struct mortise_usage usage; /* taken */
     const char *code, *error_class, *message;
     uint64_t after_ms;
 };
