@@ -283,6 +283,62 @@ START_TEST(places_are_exact_in_long_files)
 }
 END_TEST
 
+/* In JSON a character beyond U+FFFF may be a pair of escapes; places are those
+ * of the file, behind it and inside. */
+START_TEST(surrogate_pairs_of_json)
+{
+    const struct mortise_yaml *v =
+        good("{\"a\": \"x\\ud83d\\ude00 \\uD83D\\uDE01y\", \"b\": 1,\n"
+             " \"\\ud83d\\ude00\": [\"\\\\ud83d\\\\ude00\", \"\xC3\xA4\"],"
+             " \"c\": true}\n");
+    struct mortise_span s;
+
+    ck_assert_str_eq(mortise_yaml_get(v, "a")->str,
+                     "x\xF0\x9F\x98\x80 \xF0\x9F\x98\x81y");
+    ck_assert_str_eq(mortise_yaml_get(v, "\xF0\x9F\x98\x80")->items[0]->str,
+                     "\\ud83d\\ude00");
+    s = mortise_yaml_get(v, "a")->span;
+    ck_assert_uint_eq(s.col, 7);
+    ck_assert_uint_eq(s.end_col, 36);
+    ck_assert_uint_eq(mortise_yaml_key(v, "b")->span.col, 38);
+    s = mortise_yaml_key(v, "\xF0\x9F\x98\x80")->span;
+    ck_assert_uint_eq(s.line * 100 + s.col, 202);
+    ck_assert_uint_eq(s.end_col, 16);
+    s = mortise_yaml_key(v, "c")->span;
+    ck_assert_uint_eq(s.line * 100 + s.col, 244);
+    s = mortise_yaml_inside(mortise_yaml_get(v, "a"), 10, 1);
+    ck_assert_uint_eq(s.col, 33 + 1);
+    s = mortise_yaml_inside(mortise_yaml_get(v, "a"), 1, 4);
+    ck_assert_uint_eq(s.col, 9);
+    ck_assert_uint_eq(s.end_col, 21);
+    bad("{\"a\": \"\\ud83d\\ude00\", \"b\": 1e999}", "E0116", 1, 28);
+    bad("{\"a\": \"\\ud83d\\ude00\\ud83d\"}", "E0106", 1, 22);
+    bad("{\"a\": \"\\ude00\\ud83d\"}", "E0106", 1, 10);
+    bad("{\"a\": \"\\ud83d\\ude0\"}", "E0106", 1, 10);
+}
+END_TEST
+
+/* What is no JSON is not touched: there the same letters may be a text. */
+START_TEST(surrogate_pairs_elsewhere)
+{
+    static const char *const texts[] = {
+        "{'a': '\\ud83d\\ude00'}",        "{a: \\ud83d\\ude00}",
+        "{a\"\\ud83d\\ude00\": 1}",       "[1, e\"\\ud83d\\ude00\"]",
+        "a: |\n  {\"\\ud83d\\ude00\"}\n", "{# \"\n\"a\": \\ud83d\\ude00}",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        json_t *v = mortise_yaml_json(good(texts[i]), false);
+        char *dump = json_dumps(v, JSON_COMPACT);
+
+        ck_assert_msg(strstr(dump, "\\\\ud83d\\\\ude00") != NULL, "%s", dump);
+        free(dump);
+        json_decref(v);
+    }
+    bad("a: \"\\ud83d\\ude00\"\n", "E0106", 1, 7);
+}
+END_TEST
+
 /* A place inside a scalar, where it stands as it is written. */
 START_TEST(places_inside_scalars)
 {
@@ -602,6 +658,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, units_are_read, 0, sizeof units / sizeof units[0]);
     tcase_add_test(tc, places_are_exact);
     tcase_add_test(tc, places_are_exact_in_long_files);
+    tcase_add_test(tc, surrogate_pairs_of_json);
+    tcase_add_test(tc, surrogate_pairs_elsewhere);
     tcase_add_test(tc, places_inside_scalars);
     tcase_add_test(tc, each_byte_has_its_place);
     tcase_add_test(tc, pointers_lead_in);

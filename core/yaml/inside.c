@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "yaml/text.h"
 
 struct walk {
     const char *p, *end; /* of the file */
@@ -129,8 +130,14 @@ static size_t coded(const struct walk *w, size_t digits)
 static bool take_escape(struct walk *w)
 {
     char c = look(w, 1);
-    size_t n, digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-    size_t made = digits > 0             ? coded(w, digits)
+    bool pair = c == 'u' && mortise_text_pair(w->p, w->end) != 0;
+    size_t n, digits = pair       ? 10
+                       : c == 'x' ? 2
+                       : c == 'u' ? 4
+                       : c == 'U' ? 8
+                                  : 0;
+    size_t made = pair                   ? 4
+                  : digits > 0           ? coded(w, digits)
                   : c == 'N' || c == '_' ? 2
                   : c == 'L' || c == 'P' ? 3
                                          : 1;

@@ -5,7 +5,8 @@
  * characters, and the three line breaks that YAML 1.1 has and 1.2 has not
  * (NEL, LS, PS).  What remains has one meaning: lines end with LF, CRLF or CR.
  *
- * libyaml counts characters; people's editors, and our spans, count bytes.
+ * libyaml counts characters, maybe of a copy (pairs.c); people's editors, and
+ * our spans, count bytes of the file.
  * mortise_text_offset() is the only place that translates: it knows the offset
  * of every STRIDE-th character and walks the rest.
  */
@@ -31,6 +32,7 @@ size_t mortise_text_offset(const struct mortise_text *t, size_t index)
     const char *text = t->file->text;
     size_t at, left;
 
+    index = mortise_text_unpaired(t, index);
     if (t->strides == NULL)
         return index < t->file->size ? index : t->file->size;
     at = t->strides[index / STRIDE];
@@ -191,8 +193,7 @@ new_file(struct mortise_arena *a, const char *path, const char *text, size_t n)
 int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
                       const char *path)
 {
-    out->strides = NULL;
-    out->file = new_file(a, path, "", 0);
+    *out = (struct mortise_text){.file = new_file(a, path, "", 0)};
     return out->file != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
@@ -212,7 +213,8 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
     if (out->file == NULL || find_lines(a, out->file) != MORTISE_OK ||
         make_strides(out, a) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    return check_text(out, diags);
+    rv = check_text(out, diags);
+    return rv == MORTISE_OK ? mortise_text_pairs(out, a) : rv;
 }
 
 /* ---- files on disk --------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* text.h -- the text of a file: what may stand in it, and where.  For tree.c
- * alone. */
+ * and inside.c. */
 #ifndef MORTISE_YAML_TEXT_H
 #define MORTISE_YAML_TEXT_H
 
@@ -8,6 +8,11 @@
 struct mortise_text { /* in an arena */
     struct mortise_yaml_file *file;
     uint32_t *strides; /* offset of every 256th character; NULL: all ASCII */
+    const char *read;  /* what libyaml is to read: the file's, or a copy ... */
+    size_t n_read;
+    const uint32_t *pairs; /* ... in which these characters begin what was a
+                              surrogate pair: pairs.c */
+    size_t n_pairs;
 };
 
 /* Copy a text into the arena and look it over: MORTISE_ECHECK with a finding
@@ -18,7 +23,7 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
 /* Only the path, for findings about a file that cannot be read. */
 int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
                       const char *path);
-/* The offset of the index-th character. */
+/* The offset in the file of the index-th character that libyaml read. */
 size_t mortise_text_offset(const struct mortise_text *t, size_t index);
 /* The place of the bytes [from, to). */
 struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
@@ -26,5 +31,14 @@ struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
 /* The bytes of a file on disk (one more than is allowed, at most), appended.
  * 0, or errno. */
 int mortise_text_slurp(const char *path, struct mortise_buf *b);
+
+/* ---- pairs.c --------------------------------------------------------- */
+
+/* Make `read` of the file. */
+int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a);
+/* From characters of `read` to those of the file. */
+size_t mortise_text_unpaired(const struct mortise_text *t, size_t index);
+/* What the twelve bytes \uXXXX\uXXXX at p stand for; 0: they are no pair. */
+uint32_t mortise_text_pair(const char *p, const char *end);
 
 #endif

@@ -619,9 +619,8 @@ static struct mortise_yaml *run_parser(struct source *s)
 
     if (yaml_parser_initialize(&s->parser) == 0)
         return nomem(s);
-    yaml_parser_set_input_string(&s->parser,
-                                 (const unsigned char *)s->text.file->text,
-                                 s->text.file->size);
+    yaml_parser_set_input_string(
+        &s->parser, (const unsigned char *)s->text.read, s->text.n_read);
     yaml_parser_set_encoding(&s->parser, YAML_UTF8_ENCODING);
     root = document(s);
     yaml_parser_delete(&s->parser);
