@@ -96,6 +96,7 @@ START_TEST(without_a_file_and_by_option)
     desk_ok("$MORTISE config print");
     desk_out("# no deployment: what is built in\n");
     desk_out("/.mortise  # default\n");
+    desk_out("finished: \"30d\"  # default\n");
     v = printed("--store other");
     in_desk(value_at(v, "store", "path", NULL, NULL), "other");
     ck_assert_str_eq(

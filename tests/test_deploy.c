@@ -311,6 +311,29 @@ START_TEST(the_commented_file_has_every_key)
 }
 END_TEST
 
+/* How long runs are kept: 30 days unless it is said, and 0 for ever.
+ * key: retention.finished */
+START_TEST(retentions)
+{
+    static const struct {
+        const char *text;
+        uint64_t ms;
+    } all[] = {{"{path: x}", 30ull * 86400000},
+               {"{retention: {}}", 30ull * 86400000},
+               {"{retention: {finished: 0s}}", 0},
+               {"{retention: {finished: 90d}}", 90ull * 86400000}};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text, HEAD "store: %s\n", all[i].text);
+        good(text);
+        ck_assert_uint_eq(d->finished_ms, all[i].ms);
+        ck_assert_int_eq(d->finished_said, i >= 2);
+    }
+}
+END_TEST
+
 /* Reading copes with its first, second, ... allocation failing. */
 START_TEST(reading_survives_oom)
 {
@@ -353,6 +376,7 @@ static Suite *suite(void)
     tcase_add_test(tc, paths_are_expanded);
     tcase_add_test(tc, missing_files_are_reported);
     tcase_add_test(tc, the_commented_file_has_every_key);
+    tcase_add_test(tc, retentions);
     tcase_add_test(tc, reading_survives_oom);
     suite_add_tcase(s, tc);
     return s;

@@ -52,6 +52,7 @@ static bool strict; /* is the journal in LevelDB's directory alone? */
  * synced (1: all are). */
 static uint64_t target, synced_of;
 static size_t entries;
+static bool removes; /* a third run, which is removed when it is over */
 static unsigned long slow_ms; /* a sync */
 
 static void setup(void)
@@ -63,7 +64,7 @@ static void setup(void)
     entries = 100;
     synced_of = 1;
     slow_ms = 0;
-    strict = false;
+    strict = removes = false;
 }
 
 static void teardown(void)
@@ -195,6 +196,62 @@ static int commit_round(struct mortise_writer *w, struct round *r, size_t n,
     return r->result;
 }
 
+/* ---- a run that goes --------------------------------------------------- */
+
+/* More checkpoints than go in one batch; nobody is asked anything at the end. */
+enum { GOES = 1201 };
+static const uint8_t its_graph[MORTISE_DIGEST] = {0x60, 0xE5};
+
+static int admit_all_of_it(struct mortise_store *s)
+{
+    static struct made_commit m[GOES];
+    static struct mortise_commit *list[GOES];
+
+    for (uint64_t i = 0; i < GOES; i++) {
+        make_commit(&m[i], "default", "goes", i + 1, 10);
+        memcpy(m[i].c.checkpoint.graph, its_graph, sizeof its_graph);
+        memcpy(m[i].c.head.graph, its_graph, sizeof its_graph);
+        list[i] = &m[i].c;
+    }
+    return mortise_store_write(s, list, GOES, NULL);
+}
+
+static int keep_graph(void *ud, const char *tenant, const char *run,
+                      const struct mortise_head *head)
+{
+    (void)tenant;
+    (void)run;
+    mortise_store_sweep_keep(ud, &head->graph, 1);
+    return 0;
+}
+
+/* Its head may be there, or its tombstone, or neither yet. */
+static int remove_it(struct mortise_store *s)
+{
+    struct mortise_removal it = {
+        .tenant = "default", .run = "goes", .seq = GOES};
+    struct mortise_tombstone t;
+    uint64_t seq;
+    bool more = true;
+    int rv = mortise_store_removed(s, "default", "goes", &t, NULL);
+
+    if (rv == MORTISE_ENOTFOUND) {
+        rv = mortise_store_head(s, "default", "goes", keep_seq, &seq, NULL);
+        if (rv == MORTISE_ENOTFOUND)
+            rv = admit_all_of_it(s);
+        if (rv == MORTISE_OK)
+            rv = mortise_store_remove(s, &it, 1, 5, NULL);
+    }
+    while (rv == MORTISE_OK && more)
+        rv = mortise_store_remove_rest(s, &more, NULL);
+    mortise_store_sweep_begin(s);
+    if (rv == MORTISE_OK)
+        rv = mortise_store_heads(s, NULL, NULL, keep_graph, s, NULL);
+    for (more = true; rv == MORTISE_OK && more;)
+        rv = mortise_store_sweep(s, &more, NULL);
+    return rv;
+}
+
 static int work(struct mortise_store *s, struct mortise_writer *w,
                 struct round *r)
 {
@@ -210,6 +267,8 @@ static int work(struct mortise_store *s, struct mortise_writer *w,
         if (rv == MORTISE_OK)
             rv = read_heads(s, seq);
     }
+    if (rv == MORTISE_OK && removes)
+        rv = remove_it(s);
     if (rv == MORTISE_OK)
         rv = mortise_store_mark_put(s, "plugin:x", target, NULL);
     if (rv == MORTISE_OK)
@@ -382,8 +441,28 @@ static void check_cached(const struct reader_store *s, const char *run,
         wrong("has too many results at", run, seq);
 }
 
+/* All of it is there or its tombstone; and behind a sync, nothing else. */
+static void check_removed(const struct reader_store *s)
+{
+    const struct reader_run *r = store_reader_run(s, "default", "goes");
+    const struct reader_tombstone *t =
+        store_reader_tombstone(s, "default", "goes");
+    bool has_graph = false;
+
+    for (size_t i = 0; i < s->n_graphs; i++)
+        has_graph |= memcmp(s->graphs[i].digest, its_graph, 32) == 0;
+    if (r != NULL && r->seq != GOES)
+        wrong("is there in part", "goes", r->seq);
+    if (t != NULL && (t->removed_ms != 5 || t->ended_ms == 0))
+        wrong("has a strange tombstone", "goes", t->removed_ms);
+    if (notes->mark != 0 && (t == NULL || s->n_leaving != 0 || has_graph))
+        wrong("is not all gone", "goes", 0);
+}
+
 static void check_store(const struct reader_store *s)
 {
+    if (removes)
+        check_removed(s);
     for (int i = 0; i < N_RUNS; i++) {
         const struct reader_run *r = store_reader_run(s, "default", runs[i]);
         uint64_t seq = r != NULL ? r->seq : 0;
@@ -495,6 +574,22 @@ START_TEST(dies_at_every_call)
     total = calls_of_work();
 
     ck_assert_uint_gt(total, 40);
+    for (unsigned long n = 1; n <= total; n++)
+        die_twice(n, keep[_i]);
+}
+END_TEST
+
+/* The same where a run is removed: it is there whole, or its tombstone is; what
+ * one process leaves of it the next takes away; and its id stays taken. */
+START_TEST(dies_while_a_run_goes)
+{
+    static const int keep[] = {0, 50, 100, 0};
+    unsigned long total;
+
+    target = 2;
+    removes = true;
+    strict = _i == 3;
+    total = calls_of_work();
     for (unsigned long n = 1; n <= total; n++)
         die_twice(n, keep[_i]);
 }
@@ -617,6 +712,19 @@ START_TEST(the_disk_fails_at_every_call)
 }
 END_TEST
 
+/* The same while a run is removed. */
+START_TEST(the_disk_fails_while_a_run_goes)
+{
+    unsigned long total;
+
+    target = 2;
+    removes = true;
+    total = calls_of_work();
+    for (unsigned long n = 1; n <= total; n++)
+        disk_fails("any", n, _i == 0 ? "EIO" : "ENOSPC", "once", n % 2 == 0);
+}
+END_TEST
+
 /* Dying at each fault point (there are some in builds with MORTISE_FAULTS). */
 START_TEST(dies_at_every_fault_point)
 {
@@ -646,6 +754,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 600);
     tcase_add_loop_test(tc, dies_at_every_call, 0, 4);
+    tcase_add_loop_test(tc, dies_while_a_run_goes, 0, 4);
+    tcase_add_loop_test(tc, the_disk_fails_while_a_run_goes, 0, 2);
     tcase_add_test(tc, what_was_seen_stays);
     tcase_add_loop_test(tc, dies_among_compactions, 0, 2);
     tcase_add_loop_test(tc, dies_among_lazy_batches, 0, 2);

@@ -322,40 +322,54 @@ static json_t *value_of(struct page *p, const struct mortise_yaml *written,
         return string_of(p, written, meant, withhold);
     return mortise_yaml_json(written, false);
 }
-
-/* ---- what no file said --------------------------------------------------- */
-
-/* A value that the file does not say, or that the command line overrides. */
-static void put_value(struct page *p, const char *member, const char *key,
-                      const char *text, const char *from)
+/* The mapping of that name in another, made if need be. */
+static json_t *part(struct page *p, json_t *of, const char *name)
 {
-    char pointer[64];
-    json_t *at = member != NULL ? json_object_get(p->value, member) : p->value;
+    json_t *at = json_object_get(of, name);
 
     if (at == NULL) {
         at = json_object();
-        p->nomem |= json_object_set_new(p->value, member, at) != 0;
+        p->nomem |= json_object_set_new(of, name, at) != 0;
     }
-    snprintf(pointer, sizeof pointer, "%s%s/%s", member != NULL ? "/" : "",
-             member != NULL ? member : "", key);
+    return at;
+}
+
+/* Something that no file says, in the mapping `at`, whose pointer is `in`. */
+static void put_value(struct page *p, json_t *at, const char *in,
+                      const char *key, const char *text, const char *from)
+{
+    char pointer[64];
+
+    snprintf(pointer, sizeof pointer, "%s/%s", in, key);
     p->nomem |=
         json_object_set_new(at, key, shown(p, text, !p->args->json)) != 0;
     put_origin(p, pointer, json_pack("{s:s}", "from", from));
 }
 
-static void put_rest(struct page *p)
+static void put_store(struct page *p)
 {
     const struct mortise_deployment *d = p->site->deployment;
+    json_t *store = part(p, p->value, "store");
+    const char *path = absolute(p, p->site->store);
 
-    if (d->tree == NULL) {
-        put_value(p, NULL, "apiVersion", "mortise/v1", "default");
-        put_value(p, NULL, "kind", "Deployment", "default");
-        put_value(p, "metadata", "name", "default", "default");
-    }
     if (p->args->store != NULL)
-        put_value(p, "store", "path", absolute(p, p->site->store), "--store");
+        put_value(p, store, "/store", "path", path, "--store");
     else if (d->store_path == NULL)
-        put_value(p, "store", "path", absolute(p, p->site->store), "default");
+        put_value(p, store, "/store", "path", path, "default");
+    if (!d->finished_said)
+        put_value(p, part(p, store, "retention"), "/store/retention",
+                  "finished", "30d", "default");
+}
+
+static void put_rest(struct page *p)
+{
+    if (p->site->deployment->tree == NULL) {
+        put_value(p, p->value, "", "apiVersion", "mortise/v1", "default");
+        put_value(p, p->value, "", "kind", "Deployment", "default");
+        put_value(p, part(p, p->value, "metadata"), "/metadata", "name",
+                  "default", "default");
+    }
+    put_store(p);
 }
 
 /* ---- printing ------------------------------------------------------------ */

@@ -35,7 +35,8 @@ static void just_before(const char *prefix, char out[MORTISE_RUN_MAX])
     out[MORTISE_RUN_MAX - 1] = '\0';
 }
 
-/* What a page of runs says about `given`. */
+/* What a page of runs says about `given`.  What begins none is left as it is:
+ * whoever asks about it is told whether there ever was such a run. */
 static int choose(const json_t *runs, const char *given,
                   char run[MORTISE_RUN_MAX], struct mortise_err *err)
 {
@@ -55,13 +56,11 @@ static int choose(const json_t *runs, const char *given,
             second = id;
         n++;
     }
-    if (n == 0)
-        return mortise_fail(err, MORTISE_ENOTFOUND, "no run '%s'", given);
     if (n > 1 && strcmp(first, given) != 0)
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "'%s' begins several runs: %s, %s%s", given, first,
                             second, n > 2 ? ", ..." : "");
-    strcpy(run, first);
+    strcpy(run, n > 0 ? first : given);
     return MORTISE_OK;
 }
 

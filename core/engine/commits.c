@@ -305,8 +305,8 @@ void mortise_commits_forget(struct mortise_live *live)
 
 /* ---- errors ------------------------------------------------------------- */
 
-static void write_failed(struct mortise *m, int result,
-                         const struct mortise_err *why)
+void mortise_commits_failed(struct mortise *m, int result,
+                            const struct mortise_err *why)
 {
     if (m->state != MORTISE_ENGINE_UP)
         return;
@@ -508,7 +508,7 @@ static void fail_flight(struct mortise *m, struct mortise_flight *f)
         mortise_live_touch(f->live);
         flight_free(m, f);
     }
-    write_failed(m, result, &m->write_why);
+    mortise_commits_failed(m, result, &m->write_why);
 }
 
 static void landed(struct mortise_task *t)

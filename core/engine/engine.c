@@ -165,6 +165,8 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = check_config(m, err);
     if (rv == MORTISE_OK)
+        rv = mortise_retention_open(m, err);
+    if (rv == MORTISE_OK)
         rv = mortise_control_open(m, err);
     return rv;
 }
@@ -228,6 +230,7 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
 /* Lose all runs, and wait until nothing of them is under way. */
 static void quiet(struct mortise *m)
 {
+    bool up = m->state == MORTISE_ENGINE_UP;
     struct mortise_err why;
 
     mortise_fail(&why, MORTISE_EBUSY,
@@ -241,6 +244,8 @@ static void quiet(struct mortise *m)
         mortise_turn(m, -1);
     while (m->n_batch > 0 || m->n_flying > 0)
         mortise_turn(m, -1);
+    if (up && m->write_why.code == MORTISE_OK)
+        mortise_retention_finish(m);
     mortise_commits_finish(m);
     mortise_control_close(m);
     mortise_watch_close(m);
@@ -272,6 +277,7 @@ void mortise_close(struct mortise *m)
     mortise_table_finish(&m->topics);
     mortise_actions_finish(&m->actions);
     mortise_commits_close(m);
+    mortise_retention_close(m);
     mortise_vault_close(m->vault);
     mortise_site_close(&m->site);
     mortise_release_str(m->mem, m->actor);

@@ -61,6 +61,7 @@ enum {
 
 struct mortise_control; /* control.c */
 struct mortise_vault;   /* vault.c */
+struct mortise_retention;
 struct mortise_script;  /* script.h */
 struct mortise_flight;  /* commits.c: a commit on its way */
 struct mortise_ongoing; /* calls.c: a call that has not ended */
@@ -151,6 +152,7 @@ struct mortise {
     uint64_t due_ms; /* what `due` is armed for; 0: not armed */
     size_t due_skip; /* runs at the front of the index that would not go on */
 
+    struct mortise_retention *retention; /* retention.c; NULL: nothing goes */
     struct mortise_control *control;
     struct mortise_http *http; /* request.c; NULL: nobody asked for it yet */
 };
@@ -370,6 +372,9 @@ void mortise_commits_forget(struct mortise_live *live);
 /* Answers from the store thread. */
 void mortise_commits_landed(struct mortise *m);
 mortise_written_fn mortise_commits_written; /* [store] */
+/* A write failed: nobody knows what is on disk. */
+void mortise_commits_failed(struct mortise *m, int result,
+                            const struct mortise_err *why);
 /* A write failed, all runs are dropped and nothing is under way: open the
  * store again. */
 void mortise_commits_reopen(struct mortise *m);
@@ -393,6 +398,13 @@ void mortise_calls_cancel_all(struct mortise_live *live);
 void mortise_due_open(struct mortise *m);
 /* A deadline was committed. */
 void mortise_due_note(struct mortise *m, uint64_t deadline_ms);
+
+/* ---- retention.c --------------------------------------------------------- */
+
+int mortise_retention_open(struct mortise *m, struct mortise_err *err);
+/* Nothing is under way any more. */
+void mortise_retention_finish(struct mortise *m);
+void mortise_retention_close(struct mortise *m);
 
 /* ---- query.c ------------------------------------------------------------ */
 

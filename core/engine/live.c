@@ -526,15 +526,25 @@ static int admit(struct mortise_live *live, json_t *input, const char *actor,
 static int check_free(struct mortise *m, const char *tenant, const char *run,
                       struct mortise_err *err)
 {
+    struct mortise_tombstone t;
     struct mortise_head_copy head;
     int rv = MORTISE_OK;
 
     if (mortise_live_find(m, tenant, run) == NULL)
         rv = mortise_head_read(m, tenant, run, &head, err);
     if (rv == MORTISE_ENOTFOUND)
+        rv = mortise_store_removed(m->store, tenant, run, &t, err);
+    else if (rv == MORTISE_OK)
+        t.removed_ms = 0;
+    if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
     if (rv != MORTISE_OK)
         return rv;
+    if (t.removed_ms != 0)
+        return mortise_fail(err, MORTISE_EEXISTS,
+                            "a run '%s' was here and was removed; an id is "
+                            "never used twice",
+                            run);
     return mortise_fail(err, MORTISE_EEXISTS, "a run '%s' exists already", run);
 }
 
@@ -595,6 +605,32 @@ static int copy_head(void *ud, const char *tenant, const char *run,
     return 0;
 }
 
+/* Words for a run that is not there: it was removed, or never was. */
+static int no_run(struct mortise *m, const char *tenant, const char *run,
+                  struct mortise_err *err)
+{
+    struct mortise_tombstone t;
+    char when[MORTISE_TIME_TEXT];
+    int rv = mortise_store_removed(m->store, tenant, run, &t, err);
+
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(
+            err, rv, "no run '%s' in the store %s%s%s", run, m->site.store,
+            strcmp(tenant, "default") != 0 ? " for tenant " : "",
+            strcmp(tenant, "default") != 0 ? tenant : "");
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_time_text(when, t.removed_ms);
+    return mortise_fail(err, MORTISE_ENOTFOUND,
+                        "run '%s' was removed at %s, some time after it had "
+                        "%s: the deployment's store.retention says how long "
+                        "runs are kept",
+                        run, when,
+                        t.status == MORTISE_RUN_COMPLETED   ? "completed"
+                        : t.status == MORTISE_RUN_CANCELLED ? "been cancelled"
+                                                            : "failed");
+}
+
 int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
                       struct mortise_head_copy *out, struct mortise_err *err)
 {
@@ -604,12 +640,7 @@ int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
         rv = mortise_live_check_name("run id", run, err);
     if (rv == MORTISE_OK)
         rv = mortise_store_head(m->store, tenant, run, copy_head, out, err);
-    if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(
-            err, rv, "no run '%s' in the store %s%s%s", run, m->site.store,
-            strcmp(tenant, "default") != 0 ? " for tenant " : "",
-            strcmp(tenant, "default") != 0 ? tenant : "");
-    return rv;
+    return rv == MORTISE_ENOTFOUND ? no_run(m, tenant, run, err) : rv;
 }
 
 struct replaying {

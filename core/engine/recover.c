@@ -72,7 +72,7 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
 
     mortise_arena_init(&f.arena, m->mem);
     f.last = &f.first;
-    rv = mortise_store_heads(m->store, note, &f, err);
+    rv = mortise_store_heads(m->store, NULL, NULL, note, &f, err);
     if (rv == MORTISE_OK && f.failed)
         rv = mortise_nomem(err);
     for (struct name *one = f.first;

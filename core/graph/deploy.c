@@ -16,6 +16,9 @@ enum {
     CACHE_BYTES = 64 * 1024 * 1024
 };
 
+/* store.retention.finished, unless it is said: 30 days */
+static const uint64_t finished_ms = 30ull * 24 * 60 * 60 * 1000;
+
 struct reader {
     struct mortise_deployment *d;
     struct mortise_diags *diags;
@@ -28,6 +31,14 @@ static const char *path_of(struct reader *r, const struct mortise_yaml *v)
 
     r->nomem |= path == NULL;
     return path;
+}
+
+/* `plugins`, `trust`, `store` and `store.retention` are places of their own. */
+static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    mortise_keys_enter(slot, r, into, r->diags);
 }
 
 /* ---- plugins --------------------------------------------------------- */
@@ -258,6 +269,33 @@ static void read_cache(void *ctx, void *into, const struct mortise_slot *slot)
     r->d->cache_bytes = slot->bytes;
 }
 
+static void read_finished(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->finished_ms = slot->ms;
+    r->d->finished_said = true;
+}
+
+/* A run is what its checkpoints say, all of them, so none of a run that stays
+ * can go: keep_last needs snapshots. */
+static const struct mortise_key retention_keys[] = {
+    {.name = "finished",
+     .about = "A run that ended so long ago is removed (30d; 0s: none ever).",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .read = read_finished},
+    {.name = "keep_last", .later = MORTISE_HERE},
+    {.name = "max_db", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place retention_place = {
+    .what = "retention",
+    .keys = retention_keys,
+    .n = sizeof retention_keys / sizeof retention_keys[0]};
+
 static const struct mortise_key store_keys[] = {
     {.name = "path",
      .about = "The directory that holds the runs.",
@@ -276,7 +314,12 @@ static const struct mortise_key store_keys[] = {
      .value = MORTISE_V_SIZE,
      .here = MORTISE_HERE,
      .read = read_cache},
-    {.name = "retention", .later = MORTISE_HERE},
+    {.name = "retention",
+     .about = "Which runs are removed.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &retention_place,
+     .read = read_place},
 };
 
 static const struct mortise_place store_place = {.what = "store",
@@ -295,14 +338,6 @@ static void read_metadata(void *ctx, void *into,
     (void)into;
     mortise_metadata_read(&m, slot, r->diags);
     r->d->name = m.name;
-}
-
-/* `plugins`, `trust` and `store` are places of their own. */
-static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reader *r = ctx;
-
-    mortise_keys_enter(slot, r, into, r->diags);
 }
 
 static const struct mortise_word kinds[] = {{.word = "Deployment"},
@@ -465,6 +500,7 @@ int mortise_deployment_default(struct mortise_deployment **out,
     mortise_arena_init(&d->arena, mem);
     d->max_ms = BATCH_MS;
     d->cache_bytes = CACHE_BYTES;
+    d->finished_ms = finished_ms;
     return MORTISE_OK;
 }
 

@@ -28,8 +28,10 @@ struct mortise_deployment {
     const char *trust_dir;  /* NULL: the bundled one alone */
     const char *store_path; /* NULL: ./.mortise */
     enum mortise_durability durability;
-    uint64_t cache_bytes;              /* of results that are kept */
-    uint64_t max_ms;                   /* of BATCH */
+    uint64_t cache_bytes; /* of results that are kept */
+    uint64_t max_ms;      /* of BATCH */
+    uint64_t finished_ms; /* store.retention.finished; 0: for ever */
+    bool finished_said;   /* else it is the default */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_guards guards;

@@ -157,6 +157,20 @@ void mortise_key_stamp(struct mortise_buf *k)
     put_tag(k, MORTISE_KEY_STAMP);
 }
 
+void mortise_key_tombstone(struct mortise_buf *k, const char *tenant,
+                           const char *run)
+{
+    mortise_key_of_tenant(k, MORTISE_KEY_TOMBSTONE, tenant);
+    mortise_buf_puts(k, run);
+}
+
+void mortise_key_leaving(struct mortise_buf *k, const char *tenant,
+                         const char *run)
+{
+    mortise_key_of_tenant(k, MORTISE_KEY_LEAVING, tenant);
+    mortise_buf_puts(k, run);
+}
+
 uint64_t mortise_key_read_number(struct mortise_reader *r)
 {
     const unsigned char *be = mortise_read_raw(r, 8);

@@ -18,7 +18,9 @@ enum mortise_key_tag {
     MORTISE_KEY_AGE = 'o',        /* number, tenant, digest */
     MORTISE_KEY_PENDING = 'p',    /* tenant, run, id */
     MORTISE_KEY_CACHED = 'r',     /* tenant, digest, number */
-    MORTISE_KEY_STAMP = 'v'       /* nothing */
+    MORTISE_KEY_TOMBSTONE = 't',  /* tenant, run */
+    MORTISE_KEY_STAMP = 'v',      /* nothing */
+    MORTISE_KEY_LEAVING = 'x'     /* tenant, run */
 };
 
 /* May it stand in a key?  (At most 65,535 bytes.) */
@@ -44,6 +46,10 @@ void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id);
 void mortise_key_stamp(struct mortise_buf *k);
+void mortise_key_tombstone(struct mortise_buf *k, const char *tenant,
+                           const char *run);
+void mortise_key_leaving(struct mortise_buf *k, const char *tenant,
+                         const char *run);
 
 /* What all such keys begin with: of one tag, one tenant, one run. */
 void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag);

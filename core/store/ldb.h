@@ -1,6 +1,6 @@
-/* ldb.h -- what the halves of the store on LevelDB share: leveldb.c opens and
- * writes, leveldb_read.c reads, leveldb_cache.c keeps results.  Included by
- * these alone. */
+/* ldb.h -- what the parts of the store on LevelDB share: leveldb.c opens and
+ * writes, leveldb_read.c reads, leveldb_cache.c keeps results, leveldb_remove.c
+ * removes runs.  Included by these alone. */
 #ifndef MORTISE_STORE_LDB_H
 #define MORTISE_STORE_LDB_H
 
@@ -29,6 +29,15 @@ struct mortise_ldb_cache {
 
 enum { MORTISE_SPOTS = 1024 }; /* a power of two */
 
+/* Graphs that are needed (leveldb_remove.c). */
+struct mortise_kept {
+    bool begun;
+    uint8_t (*slots)[MORTISE_DIGEST]; /* zeros: free */
+    size_t n, cap;                    /* cap: 0, or a power of two */
+    uint8_t swept[MORTISE_DIGEST];    /* the sweep is behind this one */
+    bool sweeping;
+};
+
 struct mortise_store {
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
@@ -56,6 +65,7 @@ struct mortise_store {
     uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */
     bool knows_graph;
     struct mortise_ldb_cache cache;
+    struct mortise_kept kept;
 };
 
 /* What LevelDB said, as ours; frees it.  The only function that sees one of
@@ -76,10 +86,30 @@ int mortise_ldb_get(struct mortise_store *s,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
 
+/* ---- writing: with `writing` locked ---------------------------------------
+ */
+
+/* One batch: `fill` puts into it and calls mortise_ldb_write(); any error
+ * leaves the handle dead. */
+typedef int mortise_fill_fn(struct mortise_store *s,
+                            leveldb_writebatch_t *batch, void *ud,
+                            struct mortise_err *err);
+int mortise_ldb_batch(struct mortise_store *s, mortise_fill_fn *fill, void *ud,
+                      struct mortise_err *err);
 /* Put what s->key and s->value say into the batch, or have the key deleted;
  * s->value is empty after it.  MORTISE_ENOMEM. */
 int mortise_ldb_put(struct mortise_store *s, leveldb_writebatch_t *batch);
 int mortise_ldb_drop(struct mortise_store *s, leveldb_writebatch_t *batch);
+/* With the bookkeeping that every batch carries; `lazy`: unsynced. */
+int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
+                      bool lazy, struct mortise_err *err);
+/* The head of a run is not what it was. */
+void mortise_ldb_forget(struct mortise_store *s, const char *tenant,
+                        const char *run);
+/* A new run needs that graph. */
+void mortise_ldb_keep(struct mortise_store *s,
+                      const uint8_t digest[MORTISE_DIGEST]);
+void mortise_ldb_keep_none(struct mortise_store *s);
 
 /* ---- leveldb_cache.c: while s->writing is held --------------------------- */
 

@@ -424,6 +424,7 @@ void mortise_store_close(struct mortise_store *s)
     pthread_mutex_destroy(&s->writing);
     mortise_buf_finish(&s->key);
     mortise_buf_finish(&s->value);
+    mortise_ldb_keep_none(s);
     mortise_release(s->mem, s->marks, s->n_marks * sizeof *s->marks);
     mortise_release_str(s->mem, s->db_path);
     mortise_release_str(s->mem, s->path);
@@ -437,6 +438,7 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
     atomic_store(&s->dead, true);
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
+    mortise_ldb_keep_none(s);
     if (s->db != NULL)
         leveldb_close(s->db);
     s->db = NULL;
@@ -453,6 +455,16 @@ const char *mortise_store_path(const struct mortise_store *s)
 uint64_t mortise_store_epoch(const struct mortise_store *s)
 {
     return s->opening.epoch;
+}
+
+bool mortise_store_wrote(struct mortise_store *s)
+{
+    bool wrote;
+
+    pthread_mutex_lock(&s->writing);
+    wrote = s->commits > s->opening.verified;
+    pthread_mutex_unlock(&s->writing);
+    return wrote;
 }
 
 /* ---- writing ----------------------------------------------------------- */
@@ -483,6 +495,21 @@ int mortise_ldb_drop(struct mortise_store *s, leveldb_writebatch_t *batch)
     return MORTISE_OK;
 }
 
+/* An id whose run was removed is taken, too. */
+static int removed_spot(struct mortise_store *s, const struct mortise_commit *c,
+                        struct mortise_spot *at, struct mortise_err *err)
+{
+    char *value;
+    size_t n;
+    int rv;
+
+    mortise_key_tombstone(&s->key, c->tenant, c->run);
+    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    leveldb_free(value);
+    at->seq = rv == MORTISE_OK;
+    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+}
+
 static int stored_spot(struct mortise_store *s, const struct mortise_commit *c,
                        struct mortise_spot *at, struct mortise_err *err)
 {
@@ -495,7 +522,7 @@ static int stored_spot(struct mortise_store *s, const struct mortise_commit *c,
     mortise_key_head(&s->key, c->tenant, c->run);
     rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
     if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_OK;
+        return c->expected_seq == 0 ? removed_spot(s, c, at, err) : MORTISE_OK;
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_record_read_head(&head, value, n);
@@ -509,13 +536,13 @@ static int stored_spot(struct mortise_store *s, const struct mortise_commit *c,
 
 /* A number that is the same for equal runs, so that few strings need to be
  * compared (FNV-1a). */
-static uint64_t mark_of(const struct mortise_commit *c)
+static uint64_t mark_of(const char *tenant, const char *run)
 {
     uint64_t h = 0xcbf29ce484222325u;
 
-    for (const char *p = c->run; *p != '\0'; p++)
+    for (const char *p = run; *p != '\0'; p++)
         h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    for (const char *p = c->tenant; *p != '\0'; p++)
+    for (const char *p = tenant; *p != '\0'; p++)
         h = (h ^ (unsigned char)*p) * 0x100000001b3u;
     return h;
 }
@@ -566,6 +593,15 @@ static void remember(struct mortise_store *s, const struct mortise_commit *c,
     s->spots[mark % MORTISE_SPOTS].mark = mark;
     s->spots[mark % MORTISE_SPOTS].at =
         (struct mortise_spot){c->head.seq, c->head.checkpoint};
+}
+
+void mortise_ldb_forget(struct mortise_store *s, const char *tenant,
+                        const char *run)
+{
+    uint64_t mark = mark_of(tenant, run);
+
+    if (s->spots[mark % MORTISE_SPOTS].mark == mark)
+        s->spots[mark % MORTISE_SPOTS].at = (struct mortise_spot){0};
 }
 
 /* (2) */
@@ -726,7 +762,7 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
     }
     check_shape(c);
     c->result = MORTISE_EINVAL;
-    s->marks[i] = mark_of(c);
+    s->marks[i] = mark_of(c->tenant, c->run);
     if (!has_names(c))
         return MORTISE_OK;
     if (is_remembered(s, c, s->marks[i])) {
@@ -740,6 +776,8 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
     if (c->result != MORTISE_OK)
         return MORTISE_OK;
     remember(s, c, s->marks[i]);
+    if (c->n_graph > 0)
+        mortise_ldb_keep(s, c->checkpoint.graph);
     return put_commit(s, batch, c, err);
 }
 
@@ -772,8 +810,8 @@ static int write_and_sync(struct mortise_store *s, leveldb_writebatch_t *batch,
 }
 
 /* Put the bookkeeping that every batch carries (3), and write it. */
-static int write_batch(struct mortise_store *s, leveldb_writebatch_t *batch,
-                       bool lazy, struct mortise_err *err)
+int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
+                      bool lazy, struct mortise_err *err)
 {
     uint64_t n = s->commits + 1;
     int rv = MORTISE_OK;
@@ -816,10 +854,17 @@ static bool reserve_marks(struct mortise_store *s, size_t n)
     return true;
 }
 
+struct commits {
+    struct mortise_commit *const *list;
+    size_t n;
+};
+
 static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
-                         struct mortise_commit *const *commits, size_t n,
-                         struct mortise_err *err)
+                         void *ud, struct mortise_err *err)
 {
+    const struct commits *all = ud;
+    struct mortise_commit *const *commits = all->list;
+    size_t n = all->n;
     bool any = false, lazy = true;
     int rv = reserve_marks(s, n) ? MORTISE_OK : mortise_nomem(err);
 
@@ -836,38 +881,37 @@ static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_cache_trim(s, batch, err);
     if (rv == MORTISE_OK && any)
-        rv = write_batch(s, batch, lazy, err);
+        rv = mortise_ldb_write(s, batch, lazy, err);
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++)
         commits[i]->synced = !s->unsynced;
     return rv;
 }
 
-/* Commits, or one mark: what a batch is made of. */
-struct load {
-    struct mortise_commit *const *commits;
-    size_t n;
-    const char *mark; /* NULL: commits */
+/* One mark to be put. */
+struct new_mark {
+    const char *name;
     uint64_t value;
 };
 
 /* "Only grow": one that is there already stays. */
 static int write_mark(struct mortise_store *s, leveldb_writebatch_t *batch,
-                      const struct load *l, struct mortise_err *err)
+                      void *ud, struct mortise_err *err)
 {
+    const struct new_mark *m = ud;
     uint64_t old;
-    int rv = mortise_store_mark_get(s, l->mark, &old, err);
+    int rv = mortise_store_mark_get(s, m->name, &old, err);
 
-    if (rv != MORTISE_OK || old >= l->value)
+    if (rv != MORTISE_OK || old >= m->value)
         return rv;
-    mortise_key_mark(&s->key, l->mark);
-    mortise_record_mark(&s->value, l->value);
+    mortise_key_mark(&s->key, m->name);
+    mortise_record_mark(&s->value, m->value);
     if (mortise_ldb_put(s, batch) != MORTISE_OK)
         return mortise_nomem(err);
-    return write_batch(s, batch, false, err);
+    return mortise_ldb_write(s, batch, false, err);
 }
 
-/* One batch; any error leaves the handle dead (4). */
-static int write_load(struct mortise_store *s, const struct load *l,
+/* (4) */
+int mortise_ldb_batch(struct mortise_store *s, mortise_fill_fn *fill, void *ud,
                       struct mortise_err *err)
 {
     leveldb_writebatch_t *batch = leveldb_writebatch_create();
@@ -876,8 +920,7 @@ static int write_load(struct mortise_store *s, const struct load *l,
     pthread_mutex_lock(&s->writing);
     rv = mortise_ldb_alive(s, err);
     if (rv == MORTISE_OK)
-        rv = l->mark != NULL ? write_mark(s, batch, l, err)
-                             : write_commits(s, batch, l->commits, l->n, err);
+        rv = fill(s, batch, ud, err);
     if (rv != MORTISE_OK)
         atomic_store(&s->dead, true);
     mortise_buf_clear(&s->value);
@@ -890,16 +933,16 @@ int mortise_store_write(struct mortise_store *s,
                         struct mortise_commit *const *commits, size_t n,
                         struct mortise_err *err)
 {
-    struct load l = {.commits = commits, .n = n};
+    struct commits all = {commits, n};
 
-    return write_load(s, &l, err);
+    return mortise_ldb_batch(s, write_commits, &all, err);
 }
 
 int mortise_store_mark_put(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err)
 {
-    struct load l = {.mark = name, .value = value};
+    struct new_mark m = {name, value};
     int rv = mortise_ldb_names(name, NULL, NULL, err);
 
-    return rv == MORTISE_OK ? write_load(s, &l, err) : rv;
+    return rv == MORTISE_OK ? mortise_ldb_batch(s, write_mark, &m, err) : rv;
 }

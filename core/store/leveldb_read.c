@@ -293,19 +293,25 @@ int mortise_store_runs(struct mortise_store *s, const char *tenant,
     return walk_end(&w, rv, err);
 }
 
-int mortise_store_heads(struct mortise_store *s, mortise_head_fn *fn, void *ud,
+int mortise_store_heads(struct mortise_store *s, const char *after_tenant,
+                        const char *after_run, mortise_head_fn *fn, void *ud,
                         struct mortise_err *err)
 {
     struct listing l = {.head = fn, .ud = ud};
     struct walk w;
     int rv = mortise_ldb_alive(s, err);
 
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(after_tenant, after_run, NULL, err);
     if (rv != MORTISE_OK)
         return rv;
     walk_begin(&w, s);
     mortise_key_of_tag(&w.prefix, MORTISE_KEY_HEAD);
-    mortise_key_of_tag(&w.key, MORTISE_KEY_HEAD);
-    rv = walk_all(&w, false, each_run, &l, err);
+    if (after_tenant != NULL)
+        mortise_key_head(&w.key, after_tenant, after_run);
+    else
+        mortise_key_of_tag(&w.key, MORTISE_KEY_HEAD);
+    rv = walk_all(&w, after_tenant != NULL, each_run, &l, err);
     return walk_end(&w, rv, err);
 }
 

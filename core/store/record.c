@@ -160,6 +160,23 @@ static void read_bytes(struct mortise_reader *r, void *out, size_t n)
         memcpy(out, p, n);
 }
 
+void mortise_record_tombstone(struct mortise_buf *b,
+                              const struct mortise_tombstone *t)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u64(b, t->removed_ms);
+    mortise_buf_u64(b, t->ended_ms);
+    mortise_buf_u32(b, t->status);
+}
+
+void mortise_record_leaving(struct mortise_buf *b,
+                            const struct mortise_leaving *l)
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_u64(b, l->first);
+    mortise_buf_u64(b, l->last);
+}
+
 int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
                               size_t n)
 {
@@ -218,6 +235,33 @@ int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n)
     read_bytes(&r, out->graph, sizeof out->graph);
     out->reason = read_text(&r);
     out->graph_name = read_text(&r);
+    return end(&r);
+}
+
+int mortise_record_read_tombstone(struct mortise_tombstone *out, const void *p,
+                                  size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    out->removed_ms = mortise_read_u64(&r);
+    out->ended_ms = mortise_read_u64(&r);
+    out->status = mortise_read_u32(&r);
+    return end(&r);
+}
+
+int mortise_record_read_leaving(struct mortise_leaving *out, const void *p,
+                                size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    out->first = mortise_read_u64(&r);
+    out->last = mortise_read_u64(&r);
     return end(&r);
 }
 

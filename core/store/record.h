@@ -20,6 +20,11 @@ struct mortise_batch {
                         * all up to it */
 };
 
+/* Checkpoints of a removed run that may still be there. */
+struct mortise_leaving {
+    uint64_t first, last;
+};
+
 /* Which formats may read a store. */
 struct mortise_stamp {
     uint32_t format, oldest;
@@ -43,6 +48,11 @@ void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size);
 void mortise_record_graph(struct mortise_buf *b,
                           const struct mortise_source *files, size_t n);
 
+void mortise_record_tombstone(struct mortise_buf *b,
+                              const struct mortise_tombstone *t);
+void mortise_record_leaving(struct mortise_buf *b,
+                            const struct mortise_leaving *l);
+
 int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
                               size_t n);
 int mortise_record_read_batch(struct mortise_batch *out, const void *p,
@@ -58,6 +68,10 @@ int mortise_record_read_pending(struct mortise_pending *out, const void *p,
 int mortise_record_read_deadline(bool *timer, const void *p, size_t n);
 int mortise_record_read_kv(const char **value, size_t *size, const void *p,
                            size_t n);
+int mortise_record_read_tombstone(struct mortise_tombstone *out, const void *p,
+                                  size_t n);
+int mortise_record_read_leaving(struct mortise_leaving *out, const void *p,
+                                size_t n);
 /* Copied into the arena. */
 int mortise_record_read_graph(struct mortise_arena *a,
                               struct mortise_source **files, size_t *n_files,

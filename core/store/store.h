@@ -96,7 +96,7 @@ struct mortise_commit {
     bool synced; /* when it was answered: it is, with all before it */
     /* Result of this commit, set by mortise_store_write(): MORTISE_OK,
      * MORTISE_ECONFLICT (the head is not at expected_seq, or not the parent),
-     * MORTISE_EEXISTS (the id is taken), MORTISE_EINVAL (a name too long). */
+     * MORTISE_EEXISTS (the id is taken, or was), MORTISE_EINVAL (a name too long). */
     int result;
 };
 
@@ -113,6 +113,9 @@ const char *mortise_store_path(const struct mortise_store *s);
 /* Of this opening: one more than that of the last opening that wrote, durable
  * with its own first write.  So an opening that only reads writes no record. */
 uint64_t mortise_store_epoch(const struct mortise_store *s);
+
+/* Did this opening write anything yet? */
+bool mortise_store_wrote(struct mortise_store *s);
 
 /* Write all as one batch (R5, R6), and sync it, with all that was written
  * before, unless every commit in it is lazy.  A commit that conflicts is left
@@ -148,8 +151,10 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
 int mortise_store_runs(struct mortise_store *s, const char *tenant,
                        const char *after, mortise_head_fn *fn, void *ud,
                        struct mortise_err *err);
-/* Runs of all tenants. */
-int mortise_store_heads(struct mortise_store *s, mortise_head_fn *fn, void *ud,
+/* Runs of all tenants, beyond the cursor (after_tenant, after_run) when that is
+ * not NULL. */
+int mortise_store_heads(struct mortise_store *s, const char *after_tenant,
+                        const char *after_run, mortise_head_fn *fn, void *ud,
                         struct mortise_err *err);
 /* Pending requests of a tenant, by (run, id), shorter run ids first, beyond the
  * cursor (after_run, after_id) when that is not NULL. */
@@ -182,6 +187,45 @@ int mortise_store_cached(struct mortise_store *s, const char *tenant,
 /* So many bytes of results are kept, from the next that is written on; before
  * this is said, none.  Before others write to the store. */
 void mortise_store_cache_bound(struct mortise_store *s, uint64_t bytes);
+
+/* ---- runs that go (leveldb_remove.c) ------------------------------------- */
+
+/* What is left of a run that was removed; its id is never used again. */
+struct mortise_tombstone {
+    uint64_t removed_ms, ended_ms;
+    uint32_t status; /* enum mortise_run_status, as it ended */
+};
+
+struct mortise_removal {
+    const char *tenant, *run;
+    uint64_t seq; /* of the head that was looked at */
+    bool gone;    /* set: it is removed now */
+};
+
+/* Remove runs with all they had, in one batch that is not synced: what a power
+ * cut brings back is a whole run.  One that moved on, or has a request open,
+ * stays; so do the last ones when the batch is full. */
+int mortise_store_remove(struct mortise_store *s, struct mortise_removal *list,
+                         size_t n, uint64_t now_ms, struct mortise_err *err);
+/* Go on with those of which some checkpoints are still there, a batch a call;
+ * *more: call again. */
+int mortise_store_remove_rest(struct mortise_store *s, bool *more,
+                              struct mortise_err *err);
+/* MORTISE_ENOTFOUND when that run was never removed. */
+int mortise_store_removed(struct mortise_store *s, const char *tenant,
+                          const char *run, struct mortise_tombstone *out,
+                          struct mortise_err *err);
+
+/* Graphs that no run needs: begin, keep the graph of each head that there is,
+ * and sweep, a batch a call.  Graphs of runs that are admitted in the meantime
+ * are kept by the store.  Without a beginning, and after an error or
+ * a reopening since then, sweeping does nothing. */
+void mortise_store_sweep_begin(struct mortise_store *s);
+void mortise_store_sweep_keep(struct mortise_store *s,
+                              const uint8_t (*digests)[MORTISE_DIGEST],
+                              size_t n);
+int mortise_store_sweep(struct mortise_store *s, bool *more,
+                        struct mortise_err *err);
 
 /* Small durable counters that only grow ("plugin:NAME" -> highest seq seen).
  * get gives 0 for one never put. */

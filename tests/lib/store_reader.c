@@ -224,6 +224,50 @@ static int read_head(struct reader_store *s, struct bytes *k, struct bytes *v)
     return 0;
 }
 
+static int read_tombstone(struct reader_store *s, struct bytes *k,
+                          struct bytes *v)
+{
+    struct reader_tombstone *t = ADD(s->tombstones, s->n_tombstones);
+
+    t->tenant = name(k);
+    t->run = last_name(k);
+    t->removed_ms = little(v, 8);
+    t->ended_ms = little(v, 8);
+    t->status = little32(v);
+    return 0;
+}
+
+static int read_leaving(struct reader_store *s, struct bytes *k,
+                        struct bytes *v)
+{
+    struct reader_leaving *l = ADD(s->leaving, s->n_leaving);
+
+    l->tenant = name(k);
+    l->run = last_name(k);
+    l->first = little(v, 8);
+    l->last = little(v, 8);
+    return 0;
+}
+
+/* Is it a checkpoint of a run that is on its way out? */
+static bool is_leaving(struct reader_store *s, struct bytes k)
+{
+    char *tenant = name(&k), *run = name(&k);
+    uint64_t seq = big(&k, 8);
+    bool found = false;
+
+    for (size_t i = 0; i < s->n_leaving && !found; i++) {
+        struct reader_leaving *l = &s->leaving[i];
+
+        found = strcmp(l->tenant, tenant) == 0 && strcmp(l->run, run) == 0 &&
+                seq >= l->first && seq <= l->last;
+        l->n += found;
+    }
+    free(tenant);
+    free(run);
+    return found;
+}
+
 /* Heads came first: the run that a key belongs to is there, or never was. */
 static struct reader_run *run_of(struct reader_store *s, struct bytes *k)
 {
@@ -357,6 +401,8 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
 
     if (little(v, 1) != 1)
         return wrong(s, "a record '%c' of another version", tag);
+    if (tag == 'x' || (tag == 'k' && is_leaving(s, *k)))
+        return 0; /* read before */
     switch (tag) {
     case 'c':
         rv = read_commit(s, k, v);
@@ -387,6 +433,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         break;
     case 'p':
         rv = read_request(s, k, v);
+        break;
+    case 't':
+        rv = read_tombstone(s, k, v);
         break;
     case 'v':
         rv = read_stamp(s, v);
@@ -500,6 +549,26 @@ static int check_cached(struct reader_store *s)
     return 0;
 }
 
+/* What was removed has no head, and what is left of it is known. */
+static int check_removed(struct reader_store *s)
+{
+    for (size_t i = 0; i < s->n_tombstones; i++)
+        if (store_reader_run(s, s->tombstones[i].tenant,
+                             s->tombstones[i].run) != NULL)
+            return wrong(s, "run %s is there, and has a tombstone",
+                         s->tombstones[i].run);
+    for (size_t i = 0; i < s->n_leaving; i++) {
+        const struct reader_leaving *l = &s->leaving[i];
+
+        if (store_reader_tombstone(s, l->tenant, l->run) == NULL)
+            return wrong(s, "run %s leaves without a tombstone", l->run);
+        if (l->n == 0 || l->n != l->last - l->first + 1)
+            return wrong(s, "run %s: checkpoints of it are left elsewhere",
+                         l->run);
+    }
+    return 0;
+}
+
 static int check_store(struct reader_store *s)
 {
     uint64_t kept = s->last_commit - s->first_commit + 1;
@@ -517,10 +586,28 @@ static int check_store(struct reader_store *s)
     for (size_t i = 0; i < s->n_runs; i++)
         if (check_run(s, &s->runs[i]) != 0)
             return -1;
-    return check_cached(s) == 0 ? check_deadlines(s) : -1;
+    if (check_cached(s) != 0 || check_removed(s) != 0)
+        return -1;
+    return check_deadlines(s);
 }
 
 /* ---- the whole --------------------------------------------------------- */
+
+/* They stand behind what they are about. */
+static int read_all_leaving(struct reader_store *s, leveldb_iterator_t *it)
+{
+    for (leveldb_iter_seek(it, "x", 1); leveldb_iter_valid(it);
+         leveldb_iter_next(it)) {
+        struct bytes k = {0}, v = {0};
+
+        k.p = (const unsigned char *)leveldb_iter_key(it, &k.n);
+        v.p = (const unsigned char *)leveldb_iter_value(it, &v.n);
+        if (big(&k, 1) != 'x' || little(&v, 1) != 1 ||
+            read_leaving(s, &k, &v) != 0 || k.bad || v.bad || v.n != 0)
+            return wrong(s, "a record 'x' does not read");
+    }
+    return 0;
+}
 
 static int read_all(struct reader_store *s, leveldb_t *db)
 {
@@ -531,6 +618,7 @@ static int read_all(struct reader_store *s, leveldb_t *db)
 
     leveldb_readoptions_set_verify_checksums(options, 1);
     it = leveldb_create_iterator(db, options);
+    rv = read_all_leaving(s, it);
     for (leveldb_iter_seek_to_first(it); rv == 0 && leveldb_iter_valid(it);
          leveldb_iter_next(it)) {
         struct bytes k = {0}, v = {0};
@@ -594,6 +682,17 @@ const struct reader_cached *store_reader_cached(const struct reader_store *s,
     return NULL;
 }
 
+const struct reader_tombstone *
+store_reader_tombstone(const struct reader_store *s, const char *tenant,
+                       const char *run)
+{
+    for (size_t i = 0; i < s->n_tombstones; i++)
+        if (strcmp(s->tombstones[i].tenant, tenant) == 0 &&
+            strcmp(s->tombstones[i].run, run) == 0)
+            return &s->tombstones[i];
+    return NULL;
+}
+
 const struct reader_kv *store_reader_kv(const struct reader_store *s,
                                         const char *tenant, const char *plugin,
                                         const void *key, size_t size)
@@ -629,6 +728,16 @@ void store_reader_free(struct reader_store *s)
 {
     for (size_t i = 0; i < s->n_runs; i++)
         free_run(&s->runs[i]);
+    for (size_t i = 0; i < s->n_tombstones; i++) {
+        free(s->tombstones[i].tenant);
+        free(s->tombstones[i].run);
+    }
+    for (size_t i = 0; i < s->n_leaving; i++) {
+        free(s->leaving[i].tenant);
+        free(s->leaving[i].run);
+    }
+    free(s->tombstones);
+    free(s->leaving);
     for (size_t i = 0; i < s->n_graphs; i++)
         free(s->graphs[i].path);
     for (size_t i = 0; i < s->n_marks; i++)

@@ -66,6 +66,18 @@ struct reader_deadline {
     char *tenant, *run, *id;
 };
 
+struct reader_tombstone {
+    char *tenant, *run;
+    uint64_t removed_ms, ended_ms;
+    uint32_t status;
+};
+
+struct reader_leaving { /* checkpoints of a removed run */
+    char *tenant, *run;
+    uint64_t first, last;
+    uint64_t n; /* that are there */
+};
+
 struct reader_store {
     uint64_t first_commit, last_commit, epoch; /* 0: none was written */
     uint64_t verified;                         /* as the last commit says */
@@ -82,6 +94,10 @@ struct reader_store {
     size_t n_kvs;
     struct reader_cached *cached; /* the oldest first */
     size_t n_cached;
+    struct reader_tombstone *tombstones;
+    size_t n_tombstones;
+    struct reader_leaving *leaving;
+    size_t n_leaving;
     char why[512]; /* what is wrong with it, or "" */
 };
 
@@ -92,6 +108,9 @@ void store_reader_free(struct reader_store *s);
 /* NULL when there is no such run. */
 const struct reader_run *store_reader_run(const struct reader_store *s,
                                           const char *tenant, const char *run);
+const struct reader_tombstone *
+store_reader_tombstone(const struct reader_store *s, const char *tenant,
+                       const char *run);
 const struct reader_kv *store_reader_kv(const struct reader_store *s,
                                         const char *tenant, const char *plugin,
                                         const void *key, size_t size);

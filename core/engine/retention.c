@@ -1,0 +1,288 @@
+/* retention.c -- runs that ended long ago are removed (store.retention).
+ *
+ * The engine that holds the store goes over all heads, a page at a time: soon
+ * after it was opened, and then every so often.  A page is a timer's work, a
+ * millisecond or two, with a pause behind it; so nobody waits, however many
+ * runs there are.  One that is closed earlier, as by a command that is done in
+ * no time, gives the beginning of it a few milliseconds as it goes, if it wrote
+ * anything: whoever only looks changes nothing.
+ *
+ *   (1) What is not over stays: runs that wait, are paused or in doubt, or are
+ *       in memory.  A failed run is over: it may be resumed until it goes.
+ *   (2) A pass first ends what an earlier one began (leveldb_remove.c (2)).
+ *   (3) A graph goes when a pass saw all heads and none has it.
+ */
+#include "engine/engine.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    PAGE = 256,      /* heads looked at in one go */
+    AT_ONCE = 32,    /* runs removed in one go */
+    FIRST_MS = 1000, /* after the opening */
+    PAUSE_MS = 50,   /* between pages */
+    PASS_MIN_MS = 10 * 1000,
+    PASS_MAX_MS = 60 * 60 * 1000,
+    CLOSING_MS = 5
+};
+
+enum stage { REST, HEADS, GRAPHS, DONE };
+
+struct gone_by { /* a run that may go */
+    char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
+    uint64_t seq;
+    uint8_t graph[MORTISE_DIGEST];
+};
+
+struct mortise_retention {
+    struct mortise *m;
+    struct mortise_timer timer;
+    enum stage stage;
+    bool began, swept; /* this pass; any, since the opening */
+    bool any;          /* a run went in this pass */
+    char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1]; /* seen */
+    /* One page. */
+    uint64_t now_ms;
+    bool more;
+    size_t n_seen, n_old, n_graphs;
+    struct gone_by old[AT_ONCE];
+    uint8_t graphs[PAGE + AT_ONCE][MORTISE_DIGEST];
+};
+
+static void keep(struct mortise_retention *r,
+                 const uint8_t digest[MORTISE_DIGEST])
+{
+    if (r->n_graphs == 0 ||
+        memcmp(r->graphs[r->n_graphs - 1], digest, MORTISE_DIGEST) != 0)
+        memcpy(r->graphs[r->n_graphs++], digest, MORTISE_DIGEST);
+}
+
+/* (1) */
+static bool is_old(const struct mortise_retention *r, const char *tenant,
+                   const char *run, const struct mortise_head *h)
+{
+    bool over = h->status == MORTISE_RUN_COMPLETED ||
+                h->status == MORTISE_RUN_FAILED ||
+                h->status == MORTISE_RUN_CANCELLED;
+
+    return over && h->n_pending == 0 && h->updated_ms <= r->now_ms &&
+           r->now_ms - h->updated_ms >= r->m->site.deployment->finished_ms &&
+           mortise_live_find(r->m, tenant, run) == NULL;
+}
+
+static int note(void *ud, const char *tenant, const char *run,
+                const struct mortise_head *head)
+{
+    struct mortise_retention *r = ud;
+    bool fits =
+        strlen(tenant) <= MORTISE_NAME_MAX && strlen(run) <= MORTISE_NAME_MAX;
+    bool old = fits && is_old(r, tenant, run, head);
+
+    r->more = r->n_seen == PAGE || (old && r->n_old == AT_ONCE);
+    if (r->more)
+        return 1;
+    r->n_seen++;
+    if (old) {
+        struct gone_by *o = &r->old[r->n_old++];
+
+        strcpy(o->tenant, tenant);
+        strcpy(o->run, run);
+        o->seq = head->seq;
+        memcpy(o->graph, head->graph, sizeof o->graph);
+    } else {
+        keep(r, head->graph);
+    }
+    if (fits) { /* live.c lets no longer name in */
+        strcpy(r->tenant, tenant);
+        strcpy(r->run, run);
+        r->began = true;
+    }
+    return 0;
+}
+
+/* Those that did not fit into the batch are looked at again, from behind the
+ * last that went. */
+static void count_gone(struct mortise_retention *r,
+                       const struct mortise_removal *list)
+{
+    const struct gone_by *last = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_old; i++) {
+        if (list[i].gone) {
+            last = &r->old[i];
+            n++;
+        } else {
+            keep(r, r->old[i].graph);
+        }
+    }
+    if (last == NULL)
+        return;
+    if (!list[r->n_old - 1].gone) {
+        strcpy(r->tenant, last->tenant);
+        strcpy(r->run, last->run);
+        r->more = true;
+    }
+    r->any = true;
+    mortise_log(r->m, MORTISE_LOG_INFO, "store.retention: %zu run%s removed", n,
+                n == 1 ? "" : "s");
+}
+
+static int remove_old(struct mortise_retention *r, struct mortise_err *err)
+{
+    struct mortise_removal list[AT_ONCE];
+    int rv;
+
+    if (r->n_old == 0)
+        return MORTISE_OK;
+    for (size_t i = 0; i < r->n_old; i++)
+        list[i] = (struct mortise_removal){.tenant = r->old[i].tenant,
+                                           .run = r->old[i].run,
+                                           .seq = r->old[i].seq};
+    rv = mortise_store_remove(r->m->store, list, r->n_old, r->now_ms, err);
+    if (rv == MORTISE_OK)
+        count_gone(r, list);
+    return rv;
+}
+
+/* ---- a pass ------------------------------------------------------------- */
+
+static int look_at_heads(struct mortise_retention *r, struct mortise_err *err)
+{
+    struct mortise_store *s = r->m->store;
+    int rv;
+
+    r->now_ms = mortise_now_ms();
+    r->more = false;
+    r->n_seen = r->n_old = r->n_graphs = 0;
+    rv = mortise_store_heads(s, r->began ? r->tenant : NULL, r->run, note, r,
+                             err);
+    if (rv != MORTISE_OK) {
+        mortise_log(r->m, MORTISE_LOG_WARN, "store.retention: %s", err->msg);
+        r->stage = DONE;
+        return MORTISE_OK;
+    }
+    rv = remove_old(r, err);
+    mortise_store_sweep_keep(s, (const uint8_t(*)[MORTISE_DIGEST])r->graphs,
+                             r->n_graphs);
+    if (r->more)
+        r->stage = r->n_old > 0 ? REST : HEADS;
+    else
+        r->stage = r->any || !r->swept ? GRAPHS : DONE;
+    return rv;
+}
+
+/* One step; an error is one of writing. */
+static int step(struct mortise_retention *r, struct mortise_err *err)
+{
+    struct mortise_store *s = r->m->store;
+    bool more = false;
+    int rv = MORTISE_OK;
+
+    switch (r->stage) {
+    case REST:
+        rv = mortise_store_remove_rest(s, &more, err);
+        r->stage = more ? REST : HEADS;
+        break;
+    case HEADS:
+        if (!r->began)
+            mortise_store_sweep_begin(s);
+        rv = look_at_heads(r, err);
+        break;
+    case GRAPHS:
+        rv = mortise_store_sweep(s, &more, err);
+        r->swept = !more;
+        r->stage = more ? GRAPHS : r->any ? REST : DONE;
+        r->any = false;
+        break;
+    case DONE:
+        break;
+    }
+    return rv;
+}
+
+static void begin_pass(struct mortise_retention *r)
+{
+    r->stage = REST;
+    r->began = r->any = false;
+    r->run[0] = '\0';
+}
+
+/* ---- when --------------------------------------------------------------- */
+
+static void arm(struct mortise_retention *r, uint64_t in_ms)
+{
+    mortise_timer_arm(&r->m->timers, &r->timer, mortise_mono_in(in_ms));
+}
+
+static uint64_t pass_ms(const struct mortise_retention *r)
+{
+    uint64_t ms = r->m->site.deployment->finished_ms / 8;
+
+    return ms < PASS_MIN_MS ? PASS_MIN_MS : ms > PASS_MAX_MS ? PASS_MAX_MS : ms;
+}
+
+static void fire(struct mortise_timer *t)
+{
+    struct mortise_retention *r =
+        MORTISE_OF(t, struct mortise_retention, timer);
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    /* A script's runs are those of one test, which sees all of them. */
+    if (r->m->state != MORTISE_ENGINE_UP || r->m->script != NULL) {
+        begin_pass(r); /* heads may have been reread since */
+        arm(r, PASS_MIN_MS);
+        return;
+    }
+    if (r->stage == DONE)
+        begin_pass(r);
+    rv = step(r, &err);
+    if (rv != MORTISE_OK) {
+        begin_pass(r);
+        mortise_commits_failed(r->m, rv, &err);
+    }
+    arm(r, r->stage == DONE ? pass_ms(r) : PAUSE_MS);
+}
+
+int mortise_retention_open(struct mortise *m, struct mortise_err *err)
+{
+    struct mortise_retention *r;
+
+    if (m->site.deployment->finished_ms == 0)
+        return MORTISE_OK;
+    r = m->retention = mortise_zalloc(m->mem, sizeof *r);
+    if (r == NULL)
+        return mortise_nomem(err);
+    r->m = m;
+    r->timer.fire = fire;
+    begin_pass(r);
+    arm(r, FIRST_MS);
+    return MORTISE_OK;
+}
+
+void mortise_retention_finish(struct mortise *m)
+{
+    struct mortise_retention *r = m->retention;
+    uint64_t until = mortise_mono_in(CLOSING_MS);
+    struct mortise_err err;
+
+    if (r == NULL)
+        return;
+    mortise_timer_disarm(&m->timers, &r->timer);
+    if (r->swept || m->script != NULL || !mortise_store_wrote(m->store))
+        return;
+    while (r->stage != DONE && mortise_mono_ns() < until)
+        if (step(r, &err) != MORTISE_OK) {
+            mortise_log(m, MORTISE_LOG_WARN, "store.retention: %s", err.msg);
+            return;
+        }
+}
+
+void mortise_retention_close(struct mortise *m)
+{
+    mortise_release(m->mem, m->retention, sizeof *m->retention);
+    m->retention = NULL;
+}
