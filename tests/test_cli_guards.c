@@ -86,6 +86,27 @@ START_TEST(configs_are_checked)
 }
 END_TEST
 
+/* What is said of a plugin that is not there is a warning, in case it is
+ * misspelt, and only for who checks: it holds for nobody. */
+START_TEST(names_of_no_plugin_are_odd)
+{
+    desk_deploy("");
+    desk_ok("sed 's|^plugins: {|plugins: {config: {x-a: 1, patern: {}, pattern:"
+            " {builtin: [email]}}, isolation: {tred: in-process}, |' "
+            "mortise.yaml >m && mv m mortise.yaml");
+    desk_ok("$MORTISE check mortise.yaml");
+    desk_out("mortise.yaml:4:28: warning[W0808]: no plugin 'patern'");
+    desk_out("did you mean 'pattern'?");
+    desk_out("warning[W0808]: no plugin 'tred'");
+    desk_not_out("x-a'");
+    desk_not_out("'pattern' ");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}}\n");
+    desk_ok("$MORTISE run g.yaml");
+    desk_not_out("W0808");
+}
+END_TEST
+
 /* A run goes on with the plugin that its ids had: another one behind an id is a
  * plugin that changed; a changed config is not, as with plugins.config. */
 START_TEST(a_run_keeps_what_is_behind_an_id)
@@ -155,6 +176,7 @@ static Suite *suite(void)
     tcase_add_test(tc, an_id_has_rules_of_its_own);
     tcase_add_test(tc, ids_lead_to_guardrails);
     tcase_add_test(tc, configs_are_checked);
+    tcase_add_test(tc, names_of_no_plugin_are_odd);
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
     tcase_add_test(tc, a_policy_guards_a_node);
     suite_add_tcase(s, tc);

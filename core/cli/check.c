@@ -175,6 +175,8 @@ static int check_deployment(struct checking *c, const char *path,
     c->cli->deployment = path;
     rv = open_plugins(c, err);
     if (rv == MORTISE_OK)
+        rv = mortise_configs_advise(c->site.deployment, c->plugins, c->diags);
+    if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->site.deployment, c->plugins, c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }

@@ -3,7 +3,8 @@
  *
  * The file has been read by itself already; here each config meets the schema
  * of the plugin that it is for, with the line where it stands.  A plugin that
- * only `plugins.config` names need not be there: nothing will start it then.
+ * only `plugins.config` names need not be there: nothing will start it then, and
+ * who checks the file is warned, since it may be misspelt.
  * One behind a guardrail's id must be, for a graph is checked against the ids.
  *
  * A config with references to secrets is judged whole by create() alone, which
@@ -100,4 +101,32 @@ int mortise_configs_check(const struct mortise_deployment *d,
     for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
         rv = check_guard(&c, plugins, &d->guards.list[i]);
     return rv == MORTISE_OK && diags->n_errors > errors ? MORTISE_ECHECK : rv;
+}
+
+static int advise(const struct mortise_yaml *map,
+                  struct mortise_plugins *plugins, struct mortise_diags *diags)
+{
+    for (size_t i = 0; map != NULL && i < map->n; i++) {
+        const struct mortise_yaml *key = map->keys[i];
+        struct mortise_err why = {0};
+
+        if (mortise_yaml_is_x(key->str) ||
+            mortise_plugins_find(plugins, key->str, &why) != NULL)
+            continue;
+        if (why.code == MORTISE_ENOMEM)
+            return MORTISE_ENOMEM;
+        mortise_diag_add(diags, "W0808", key->span, "%s", why.msg);
+    }
+    return diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+int mortise_configs_advise(const struct mortise_deployment *d,
+                           struct mortise_plugins *plugins,
+                           struct mortise_diags *diags)
+{
+    const struct mortise_yaml *isolation =
+        mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");
+    int rv = advise(d->config, plugins, diags);
+
+    return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;
 }

@@ -13,4 +13,10 @@ int mortise_configs_check(const struct mortise_deployment *d,
                           struct mortise_plugins *plugins,
                           struct mortise_diags *diags);
 
+/* Warnings about names of plugins in `plugins` that no plugin has: what is said
+ * there holds for nobody.  MORTISE_OK or MORTISE_ENOMEM.  [any] */
+int mortise_configs_advise(const struct mortise_deployment *d,
+                           struct mortise_plugins *plugins,
+                           struct mortise_diags *diags);
+
 #endif

@@ -257,7 +257,8 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: subgraph, graph: {file: ./example.yaml, version: 2.0.0}}\n"},
 
     {"E0318", "guardrails where nothing passes",
-     "Guardrails of an edge judge the output of the node that it leaves.  START "
+     "Guardrails of an edge judge the output of the node that it leaves.  "
+     "START "
      "has none, nor has a router.",
      "start: a\n"
      "nodes:\n"
@@ -270,7 +271,8 @@ const struct mortise_code mortise_codes[] = {
      "`unpriced: allow` has such calls made, and counts what they tell.",
      "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
      "# budget: {tokens: 1000}\n"
-     "# and a node with tool: PLUGIN/ask, of whose input_tokens nobody knows\n"},
+     "# and a node with tool: PLUGIN/ask, of whose input_tokens nobody "
+     "knows\n"},
 
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
@@ -576,6 +578,13 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: human, prompt: x, next: c}\n"
      "  b: {type: human, prompt: x, next: c}\n"
      "  c: {type: human, prompt: x, join: {quorum: 2}, next: END}\n"},
+    {"W0808", "a plugin that is not there",
+     "`plugins.config` and `plugins.isolation` may speak of plugins that are "
+     "not installed, and what they say then holds for nobody: look whether the "
+     "name is misspelt (`mortise plugin list`).",
+     "# mortise check mortise.yaml\n"
+     "kind: Deployment\n"
+     "plugins: {config: {fiel: {roots: [./data]}}}   # file\n"},
     {"W1001", "something that an import leaves behind",
      "A field of the foreign graph has no like here, or its meaning cannot be "
      "carried over, as that of a condition that is a function.  Where what is "
