@@ -482,6 +482,19 @@ START_TEST(wrong)
 }
 END_TEST
 
+/* What stands behind a pair of surrogates on its line is found where the file
+ * has it. */
+START_TEST(behind_a_pair)
+{
+    ck_assert_int_eq(import_str("{\"goal\": \"\\ud83d\\ude00\", \"odd\": 1, "
+                                "\"nodes\": {\"a\": {\"goal\": \"x\"}}}"),
+                     MORTISE_OK);
+    expect("W1001", "'odd'");
+    ck_assert_uint_eq(diags.list[0].span.col, 26);
+    expect_out("goal: ");
+}
+END_TEST
+
 /* Teams in teams: as deep as a file may nest, and no deeper. */
 START_TEST(deep)
 {
@@ -662,6 +675,7 @@ static Suite *suite(void)
     tcase_add_test(tc, many_alike);
     tcase_add_test(tc, huge_id);
     tcase_add_loop_test(tc, wrong, 0, sizeof wrongs / sizeof wrongs[0]);
+    tcase_add_test(tc, behind_a_pair);
     tcase_add_test(tc, deep);
     tcase_add_loop_test(tc, condition, 0,
                         sizeof conditions / sizeof conditions[0]);

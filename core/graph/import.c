@@ -72,51 +72,6 @@ void mortise_foreign_put(struct mortise_foreign *f, json_t *into,
         f->nomem = true;
 }
 
-/* ---- JSON's strings, for a reader of YAML ------------------------------- */
-
-/* The code unit that `\uXXXX` at p stands for, or 0. */
-static uint32_t unit_at(const char *p, const char *end)
-{
-    uint32_t v = 0;
-
-    if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
-        return 0;
-    for (int i = 2; i < 6; i++) {
-        const char *digits = "0123456789abcdefABCDEF", *at;
-
-        if (p[i] == '\0' || (at = strchr(digits, p[i])) == NULL)
-            return 0;
-        v = v * 16 +
-            (uint32_t)(at - digits < 16 ? at - digits : at - digits - 6);
-    }
-    return v;
-}
-
-/* Programs that write JSON in ASCII write what is beyond U+FFFF as a pair of
- * surrogates, which YAML has not: \ud83d\ude00 becomes \U0001f600. */
-static void join_pairs(struct mortise_buf *b, const char *p, size_t n)
-{
-    const char *end = p + n;
-
-    while (p < end) {
-        uint32_t high = unit_at(p, end), low = 0;
-
-        if (high >= 0xD800 && high < 0xDC00)
-            low = unit_at(p + 6, end);
-        if (low >= 0xDC00 && low < 0xE000) {
-            mortise_buf_printf(
-                b, "\\U%08x",
-                (unsigned)(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
-            p += 12;
-        } else {
-            size_t step = *p == '\\' && end - p > 1 ? 2 : 1;
-
-            mortise_buf_put(b, p, step);
-            p += step;
-        }
-    }
-}
-
 /* ---- which shape -------------------------------------------------------- */
 
 enum shape { NEITHER, TASK, EXEC };
@@ -214,19 +169,12 @@ int mortise_graph_import(struct mortise_buf *out, const char *path,
     struct mortise_arena arena;
     struct mortise_foreign f = {.arena = &arena, .diags = diags};
     struct mortise_yaml *root = NULL;
-    struct mortise_buf joined;
     int rv;
 
     mortise_arena_init(&arena, out->mem);
-    mortise_buf_init(&joined, out->mem);
-    join_pairs(&joined, text, n);
-    rv = joined.failed ? MORTISE_ENOMEM
-                       : mortise_yaml_parse(&root, &arena, path,
-                                            joined.n > 0 ? joined.p : "",
-                                            joined.n, diags);
+    rv = mortise_yaml_parse(&root, &arena, path, text, n, diags);
     if (rv == MORTISE_OK)
         rv = write_file(&f, out, path, root);
-    mortise_buf_finish(&joined);
     mortise_schema_finish(f.state);
     mortise_arena_finish(&arena);
     if (rv == MORTISE_ENOMEM || diags->failed)
