@@ -95,6 +95,25 @@ const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
     return node;
 }
 
+/* The key of the map that the words say is unknown, or the map. */
+static const struct mortise_yaml *unknown_key(const struct mortise_yaml *map,
+                                              const char *words)
+{
+    static const char unknown[] = "unknown member '";
+
+    if (map->kind != MORTISE_YAML_MAP ||
+        strncmp(words, unknown, sizeof unknown - 1) != 0)
+        return map;
+    words += sizeof unknown - 1;
+    for (size_t i = 0; i < map->n; i++) {
+        size_t n = map->keys[i]->len;
+
+        if (strncmp(words, map->keys[i]->str, n) == 0 && words[n] == '\'')
+            return map->keys[i];
+    }
+    return map;
+}
+
 const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
                                               const char *words)
 {
@@ -102,13 +121,15 @@ const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
     size_t n;
 
     if (strncmp(words, "at /", 4) != 0)
-        return root;
+        return unknown_key(root, words);
     n = strcspn(words + 3, ":");
     if (n >= sizeof pointer)
         return root;
     memcpy(pointer, words + 3, n);
     pointer[n] = '\0';
-    return mortise_yaml_at(root, pointer);
+    words += 3 + n;
+    return unknown_key(mortise_yaml_at(root, pointer),
+                       strncmp(words, ": ", 2) == 0 ? words + 2 : words);
 }
 
 /* ---- JSON ------------------------------------------------------------ */

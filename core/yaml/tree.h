@@ -72,7 +72,8 @@ const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
 /* By RFC 6901 pointer; the deepest node on the way when it leads nowhere. */
 const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
                                            const char *pointer);
-/* The same by what a schema says of a value, "at /a/0: ..." (json/schema.h). */
+/* The same by what a schema says of a value, "at /a/0: ..." (json/schema.h);
+ * the key of a member that it does not know. */
 const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
                                               const char *words);
 /* Is this a key that nobody reads (x-...)? */
