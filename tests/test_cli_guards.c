@@ -122,7 +122,11 @@ START_TEST(a_run_keeps_what_is_behind_an_id)
                   *id);
         desk_code(4);
     }
+    desk_ok("$MORTISE why a");
+    desk_not_out("blocked");
     desk_deploy("guardrails: {mails: {plugin: ok_guardrail}}");
+    desk_ok("$MORTISE why a | tr '\\n' ' '");
+    desk_out("'guardrail:mails', which has changed since (ok_guardrail");
     child_run("$MORTISE approve a");
     ck_assert_int_ne(child.code, 0);
     desk_err("guardrail:mails");

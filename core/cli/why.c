@@ -464,8 +464,10 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
 {
     struct mortise_err err;
     char is[MORTISE_DIGEST_HEX];
+    const char *plugin =
+        mortise_guard_plugin(&s->site.deployment->guards, name, NULL);
     const struct mortise_manifest *m =
-        mortise_plugins_find(s->plugins, name, &err);
+        mortise_plugins_find(s->plugins, plugin, &err);
 
     if (m != NULL) {
         mortise_hex(is, m->digest, MORTISE_DIGEST);

@@ -453,23 +453,10 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
 
 /* ---- starting ----------------------------------------------------------- */
 
-/* The plugin that a name of a graph's, or a pin's, stands for.  A guardrail
- * that the deployment configures is pinned as "guardrail:ID", so that another
- * plugin behind that id is a change; one that is a plugin's name is pinned like
- * the plugin: *pin. */
 static const char *plugin_of(const struct mortise *m, const char *name,
                              const char **pin)
 {
-    const char *id = mortise_guard_of_plugin(name);
-    const struct mortise_guard *g;
-
-    *pin = name;
-    if (id == NULL)
-        return name;
-    g = mortise_guard_find(&m->site.deployment->guards, id);
-    if (g != NULL)
-        return g->plugin;
-    return *pin = id;
+    return mortise_guard_plugin(&m->site.deployment->guards, name, pin);
 }
 
 /* The digests of the plugins that a graph uses, each plugin once. */

@@ -97,3 +97,18 @@ mortise_guard_find(const struct mortise_guards *guards, const char *id)
             return &guards->list[i];
     return NULL;
 }
+
+const char *mortise_guard_plugin(const struct mortise_guards *guards,
+                                 const char *name, const char **pin)
+{
+    static const char guardrail[] = "guardrail:";
+    const char *id = name + sizeof guardrail - 1, *none;
+    const struct mortise_guard *g;
+
+    pin = pin != NULL ? pin : &none;
+    *pin = name;
+    if (strncmp(name, guardrail, sizeof guardrail - 1) != 0)
+        return name;
+    g = mortise_guard_find(guards, id);
+    return g != NULL ? g->plugin : (*pin = id);
+}

@@ -25,5 +25,11 @@ int mortise_guards_read(struct mortise_guards *out, struct mortise_arena *a,
 /* NULL when there is none of that id: then it is the name of a plugin. */
 const struct mortise_guard *
 mortise_guard_find(const struct mortise_guards *guards, const char *id);
+/* The plugin that a name of a graph's, or a run's pin, stands for.  A guardrail
+ * that the deployment configures is pinned as "guardrail:ID", so that another
+ * plugin behind that id is a change; one that is a plugin's name is pinned like
+ * the plugin: *pin (may be NULL).  All of it is lent by its arguments. */
+const char *mortise_guard_plugin(const struct mortise_guards *guards,
+                                 const char *name, const char **pin);
 
 #endif
