@@ -244,13 +244,13 @@ START_TEST(what_was_not_reserved_counts)
     begin(HEAD "start: a\n"
                "budget: {usd: 1, tokens: 150}\n"
                "nodes:\n"
-               "  a: {type: tool, tool: t/read, next: b,\n"
+               "  a: {type: tool, tool: t/echo, next: b,\n"
                "      args: {usage: {usd: 0.5, model_calls: 3}}}\n"
-               "  b: {type: tool, tool: t/read, next: c,\n"
+               "  b: {type: tool, tool: t/echo, next: c,\n"
                "      args: {usage: {usd: 0.5}}}\n"
-               "  c: {type: tool, tool: t/read, next: d,\n"
+               "  c: {type: tool, tool: t/echo, next: d,\n"
                "      args: {usage: {usd: 0.5}}}\n"
-               "  d: {type: tool, tool: t/read}\n");
+               "  d: {type: tool, tool: t/echo}\n");
     admit("{}");
     sim_run_plain(&s);
     assert_paused();
@@ -368,6 +368,26 @@ START_TEST(both_hold)
 }
 END_TEST
 
+/* Who is given what it asked for asks for the next that there is too little
+ * of. */
+START_TEST(one_bound_after_the_other)
+{
+    run_plain(HEAD "start: a\n"
+                   "budget: {tool_calls: 1, tokens: 250}\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/spend, next: b,\n"
+                   "      args: {usage: {input_tokens: 90}}}\n"
+                   "  b: {type: tool, tool: t/spend}\n",
+              "{}");
+    assert_paused();
+    ck_assert_int_eq(raise("{\"tool_calls\": \"+1\"}"), MORTISE_OK);
+    assert_paused();
+    ck_assert_int_eq(raise("{\"tokens\": \"+50\"}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* Orders that make no sense are refused. */
 START_TEST(only_more_is_more)
 {
@@ -446,6 +466,7 @@ static Suite *suite(void)
     tcase_add_test(tc, unpriced_is_refused);
     tcase_add_test(tc, it_may_fail_or_lead);
     tcase_add_test(tc, both_hold);
+    tcase_add_test(tc, one_bound_after_the_other);
     tcase_add_test(tc, only_more_is_more);
     tcase_add_loop_test(tc, dying_spends_no_more, 0, 40);
     suite_add_tcase(suite, tc);

@@ -212,7 +212,7 @@ static bool raise_limit(struct sim *s)
     return raised;
 }
 
-/* Give one more call to a budget that is used up. */
+/* Give more to a budget that is used up: one call, or enough tokens. */
 static bool raise_budget(struct sim *s)
 {
     struct mortise_command c = {.size = sizeof c,
@@ -224,9 +224,15 @@ static bool raise_budget(struct sim *s)
 
     json_object_foreach(s->pending, id, one)
     {
-        if (strcmp(json_string_value(json_object_get(one, "kind")), "budget") ==
+        if (strcmp(json_string_value(json_object_get(one, "kind")), "budget") !=
             0)
-            c.node = json_string_value(json_object_get(one, "graph"));
+            continue;
+        c.node = json_string_value(json_object_get(one, "graph"));
+        if (strcmp(json_string_value(json_object_get(one, "budget")),
+                   "tokens") == 0)
+            c.json = "{\"tokens\": \"+100\"}";
+        else
+            c.json = "{\"tool_calls\": \"+1\"}";
     }
     ck_assert_int_eq(sim_command(s, &c, 1, 0, "ann", &err), MORTISE_OK);
     return true;
@@ -261,6 +267,21 @@ static bool somebody_goes_on(struct sim *s)
     return command(s, MORTISE_CMD_RESUME, NULL, NULL);
 }
 
+/* What the budget says is used is what the records come to. */
+static void check_costs(struct sim *s)
+{
+    json_t *show = sim_show(s), *usage = json_object_get(show, "usage");
+    json_t *used = json_object_get(
+        json_object_get(json_object_get(show, "budget"), "tokens"), "used");
+
+    if (used != NULL && mortise_run_is_finished(s->run))
+        ck_assert_int_eq(
+            json_integer_value(used),
+            json_integer_value(json_object_get(usage, "input_tokens")) +
+                json_integer_value(json_object_get(usage, "output_tokens")));
+    json_decref(show);
+}
+
 static void play_world(const struct ref_graph *g, struct sim *s,
                        struct mortise_graph *compiled, uint32_t seed)
 {
@@ -271,6 +292,7 @@ static void play_world(const struct ref_graph *g, struct sim *s,
 
     sim_init(s, mortise_graph_ref(compiled));
     s->lax = seed % 3 == 0;
+    s->tells = true;
     ck_assert_int_eq(sim_admit(s, RAND_INPUT, &err), MORTISE_OK);
     sim_sync_one(s); /* from now on it is there */
     while (something_happens(s, &seed) || somebody_goes_on(s)) {
@@ -287,6 +309,7 @@ static void play_world(const struct ref_graph *g, struct sim *s,
     }
     for (size_t e = 0; e < s->n_effects; e++)
         ck_assert_int_le(s->effects[e].times, 1); /* a loser's: maybe none */
+    check_costs(s);
 }
 
 /* Somebody has what failed tried again, which it does in vain. */

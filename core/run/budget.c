@@ -357,36 +357,31 @@ int budget_used(struct mortise_run *r, struct exec *x,
 
 enum fit { FITS, FITS_LATER, FITS_NEVER };
 
-/* Is more spent than there was?  Then nothing fits. */
-static bool is_over(const struct purse *p, int *what)
+/* ... into what is left of one bound.  Time that is used up, and what is spent
+ * beyond its bound, leaves nothing for anybody. */
+static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
 {
-    if (p->spent[MORTISE_SPEND_WALL] >= p->most[MORTISE_SPEND_WALL]) {
-        *what = MORTISE_SPEND_WALL;
-        return true;
-    }
-    for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++) {
-        *what = k;
-        if (p->spent[k] > p->most[k])
-            return true;
-    }
-    return false;
+    uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
+
+    if (k == MORTISE_SPEND_WALL ? left == 0 : p->spent[k] > p->most[k])
+        return FITS_NEVER;
+    if (need[k] == 0 || need[k] + p->held[k] <= left)
+        return FITS;
+    return need[k] > left ? FITS_NEVER : FITS_LATER;
 }
 
 static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
 {
     enum fit fit = FITS;
 
-    if (p != NULL && is_over(p, what))
-        return FITS_NEVER;
-    for (int k = 0; p != NULL && k < MORTISE_N_SPENDS; k++) {
-        uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
+    for (int k = 0; p != NULL && fit != FITS_NEVER && k < MORTISE_N_SPENDS;
+         k++) {
+        enum fit one = fit_one(p, need, k);
 
-        if (need[k] == 0 || need[k] + p->held[k] <= left)
+        if (one <= fit)
             continue;
+        fit = one;
         *what = k;
-        if (need[k] > left)
-            return FITS_NEVER;
-        fit = FITS_LATER;
     }
     return fit;
 }
@@ -840,8 +835,17 @@ static bool asks_for(const struct mortise_run *r, const struct exec *x,
     return strcmp(path_of(r, in, path), graph != NULL ? graph : "") == 0;
 }
 
-/* As many go on as it has room for now.  (They may find another that has none.)
- */
+/* The request is ours, but it was on a disk. */
+static int asked_about(const struct exec *x)
+{
+    const char *name = json_string_value(json_object_get(x->payload, "budget"));
+    int k = (int)mortise_spend_find(name != NULL ? name : "");
+
+    return k < MORTISE_N_SPENDS ? k : MORTISE_SPEND_TOOL_CALLS;
+}
+
+/* As many go on as there is room for now in what they asked about.  (They may
+ * find another bound that has none, and ask about that.) */
 static int pass_some(struct mortise_run *r, const struct scope *in,
                      const char *actor, struct mortise_err *err)
 {
@@ -851,12 +855,11 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
         uint64_t need[MORTISE_N_SPENDS];
-        int what;
 
         if (!asks_for(r, x, in))
             continue;
         find_need(r, x, need);
-        if (fit_in(&left, need, &what) == FITS_NEVER)
+        if (fit_one(&left, need, asked_about(x)) == FITS_NEVER)
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
             left.spent[k] += need[k];

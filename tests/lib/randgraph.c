@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/sim.h"
+
 enum { ITEMS = 12, ROOM = 10 };
 
 static const struct ref_cond always = {.ask = REF_ALWAYS};
@@ -477,6 +479,7 @@ static void make_graph(struct maker *m, int room)
     } while (!ref_regions(m->g));
     make_joins(m);
     m->g->calls = may(m, RAND_PAUSES, 2) ? 1 + pick(m, 6) : 0;
+    m->g->tokens = m->g->calls % 2 != 0 ? SIM_TOKENS * m->g->calls : 0;
     m->g->fail_fast = may(m, RAND_STOPS, 2);
     m->g->end_first = may(m, RAND_STOPS, 2);
 }

@@ -345,8 +345,12 @@ static void put_graph(struct page *p, const struct ref_graph *g)
         if (ref_cell_reducer(c) != NULL)
             put(p, "    scratch.%s: %s", ref_cell_name(c), ref_cell_reducer(c));
     }
+    if (g->calls + g->tokens > 0)
+        put(p, "budget:");
     if (g->calls > 0)
-        put(p, "budget: {tool_calls: %d}", g->calls);
+        put(p, "  tool_calls: %d", g->calls);
+    if (g->tokens > 0)
+        put(p, "  tokens: %d", g->tokens);
     if (g->fail_fast)
         put(p, "failure: fail_fast");
     if (g->end_first)

@@ -127,7 +127,7 @@ struct ref_graph {
     bool is_sub; /* its input is {v: a number} */
     /* What only makes it stand still for a while: nothing to the outcome. */
     int steps, visits;                        /* limits; 0: none is said */
-    int calls;                                /* budget.tool_calls; likewise */
+    int calls, tokens;                        /* of budget; likewise */
     bool before[REF_NODES], after[REF_NODES]; /* interrupt_ */
     struct ref_node nodes[REF_NODES];         /* in declared order */
     struct ref_edge edges[REF_EDGES]; /* those of one node in their order */

@@ -18,7 +18,10 @@ uint32_t sim_random(uint32_t *seed)
 
 static const struct mortise_operation ops[] = {
     {.plugin = "t", .name = "echo", .effect = MORTISE_PURE},
-    {.plugin = "t", .name = "read", .effect = MORTISE_READ},
+    {.plugin = "t",
+     .name = "read",
+     .effect = MORTISE_READ,
+     .usage = {true, {true, true, true, true}, {1, 5, 5, 0}}},
     {.plugin = "t", .name = "write", .effect = MORTISE_WRITE},
     {.plugin = "t",
      .name = "idem",
@@ -591,12 +594,15 @@ static json_t *said_by(const struct sim_call *c)
 }
 
 /* What it says that it cost. */
-static void spend(const struct sim_call *c, struct mortise_usage *out)
+static void spend(const struct sim *s, const struct sim_call *c,
+                  struct mortise_usage *out)
 {
     json_t *said = json_object_get(c->call.body, "usage");
     struct mortise_usage one;
     size_t times = 1;
 
+    if (s->tells && c->call.kind == MORTISE_RUN_EXECUTE)
+        *out = (struct mortise_usage){.amount = {1, SIM_TOKENS - 1, 1, 0}};
     if (said == NULL || c->call.kind != MORTISE_RUN_EXECUTE)
         return;
     if (c->script.answers != NULL)
@@ -629,7 +635,7 @@ bool sim_end_call(struct sim *s, size_t i)
     if (in.u.result.status == 0 && c.call.kind != MORTISE_RUN_CHECK &&
         c.call.kind != MORTISE_RUN_LOOKUP)
         in.u.result.said = said_by(&c);
-    spend(&c, &usage);
+    spend(s, &c, &usage);
     in.u.result.usage = &usage;
     step(s, &in);
     mortise_usage_finish(&usage);

@@ -7,7 +7,7 @@
  *
  * Operations of plugin `t` (their effect, how they can be settled):
  *   echo  pure               gives its body
- *   read  read               gives its body
+ *   read  read               gives its body; uses at most a call and 10 tokens
  *   write write              happens; nobody can tell afterwards
  *   idem  external           happens; idempotent by key
  *   rec   write              happens; reconcile knows by key
@@ -37,6 +37,7 @@
 
 enum {
     SIM_PATIENCE_MS = 10000, /* of a pause */
+    SIM_TOKENS = 5,          /* that a call uses in a world that tells */
     SIM_MOST = 1024          /* commits, calls, asks */
 };
 
@@ -76,6 +77,7 @@ struct sim {
 
     struct sim_commit commits[SIM_MOST];
     size_t n_commits, n_written, n_synced;
+    bool tells;      /* each execution says that it used SIM_TOKENS */
     bool lax;        /* syncs nothing that nobody waits for */
     bool wants_sync; /* ... and somebody does */
     struct sim_call calls[SIM_MOST];
