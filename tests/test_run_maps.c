@@ -127,6 +127,33 @@ START_TEST(a_failed_element_fails_the_run)
 }
 END_TEST
 
+/* A map that fails of what its elements wrote, one of which failed besides, is
+ * tried again as a whole: that element, and then what they come to, once. */
+START_TEST(what_failed_twice_is_tried_once)
+{
+    run_plain(HEAD "start: a\n"
+                   "nodes:\n"
+                   "  a: {type: tool, tool: t/read, map: {over: '[1, 2, 3]',"
+                   " to: n, join: j}}\n"
+                   "  n: {type: tool, tool: t/fail, next: j,\n"
+                   "      args: {times: \"${item == 1 ? 9 : 0}\"},\n"
+                   "      outputs: {scratch.v: item}}\n"
+                   "  j: {type: tool, tool: t/read,"
+                   " on_branch_error: collect}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("conflict");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(resume(), MORTISE_OK);
+        assert_status(MORTISE_RUN_FAILED);
+        assert_run_error("conflict");
+    }
+    assert_record("1.0/n#1[0]", "generation", "3");
+    assert_record("1.0/n#1[1]", "generation", "1");
+    end();
+}
+END_TEST
+
 /* collect: null in its place, and the error by index. */
 START_TEST(a_failed_element_is_collected)
 {
@@ -373,6 +400,7 @@ static Suite *maps(void)
     tcase_add_test(tc, only_so_many_at_once);
     tcase_add_loop_test(tc, maps_survive_deaths, 0, 60);
     tcase_add_test(tc, a_failed_element_fails_the_run);
+    tcase_add_test(tc, what_failed_twice_is_tried_once);
     tcase_add_test(tc, a_failed_element_is_collected);
     tcase_add_test(tc, a_failed_element_is_dropped);
     tcase_add_test(tc, maps_in_maps);

@@ -323,6 +323,14 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
     return rv;
 }
 
+/* What a map came to comes to something else once its elements are over again:
+ * then another gathers. */
+static bool is_replaced(const struct exec *x)
+{
+    return x->fan != NULL &&
+           (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
+}
+
 /* Its item is active again. */
 static int exec_again(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
@@ -334,6 +342,9 @@ static int exec_again(struct mortise_run *r, struct exec *x,
         x->loss = LOSS_NONE;
         drop(&x->error);
         exec_become(r, x, X_INSIDE); /* what failed is inside */
+    } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
+        x->handled = true; /* nobody tries it again */
+        r->n_failed--;
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
         x->loss = LOSS_NONE;
         return exec_next_generation(r, x, err);
