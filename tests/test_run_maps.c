@@ -241,6 +241,32 @@ START_TEST(a_map_in_a_loop)
 }
 END_TEST
 
+/* The elements meet at the entry of the loop that the map is in: gathering them
+ * begins the next round. */
+START_TEST(a_map_back_to_its_loop)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(HEAD "start: o\n"
+               "state: {reducers: {scratch.log: concat}}\n"
+               "nodes:\n"
+               "  o: {type: tool, tool: t/read, default: END,\n"
+               "      routes: [{when: node.visit < 3, to: m}]}\n"
+               "  m: {type: tool, tool: t/read,\n"
+               "      map: {over: \"[1, 2]\", to: w, join: o}}\n"
+               "  w: {type: tool, tool: t/read, args: {n: \"${item}\"},\n"
+               "      outputs: {scratch.log: \"[item]\"}, next: v}\n"
+               "  v: {type: tool, tool: t/read, next: o}\n");
+    admit("{}");
+    sim_run(&s, &seed);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("o", 3);
+    assert_runs("v", 4);
+    assert_value("scratch", "log", "[1,2,1,2]");
+    end();
+}
+END_TEST
+
 /* A loop in an element, counted for itself. */
 START_TEST(a_loop_in_an_element)
 {
@@ -405,6 +431,7 @@ static Suite *maps(void)
     tcase_add_test(tc, a_failed_element_is_dropped);
     tcase_add_test(tc, maps_in_maps);
     tcase_add_test(tc, a_map_in_a_loop);
+    tcase_add_loop_test(tc, a_map_back_to_its_loop, 0, 10);
     tcase_add_test(tc, a_loop_in_an_element);
     tcase_add_test(tc, no_way_into_a_body);
     tcase_add_test(tc, an_update_in_between);

@@ -435,6 +435,10 @@ mortise_graph_reducer(const struct mortise_graph *g,
 /* ... and its kind, DEFAULT if none. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
+/* Does it lead to a visit that is still to come?  An edge back does, and so do
+ * those that end the elements of a map whose join is the entry of a loop. */
+bool mortise_graph_returns(const struct mortise_graph *g,
+                           const struct mortise_edge *e);
 /* Of two items of one region: does every way from the one, to where the region
  * or a branch ends, come by the other?  (From itself: yes.) */
 bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);

@@ -60,6 +60,12 @@ mortise_graph_reducer(const struct mortise_graph *g,
     return NULL;
 }
 
+bool mortise_graph_returns(const struct mortise_graph *g,
+                           const struct mortise_edge *e)
+{
+    return e->back || (e->yields && g->edges[g->regions[e->home].gather].back);
+}
+
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path)
 {

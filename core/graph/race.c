@@ -52,10 +52,10 @@ struct race {
 /* ---- order ----------------------------------------------------------- */
 
 /* Does the target of the edge come after its source, in a visit? */
-static bool orders(const struct mortise_edge *e)
+static bool orders(const struct mortise_graph *g, const struct mortise_edge *e)
 {
-    return e->from != MORTISE_START && e->to != MORTISE_END && !e->back &&
-           e->kind != MORTISE_EDGE_GATHER;
+    return e->from != MORTISE_START && e->to != MORTISE_END &&
+           e->kind != MORTISE_EDGE_GATHER && !mortise_graph_returns(g, e);
 }
 
 /* Kahn.  Without back edges the graph is acyclic (region.c). */
@@ -65,7 +65,7 @@ static void sort(struct race *r)
     uint32_t *waits = r->mark, n = 0;
 
     for (uint32_t i = 0; i < g->n_edges; i++)
-        if (orders(&g->edges[i]))
+        if (orders(g, &g->edges[i]))
             waits[g->edges[i].to]++;
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (waits[i] == 0)
@@ -77,7 +77,7 @@ static void sort(struct race *r)
         for (uint32_t i = 0; i < node->n_out; i++) {
             const struct mortise_edge *e = &g->edges[node->out[i]];
 
-            if (orders(e) && --waits[e->to] == 0)
+            if (orders(g, e) && --waits[e->to] == 0)
                 r->order[n++] = e->to;
         }
     }
@@ -235,7 +235,7 @@ static const struct mortise_edge *only_way(const struct race *r, uint32_t node)
     const struct mortise_edge *e =
         n->n_out == 1 ? &r->g->edges[n->out[0]] : NULL;
 
-    return e != NULL && e->kind == MORTISE_EDGE_STATIC && orders(e) &&
+    return e != NULL && e->kind == MORTISE_EDGE_STATIC && orders(r->g, e) &&
                    e->home == n->region
                ? e
                : NULL;
@@ -272,7 +272,7 @@ static bool reaches(struct race *r, uint32_t a, uint32_t b)
         for (uint32_t i = 0; i < node->n_out; i++) {
             const struct mortise_edge *e = &r->g->edges[node->out[i]];
 
-            if (orders(e))
+            if (orders(r->g, e))
                 visit(r, e->to, r->rank[b], &n);
             spend(r);
         }

@@ -92,9 +92,9 @@ static uint32_t item_of(const struct sketch *s, uint32_t node)
 }
 
 /* Is it drawn as a line? */
-static bool is_line(const struct mortise_edge *e)
+static bool is_line(const struct sketch *s, const struct mortise_edge *e)
 {
-    return e->to != MORTISE_END && !e->back;
+    return e->to != MORTISE_END && !mortise_graph_returns(s->g, e);
 }
 
 /* Longest ways from START; false when there is a circle, which the regions of a
@@ -110,7 +110,7 @@ static bool find_layers(struct sketch *s)
             const struct mortise_edge *e = &s->g->edges[i];
             uint32_t from = item_of(s, e->from), to = item_of(s, e->to);
 
-            if (!is_line(e) || s->items[to].layer > s->items[from].layer)
+            if (!is_line(s, e) || s->items[to].layer > s->items[from].layer)
                 continue;
             s->items[to].layer = s->items[from].layer + 1;
             moved = true;
@@ -156,7 +156,7 @@ static bool is_drawn(const struct sketch *s, uint32_t edge)
     for (uint32_t i = 0; i < edge; i++) {
         const struct mortise_edge *other = &s->g->edges[i];
 
-        if (is_line(other) && other->from == e->from && other->to == e->to)
+        if (is_line(s, other) && other->from == e->from && other->to == e->to)
             return true;
     }
     return false;
@@ -234,7 +234,7 @@ static void build(struct sketch *s)
     for (uint32_t i = 0; i < s->g->n_edges && !s->failed; i++) {
         const struct mortise_edge *e = &s->g->edges[i];
 
-        if (is_line(e) && !is_drawn(s, i))
+        if (is_line(s, e) && !is_drawn(s, i))
             add_line(s, item_of(s, e->from), item_of(s, e->to));
     }
     if (!s->failed)
@@ -441,6 +441,38 @@ static void find_ports(struct sketch *s)
 /* ---- what a box says -------------------------------------------------------
  */
 
+/* The i-th edge out of a box's node: of its own, then of the maps that begin
+ * with it, which lead to their joins; NULL: no more. */
+static const struct mortise_edge *edge_of(const struct sketch *s, uint32_t node,
+                                          uint32_t i)
+{
+    const struct mortise_graph *g = s->g;
+    const struct mortise_node *n = &g->nodes[node];
+
+    if (node == g->n_nodes)
+        return i < g->n_start ? &g->edges[g->start[i]] : NULL;
+    if (i < n->n_out)
+        return &g->edges[n->out[i]];
+    i -= n->n_out;
+    for (uint32_t at = n->region; at != 0; at = g->regions[at].parent) {
+        const struct mortise_region *r = &g->regions[at];
+
+        if (r->kind == MORTISE_REGION_MAP && g->edges[r->gather].from == node &&
+            i-- == 0)
+            return &g->edges[r->gather];
+    }
+    return NULL;
+}
+
+/* Does an edge before the i-th say the same? */
+static bool is_said(const struct sketch *s, uint32_t node, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (edge_of(s, node, k)->to == edge_of(s, node, i)->to)
+            return true;
+    return false;
+}
+
 /* Its line-th line of text, in b; false behind the last. */
 static bool box_line(const struct sketch *s, const struct item *it,
                      unsigned line, struct mortise_buf *b)
@@ -453,8 +485,7 @@ static bool box_line(const struct sketch *s, const struct item *it,
     const struct mortise_node *n = start ? NULL : &g->nodes[it->node];
     const struct mortise_overlay *o =
         n != NULL && s->p->overlay != NULL ? &s->p->overlay[it->node] : NULL;
-    const uint32_t *out = start ? g->start : n->out;
-    uint32_t n_out = start ? g->n_start : n->n_out;
+    const struct mortise_edge *e;
 
     mortise_buf_clear(b);
     if (line == 0) {
@@ -467,16 +498,11 @@ static bool box_line(const struct sketch *s, const struct item *it,
             mortise_buf_printf(b, " x%u", o->visits);
         return true;
     }
-    for (uint32_t i = 0; i < n_out; i++) {
-        const struct mortise_edge *e = &g->edges[out[i]];
-        bool again = false;
-
-        for (uint32_t k = 0; k < i; k++)
-            again |= g->edges[out[k]].to == e->to;
-        if (is_line(e) || again || --line > 0)
+    for (uint32_t i = 0; (e = edge_of(s, it->node, i)) != NULL; i++) {
+        if (is_line(s, e) || is_said(s, it->node, i) || --line > 0)
             continue;
-        mortise_buf_puts(b, e->back ? (ascii ? "^ " : "\u21ba ")
-                                    : (ascii ? "> " : "\u2192 "));
+        mortise_buf_puts(b, e->to != MORTISE_END ? (ascii ? "^ " : "\u21ba ")
+                                                 : (ascii ? "> " : "\u2192 "));
         mortise_buf_puts(b, mortise_picture_name(g, e->to));
         return true;
     }
