@@ -133,10 +133,14 @@ static void walk(struct ending *w)
     }
 }
 
+/* Can anything reach END?  A way there may stand beside one that goes on. */
 static bool any_ends(const struct ending *w)
 {
     for (uint32_t i = 0; i < w->g->n_nodes; i++)
         if (w->ends[i])
+            return true;
+    for (uint32_t i = 0; i < w->g->n_edges; i++)
+        if (w->g->edges[i].to == MORTISE_END)
             return true;
     return false;
 }
