@@ -134,6 +134,7 @@ static void end(void)
  * key: test/test file.graph, test/test file.deployment, test/test file.cases
  * key: test/case.input, test/case.operations, test/scripted answer.args
  * key: test/scripted answer.output, test/scripted answer.error
+ * key: test/scripted answer.usage
  * key: test/scripted error.code, test/scripted error.class
  * key: test/scripted answer.after, test/scripted answer.in_doubt=retry
  * key: test/scripted answer.goto, test/scripted answer.update, test/case.nodes

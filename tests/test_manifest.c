@@ -46,7 +46,7 @@ static const char whole[] =
     "        reconcile: true\n"
     "        timeout: 30s\n"
     "        usage: {model_calls: 2, input_tokens: 0, usd: 0.25}\n"
-    "      look: {effect: read}\n"
+    "      look: {effect: read, usage: {output_tokens: 7}}\n"
     "  guardrail: {threading: inline}\n"
     "requires:\n"
     "  host: '>=1.0 <2'\n"
@@ -71,6 +71,8 @@ static int parse(const char *text, bool need_artifacts)
 }
 
 /* Everything that may be said arrives where it belongs.
+ * key: plugin/operation.usage, plugin/usage.model_calls
+ * key: plugin/usage.input_tokens, plugin/usage.output_tokens, plugin/usage.usd
  * key: plugin/plugin manifest.metadata, plugin/metadata.name
  * key: plugin/metadata.version, plugin/metadata.description
  * key: plugin/metadata.license, plugin/plugin manifest.seq
@@ -122,7 +124,8 @@ START_TEST(a_whole_manifest)
     ck_assert_ptr_nonnull(op->output);
     op = mortise_manifest_op(m, "look");
     ck_assert(!op->idempotent && !op->reconcile && op->input == NULL);
-    ck_assert(!op->usage.present);
+    ck_assert_uint_eq(op->usage.most[MORTISE_USED_OUTPUT], 7);
+    ck_assert(!op->usage.said[MORTISE_USED_CALLS]);
     ck_assert_str_eq(op->description, "");
     ck_assert_ptr_null(mortise_manifest_op(m, "walk"));
     ck_assert_str_eq(m->requires_host, ">=1.0 <2");
