@@ -169,6 +169,37 @@ START_TEST(a_policy_guards_a_node)
 }
 END_TEST
 
+/* An edge's guardrails see what passes, with the rules of their id, and lead
+ * around what they protect; pictures and records say so. */
+START_TEST(a_policy_guards_an_edge)
+{
+    desk_deploy(TWO);
+    desk_graph("g",
+               "start: a\nnodes:\n"
+               "  a:\n"
+               "    type: tool\n"
+               "    tool: tried/echo\n"
+               "    args: {value: \"${input.text}\"}\n"
+               "  b: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+               "  c: {type: tool, tool: tried/echo, args: {value: 2}}\n"
+               "edges:\n"
+               "  - {from: a, to: b, guardrail_policy: {input: [mails],\n"
+               "     on_violation: reroute, reroute_target: c}}\n"
+               "  - {from: a, to: END, guardrail_policy: {input: [hosts],\n"
+               "     on_violation: sanitize}}\n");
+    desk_ok("$MORTISE run g.yaml --id r --input "
+            "'{\"text\": \"a@b.example 10.0.0.1\"}'");
+    desk_ok("$MORTISE show r --json");
+    desk_out("a@b.example [ipv4]");
+    desk_out("\"to\": \"b\"");
+    desk_out("\"stage\": \"edge\"");
+    desk_out("\"c\": 2");
+    desk_not_out("\"b\": 1");
+    desk_ok("$MORTISE graph show g.yaml");
+    desk_out("on violation, instead of b");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_guards");
@@ -183,6 +214,7 @@ static Suite *suite(void)
     tcase_add_test(tc, names_of_no_plugin_are_odd);
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
     tcase_add_test(tc, a_policy_guards_a_node);
+    tcase_add_test(tc, a_policy_guards_an_edge);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -351,6 +351,64 @@ START_TEST(answers_cost)
 }
 END_TEST
 
+/* Guardrails of edges and of graphs inside are scripted like any: each question
+ * to one goes on in its list, for each node by itself. */
+START_TEST(guardrails_are_scripted)
+{
+    desk_graph("g.graph", "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: tried/nap, args: {ms: 1}}\n"
+                          "  b: {type: tool, tool: tried/echo, args: {value: "
+                          "1}}\n"
+                          "  c:\n"
+                          "    type: subgraph\n"
+                          "    input_mapping: {input.v: artifacts.a}\n"
+                          "    output_mapping: {scratch.c: artifacts.d}\n"
+                          "    guardrail_policy: {input: [pattern], output: "
+                          "[pattern], on_violation: sanitize}\n"
+                          "    graph:\n"
+                          "      start: d\n"
+                          "      nodes:\n"
+                          "        d: {type: tool, tool: tried/echo, args: "
+                          "{value: \"${input.v}\"}}\n"
+                          "  safe: {type: tool, tool: tried/echo, args: "
+                          "{value: 1}, next: END}\n"
+                          "edges:\n"
+                          "  - {from: a, to: b, guardrail_policy: {input: "
+                          "[pattern], on_violation: reroute, reroute_target: "
+                          "safe}}\n"
+                          "  - {from: a, to: c, guardrail_policy: {input: "
+                          "[pattern], on_violation: sanitize}}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  there:\n"
+             "    nodes: {a: {output: 1}}\n"
+             "    operations: {tried/echo: {output: {v: secret}}}\n"
+             "    guardrails:\n"
+             "      pattern:\n"
+             "        - {violation: no, output: {v: 3}}\n"
+             "        - {violation: no, output: {d: masked}}\n"
+             "    expect:\n"
+             "      status: completed\n"
+             "      path: {contains: [a, safe], lacks: [b]}\n"
+             "      state: {scratch: {c: masked}, artifacts: {a: {d: masked}, "
+             "c: {d: "
+             "masked}}}\n"
+             "      events: [{type: guardrail_result, stage: edge, to: b, "
+             "action: reroute}, {type: guardrail_result, stage: edge, to: c, "
+             "action: sanitize}]\n"
+             "  as it is:\n"
+             "    nodes: {a: {output: 1}}\n"
+             "    operations: {tried/echo: {output: 7}}\n"
+             "    guardrails: {pattern: {pass: true}}\n"
+             "    expect: {status: completed, path: {contains: [b, c/d], "
+             "lacks: [safe]}, state: {scratch: {c: 7}}}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+}
+END_TEST
+
 /* An operation that can tell whether it happened is asked, and the script tells
  * the truth: it is there once, and nobody else is asked. */
 START_TEST(reconciling_is_scripted)
@@ -501,6 +559,7 @@ static Suite *suite(void)
     tcase_add_test(tc, executors_ask_people);
     tcase_add_test(tc, answers_go_and_write);
     tcase_add_test(tc, answers_cost);
+    tcase_add_test(tc, guardrails_are_scripted);
     tcase_add_test(tc, reconciling_is_scripted);
     tcase_add_test(tc, reconciling_in_earnest);
     tcase_add_test(tc, sleeps_are_no_time);

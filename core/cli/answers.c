@@ -105,8 +105,9 @@ static size_t pick(const struct mortise_rehearsing *r,
 static void call_id(char out[ID], const struct mortise_run_call *call)
 {
     if (call->kind == MORTISE_RUN_CHECK)
-        snprintf(out, ID, "%s@%u %s %.256s", call->path, call->attempt,
-                 mortise_guard_stage_name(call->stage), call->plugin);
+        snprintf(out, ID, "%s@%u %s %u %.256s", call->path, call->attempt,
+                 mortise_guard_stage_name(call->stage), call->turn,
+                 call->plugin);
     else
         snprintf(out, ID, "%s@%u", call->path, call->attempt);
 }

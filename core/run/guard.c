@@ -88,6 +88,8 @@ int guard_begin(struct mortise_run *r, struct exec *x,
     assert(node_of(r, x)->guards[stage].n > 0);
     x->stage = stage;
     x->guard = 0;
+    if (x->judged == NULL) /* else it is the same stage, going on */
+        x->turn = 0;
     x->replaced = false;
     hold(&x->subject, subject);
     return start_call(r, x, MORTISE_RUN_CHECK, err);
@@ -261,6 +263,7 @@ int guard_settle(struct mortise_run *r, struct exec *x,
     rv = note_verdict(x, id, violation, reason, action, err);
     if (rv != MORTISE_OK)
         return rv;
+    x->turn++;
     if (strcmp(action, "reroute") == 0)
         return x->stage == MORTISE_GUARD_EDGE ? leave_reroute(r, x, err)
                                               : settle_reroute(r, x, err);

@@ -293,7 +293,8 @@ struct exec {
 
     /* What its guardrails look at (guard.c). */
     enum mortise_guard_stage stage;
-    uint32_t guard;    /* the one that is being asked */
+    uint32_t guard;    /* the one that is being asked ... */
+    uint32_t turn;     /* ... and how many were in this stage before it */
     json_t *subject;   /* as sanitised so far */
     bool replaced;     /* ... by one of them */
     enum done_how how; /* OUTPUT, EDGE: it came about */

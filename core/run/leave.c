@@ -171,7 +171,7 @@ int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return guard_begin(r, x, MORTISE_GUARD_OUTPUT, x->leaving, err);
     memcpy(x->going, x->chosen, x->n_chosen * sizeof x->going[0]);
     x->stage = MORTISE_GUARD_EDGE;
-    x->at = x->guard = 0;
+    x->at = x->guard = x->turn = 0;
     x->replaced = false;
     hold(&x->subject, x->leaving);
     drop(&x->judged);

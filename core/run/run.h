@@ -216,7 +216,9 @@ struct mortise_run_call {
     const struct mortise_node *node;
     const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
     enum mortise_guard_stage stage; /* CHECK */
-    json_t *body;                   /* owned by the action */
+    uint32_t turn; /* CHECK: which question of its stage it is, from 0; the same
+                      after a crash */
+    json_t *body;  /* owned by the action */
     uint32_t attempt, visit;
     char path[MORTISE_EXEC_PATH]; /* "1.0/node#1" */
     char key[MORTISE_DIGEST_HEX]; /* idempotency key of a `write` or `external`
