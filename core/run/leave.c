@@ -91,7 +91,8 @@ int apply_leaving(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    memcpy(x->chosen, e->edges, size);
+    if (size > 0)
+        memcpy(x->chosen, e->edges, size);
     x->going = x->chosen + e->n_edges;
     x->n_chosen = (uint32_t)e->n_edges;
     x->attempt = e->attempt;
