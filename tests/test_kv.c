@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/commits.h"
 #include "lib/desk.h"
 #include "lib/store_reader.h"
 
@@ -154,6 +155,71 @@ START_TEST(a_killed_count_counts_once)
 }
 END_TEST
 
+/* So many keys of `keeps` as there may be, less `room`. */
+static void fill(size_t room)
+{
+    static struct mortise_kv kvs[65536];
+    static char keys[65536][8];
+    static struct made_commit m;
+    struct mortise_commit *c = &m.c;
+    struct mortise_store *s;
+    struct mortise_err err;
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/state", desk_dir);
+    ck_assert_int_eq(mortise_store_open(&s, path, &mortise_heap, &err),
+                     MORTISE_OK);
+    for (size_t i = 0; i < 65536 - room; i++) {
+        int n = snprintf(keys[i], sizeof keys[i], "k%zu", i);
+
+        kvs[i] = (struct mortise_kv){"keeps", keys[i], (size_t)n, "1", 1};
+    }
+    make_commit(&m, "default", "filler", 1, 10);
+    m.c.head.status = MORTISE_RUN_COMPLETED;
+    m.c.kvs = kvs;
+    m.c.n_kvs = 65536 - room;
+    ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_OK);
+    mortise_store_close(s);
+}
+
+/* A namespace that is full takes no more keys, says so, and stays usable: what
+ * is there can be replaced, and taken out, which makes room; in one process and
+ * in the next.  Others have their own. */
+START_TEST(a_namespace_can_be_full)
+{
+    static const char full[] = "thepluginhas65536keysalready";
+
+    fill(1);
+    run("keeps/put", "{key: a, value: 1}");
+    desk_not_out(full);
+    run("keeps/put", "{key: b, value: 1}");
+    desk_out(full);
+    run("keeps/put", "{key: b}");
+    desk_not_out(full);
+    run("keeps/put", "{key: a, value: 2}");
+    desk_not_out(full);
+    run("keeps_too/put", "{key: b, value: 1}");
+    desk_not_out(full);
+    run_with("--tenant elsewhere", "keeps/put", "{key: b, value: 1}");
+    desk_not_out(full);
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: keeps/put,"
+                    " args: {key: b, value: 1}, next: b}\n"
+                    "  b: {type: tool, tool: keeps/put,"
+                    " args: {key: a}, next: c}\n"
+                    "  c: {type: tool, tool: keeps/put,"
+                    " args: {key: b, value: 3}, next: d}\n"
+                    "  d: {type: tool, tool: keeps/put,"
+                    " args: {key: c, value: 3}, next: e}\n"
+                    "  e: {type: tool, tool: keeps/get,"
+                    " args: {key: c}, next: END}\n");
+    run_g("");
+    desk_out("\"artifacts\":{\"a\":{\"status\":-4,\"words\":\"theplugin");
+    desk_out("\"b\":null,\"c\":null,\"d\":{\"status\":-4,\"words\"");
+    desk_out("\"e\":{\"found\":false}");
+}
+END_TEST
+
 /* In the store as docs/format.md says, for who has only that. */
 START_TEST(another_reader_finds_them)
 {
@@ -188,6 +254,7 @@ static Suite *suite(void)
     tcase_add_test(tc, nobody_sees_anothers);
     tcase_add_test(tc, limits_are_told);
     tcase_add_test(tc, a_killed_count_counts_once);
+    tcase_add_test(tc, a_namespace_can_be_full);
     tcase_add_test(tc, another_reader_finds_them);
     suite_add_tcase(s, tc);
     return s;

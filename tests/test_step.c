@@ -373,6 +373,32 @@ START_TEST(killed_anywhere_a_put_is_put_once)
 }
 END_TEST
 
+/* A put that is refused, since there is no room, puts nothing; and it was
+ * refused whenever the call is entered again, also when there is room by then.
+ */
+START_TEST(a_refused_put_stays_refused)
+{
+    uint32_t seed = 7;
+
+    for (int until = 2; until < 9; until++) {
+        begin("ask", "",
+              "{method: p, kind: put, body: {key: a, value: 1}, refused: full},"
+              " " READ(1) ", " PUT(b, 2));
+        for (int i = 0; i < until; i++)
+            if (!sim_end_ask(&s, 0))
+                sim_sync_one(&s);
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        sim_run(&s, &seed);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_output("[{\"status\":-4}," DID(1) ",null]");
+        ck_assert_uint_eq(puts_of("a"), 0);
+        ck_assert_uint_eq(puts_of("b"), 1);
+        end();
+    }
+}
+END_TEST
+
 /* A new attempt puts again: what others put in between is none of its. */
 START_TEST(a_retry_puts_again)
 {
@@ -711,6 +737,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_put_is_answered_from_disk);
     tcase_add_test(tc, a_get_sees_puts_on_their_way);
     tcase_add_loop_test(tc, killed_anywhere_a_put_is_put_once, 0, 2);
+    tcase_add_test(tc, a_refused_put_stays_refused);
     tcase_add_test(tc, a_retry_puts_again);
     tcase_add_test(tc, another_value_is_a_violation);
     tcase_add_test(tc, putting_survives_oom);

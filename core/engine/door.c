@@ -351,7 +351,7 @@ static enum mortise_step_kind kind_of(const struct mortise_asked *a)
 }
 
 /* `a` may be gone afterwards. */
-static void ask_run(struct mortise_asked *a)
+static void ask_run(struct mortise_asked *a, bool full)
 {
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
@@ -360,7 +360,8 @@ static void ask_run(struct mortise_asked *a)
                   .kind = kind_of(a),
                   .method = a->method->name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
-                  .body = mortise_json_unconst(a->body)}};
+                  .body = mortise_json_unconst(a->body),
+                  .refused = full ? a->words : NULL}};
 
     a->state = MORTISE_ASKED_WAITS;
     mortise_live_feed(a->call->live, &in);
@@ -368,6 +369,7 @@ static void ask_run(struct mortise_asked *a)
 
 static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
 {
+    bool full = false;
     int32_t status;
 
     link_asked(a, c);
@@ -378,13 +380,15 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->live = c->live;
     a->run_call = c->run_call;
     status = judge(a, a->words);
+    if (status == MORTISE_S_OK && a->method->is_full != NULL)
+        full = a->method->is_full(a, a->words);
     a->live = NULL;
     if (status == MORTISE_S_OK &&
         a->method->effect == MORTISE_DOOR_UNRECORDED) {
         a->state = MORTISE_ASKED_BEGUN;
         a->method->start(a);
     } else if (status == MORTISE_S_OK)
-        ask_run(a);
+        ask_run(a, full);
     else
         become(a, MORTISE_ASKED_REPLIED, status, NULL);
 }

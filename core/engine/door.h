@@ -91,6 +91,10 @@ struct mortise_door_method {
     bool (*completed)(const json_t *value);
     /* MORTISE_S_OK, or a status and words (room for MORTISE_DOOR_WORDS). */
     int32_t (*check)(const struct mortise_asked *a, char *words);
+    /* PUT, checked: is there no room for it?  Then with words.  NULL: there
+     * always is.  The run records the answer, which holds when the call is
+     * entered again. */
+    bool (*is_full)(const struct mortise_asked *a, char *words);
     void (*start)(struct mortise_asked *a);
     /* NULL: start() always answers before it returns. */
     void (*cancel)(struct mortise_asked *a);

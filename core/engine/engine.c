@@ -221,6 +221,7 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
         return rv;
     }
     mortise_due_open(m);
+    mortise_kv_open(m);
     *out = m;
     return MORTISE_OK;
 }
@@ -272,6 +273,7 @@ void mortise_close(struct mortise *m)
     mortise_stock_close(&m->stock);
     mortise_store_close(m->store);
     mortise_calls_close(m);
+    mortise_kv_close(m);
     mortise_table_finish(&m->lives);
     mortise_table_finish(&m->run_timers);
     mortise_table_finish(&m->topics);

@@ -147,6 +147,9 @@ struct mortise {
     struct mortise_table asks; /* by our name for them */
     uint64_t last_ask;
 
+    /* kv.c */
+    struct mortise_table kv_rooms; /* by (tenant, plugin) */
+
     /* due.c */
     struct mortise_timer due;
     uint64_t due_ms; /* what `due` is armed for; 0: not armed */
@@ -392,6 +395,11 @@ int mortise_calls_begin(struct mortise_live *live,
                         struct mortise_run_call *call, struct mortise_err *err);
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call);
 void mortise_calls_cancel_all(struct mortise_live *live);
+
+/* ---- kv.c --------------------------------------------------------------- */
+
+void mortise_kv_open(struct mortise *m);
+void mortise_kv_close(struct mortise *m);
 
 /* ---- due.c -------------------------------------------------------------- */
 

@@ -99,6 +99,9 @@ struct mortise_ask_in {
     const char *method; /* "http.request/1" */
     const char *key;    /* of the step, where order does not tell; "" */
     json_t *body;       /* borrowed; an object, checked */
+    /* A PUT that is asked for the first time is not made, but answered with
+     * these words; NULL: it is made. */
+    const char *refused;
 };
 
 struct mortise_answer_in {

@@ -210,10 +210,27 @@ static int keep_kv(struct mortise_run *r, const char *plugin,
     return MORTISE_OK;
 }
 
+/* The answer is recorded, so that it stays one. */
+static int refuse_put(struct mortise_run *r, struct exec *x, struct step *s,
+                      const char *words, struct mortise_err *err)
+{
+    json_t *value = json_string(words);
+    int rv = value != NULL
+                 ? record_answer(r, x, s, MORTISE_S_DENIED, value, false, err)
+                 : mortise_nomem(err);
+
+    json_decref(value);
+    return rv;
+}
+
 static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    int rv = keep_kv(r, node_of(r, x)->plugin, in->body, err);
+    int rv;
+
+    if (in->refused != NULL)
+        return refuse_put(r, x, s, in->refused, err);
+    rv = keep_kv(r, node_of(r, x)->plugin, in->body, err);
 
     if (rv == MORTISE_OK)
         rv = wait_for_sync(r, x, s, err);

@@ -488,6 +488,28 @@ int mortise_store_kv(struct mortise_store *s, const char *tenant,
     return rv == MORTISE_OK && value->failed ? mortise_nomem(err) : rv;
 }
 
+int mortise_store_kv_count(struct mortise_store *s, const char *tenant,
+                           const char *plugin, size_t most, size_t *n,
+                           struct mortise_err *err)
+{
+    struct mortise_reader key;
+    struct walk w;
+    int rv = mortise_ldb_alive(s, err);
+
+    *n = 0;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_names(tenant, plugin, NULL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    walk_begin(&w, s);
+    mortise_key_of_run(&w.prefix, MORTISE_KEY_KV, tenant, plugin);
+    mortise_key_of_run(&w.key, MORTISE_KEY_KV, tenant, plugin);
+    rv = walk_seek(&w, false);
+    for (; rv == MORTISE_OK && *n < most && walk_at(&w, &key); ++*n)
+        leveldb_iter_next(w.it);
+    return walk_end(&w, rv, err);
+}
+
 int mortise_store_mark_get(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err)
 {

@@ -179,6 +179,11 @@ int mortise_store_kv(struct mortise_store *s, const char *tenant,
                      const char *plugin, const void *key, size_t size,
                      struct mortise_buf *value, struct mortise_err *err);
 
+/* How many keys a plugin has; counted as far as `most`. */
+int mortise_store_kv_count(struct mortise_store *s, const char *tenant,
+                           const char *plugin, size_t most, size_t *n,
+                           struct mortise_err *err);
+
 /* What a tenant's call of that key gave: appended.  MORTISE_ENOTFOUND, without
  * words, when it is not there, or not any more. */
 int mortise_store_cached(struct mortise_store *s, const char *tenant,

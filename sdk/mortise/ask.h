@@ -577,7 +577,8 @@ MORTISE_INLINE mortise_status mortise_timer_wait_wait(
 
 /* A plugin has a namespace of its own in each tenant, durable, whatever run it
  * works for: keys of 1 to 512 bytes of UTF-8 (any, NULs too), values of up to
- * 1 MiB of JSON.  Nothing is ever taken out of it but by a put.
+ * 1 MiB of JSON, 65,536 keys: a put of one more is refused (MORTISE_S_DENIED).
+ * Nothing is ever taken out of it but by a put.
  *
  * A put is answered once it is on disk, in the same commit as the journal says
  * that it was made: after a crash it is there or it is made again, never twice

@@ -87,6 +87,8 @@ static void issue(struct sim *s, struct sim_call *c)
     in.u.ask.method = json_string_value(member(c, i, "method"));
     in.u.ask.key = key != NULL ? json_string_value(key) : "";
     in.u.ask.body = body;
+    if (s->crashes == 0) /* there is room by then */
+        in.u.ask.refused = json_string_value(member(c, i, "refused"));
     sim_feed(s, &in);
     json_decref(body);
 }
