@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,15 +17,36 @@ static struct mortise_err err;
 static char dir[4096];
 static int ran;
 
-static void begin(void)
+static void open_engine(const char *deployment)
 {
-    struct mortise_options o = {.size = sizeof o, .store = dir};
+    struct mortise_options o = {.size = sizeof o, .deployment = deployment};
 
-    strcpy(dir, test_mkdir());
     ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
     ran = 0;
     while (mortise_timeout(m) == 0) /* what opening left to do */
         ck_assert_int_eq(mortise_poll(m, 0, &err), 0);
+}
+
+static void deploy(char path[4096 + 16], const char *store)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\n"
+             "metadata: {name: loop}\nstore: {path: ./state%s}\n",
+             store);
+    snprintf(path, 4096 + 16, "%s/mortise.yaml", dir);
+    test_write(path, text, strlen(text));
+}
+
+/* One that removes no runs, and so has nothing to do by itself. */
+static void begin(void)
+{
+    char path[4096 + 16];
+
+    strcpy(dir, test_mkdir());
+    deploy(path, ", retention: {finished: 0s}");
+    open_engine(path);
 }
 
 static void end(void)
@@ -62,6 +84,19 @@ static void run(struct mortise_task *t)
 START_TEST(idle)
 {
     ck_assert_int_eq(mortise_timeout(m), -1);
+    ck_assert(!readable(20));
+}
+END_TEST
+
+/* One that removes old runs wants to be turned for that. */
+START_TEST(idle_but_for_old_runs)
+{
+    char path[4096 + 16];
+
+    mortise_close(m);
+    deploy(path, "");
+    open_engine(path);
+    ck_assert_int_gt(mortise_timeout(m), 0);
     ck_assert(!readable(20));
 }
 END_TEST
@@ -162,6 +197,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, idle);
+    tcase_add_test(tc, idle_but_for_old_runs);
     tcase_add_test(tc, work_is_ready);
     tcase_add_test(tc, held_up_for_longer_than_it_waits);
     tcase_add_test(tc, timer_is_due);
