@@ -266,6 +266,9 @@ SKIP ?=
 TESTS := $(if $(ONLY),$(ONLY:%=$(B)/tests/test_%),\
            $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c)))
 TESTS := $(filter-out $(SKIP:%=$(B)/tests/test_%),$(TESTS))
+# First what takes long, beside which the others run.
+LONG  := $(patsubst %,$(B)/tests/test_%,kill run_worlds store_crash)
+TESTS := $(filter $(LONG),$(TESTS)) $(filter-out $(LONG),$(TESTS))
 # Those whose calls of plugins must survive the wire encoding, too.
 ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
               tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
