@@ -19,7 +19,7 @@ static struct mortise_span place(const struct mortise_expr *e,
 /* Names that the language has in scope and this build has not. */
 static bool is_later(const char *text, struct mortise_cel_where where)
 {
-    static const char *const later[] = {"memory", "diagnostics"};
+    static const char *const later[] = {"memory"};
 
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strlen(later[i]) == where.length &&

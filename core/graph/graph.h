@@ -31,11 +31,13 @@ enum mortise_scope_name {
     MORTISE_IN_INPUT,
     MORTISE_IN_SCRATCH,
     MORTISE_IN_ARTIFACTS,
-    MORTISE_IN_STATE, /* {input, scratch, artifacts}: state.X is X */
-    MORTISE_IN_RUN,   /* {id, tenant, graph, version} */
-    MORTISE_IN_NODE,  /* {id, type, visit, attempt, failed} */
-    MORTISE_IN_INDEX, /* in a map's body: the innermost's */
-    MORTISE_IN_ITEM,  /* the outermost map's `as` (level 0) ... */
+    MORTISE_IN_STATE,       /* {input, scratch, artifacts}: state.X is X */
+    MORTISE_IN_RUN,         /* {id, tenant, graph, version} */
+    MORTISE_IN_NODE,        /* {id, type, visit, attempt, failed} */
+    MORTISE_IN_DIAGNOSTICS, /* {NODE: {runs, attempts, usage}}: what came
+                               before */
+    MORTISE_IN_INDEX,       /* in a map's body: the innermost's */
+    MORTISE_IN_ITEM,        /* the outermost map's `as` (level 0) ... */
     MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS, /* ... */
     MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
                                                 on_error.value */
@@ -389,8 +391,8 @@ struct mortise_graph {
     bool fail_fast;     /* failure */
     bool coarse;        /* checkpoint_policy, of nodes that say nothing */
     bool end_first;     /* end */
-    struct mortise_limits limits; /* the outermost graph's */
-    struct mortise_budget budget; /* this one's own */
+    struct mortise_limits limits;       /* the outermost graph's */
+    struct mortise_budget budget;       /* this one's own */
     uint32_t unbounded[MORTISE_USED_N]; /* a node that may use any amount of
                                            it; MORTISE_NOWHERE: none */
     uint32_t concurrency;

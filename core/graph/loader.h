@@ -195,7 +195,8 @@ void mortise_load_defaults(struct mortise_loader *ld,
 
 /* The names that every expression of the graph may use, with their schemas:
  * after the state's schemas were read. */
-void mortise_load_scope(struct mortise_loader *ld);
+void mortise_load_scope(struct mortise_loader *ld,
+                        const struct mortise_yaml *nodes);
 /* An expression that sees the names before `end`; NULL cel after a finding. */
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,

@@ -57,6 +57,27 @@ static struct mortise_schema *node_schema(struct mortise_loader *ld)
                              "integer", "failed", failed_json())));
 }
 
+/* Of each node, what its executions came to.  In most files nobody asks: then
+ * there is nothing to be asked for. */
+static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
+                                                 const struct mortise_yaml *ids)
+{
+    json_t *one = closed(json_pack(
+        "{s:{s:s},s:{s:s},s:o}", "runs", "type", "integer", "attempts", "type",
+        "integer", "usage",
+        closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "model_calls",
+                         "type", "integer", "input_tokens", "type", "integer",
+                         "output_tokens", "type", "integer", "usd", "type",
+                         "number"))));
+    bool asked = strstr(ids->span.file->text, "diagnostics") != NULL;
+    json_t *all = json_object();
+
+    for (size_t i = 0; i < ids->n && asked; i++)
+        json_object_set(all, ids->keys[i]->str, one);
+    json_decref(one);
+    return mortise_load_our_schema(ld, closed(all));
+}
+
 /* One name more, whose schema is the author's: a reference in it leads to other
  * parts of it, so it stays where it was compiled. */
 static const struct mortise_schema *with(struct mortise_loader *ld,
@@ -93,7 +114,8 @@ mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer)
         "answer", answer);
 }
 
-void mortise_load_scope(struct mortise_loader *ld)
+void mortise_load_scope(struct mortise_loader *ld,
+                        const struct mortise_yaml *nodes)
 {
     struct mortise_cel_name *names = ld->names;
 
@@ -106,6 +128,8 @@ void mortise_load_scope(struct mortise_loader *ld)
         (struct mortise_cel_name){"state", state_schema(ld)};
     names[MORTISE_IN_RUN] = (struct mortise_cel_name){"run", run_schema(ld)};
     names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
+    names[MORTISE_IN_DIAGNOSTICS] =
+        (struct mortise_cel_name){"diagnostics", diagnostics_schema(ld, nodes)};
     for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
         names[i] = (struct mortise_cel_name){"", NULL}; /* nobody's name */
     names[MORTISE_IN_INDEX].schema =

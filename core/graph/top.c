@@ -96,7 +96,7 @@ static void read_nodes(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = ctx;
 
     (void)into;
-    mortise_load_scope(ld);
+    mortise_load_scope(ld, slot->value);
     if (!ld->nomem)
         mortise_load_nodes(ld, slot->name, slot->value);
 }

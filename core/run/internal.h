@@ -14,6 +14,7 @@
  *   map.c      maps: a frame for each element, and what they come to
  *   limit.c    limits that pause, and raising them
  *   usage.c    what calls of models cost
+ *   diagnostics.c  what came before an execution, counted
  *   budget.c   what a graph may spend
  *   cache.c    what was given before, and is not called for again
  *   size.c     limits.state
@@ -550,6 +551,9 @@ int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why);
 /* ---- past.c ---- */
 int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
               uint32_t n, struct mortise_err *err);
+/* All that is in its causal past has this mark, until others are marked. */
+int past_mark(struct mortise_run *r, const struct exec *x, uint32_t *mark,
+              struct mortise_err *err);
 /* x->view is there. */
 int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* The state after x's writes, which are set: x->after is there. */
@@ -762,6 +766,13 @@ void usage_finish(struct exec *x);
 /* Put a member `usage`, where there was any. */
 int usage_put(json_t *to, const struct exec *x);
 int usage_put_all(json_t *to, const struct mortise_run *r);
+
+/* ---- diagnostics.c ---- */
+/* What x sees of the executions of the graph `top`, its own or its child's: a
+ * new reference.  `itself`: it has ended, and counts. */
+int diagnostics_of(struct mortise_run *r, const struct exec *x,
+                   const struct frame *top, bool itself, json_t **out,
+                   struct mortise_err *err);
 
 /* ---- budget.c ---- */
 /* A going through g, which is `in`, has what its budget says. */
@@ -1042,7 +1053,7 @@ int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
 struct env {
     struct mortise_cel_env cel;
     const json_t *values[MORTISE_IN_N];
-    json_t *state, *node, *index;
+    json_t *state, *node, *diagnostics, *index;
 };
 int env_init(struct env *env, struct mortise_run *r, struct exec *x,
              const json_t *state, const json_t *output, const json_t *error,

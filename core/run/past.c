@@ -127,6 +127,17 @@ static int region_collect(struct mortise_run *r, struct region *g,
     return rv;
 }
 
+int past_mark(struct mortise_run *r, const struct exec *x, uint32_t *mark,
+              struct mortise_err *err)
+{
+    struct region g = {.mem = r->mem};
+    int rv = region_collect(r, &g, x->preds, x->n_preds, 0, err);
+
+    *mark = r->stamp;
+    region_finish(&g);
+    return rv;
+}
+
 /* Indexes of maps, the outermost first; what gathers comes after its elements.
  */
 static int by_element(const struct scope *a, const struct scope *b)

@@ -128,6 +128,21 @@ static int env_make(struct env *env, const struct mortise_run *r,
                : MORTISE_OK;
 }
 
+/* Where its edges are chosen, it has ended: the state is the one after it. */
+static int env_diagnostics(struct env *env, struct mortise_run *r,
+                           const struct exec *x, const struct frame *at,
+                           const json_t *state, uint32_t uses,
+                           struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (uses & 1u << MORTISE_IN_DIAGNOSTICS)
+        rv = diagnostics_of(r, x, at->top, state == x->after, &env->diagnostics,
+                            err);
+    env->values[MORTISE_IN_DIAGNOSTICS] = env->diagnostics;
+    return rv;
+}
+
 /* In the scope of `at`'s graph. */
 static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
                   const struct frame *at, const json_t *state, uint32_t uses,
@@ -136,6 +151,7 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
     const json_t *input = at->top->scope->input;
     const json_t *scratch = json_object_get(state, "scratch");
     const json_t *artifacts = json_object_get(state, "artifacts");
+    int rv;
 
     memset(env, 0, sizeof *env);
     if (env_make(env, r, x, input, scratch, artifacts, uses) != MORTISE_OK) {
@@ -150,7 +166,10 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
     env->values[MORTISE_IN_NODE] = env->node;
     env->cel.values = env->values;
     env->cel.cost_limit = at->graph->expr_cost;
-    return MORTISE_OK;
+    rv = env_diagnostics(env, r, x, at, state, uses, err);
+    if (rv != MORTISE_OK)
+        env_finish(env);
+    return rv;
 }
 
 int env_init(struct env *env, struct mortise_run *r, struct exec *x,
@@ -182,6 +201,7 @@ void env_finish(struct env *env)
 {
     drop(&env->state);
     drop(&env->node);
+    drop(&env->diagnostics);
     drop(&env->index);
 }
 
