@@ -213,7 +213,8 @@ enum { N_MISSING = sizeof missing / sizeof missing[0] };
 
 /* What cannot be found, or is another than was pinned, is said where it
  * stands.
- * key: graph that stands elsewhere.version */
+ * key: graph that stands elsewhere.version
+ * key: graph that stands elsewhere.digest */
 START_TEST(misses)
 {
     put_outer("a.graph.yaml", missing[_i].ref);
@@ -350,8 +351,7 @@ static void digest(uint8_t out[MORTISE_DIGEST])
 }
 
 /* A digest covers what a file says, not where it lies; a pinned one must be
- * the file's.
- * key: graph that stands elsewhere.digest */
+ * the file's. */
 START_TEST(digests)
 {
     uint8_t first[MORTISE_DIGEST], moved[MORTISE_DIGEST],
