@@ -441,7 +441,7 @@ END_TEST
 
 /* libcurl's, whichever library it is in: tells what thread asked. */
 static struct {
-    int others, taking_signals;
+    atomic_int others, taking_signals;
     atomic_int asleep; /* those whose name server is silent */
 } resolvers;
 
@@ -457,9 +457,11 @@ getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
 
     memcpy(&real, &p, sizeof real);
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
-    resolvers.others += gettid() != getpid();
-    resolvers.taking_signals +=
-        gettid() != getpid() && sigismember(&mask, SIGTERM) == 0;
+    if (gettid() != getpid()) {
+        atomic_fetch_add(&resolvers.others, 1);
+        atomic_fetch_add(&resolvers.taking_signals,
+                         sigismember(&mask, SIGTERM) == 0);
+    }
     if (name != NULL && strcmp(name, "silent.invalid") == 0) {
         const struct timespec a_while = {2, 0};
 
