@@ -87,6 +87,7 @@ static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
         .suggestions = ld->suggestions,
         .first_diag = ld->diags->n,
         .roles = slot != NULL ? ld->roles : NULL, /* a file has its own */
+        .diagnoses = ld->diagnoses,
     };
 
     mortise_load_persona_defaults(&inner);

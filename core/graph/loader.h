@@ -107,6 +107,7 @@ struct mortise_loader {
     double traits[MORTISE_TRAITS];      /* of the graph's persona */
     const struct mortise_yaml *persona; /* the key; NULL: none */
     const struct mortise_yaml *roles;   /* the file's catalogue; NULL: none */
+    bool diagnoses;                     /* the file mentions diagnostics */
 
     size_t first_diag;     /* of this graph, in diags->list */
     size_t errors_before;  /* [root] of other files, in the same diags */

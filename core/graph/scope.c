@@ -57,23 +57,30 @@ static struct mortise_schema *node_schema(struct mortise_loader *ld)
                              "integer", "failed", failed_json())));
 }
 
-/* Of each node, what its executions came to.  In most files nobody asks: then
- * there is nothing to be asked for. */
-static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
-                                                 const struct mortise_yaml *ids)
+/* What the executions of one node came to. */
+static json_t *tally_json(void)
 {
-    json_t *one = closed(json_pack(
+    return closed(json_pack(
         "{s:{s:s},s:{s:s},s:o}", "runs", "type", "integer", "attempts", "type",
         "integer", "usage",
         closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "model_calls",
                          "type", "integer", "input_tokens", "type", "integer",
                          "output_tokens", "type", "integer", "usd", "type",
                          "number"))));
-    bool asked = strstr(ids->span.file->text, "diagnostics") != NULL;
-    json_t *all = json_object();
+}
 
-    for (size_t i = 0; i < ids->n && asked; i++)
-        json_object_set(all, ids->keys[i]->str, one);
+/* That of each node: a large thing, for files that ask for it. */
+static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
+                                                 const struct mortise_yaml *ids)
+{
+    json_t *one = tally_json(), *all = json_object();
+
+    for (size_t i = 0; i < ids->n && all != NULL; i++) {
+        if (json_object_set(all, ids->keys[i]->str, one) == 0)
+            continue;
+        json_decref(all);
+        all = NULL;
+    }
     json_decref(one);
     return mortise_load_our_schema(ld, closed(all));
 }

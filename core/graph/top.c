@@ -8,6 +8,8 @@
  * build on (schemas, limits, defaults) before the nodes, and what names nodes
  * after them.
  */
+#include <string.h>
+
 #include "graph/files.h"
 
 #include "yaml/header.h"
@@ -314,6 +316,7 @@ void mortise_load_file_keys(struct mortise_loader *ld)
 {
     const struct mortise_yaml *root = ld->g->tree;
 
+    ld->diagnoses = strstr(root->span.file->text, "diagnostics") != NULL;
     if (mortise_header_check(root, "Graph", ld->diags))
         mortise_keys_read(&mortise_graph_place, A_FILE, root, root->span, ld,
                           NULL, ld->diags);
