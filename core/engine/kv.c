@@ -75,19 +75,27 @@ static int32_t check_put(const struct mortise_asked *a, char *words)
                : status;
 }
 
+/* What stands under the key; MORTISE_ENOTFOUND: nothing does. */
+static int fetch(const struct mortise_asked *a, struct mortise_buf *text,
+                 struct mortise_err *err)
+{
+    const json_t *key = json_object_get(a->body, "key");
+
+    return mortise_store_kv(a->m->store, a->live->tenant, a->manifest->name,
+                            json_string_value(key), json_string_length(key),
+                            text, err);
+}
+
 /* MORTISE_OK, with the value or NULL. */
 static int look_up(const struct mortise_asked *a, json_t **value,
                    struct mortise_err *err)
 {
-    const json_t *key = json_object_get(a->body, "key");
     struct mortise_buf text;
     int rv;
 
     *value = NULL;
     mortise_buf_init(&text, a->m->mem);
-    rv = mortise_store_kv(a->m->store, a->live->tenant, a->manifest->name,
-                          json_string_value(key), json_string_length(key),
-                          &text, err);
+    rv = fetch(a, &text, err);
     if (rv == MORTISE_OK)
         rv = mortise_json_read(value, text.p, text.n, err);
     else if (rv == MORTISE_ENOTFOUND)
@@ -163,14 +171,11 @@ static bool has_room(struct mortise *m, struct mortise_kv_room *k)
 /* Is there something under the key? */
 static bool is_there(const struct mortise_asked *a)
 {
-    const json_t *key = json_object_get(a->body, "key");
     struct mortise_buf text;
     int rv;
 
     mortise_buf_init(&text, a->m->mem);
-    rv = mortise_store_kv(a->m->store, a->live->tenant, a->manifest->name,
-                          json_string_value(key), json_string_length(key),
-                          &text, NULL);
+    rv = fetch(a, &text, NULL);
     mortise_buf_finish(&text);
     return rv != MORTISE_ENOTFOUND;
 }

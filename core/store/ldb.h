@@ -86,6 +86,13 @@ int mortise_ldb_get(struct mortise_store *s,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
 
+/* That of a run, under the key that `make` makes of its name. */
+typedef void mortise_ldb_key_fn(struct mortise_buf *key, const char *tenant,
+                                const char *run);
+int mortise_ldb_get_of(struct mortise_store *s, mortise_ldb_key_fn *make,
+                       const char *tenant, const char *run, char **value,
+                       size_t *size, struct mortise_err *err);
+
 /* ---- writing: with `writing` locked ---------------------------------------
  */
 

@@ -151,14 +151,11 @@ static int read_head(struct walk *w, const char *tenant, const char *run,
                             : MORTISE_OK;
 }
 
-int mortise_store_head(struct mortise_store *s, const char *tenant,
-                       const char *run, mortise_head_fn *fn, void *ud,
-                       struct mortise_err *err)
+int mortise_ldb_get_of(struct mortise_store *s, mortise_ldb_key_fn *make,
+                       const char *tenant, const char *run, char **value,
+                       size_t *n, struct mortise_err *err)
 {
-    struct mortise_head head;
     struct mortise_buf key;
-    char *value = NULL;
-    size_t n;
     int rv = mortise_ldb_alive(s, err);
 
     if (rv == MORTISE_OK)
@@ -166,9 +163,22 @@ int mortise_store_head(struct mortise_store *s, const char *tenant,
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&key, s->mem);
-    mortise_key_head(&key, tenant, run);
-    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
+    make(&key, tenant, run);
+    rv = mortise_ldb_get(s, s->checked, &key, value, n, err);
     mortise_buf_finish(&key);
+    return rv;
+}
+
+int mortise_store_head(struct mortise_store *s, const char *tenant,
+                       const char *run, mortise_head_fn *fn, void *ud,
+                       struct mortise_err *err)
+{
+    struct mortise_head head;
+    char *value = NULL;
+    size_t n;
+    int rv =
+        mortise_ldb_get_of(s, mortise_key_head, tenant, run, &value, &n, err);
+
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, rv, "no run %s", run);
     if (rv != MORTISE_OK)

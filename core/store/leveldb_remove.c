@@ -216,19 +216,11 @@ int mortise_store_removed(struct mortise_store *s, const char *tenant,
                           const char *run, struct mortise_tombstone *out,
                           struct mortise_err *err)
 {
-    struct mortise_buf key;
     char *value = NULL;
     size_t n;
-    int rv = mortise_ldb_alive(s, err);
+    int rv = mortise_ldb_get_of(s, mortise_key_tombstone, tenant, run, &value,
+                                &n, err);
 
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(tenant, run, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&key, s->mem);
-    mortise_key_tombstone(&key, tenant, run);
-    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
-    mortise_buf_finish(&key);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_record_read_tombstone(out, value, n);
