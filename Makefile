@@ -9,11 +9,13 @@
 #   make asan       the test suite under AddressSanitizer and UBSan
 #   make tsan       ... under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
+#   make hostile    the hostile suites whole; `make check` runs a part of each
 #   make mutants    prove the tests: three broken builds must turn the kill
 #                   harness red, each ignored key the test that guards it
 #   make keys       each key of the language has such a test
 #   make bench      the table of ratios (tests/bench/)
-#   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang)
+#   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
+#                   those of FUZZ="import json"
 #   make headers    each public header alone, as C11 and as C++11
 #   make deps       install what a bare Debian 12 lacks (NO_DEPS=1: only say)
 #   make lint       clang-tidy and cppcheck
@@ -77,28 +79,36 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys unit programs demo bench asan tsan valgrind mutants fuzz headers format \
-        lint docs install uninstall abi abi-accept clean deps
+.PHONY: all check check-peers keys patches unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+        format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 deps: $(B)/deps.mk
 
-$(B)/%.o: %.c
+# Values that end up inside of what is made are kept in a file, which changes
+# when they do and takes with it what depends on it.  An installation with other
+# places makes what names them anew, one with other flags everything.
+define kept
+$(B)/$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$$($(2))' | cmp -s - $$@ || \
+	    printf '%s\n' '$$($(2))' >$$@
+endef
+FORCE:
+
+PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR)
+FLAGS  := $(subst ','\'',$(CC) $(CFLAGS) $(LDFLAGS) $(VARIANT))
+$(eval $(call kept,places,PLACES))
+$(eval $(call kept,flags,FLAGS))
+$(B)/core/engine/site.o: $(B)/places
+$(B)/core/engine/site.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
+
+$(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(DEP_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
-
-# Where things will be installed: what has it inside is made anew when it
-# changes.
-PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR)
-$(B)/places: FORCE
-	@mkdir -p $(@D)
-	@echo "$(PLACES)" | cmp -s - $@ || echo "$(PLACES)" >$@
-FORCE:
-$(B)/core/engine/site.o: $(B)/places
-$(B)/core/engine/site.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
 
 # Tests see what they need besides.
 $(B)/tests/%.o: OURS += $(TEST_INC)
@@ -215,7 +225,7 @@ KEY := $(B)/keys/bundled
 
 define plugin_rules
 $(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs \
-                                           plugins/*.h) $(HEADERS)
+                                           plugins/*.h) $(HEADERS) $(B)/flags
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ $$(filter %.c,$$^) \
@@ -277,13 +287,15 @@ ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
 ALONE := $(filter-out cli_parts,$(patsubst tests/test_%.c,%,\
                                     $(wildcard tests/test_cli*.c))) \
          await bundled_time docs embed kv kill store_crash
-# What is preloaded into other programs does not go with the sanitizers'.
+# What is preloaded into other programs does not go with the sanitizers'; the
+# last two do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
+PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_salvage
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 BENCH_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/bench/plugins/*.c))
-$(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS)
+$(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $< \
@@ -291,15 +303,17 @@ $(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS)
 
 # What the kill harness runs: under this library, and a build that can be
 # told to die at any of its fault points.
-$(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h
+$(B)/tests/powercut.so: tests/lib/powercut.c tests/lib/powercut.h $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
-$(B)/tests/preload/%.so: tests/preload/%.c
+$(B)/tests/preload/%.so: tests/preload/%.c $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
 $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
+$(B)/tests/test_cli_salvage: | $(B)/tests/powercut.so
+$(B)/tests/test_hostile_clocks: | $(B)/tests/preload/otherclock.so
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
@@ -310,10 +324,15 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys
+check: unit headers keys patches
 	$(call say,AGAIN,"every call through the wire encoding")
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
+
+# Each matrix of tests/test_hostile_*.c whole (tests/lib/hostile.h).
+HOSTILE := $(patsubst tests/test_%.c,%,$(wildcard tests/test_hostile_*.c))
+hostile:
+	+$(Q)MORTISE_HOSTILE=whole $(AGAIN) ONLY="$(HOSTILE)" unit
 
 # Every key has a test that would miss it, and the list of them is this one.
 keys: $(B)/tests/keys/list
@@ -321,6 +340,11 @@ keys: $(B)/tests/keys/list
 	$(Q)sh tools/graph-keys.sh $(B) >$(B)/graph_keys.md && \
 	    diff -u tests/graph_keys.md $(B)/graph_keys.md || \
 	    { echo "tests/graph_keys.md: see above; make docs" >&2; exit 1; }
+
+# Each broken build that `make mutants` makes can be made of this tree.
+patches:
+	$(call say,CHECK,"each patch of tests/mutants applies")
+	$(Q)for p in tests/mutants/*.patch; do git apply --check $$p || exit 1; done
 
 PEER ?=
 check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c))
@@ -330,13 +354,14 @@ check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c))
 SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
+asan: export ASAN_OPTIONS = verify_asan_link_order=0
 asan:
 	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
 
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0
 tsan:
-	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS)" unit
+	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS_TSAN)" unit
 
 valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
@@ -351,21 +376,26 @@ headers: $(B)/deps.mk
 	        -Werror -Isdk -fsyntax-only -x c++ $$h || exit 1; \
 	done
 
-# Each entry point for FUZZ_SECONDS; what it finds is kept in its corpus.
+# Each entry point for FUZZ_SECONDS (or those that are named: FUZZ="import json");
+# what it finds is kept in its corpus.  Files to begin with lie in FUZZ_SEEDS_NAME.
 FUZZ_SECONDS ?= 30
+FUZZ ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZ_SEEDS_graph := tests/graphs/good tests/graphs/bad
+FUZZ_SEEDS_import := tests/graphs/import
+FUZZ_SEEDS_control := tests/fuzz/requests
+FUZZ_SEEDS_http_reply := tests/fuzz/http_replies
 FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
 	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
 	    -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined" \
 	    $(B)/fuzz/libmortise.a
-	$(Q)for f in $(basename $(notdir $(wildcard tests/fuzz/*.c))); do \
-	    mkdir -p $(B)/fuzz/corpus/$$f && \
+	$(Q)$(foreach f,$(FUZZ),mkdir -p $(B)/fuzz/corpus/fuzz_$f && \
 	    clang $(OURS) $(TEST_INC) $(DEP_CFLAGS) $(FUZZ_FLAGS) \
-	        -fsanitize=fuzzer,address,undefined -o $(B)/fuzz/$$f \
-	        tests/fuzz/$$f.c $(B)/fuzz/libmortise.a $(DEP_LIBS) && \
-	    $(B)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-	        -print_final_stats=0 $(B)/fuzz/corpus/$$f || exit 1; \
-	done
+	        -fsanitize=fuzzer,address,undefined -o $(B)/fuzz/fuzz_$f \
+	        tests/fuzz/fuzz_$f.c $(B)/fuzz/libmortise.a $(DEP_LIBS) && \
+	    $(B)/fuzz/fuzz_$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+	        -print_final_stats=0 $(B)/fuzz/corpus/fuzz_$f \
+	        $(FUZZ_SEEDS_$f) || exit 1;)
 
 mutants:
 	+$(Q)$(AGAIN) ONLY="store_crash kill" programs

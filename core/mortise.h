@@ -7,9 +7,10 @@
  *
  * Threads    An engine belongs to the thread that opened it; every function
  *            taking a `struct mortise *` is [loop]: call it from that thread
- *            alone.  Inside an event callback only mortise_free() may be
- *            called.  Several engines may live in one process, each with its
- *            own thread and store.
+ *            alone.  Inside an event callback only mortise_free() and
+ *            mortise_unsubscribe() may be called; what else comes from there
+ *            is refused, mortise_close() with a word to `log`.  Several engines
+ *            may live in one process, each with its own thread and store.
  * Loop       The engine does nothing by itself: mortise_poll() turns it, in a
  *            loop of your own or beside yours (mortise_fd()).  Its own store
  *            thread and workers call nothing of yours but `log` and `mem`.
@@ -69,7 +70,7 @@ enum mortise_result {
     MORTISE_EMISMATCH = -14,     /* a decision that fits no pending request */
     MORTISE_EDECISION = -15,     /* a decision that is none */
     MORTISE_EINDOUBT = -16,      /* an effect's outcome must be resolved */
-    MORTISE_EBLOCKED = -17,      /* a plugin is missing or changed */
+    MORTISE_EBLOCKED = -17,      /* a plugin is missing, changed or deadly */
     MORTISE_EUNAVAILABLE = -18,  /* exists in the design, not in this build */
     MORTISE_EDETERMINISM = -19,  /* a replay asked for something else */
     MORTISE_ELIMIT = -20,        /* a declared bound was passed */
@@ -110,9 +111,20 @@ typedef void mortise_log_fn(void *ud, int level, const char *msg);
 struct mortise;       /* an engine: one store, its runs and plugins */
 struct mortise_graph; /* a checked graph, immutable */
 
+/* For mortise_options.flags. */
+enum mortise_open_flag {
+    /* Nobody named `deployment`: the program found it, beside a graph or in the
+     * working directory.  MORTISE_EDENIED then if it says what code runs or who
+     * gets secrets, and `mortise config allow` was never told that it may. */
+    MORTISE_OPEN_FOUND = 1 << 0,
+    /* Plugins and trust may be older than what was seen before: going back is
+     * meant, and remembered. */
+    MORTISE_OPEN_ALLOW_DOWNGRADE = 1 << 1
+};
+
 struct mortise_options {
     uint32_t size;
-    uint32_t flags;                /* 0 */
+    uint32_t flags;                /* of enum mortise_open_flag; 0: none */
     const char *deployment;        /* path of a Deployment file; NULL: none */
     const char *store;             /* overrides store.path; NULL: as deployed */
     const struct mortise_mem *mem; /* NULL: the C heap; lent, outlives all */
@@ -164,6 +176,10 @@ MORTISE_API int mortise_load(struct mortise *m, const char *path,
  */
 MORTISE_API void mortise_graph_close(struct mortise_graph *g);
 
+/* One event, as JSON text (NUL-terminated, `len` without it), lent until you
+ * return.  Return nonzero to end the subscription. */
+typedef int mortise_event_fn(void *ud, const char *json, size_t len);
+
 struct mortise_start_options {
     uint32_t size;
     uint32_t flags;     /* 0 */
@@ -171,6 +187,13 @@ struct mortise_start_options {
     const char *run;    /* id, [A-Za-z0-9._-]{1,128}; NULL: a new UUIDv7 */
     const char *input;  /* JSON text; NULL: {} */
     const char *actor;  /* who starts it, for the record; NULL: this uid */
+    /* A subscription as mortise_events() makes with FOLLOW, from the very first
+     * event on, live ones too.  Events may come before mortise_start() returns.
+     * A `size` that ends before this is fine. */
+    mortise_event_fn *event; /* NULL: none */
+    void *event_ud;
+    uint64_t *event_id; /* gets what mortise_unsubscribe() takes; NULL: unused;
+                           0 when the start fails */
 };
 
 #define MORTISE_RUN_MAX 129 /* a run id with its NUL */
@@ -190,8 +213,8 @@ enum mortise_command_kind {
     MORTISE_CMD_APPROVE_TOOL = 4, /* id, decision approve | reject, reason,
                                      json: edited args, digest */
     MORTISE_CMD_ANSWER = 5,       /* id, json: the answer */
-    MORTISE_CMD_RESOLVE = 6,      /* id: step; decision done | retry | fail,
-                                     json: the result for done */
+    MORTISE_CMD_RESOLVE = 6,      /* id; decision done | retry | fail, json: the
+                                     result for done */
     MORTISE_CMD_CANCEL = 7,       /* reason */
     MORTISE_CMD_PAUSE = 8,        /* reason: calls that only read are cancelled,
                                      effects are awaited (10 s at most, then
@@ -219,7 +242,8 @@ struct mortise_command {
     uint32_t size;
     uint32_t kind;        /* enum mortise_command_kind */
     uint32_t flags;       /* MORTISE_CMD_... */
-    const char *id;       /* tool_use_id, interrupt id or step id */
+    const char *id;       /* of the pending request, whole: a decision holds for
+                             what was asked under it and for nothing else */
     const char *decision; /* see the kinds */
     const char *reason;
     const char *digest; /* of what is approved; NULL: not compared */
@@ -247,7 +271,8 @@ enum mortise_run_status {
     MORTISE_RUN_WAITING = 3, /* for a person or a timer */
     MORTISE_RUN_PAUSED = 4,
     MORTISE_RUN_IN_DOUBT = 5,
-    MORTISE_RUN_BLOCKED = 6, /* as shown: its plugins are missing or changed */
+    MORTISE_RUN_BLOCKED = 6, /* as shown: its plugins are missing, changed, or
+                                took the process down */
     MORTISE_RUN_COMPLETED = 7,
     MORTISE_RUN_FAILED = 8,
     MORTISE_RUN_CANCELLED = 9
@@ -279,19 +304,20 @@ MORTISE_API int mortise_history(struct mortise *m, const char *tenant,
                                 const char *run, char **json,
                                 struct mortise_err *err);
 
-/* One event, as JSON text (NUL-terminated, `len` without it), lent until you
- * return.  Return nonzero to end the subscription. */
-typedef int mortise_event_fn(void *ud, const char *json, size_t len);
-
 #define MORTISE_EVENTS_FOLLOW 1u /* go on with live ones */
 
 /* Events of one run with seq > after, oldest first, delivered before the call
  * returns; with FOLLOW later ones too, from mortise_poll(), each after the
- * commit that carries it.  *id (may be NULL) names the subscription. */
+ * commit that carries it.  Live events (those without `seq`) that happen from
+ * now on come in their place among them; what nobody was subscribed to is not
+ * kept.  Where too many are on their way at once (64 MiB of them), a `missed`
+ * event says how many were left out.  *id (may be NULL) names the subscription.
+ */
 MORTISE_API int mortise_events(struct mortise *m, const char *tenant,
                                const char *run, uint64_t after, uint32_t flags,
                                mortise_event_fn *fn, void *ud, uint64_t *id,
                                struct mortise_err *err);
+/* No event comes to it any more.  An id that is over is fine. */
 MORTISE_API void mortise_unsubscribe(struct mortise *m, uint64_t id);
 
 #ifdef __cplusplus

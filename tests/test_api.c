@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "engine/client.h"
 #include "engine/link.h"
 #include "json/value.h"
 #include "lib/powercut.h"
@@ -695,6 +696,38 @@ START_TEST(unknown_runs_are_not_found)
 }
 END_TEST
 
+/* A decision has the whole id of its run and of its request: parts of them, and
+ * none, decide nothing, whatever state the run is in. */
+START_TEST(decisions_name_their_requests)
+{
+    static const uint32_t kinds[] = {
+        MORTISE_CMD_ANSWER, MORTISE_CMD_APPROVE_TOOL, MORTISE_CMD_RESOLVE};
+    char whole[MORTISE_DIGEST_HEX], part[9];
+    struct mortise_command c = {
+        .size = sizeof c, .decision = "approve", .json = "{\"approved\":true}"};
+
+    start("start: a\nnodes:\n  a: {type: human, prompt: p, next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    snprintf(whole, sizeof whole, "%s", pending());
+    snprintf(part, sizeof part, "%.8s", whole);
+    for (size_t i = 0; i < 2 * sizeof kinds / sizeof *kinds; i++) {
+        c.kind = kinds[i / 2];
+        c.id = i % 2 == 0 ? "" : NULL;
+        ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+        c.id = i % 2 == 0 ? part : "a";
+        ck_assert_int_eq(command(&c, 0), MORTISE_EMISMATCH);
+    }
+    ck_assert_int_eq(answer(whole, c.json), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
+    c.kind = MORTISE_CMD_APPROVE_TOOL;
+    c.id = "";
+    ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+    c.id = whole;
+    run_id[strlen(run_id) - 1] = '\0';
+    ck_assert_int_eq(command(&c, 0), MORTISE_ENOTFOUND);
+}
+END_TEST
+
 /* goto an unknown node: refused, and nothing is recorded. */
 START_TEST(goto_an_unknown_node)
 {
@@ -1143,19 +1176,25 @@ static int times(const char *text, const char *word)
     return n;
 }
 
-/* Whenever one joins, it hears of each node's start at most once. */
+/* Whenever one joins, it hears of each node's start at most once; who was there
+ * from the beginning, of each. */
 START_TEST(starts_are_told_once)
 {
     struct heard heard[12] = {{.last = 0}};
+    struct mortise_graph *g =
+        load("start: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: ok_async/sleep, args: {ms: 9}, next: b}\n"
+             "  b: {type: tool, tool: ok_blocking/sleep, args: {ms: 9},"
+             " next: c}\n"
+             "  c: {type: tool, tool: ok_async/sleep, args: {ms: 9},"
+             " next: END}\n");
+    struct mortise_start_options s = {
+        .size = sizeof s, .event = hear, .event_ud = &heard[0]};
 
-    start("start: a\n"
-          "nodes:\n"
-          "  a: {type: tool, tool: ok_async/sleep, args: {ms: 9}, next: b}\n"
-          "  b: {type: tool, tool: ok_blocking/sleep, args: {ms: 9},"
-          " next: c}\n"
-          "  c: {type: tool, tool: ok_async/sleep, args: {ms: 9},"
-          " next: END}\n");
-    for (int i = 0; i < 12; i++) {
+    ck_assert_int_eq(mortise_start(m, g, &s, run_id, &err), MORTISE_OK);
+    mortise_graph_close(g);
+    for (int i = 1; i < 12; i++) {
         ck_assert_int_eq(mortise_events(m, NULL, run_id, 0,
                                         MORTISE_EVENTS_FOLLOW, hear, &heard[i],
                                         NULL, &err),
@@ -1201,13 +1240,16 @@ END_TEST
 START_TEST(progress_is_ephemeral)
 {
     struct heard live = {.last = 0}, stored = {.last = 0};
+    struct mortise_graph *g = load(
+        "start: w\n"
+        "nodes:\n"
+        "  w: {type: tool, tool: ok_async/sleep, args: {ms: 30}, next: a}\n"
+        "  a: {type: tool, tool: emits_events/run, args: {}, next: END}\n");
+    struct mortise_start_options s = {
+        .size = sizeof s, .event = hear, .event_ud = &live};
 
-    start("start: w\n"
-          "nodes:\n"
-          "  w: {type: tool, tool: ok_async/sleep, args: {ms: 30}, next: a}\n"
-          "  a: {type: tool, tool: emits_events/run, args: {}, next: END}\n");
-    mortise_events(m, NULL, run_id, 0, MORTISE_EVENTS_FOLLOW, hear, &live, NULL,
-                   &err);
+    ck_assert_int_eq(mortise_start(m, g, &s, run_id, &err), MORTISE_OK);
+    mortise_graph_close(g);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
     mortise_events(m, NULL, run_id, 0, 0, hear, &stored, NULL, &err);
     ck_assert_ptr_nonnull(strstr(live.ephemeral, "progress progress"));
@@ -1362,7 +1404,6 @@ START_TEST(in_doubt)
 {
     struct mortise_command c = {.size = sizeof c,
                                 .kind = MORTISE_CMD_RESOLVE,
-                                .id = "a",
                                 .decision = "done",
                                 .json = "{\"counted\":true}"};
     struct mortise_live *live;
@@ -1380,6 +1421,7 @@ START_TEST(in_doubt)
     ck_assert_int_eq(resume(), MORTISE_OK);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_IN_DOUBT);
     ck_assert_int_eq(resume(), MORTISE_EINDOUBT);
+    c.id = pending();
     ck_assert_msg(command(&c, 0) == MORTISE_OK, "%s", err.msg);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
     ck_assert_str_eq(shown("state.artifacts.a"), "{\"counted\":true}");
@@ -1429,12 +1471,17 @@ static int go_on(void)
 }
 
 /* Any one sync or write may fail once: whoever waits is told, the engine goes
- * on, the run is resumed from what is on disk, and nothing happens twice. */
+ * on, the run is resumed from what is on disk, and nothing happens twice.  Who
+ * listens hears what is stored, once and in order, also of a commit that was
+ * stored and counted as lost. */
 START_TEST(one_write_fails) /* loop: which one */
 {
     struct mortise_graph *g;
-    struct mortise_start_options s = {.size = sizeof s, .run = "r"};
+    struct heard live = {.last = 0}, stored = {.last = 0};
+    struct mortise_start_options s = {
+        .size = sizeof s, .run = "r", .event = hear, .event_ud = &live};
     char spec[64];
+    bool listens;
     int rv, before, status = 0;
 
     snprintf(spec, sizeof spec, "%s:%d:EIO:once", _i % 2 ? "write" : "sync",
@@ -1444,6 +1491,7 @@ START_TEST(one_write_fails) /* loop: which one */
     g = load(three_counts);
     powercut_fail(spec);
     rv = mortise_start(m, g, &s, run_id, &err);
+    listens = rv == MORTISE_OK; /* a start that failed has no subscription */
     if (rv == MORTISE_OK)
         rv = mortise_wait(m, NULL, "r", &status, &err);
     powercut_fail(NULL);
@@ -1453,6 +1501,8 @@ START_TEST(one_write_fails) /* loop: which one */
         ck_assert_ptr_nonnull(strstr(err.msg, "store"));
         rv = mortise_wait(m, NULL, "r", &status, &err);
         if (rv == MORTISE_ENOTFOUND) { /* it was never acknowledged */
+            live = (struct heard){.last = 0};
+            listens = true;
             ck_assert_msg(mortise_start(m, g, &s, run_id, &err) == MORTISE_OK,
                           "%s", err.msg);
             status = wait_for();
@@ -1466,6 +1516,11 @@ START_TEST(one_write_fails) /* loop: which one */
     ck_assert_int_le(counted(), before + 2);
     if (status == MORTISE_RUN_COMPLETED)
         ck_assert_int_eq(counted(), before + 2);
+    mortise_events(m, NULL, "r", 0, 0, hear, &stored, NULL, &err);
+    if (listens) {
+        ck_assert_msg(live.gaps == 0, "%s: %s", spec, live.types);
+        ck_assert_str_eq(live.types, stored.types);
+    }
     mortise_graph_close(g);
     powercut_end();
 }
@@ -1580,7 +1635,7 @@ static void *ask_elsewhere(void *ud)
     struct elsewhere *e = ud;
     struct mortise_link *l;
 
-    e->rv = mortise_link_open(&l, &e->options, &e->err);
+    e->rv = mortise_link_open(&l, &e->options, 0, &e->err);
     if (e->rv != MORTISE_OK)
         return NULL;
     ck_assert_ptr_null(mortise_link_engine(l));
@@ -1627,7 +1682,7 @@ START_TEST(a_link_is_an_engine)
     start(human);
     wait_for();
     close_engine();
-    ck_assert_int_eq(mortise_link_open(&l, &o, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_link_open(&l, &o, 0, &err), MORTISE_OK);
     ck_assert_ptr_nonnull(mortise_link_engine(l));
     request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
                         "until", "idle");
@@ -1644,6 +1699,22 @@ START_TEST(a_link_is_an_engine)
 }
 END_TEST
 
+/* Over one connection, which ends with its engine. */
+static void *ask_once(void *ud)
+{
+    const struct mortise_must anything = {.path = NULL};
+    struct elsewhere *e = ud;
+    struct mortise_client c;
+
+    e->rv = mortise_client_open(&c, &test_mem, e->options.store, &anything,
+                                &e->err);
+    if (e->rv == MORTISE_OK)
+        e->rv = mortise_client_call(&c, e->request, one_item, e, &e->reply,
+                                    &e->err);
+    mortise_client_close(&c);
+    return NULL;
+}
+
 /* Closing while somebody waits tells them, and leaves the run resumable. */
 START_TEST(closing_tells_who_waits)
 {
@@ -1653,7 +1724,7 @@ START_TEST(closing_tells_who_waits)
     start(nap);
     e.request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
                           "until", "end");
-    pthread_create(&thread, NULL, ask_elsewhere, &e);
+    pthread_create(&thread, NULL, ask_once, &e);
     for (int i = 0; i < 500 && m->topics.n == 0; i++)
         mortise_poll(m, 10, &err);
     ck_assert_uint_eq(m->topics.n, 1);
@@ -1775,6 +1846,7 @@ static Suite *suite(void)
     tcase_add_test(tc, plugins_break_pipes);
     tcase_add_test(tc, plugins_ask_for_state);
     tcase_add_test(tc, unknown_runs_are_not_found);
+    tcase_add_test(tc, decisions_name_their_requests);
     tcase_add_test(tc, goto_an_unknown_node);
     tcase_add_test(tc, decisions_must_fit);
     tcase_add_test(tc, tool_approvals);

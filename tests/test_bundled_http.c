@@ -209,6 +209,48 @@ START_TEST(retry_after_is_honoured)
 }
 END_TEST
 
+static void decide(const char *id, const char *json)
+{
+    struct mortise_command c = {.size = sizeof c,
+                                .kind = MORTISE_CMD_RESOLVE,
+                                .id = id,
+                                .decision = "done",
+                                .json = json};
+
+    ck_assert_msg(mortise_apply(lone, NULL, lone_run, &c, 1, 0, "ann",
+                                &lone_err) == MORTISE_OK,
+                  "%s", lone_err.msg);
+}
+
+/* A server that fails in the middle: a person sees what it said, and the least
+ * that they may answer is an output. */
+START_TEST(a_doubt_shows_what_was_said)
+{
+    json_t *pending, *p, *heard;
+
+    open_bundled(true);
+    httpd_answer(d, "/pay", "500 Oops", "", "half of it is done");
+    lone_start("tool: http/request, args: {url: \"%s\", json: {n: 1}}, "
+               "retry_policy: {max_attempts: 3, delay: 1ms}",
+               httpd_url(d, "/pay"));
+    pending = lone_shown("pending");
+    ck_assert_int_eq(lone_status, MORTISE_RUN_IN_DOUBT);
+    p = json_array_get(pending, 0);
+    ck_assert_str_eq(json_string_value(json_object_get(p, "cause")),
+                     "the server answered with status 500");
+    heard = json_object_get(p, "answer");
+    ck_assert_int_eq(json_integer_value(json_object_get(heard, "status")), 500);
+    ck_assert_str_eq(json_string_value(json_object_get(heard, "body")),
+                     "half of it is done");
+    decide(json_string_value(json_object_get(p, "id")),
+           "{\"status\": 200, \"body\": \"\"}");
+    json_decref(pending);
+    assert_output("status", "200");
+    assert_output("body", "\"\"");
+    ck_assert_uint_eq(httpd_requests(d), 1);
+}
+END_TEST
+
 /* Without the deployment's word nothing is reached, and who asks hears what is
  * missing. */
 START_TEST(nothing_is_allowed_by_itself)
@@ -350,6 +392,7 @@ static Suite *suite(void)
     tcase_add_test(tc, requests_are_sent_as_said);
     tcase_add_test(tc, statuses_are_errors);
     tcase_add_test(tc, retry_after_is_honoured);
+    tcase_add_test(tc, a_doubt_shows_what_was_said);
     tcase_add_test(tc, nothing_is_allowed_by_itself);
     tcase_add_test(tc, timeouts_cancel);
     tcase_add_test(tc, many_at_once);

@@ -69,7 +69,7 @@ START_TEST(what_was_built_runs)
     desk_out("unsigned tried\n");
     desk_ok("$MORTISE why r | tr '\\n' ' '");
     desk_out("It uses, or has used, what nobody signed: plugin 'tried'.");
-    desk_ok("$MORTISE approve r");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_ok("$MORTISE show r --json | tr -d '\\n '");
     desk_out("\"status\":\"completed\"");
     desk_out("\"unsigned\":[\"tried\"]");
@@ -104,7 +104,7 @@ START_TEST(a_rebuild_is_accepted)
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
     rebuild();
-    child_run("$MORTISE approve r");
+    child_run("$MORTISE approve $($MORTISE inbox r --ids)");
     ck_assert_int_ne(child.code, 0);
     desk_err("which nobody signed: a build");
     desk_err("--accept-plugins");
@@ -112,7 +112,7 @@ START_TEST(a_rebuild_is_accepted)
     desk_out("(tried 1.0.1, a build that nobody signed, is here now)");
     child_run("$MORTISE resume r --accept-plugins");
     desk_code(4);
-    desk_ok("$MORTISE approve r");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_ok("$MORTISE events r --json | grep -c unsigned_plugin");
     ck_assert_str_eq(child.out, "2\n");
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "lib/desk.h"
 
 static void put_files(void)
@@ -48,7 +50,8 @@ START_TEST(pinned)
     desk_code(4);
     desk_ok("$MORTISE inbox");
     desk_out("Really now?");
-    desk_ok("rm -r parts && $MORTISE answer r --value '{\"approved\": true, "
+    desk_ok("rm -r parts && $MORTISE answer $($MORTISE inbox r --ids) --value "
+            "'{\"approved\": true, "
             "\"answer\": \"yes\"}'");
     desk_ok("$MORTISE show r --json");
     desk_out("\"said\": \"yes\"");
@@ -92,6 +95,118 @@ START_TEST(changed)
 }
 END_TEST
 
+/* What fails in all the ways that have a place in a file: of a node, of an
+ * expression, of a schema; here, in a file beside, in one below and above. */
+static void put_failures(void)
+{
+    static const char *const graphs[] = {"in/main.graph.yaml",
+                                         "in/beside.graph.yaml",
+                                         "in/below/part.yaml", "above.yaml"};
+    static const char *const subs[] = {"beside", "./below/../below/part.yaml",
+                                       "../../above.yaml", NULL};
+
+    desk_ok("mkdir -p in/below other");
+    for (size_t i = 0; i < 4; i++) {
+        char text[2048];
+        int n = snprintf(
+            text, sizeof text,
+            "apiVersion: mortise/v1\nkind: Graph\n"
+            "metadata: {name: %s, version: '1'}\n"
+            "state: {scratch: {properties: {n: {type: integer}}}}\n"
+            "start: [a, b, c%s]\nnodes:\n"
+            "  a: {type: tool, tool: tried/fail, args: {code: sad}, on_error: "
+            "{value: error}, next: j}\n"
+            "  b: {type: tool, tool: tried/echo, args: {value: \"${1 / "
+            "input.zero}\"}, "
+            "next: j}\n"
+            "  c: {type: tool, tool: tried/echo, args: {value: x}, outputs: "
+            "{scratch.n: output}, next: j}\n"
+            "  j: {type: tool, tool: tried/echo, on_branch_error: collect, "
+            "args: {value: \"${node.failed}\"}, next: z}\n"
+            "  z: {type: tool, tool: tried/fail, args: {code: end}}\n",
+            i == 1 ? "beside" : "g", subs[i] != NULL ? ", s" : "");
+
+        if (subs[i] != NULL)
+            snprintf(
+                text + n, sizeof text - (size_t)n,
+                "  s: {type: subgraph, graph: %s, input_mapping: "
+                "{input.zero: input.zero}, on_error: {value: error}, next: "
+                "j}\n",
+                subs[i]);
+        desk_put(graphs[i], text);
+    }
+}
+
+/* What a run came to, but for its name and for times: as text. */
+static char *came_to(size_t i, const char *store)
+{
+    static const char *const members[] = {"path", "error", "failed", "output"};
+    json_t *show, *out, *nodes = json_array(), *node;
+    char *text;
+    size_t k;
+
+    desk_ok("$MORTISE show r%zu --json --store %s", i, store);
+    show = json_loads(child.out, 0, NULL);
+    json_array_foreach(json_object_get(show, "nodes"), k, node)
+    {
+        json_t *one = json_object();
+
+        for (size_t m = 0; m < 4; m++)
+            json_object_set(one, members[m], json_object_get(node, members[m]));
+        json_array_append_new(nodes, one);
+    }
+    out = json_pack("{s:o, s:O, s:O}", "nodes", nodes, "state",
+                    json_object_get(show, "state"), "error",
+                    json_object_get(show, "error"));
+    text = json_dumps(out, JSON_SORT_KEYS | JSON_INDENT(1));
+    json_decref(out);
+    json_decref(show);
+    return text;
+}
+
+/* The path as somebody typed it comes to nothing that is kept: the same state,
+ * the same errors and records, whoever runs it from where, in a store that has
+ * the graph already, under another path, and in a fresh one. */
+START_TEST(spelled_in_any_way)
+{
+    static const struct {
+        const char *line, *store;
+    } ways[] = {
+        {"$MORTISE run in/main.graph.yaml", "state"},
+        {"$MORTISE run ./in/../in/main.graph.yaml", "state"},
+        {"$MORTISE run $PWD/in/main.graph.yaml --store fresh1", "fresh1"},
+        {"$MORTISE run $PWD/in/main.graph.yaml --store state", "state"},
+        {"cd in && $MORTISE run main.graph.yaml --store ../fresh2", "fresh2"},
+        {"cd other && $MORTISE run ../in/main.graph.yaml --store ../fresh3",
+         "fresh3"},
+    };
+    static const char *const places[] = {
+        "\"main.graph.yaml:7:3\"",   "main.graph.yaml:8:",
+        "\"beside.graph.yaml:7:3\"", "schema: beside.graph.yaml:",
+        "\"below/part.yaml:7:3\"",   "\"../above.yaml:7:3\""};
+    char *first = NULL;
+
+    put_failures();
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        char *now;
+
+        child_run("D=$PWD; %s --deployment $D/mortise.yaml --id r%zu "
+                  "--input '{\"zero\": 0}'",
+                  ways[i].line, i);
+        desk_code(1);
+        now = came_to(i, ways[i].store);
+        for (size_t k = 0; i == 0 && k < sizeof places / sizeof *places; k++)
+            ck_assert_msg(strstr(now, places[k]) != NULL, "no %s in %s",
+                          places[k], now);
+        if (first != NULL)
+            ck_assert_str_eq(now, first);
+        free(first);
+        first = now;
+    }
+    free(first);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_files");
@@ -103,6 +218,7 @@ static Suite *suite(void)
     tcase_add_test(tc, pinned);
     tcase_add_test(tc, elsewhere);
     tcase_add_test(tc, changed);
+    tcase_add_test(tc, spelled_in_any_way);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -75,7 +75,7 @@ START_TEST(what_ran)
     desk_out("? ask (human)");
     desk_ok(SHOW "g.yaml --run r --mermaid");
     desk_out("[\"ask (human) waiting\"]:::waiting");
-    child_run("$MORTISE reject r");
+    child_run("$MORTISE reject $($MORTISE inbox r --ids)");
     desk_ok(SHOW "g.yaml --run r --width 1");
     desk_out("ask (human) done\n");
     desk_out("yes_ (tool) skipped\n");

@@ -205,9 +205,31 @@ START_TEST(good)
             child_build("tests/plugins/ok_inline.so"));
     desk_out("\"ok\": true");
     desk_out("\"host_glibc\": \"2.");
+    desk_not_out("effect  ");
     child_run("$MORTISE plugin check none.so");
     desk_code(3);
     desk_err("none.so: No such file");
+}
+END_TEST
+
+/* How effects happen, by the manifest beside it; and what is wrong there. */
+START_TEST(intents)
+{
+    desk_ok("$MORTISE plugin check %s", child_build("plugins/http.so"));
+    desk_out("effect   request (intent: steps)\n");
+    desk_out("effect   submit (intent: steps)\n");
+    desk_not_out("get (");
+    desk_ok("$MORTISE plugin check %s --json", child_build("plugins/file.so"));
+    desk_out("\"write\": \"call\"");
+    desk_ok("cp %s acts.so; printf 'apiVersion: mortise/v1\\nkind: Plugin\\n"
+            "metadata: {name: acts, version: 1.0.0}\\nseq: 1\\n"
+            "abi: {major: 1, minor: 0}\\nprovides: {executor: {threading: "
+            "inline, operations: {a: {effect: write, intent: steps}}}}\\n' "
+            ">acts.plugin.yaml",
+            child_build("tests/plugins/ok_inline.so"));
+    child_run("$MORTISE plugin check acts.so");
+    desk_code(2);
+    desk_err("E0706");
 }
 END_TEST
 
@@ -222,6 +244,7 @@ static Suite *suite(void)
     tcase_add_test(tc, all_codes);
     tcase_add_test(tc, all_of_one_object);
     tcase_add_test(tc, good);
+    tcase_add_test(tc, intents);
     suite_add_tcase(s, tc);
     return s;
 }

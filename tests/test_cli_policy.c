@@ -56,11 +56,11 @@ START_TEST(asked_for_is_approved)
     desk_code(4);
     desk_ok("$MORTISE inbox");
     desk_out("tried/echo");
-    desk_ok("$MORTISE approve r");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_ok("$MORTISE show r --json");
     desk_out("completed");
     child_run("$MORTISE run g.yaml --id s");
-    child_run("$MORTISE reject s --reason no");
+    child_run("$MORTISE reject $($MORTISE inbox s --ids) --reason no");
     desk_ok("$MORTISE show s --json");
     desk_out("rejected");
 }
@@ -89,12 +89,12 @@ START_TEST(runs_are_held_to_it)
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
     desk_deploy("tools: {deny: [tried/echo]}");
-    child_run("$MORTISE approve r");
+    child_run("$MORTISE approve $($MORTISE inbox r --ids)");
     ck_assert_int_ne(child.code, 0);
     desk_err("denies tried/echo (mortise.yaml:7:16)");
     desk_ok("$MORTISE show r");
     desk_deploy("");
-    desk_ok("$MORTISE approve r");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
 }
 END_TEST
 
@@ -108,7 +108,7 @@ START_TEST(pending_approvals_stay)
     desk_deploy("");
     child_run("$MORTISE resume r");
     desk_code(4);
-    desk_ok("$MORTISE approve r");
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids)");
     desk_ok("$MORTISE show r --json");
     desk_out("completed");
 }

@@ -62,6 +62,47 @@ START_TEST(rivals_survive_crashes)
 }
 END_TEST
 
+/* What is said of an effect in doubt uses its answer up, also where the crash
+ * came before the call: the next round gets the next one. */
+START_TEST(doubts_use_answers_up)
+{
+    desk_ok(IN_CASES "--crash-everywhere doubts.test.yaml", root);
+    desk_out("\n2 passed, 0 failed\n");
+}
+END_TEST
+
+/* A question whose time is to run out, beside one of which the case says
+ * nothing and which is due no later: that cannot be, and is said each time. */
+START_TEST(two_are_due_together)
+{
+    desk_graph("g", "start: [a, b]\n"
+                    "nodes:\n"
+                    "  a: {type: human, prompt: a?, wait: 1h, on_timeout: "
+                    "reject, next: END}\n"
+                    "  b: {type: human, prompt: b?, wait: 1h, on_timeout: "
+                    "reject, next: END}\n");
+    desk_put("g.test.yaml", "apiVersion: mortise/v1\nkind: Test\n"
+                            "metadata: {name: t}\ngraph: g.yaml\n"
+                            "cases:\n"
+                            "  one: {people: {a: {timeout: true}}, expect: "
+                            "{status: waiting}}\n"
+                            "  other: {people: {b: {timeout: true}}, expect: "
+                            "{status: waiting}}\n"
+                            "  neither: {expect: {status: waiting}}\n"
+                            "  both: {people: {a: {timeout: true}, b: "
+                            "{timeout: true}}, expect: {status: completed}}\n");
+    for (int i = 0; i < 5; i++) {
+        child_run("$MORTISE test g.test.yaml");
+        desk_code(1);
+        desk_out("error[E0903]: 'a' is to be answered by nobody until its "
+                 "time is over, and that of 'b', of which the case says "
+                 "nothing, is over no later");
+        desk_out("error[E0903]: 'b' is to be");
+        desk_out("\n2 passed, 2 failed\n");
+    }
+}
+END_TEST
+
 /* The cases that we show people hold as well. */
 START_TEST(shown_cases_hold)
 {
@@ -253,10 +294,55 @@ static void add_plugin(const char *name)
     snprintf(path, sizeof path, "tests/plugins/%s.so", name);
     desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out %s/plugins",
             source, child_build(path), desk_plugins, desk_plugins);
-    desk_ok("$MORTISE key trust %s/k.pub --trust %s/trust.d --name %s "
-            "--plugins %s --in-process",
-            desk_plugins, desk_plugins, name, name);
+    desk_ok("test -e %s/trust.d/%s.yaml || $MORTISE key trust %s/k.pub "
+            "--trust %s/trust.d --name %s --plugins %s --in-process",
+            desk_plugins, name, desk_plugins, desk_plugins, name, name);
 }
+
+/* A plugin that may ask for requests has effects of its own all the same: that a
+ * crash leaves open whether its call happened is found. */
+START_TEST(a_call_that_asks_is_no_less_of_a_doubt)
+{
+    add_plugin("relays");
+    desk_graph("g.graph", "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: relays/call, args: {url: "
+                          "'http://x/'}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  one:\n"
+             "    operations: {relays/call: {output: 1}}\n"
+             "    expect: {status: completed}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+    child_run("$MORTISE test --crash-everywhere t.test.yaml");
+    desk_code(1);
+    desk_out("a crash leaves it open whether relays/call happened");
+    child_run("$MORTISE check g.graph.yaml");
+    desk_out("W0806");
+}
+END_TEST
+
+/* An effect that waits for a person is entered again, which is no repetition. */
+START_TEST(waiting_is_no_repetition)
+{
+    add_plugin("awaits");
+    desk_graph("g.graph", "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: awaits/order, args: "
+                          "{prompt: how many?}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  one:\n"
+             "    real: [awaits]\n"
+             "    people: {a: {answer: 7}}\n"
+             "    expect: {status: completed}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+}
+END_TEST
 
 /* What an executor asks from inside a node takes the bare value; it may also
  * wait until the time is over. */
@@ -547,6 +633,8 @@ static Suite *suite(void)
     tcase_add_test(tc, good_cases_hold);
     tcase_add_test(tc, good_cases_survive_crashes);
     tcase_add_test(tc, rivals_survive_crashes);
+    tcase_add_test(tc, doubts_use_answers_up);
+    tcase_add_test(tc, two_are_due_together);
     tcase_add_test(tc, shown_cases_hold);
     tcase_add_test(tc, failures_are_shown);
     tcase_add_test(tc, doubt_must_be_settled);
@@ -556,6 +644,8 @@ static Suite *suite(void)
     tcase_add_test(tc, real_calls_do);
     tcase_add_test(tc, calls_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
+    tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);
+    tcase_add_test(tc, waiting_is_no_repetition);
     tcase_add_test(tc, executors_ask_people);
     tcase_add_test(tc, answers_go_and_write);
     tcase_add_test(tc, answers_cost);

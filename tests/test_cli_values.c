@@ -93,15 +93,17 @@ START_TEST(answers_are_held_against_their_schema)
     child_run("$MORTISE run ask.yaml --id r");
     desk_code(4);
     desk_out("--answer '{\"sum\": 0}'"); /* what it suggests would do */
-    child_run("$MORTISE approve r --answer '{\"sum\":1.005}'");
+    child_run("$MORTISE approve $($MORTISE inbox r --ids) --answer "
+              "'{\"sum\":1.005}'");
     desk_code(3);
     desk_err("answer: at /sum: 1.005 is not a multiple of 0.01 (schema: "
              "ask.yaml:16:33) (E_INVALID)");
-    child_run("$MORTISE approve r --answer '{}'");
+    child_run("$MORTISE approve $($MORTISE inbox r --ids) --answer '{}'");
     desk_code(3);
     desk_err("answer: the member 'sum' is missing (schema: "
              "ask.yaml:14:11) (E_INVALID)");
-    desk_ok("$MORTISE approve r --answer '{\"sum\":4.35}'");
+    desk_ok(
+        "$MORTISE approve $($MORTISE inbox r --ids) --answer '{\"sum\":4.35}'");
     desk_ok("$MORTISE show r");
     desk_out("completed");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/deploy.h"
+#include "graph/deploy_digest.h"
 #include "lib/json.h"
 #include "lib/test.h"
 
@@ -360,6 +361,93 @@ START_TEST(reading_survives_oom)
 }
 END_TEST
 
+/* ---- the same ------------------------------------------------------------ */
+
+#define BARE "apiVersion: mortise/v1\nkind: Deployment\n"
+
+static void digest_of(const char *text, char hex[MORTISE_DIGEST_HEX])
+{
+    uint8_t digest[MORTISE_DIGEST];
+
+    good(text);
+    ck_assert_int_eq(mortise_deployment_digest(digest, d, &test_mem),
+                     MORTISE_OK);
+    mortise_hex(hex, digest, sizeof digest);
+}
+
+/* What a file puts into effect is what counts of it: these say the same as no
+ * file at all. */
+START_TEST(deployments_that_are_the_same)
+{
+    static const char *const same[] = {
+        BARE "metadata: {name: a}\n",
+        BARE "# words\nmetadata: {name: b}\nx-more: [1]\n",
+        BARE "metadata: {name: a}\nstore: {path: /elsewhere}\n",
+        BARE "metadata: {name: a}\nstore: {durability: sync}\n",
+        BARE "metadata: {name: a}\nstore: {retention: {finished: 720h}}\n",
+        BARE "metadata: {name: a}\nstore: {cache: 64MiB}\nlimits: {}\n",
+        BARE "metadata: {name: a}\nplugins: {}\nsecrets: {}\n",
+    };
+    char first[MORTISE_DIGEST_HEX], hex[MORTISE_DIGEST_HEX];
+    uint8_t digest[MORTISE_DIGEST];
+
+    ck_assert_int_eq(mortise_deployment_default(&d, &test_mem), MORTISE_OK);
+    ck_assert_int_eq(mortise_deployment_digest(digest, d, &test_mem),
+                     MORTISE_OK);
+    mortise_hex(first, digest, sizeof digest);
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        digest_of(same[i], hex);
+        ck_assert_msg(strcmp(hex, first) == 0, "%s", same[i]);
+    }
+}
+END_TEST
+
+/* ... and each of these says something else than all the others. */
+START_TEST(deployments_that_differ)
+{
+    static const char *const other[] = {
+        "",
+        "plugins: {path: [p]}\n",
+        "plugins: {path: [q]}\n",
+        "plugins: {dev: [p]}\n",
+        "plugins: {config: {http: {allow: [\"https://a.example\"]}}}\n",
+        "plugins: {config: {http: {allow: [\"${env:HOST}\"]}}}\n",
+        "trust: {dir: t}\n",
+        "store: {durability: exit}\n",
+        "store: {durability: {batch: {max_ms: 20}}}\n",
+        "store: {durability: {batch: {max_ms: 21}}}\n",
+        "store: {cache: 1MiB}\n",
+        "store: {retention: {finished: 1h}}\n",
+        "secrets: {a: {env: A}}\n",
+        "secrets: {a: {file: A}}\n",
+        "tools: {deny: [http/get]}\n",
+        "tools: {ask: [http/get]}\n",
+        "limits: {steps: 7}\n",
+        "limits: {visits: 7}\n",
+        "guardrails: {g: {plugin: pattern}}\n",
+    };
+    enum { N = sizeof other / sizeof other[0] };
+    char hex[N][MORTISE_DIGEST_HEX], text[512];
+
+    setenv("HOST", "https://b.example", 1);
+    for (size_t i = 0; i < N; i++) {
+        snprintf(text, sizeof text, "%smetadata: {name: a}\n%s", BARE,
+                 other[i]);
+        digest_of(text, hex[i]);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_msg(strcmp(hex[i], hex[k]) != 0, "%s%s", other[i],
+                          other[k]);
+    }
+    snprintf(text, sizeof text,
+             "%smetadata: {name: a}\nplugins: {config: {http: {allow: "
+             "[\"https://b.example\"]}}}\n",
+             BARE);
+    digest_of(text, hex[0]);
+    ck_assert_str_eq(hex[0], hex[5]); /* as ${env:HOST} gives it */
+    unsetenv("HOST");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("deploy");
@@ -378,6 +466,8 @@ static Suite *suite(void)
     tcase_add_test(tc, the_commented_file_has_every_key);
     tcase_add_test(tc, retentions);
     tcase_add_test(tc, reading_survives_oom);
+    tcase_add_test(tc, deployments_that_are_the_same);
+    tcase_add_test(tc, deployments_that_differ);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -133,6 +133,7 @@ START_TEST(grants_are_exact)
 {
     static const char *const net[] = {"api.acme.com:443", "config:base_url",
                                       "config:more.hosts", "config:absent"};
+    struct mortise_destination d;
     struct mortise_egress e;
 
     ck_assert_int_eq(make(&e, net, 4,
@@ -149,6 +150,18 @@ START_TEST(grants_are_exact)
     ck_assert(!allows(&e, "acme.com:443"));
     ck_assert(!allows(&e, "api.acme.com.evil.org:443"));
     ck_assert(!allows(&e, "a:2"));
+    ck_assert_int_eq(make(&e, net, 2,
+                          "{\"base_url\": [\"https://api.acme.com private\","
+                          " \"in.acme.com:1 private\"]}"),
+                     MORTISE_OK);
+    ck_assert(e.n == 3 && allows(&e, "in.acme.com:1"));
+    ck_assert(e.list[1].is_private && e.list[2].is_private);
+    parse("api.acme.com:443", &d);
+    ck_assert(mortise_egress_allows(&e, &d)->is_private); /* once is enough */
+    ck_assert_int_eq(make(&e, net, 2, "{\"base_url\": \"private\"}"),
+                     MORTISE_ECONFIG);
+    ck_assert_int_eq(make(&e, net, 2, "{\"base_url\": \"a:1  private\"}"),
+                     MORTISE_ECONFIG);
     ck_assert_int_eq(make(&e, net, 0, "{}"), MORTISE_OK);
     ck_assert(!allows(&e, "api.acme.com:443"));
 }
@@ -173,19 +186,24 @@ END_TEST
 
 /* ---- addresses ---------------------------------------------------------- */
 
+static bool says_private;
+
 static bool may_connect(const char *host, const char *address)
 {
     struct sockaddr_in in4 = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    struct mortise_destination grant = {.port = 443,
+                                        .is_private = says_private};
 
+    snprintf(grant.host, sizeof grant.host, "%s", host);
     if (inet_pton(AF_INET, address, &in4.sin_addr) == 1)
-        return mortise_egress_address(host, (struct sockaddr *)&in4);
+        return mortise_egress_address(&grant, (struct sockaddr *)&in4);
     ck_assert_int_eq(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
-    return mortise_egress_address(host, (struct sockaddr *)&in6);
+    return mortise_egress_address(&grant, (struct sockaddr *)&in6);
 }
 
-/* A name that suddenly leads here, to the link or to a cloud's metadata gets no
- * connection; private networks are where people keep their servers. */
+/* A name that suddenly leads here, to the link, to a cloud's metadata or to a
+ * private network gets no connection, unless its grant says that it may. */
 START_TEST(names_do_not_lead_home)
 {
     static const char *const home[] = {"127.0.0.1",
@@ -203,12 +221,27 @@ START_TEST(names_do_not_lead_home)
                                        "::ffff:169.254.1.1",
                                        "::127.0.0.1",
                                        "64:ff9b::7f00:1",
-                                       "64:ff9b::a9fe:a9fe"};
+                                       "64:ff9b::a9fe:a9fe",
+                                       "10.0.0.1",
+                                       "192.168.1.1",
+                                       "172.16.0.1",
+                                       "172.31.255.255",
+                                       "100.64.0.1",
+                                       "100.127.255.255",
+                                       "fd00::1",
+                                       "fc00::1",
+                                       "fec0::1",
+                                       "::ffff:10.0.0.1",
+                                       "64:ff9b::c0a8:1"};
     static const char *const away[] = {
-        "10.0.0.1",      "192.168.1.1",     "172.16.0.1",
-        "93.184.216.34", "100.64.0.1",      "2001:db8::1",
-        "fd00::1",       "::ffff:10.0.0.1", "64:ff9b::5db8:d822"};
+        "93.184.216.34", "172.32.0.1",         "172.15.0.1",
+        "100.63.0.1",    "100.128.0.1",        "192.169.1.1",
+        "2001:db8::1",   "64:ff9b::5db8:d822", "11.0.0.1"};
 
+    says_private = true;
+    for (size_t i = 0; i < sizeof home / sizeof home[0]; i++)
+        ck_assert_msg(may_connect("api.acme.com", home[i]), "%s", home[i]);
+    says_private = false;
     for (size_t i = 0; i < sizeof home / sizeof home[0]; i++)
         ck_assert_msg(!may_connect("api.acme.com", home[i]), "%s", home[i]);
     for (size_t i = 0; i < sizeof away / sizeof away[0]; i++)

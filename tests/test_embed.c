@@ -228,7 +228,8 @@ START_TEST(foreign_loop)
          ">foreign.out &\n"
          "while ! grep -q 'second waits' foreign.out; do sleep 0.05; done\n"
          "sleep 0.3\n"
-         "$bin/mortise approve second --store store-b >/dev/null\n"
+         "$bin/mortise approve $($bin/mortise inbox second --ids --store "
+         "store-b) --store store-b >/dev/null\n"
          "wait $!\n"
          "sort foreign.out\n");
     ck_assert_str_eq(child.out, "first ended\n"
@@ -313,6 +314,113 @@ START_TEST(sample_plugin)
 }
 END_TEST
 
+/* ---- the same build, installed elsewhere -------------------------------- */
+
+/* A finished build, as `make` leaves it, and then `make install PREFIX=`: twice,
+ * the second time with a library directory of its own and without a stage. */
+static void install_elsewhere(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    strcpy(dir, test_mkdir());
+    child_dir(dir);
+    must("cp $TREE/tests/embed/* .\n"
+         "mkdir built && cd $BUILD\n"
+         "cp -a core deps.mk places $(ls -d flags 2>/dev/null) lib *.a mortise "
+         "*.pc keys plugins trust.d man completion $OLDPWD/built\n"
+         "cd $OLDPWD\n"
+         "make -s -C $TREE install B=$PWD/built PREFIX=/first "
+         "DESTDIR=$PWD/stage-1\n"
+         "make -s -C $TREE install B=$PWD/built PREFIX=$PWD/second "
+         "LIBDIR=$PWD/second/lib64\n");
+}
+
+/* From here on: what was installed last, found as a user would. */
+#define SECOND                                                                 \
+    "unset PKG_CONFIG_SYSROOT_DIR LD_LIBRARY_PATH\n"                           \
+    "lib=$PWD/second/lib64 bin=$PWD/second/bin\n"                              \
+    "export PKG_CONFIG_PATH=$lib/pkgconfig\n"
+
+/* The .pc files name where they lie, and nothing names where the build or the
+ * first installation was.  The command, whose library directory is not the one
+ * that it would guess, finds its plugins. */
+START_TEST(elsewhere_is_named)
+{
+    says("sed -n 's/^prefix=//p' stage-1/first/lib/pkgconfig/*.pc\n" SECOND
+         "for p in mortise mortise-plugin; do\n"
+         "    pkg-config --variable=plugindir $p\n"
+         "    pkg-config --cflags --libs $p\n"
+         "done | sed \"s|$PWD/||g; s/ *$//\"\n"
+         "$bin/mortise plugin list --store store "
+         "| grep -c $lib/mortise/plugins/text.plugin.yaml\n"
+         "grep -rl /first second || true\n",
+         "/first\n/first\n"
+         "second/lib64/mortise/plugins\n"
+         "-Isecond/include -Lsecond/lib64 -lmortise\n"
+         "second/lib64/mortise/plugins\n"
+         "-Isecond/include\n"
+         "1\n");
+}
+END_TEST
+
+/* An embedder, with the shared library and with the static one, which is far
+ * from both and finds the plugins by the library directory that it was told. */
+START_TEST(elsewhere_embeds)
+{
+    says(
+        SECOND
+        "flags=$(pkg-config --cflags --libs mortise jansson)\n"
+        "$cc example.c $flags -Wl,-rpath,$lib -o shared\n"
+        "./shared review.graph.yaml store-shared | tail -n 1\n"
+        "flags=$(pkg-config --static --cflags --libs mortise jansson)\n"
+        "$cc example.c $(echo \"$flags\" | sed 's/-lmortise/-l:libmortise.a/') "
+        "-o static\n"
+        "! ldd static | grep libmortise\n"
+        "./static review.graph.yaml store-static | tail -n 1\n",
+        "found: 1\nfound: 1\n");
+}
+END_TEST
+
+/* A plugin is built against it and runs there. */
+START_TEST(elsewhere_runs_plugins)
+{
+    /* Somebody else's machine: a plugin of that name and release ran here. */
+    must(SECOND "unset CFLAGS CXXFLAGS LDFLAGS\n"
+                "export XDG_STATE_HOME=$PWD/home\n"
+                "PATH=$bin:$PATH\n"
+                "cp -r $TREE/examples/plugin-c . && cd plugin-c\n"
+                "sed -n '/^```sh tested/,/^```$/{/^```/!p}' README.md >readme\n"
+                "sh -e readme\n");
+    ck_assert_msg(strstr(child.out, samples[0].says) != NULL, "%s", child.out);
+}
+END_TEST
+
+/* What was compiled with other flags is made anew, and what was not is left. */
+START_TEST(flags_count)
+{
+    says("touch built/now && sleep 0.01\n"
+         "make -s -C $TREE B=$PWD/built PREFIX=$PWD/second "
+         "LIBDIR=$PWD/second/lib64 all\n"
+         "find built/core -name '*.o' -newer built/now\n"
+         "make -s -C $TREE B=$PWD/built CFLAGS=\"${CFLAGS:--O2 -g} -DOTHER\" "
+         "$PWD/built/core/base/err.o >/dev/null\n"
+         "find built/core -name '*.o' -newer built/now | sed 's|.*/||'\n",
+         "err.o\n");
+}
+END_TEST
+
+static TCase *elsewhere(void)
+{
+    TCase *tc = tcase_create("elsewhere");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, install_elsewhere, remove_all);
+    tcase_add_test(tc, elsewhere_is_named);
+    tcase_add_test(tc, elsewhere_embeds);
+    tcase_add_test(tc, elsewhere_runs_plugins);
+    tcase_add_test(tc, flags_count);
+    return tc;
+}
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("embed");
@@ -338,6 +446,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, sample_plugin, 0,
                         (int)(sizeof samples / sizeof *samples));
     suite_add_tcase(s, tc);
+    suite_add_tcase(s, elsewhere());
     return s;
 }
 

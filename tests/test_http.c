@@ -426,7 +426,8 @@ START_TEST(a_name_that_leads_home_is_refused)
     ck_assert_int_eq(gethostname(host, sizeof host), 0);
     if (getaddrinfo(host, NULL, &hints, &found) != 0)
         snprintf(host, sizeof host, "127.0.0.1.nip.invalid");
-    home = found != NULL && !mortise_egress_address("x.y", found->ai_addr);
+    strcpy(places[0].host, "x.y");
+    home = found != NULL && !mortise_egress_address(&places[0], found->ai_addr);
     if (found != NULL)
         freeaddrinfo(found);
     ck_assert_int_eq(mortise_destination_make(&places[0], host,
@@ -436,6 +437,27 @@ START_TEST(a_name_that_leads_home_is_refused)
     get(url);
     assert_outcome(home ? MORTISE_HTTP_DENIED : MORTISE_HTTP_UNREACHABLE, "");
     ck_assert_uint_eq(httpd_requests(d), 0);
+}
+END_TEST
+
+/* One whose grant says that it is private is connected to; one that leads to a
+ * private network without that is not. */
+START_TEST(a_private_name_says_so)
+{
+    char url[128];
+
+    snprintf(url, sizeof url, "http://home.invalid:%d/", httpd_port(d));
+    httpd_answer(d, "/", "200 OK", "", "fine");
+    ck_assert_int_eq(mortise_destination_make(&places[0], "home.invalid",
+                                              (uint16_t)httpd_port(d), &err),
+                     MORTISE_OK);
+    get(url);
+    assert_outcome(MORTISE_HTTP_DENIED, "private\", or localhost");
+    ck_assert_uint_eq(httpd_requests(d), 0);
+    places[0].is_private = true;
+    get(url);
+    assert_outcome(MORTISE_HTTP_ANSWERED, "");
+    ck_assert_uint_eq(httpd_requests(d), 1);
 }
 END_TEST
 
@@ -470,7 +492,9 @@ getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
         atomic_fetch_sub(&resolvers.asleep, 1);
         return EAI_AGAIN;
     }
-    return real(name, service, hints, found);
+    return real(name != NULL && strcmp(name, "home.invalid") == 0 ? "127.0.0.1"
+                                                                  : name,
+                service, hints, found);
 }
 
 /* A thread that curl resolves names on takes no signal of the program's. */
@@ -801,7 +825,7 @@ START_TEST(failures_have_their_kind)
     char url[64];
 
     snprintf(url, sizeof url, "http://127.0.0.1:%d/", 1);
-    places[1] = (struct mortise_destination){"127.0.0.1", 1};
+    places[1] = (struct mortise_destination){.host = "127.0.0.1", .port = 1};
     get(url);
     assert_outcome(MORTISE_HTTP_UNREACHABLE, "127.0.0.1:1");
     httpd_on(d, "/nothing");
@@ -824,6 +848,17 @@ START_TEST(failures_have_their_kind)
     httpd_close(d);
     get("/ssh");
     assert_outcome(MORTISE_HTTP_BROKEN, "");
+    httpd_on(d, "/cut");
+    httpd_say(d, "HTTP/1.1 200 OK\r\nX: 1\r\n");
+    httpd_close(d);
+    get("/cut");
+    assert_outcome(MORTISE_HTTP_LOST, "");
+    httpd_on(d, "/odd");
+    httpd_say(d, "HTTP/OK\r\nX: 0\r\n\r\nhalf");
+    httpd_close(d);
+    get("/odd");
+    assert_outcome(MORTISE_HTTP_BROKEN, "");
+    ck_assert_uint_eq(got.n_pieces, 0);
     snprintf(url, sizeof url, "https://127.0.0.1:%d/", httpd_port(d));
     get(url);
     ck_assert_int_ne(got.outcome, MORTISE_HTTP_ANSWERED);
@@ -1001,6 +1036,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_is_not_granted_is_not_asked);
     tcase_add_test(tc, spellings_are_no_way_around);
     tcase_add_test(tc, a_name_that_leads_home_is_refused);
+    tcase_add_test(tc, a_private_name_says_so);
     tcase_add_test(tc, resolvers_take_no_signals);
     tcase_add_test(tc, nobody_waits_for_a_name);
     tcase_add_test(tc, redirects_are_followed);

@@ -127,7 +127,7 @@ static void open_as(enum mortise_threading threading)
     manifest.executor = manifest.guardrail =
         (struct mortise_provides){.present = true, .threading = threading};
     ck_assert_int_eq(mortise_instance_open(&inst, &test_mem, &plugin, &manifest,
-                                           &o, "{}", 2, &leaked, &err),
+                                           NULL, &o, "{}", 2, &leaked, &err),
                      MORTISE_OK);
 }
 
@@ -492,7 +492,7 @@ START_TEST(done_may_call)
     manifest.executor.present = true;
     manifest.executor.threading = MORTISE_THREAD_INLINE;
     ck_assert_int_eq(mortise_instance_open(&inst, &test_mem, &plugin, &manifest,
-                                           &o, "{}", 2, &leaked, &err),
+                                           NULL, &o, "{}", 2, &leaked, &err),
                      MORTISE_OK);
     on_execute = at_once;
     call(1, MORTISE_CALL_EXECUTE, "1");
@@ -809,8 +809,9 @@ START_TEST(open_survives_oom)
 
     do {
         test_mem_fail_at(n++);
-        failed = mortise_instance_open(&inst, &test_mem, &plugin, &manifest, &o,
-                                       "{}", 2, &leaked, &err) != MORTISE_OK;
+        failed =
+            mortise_instance_open(&inst, &test_mem, &plugin, &manifest, NULL,
+                                  &o, "{}", 2, &leaked, &err) != MORTISE_OK;
         ck_assert_int_eq(failed, test_mem_failed());
         ck_assert_int_eq(inst == NULL, failed);
         test_mem_fail_at(-1);

@@ -145,6 +145,16 @@ static void begin_counted(void)
     begin(&job_counted);
 }
 
+static void begin_acting(void)
+{
+    begin(&job_acting);
+}
+
+static void begin_asking(void)
+{
+    begin(&job_asking);
+}
+
 static void end(void)
 {
     judge_end();
@@ -250,8 +260,27 @@ START_TEST(counted_on_a_slow_disk)
 }
 END_TEST
 
+/* ... nor is what a call does by asking, with an effect of its own besides
+ * (intent: call) or without (intent: steps).  On a busy machine commits fall
+ * into other batches, and a point may come between others than before: one
+ * doubt at least is sure. */
+START_TEST(asked_at_every_point)
+{
+    try_all(at_point);
+    ck_assert_uint_ge(times_seen(SAW_DOUBT), 1);
+}
+END_TEST
+
+START_TEST(asked_at_every_call)
+{
+    try_all(at_call);
+    ck_assert_uint_ge(times_seen(SAW_DOUBT), 2);
+}
+END_TEST
+
 static Suite *suite(void)
 {
+    TCase *acting = tcase_create("acting"), *asking = tcase_create("asking");
     Suite *s = suite_create("kill");
     TCase *report = tcase_create("report"), *triage = tcase_create("triage"),
           *counted = tcase_create("counted");
@@ -278,6 +307,18 @@ static Suite *suite(void)
     tcase_add_test(counted, counted_at_every_call);
     tcase_add_test(counted, counted_on_a_slow_disk);
     suite_add_tcase(s, counted);
+
+    tcase_add_unchecked_fixture(acting, begin_acting, end);
+    tcase_set_timeout(acting, 600);
+    tcase_add_test(acting, asked_at_every_point);
+    tcase_add_test(acting, asked_at_every_call);
+    suite_add_tcase(s, acting);
+
+    tcase_add_unchecked_fixture(asking, begin_asking, end);
+    tcase_set_timeout(asking, 600);
+    tcase_add_test(asking, asked_at_every_point);
+    tcase_add_test(asking, asked_at_every_call);
+    suite_add_tcase(s, asking);
     return s;
 }
 

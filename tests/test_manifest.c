@@ -219,6 +219,30 @@ START_TEST(other_threadings)
 }
 END_TEST
 
+/* How effects happen is the operation's word, whatever its plugin may ask.
+ * key: plugin/operation.intent=call, plugin/operation.intent=steps */
+START_TEST(intents)
+{
+    static const char text[] = "apiVersion: mortise/v1\nkind: Plugin\n"
+                               "metadata: {name: p, version: 1.0.0}\n"
+                               "seq: 1\nabi: {major: 1, minor: 0}\n"
+                               "provides:\n"
+                               "  executor:\n"
+                               "    threading: async\n"
+                               "    operations:\n"
+                               "      a: {effect: external}\n"
+                               "      b: {effect: external, intent: call}\n"
+                               "      c: {effect: external, intent: steps}\n"
+                               "requires: {methods: [http.request/1]}\n";
+
+    ck_assert_int_eq(parse(text, false), MORTISE_OK);
+    ck_assert(!mortise_manifest_op(m, "a")->steps);
+    ck_assert(!mortise_manifest_op(m, "b")->steps);
+    ck_assert_ptr_nonnull(mortise_manifest_op(m, "b")->intent_at);
+    ck_assert(mortise_manifest_op(m, "c")->steps);
+}
+END_TEST
+
 static const struct {
     const char *what, *with, *code, *words;
 } wrong[] = {
@@ -231,6 +255,10 @@ static const struct {
     {"effect: external", "effects: external", "E0201", "effects"},
     {"threading: async", "threading: asynch", "E0207", "asynch"},
     {"effect: external", "effect: writes", "E0207", "writes"},
+    {"idempotent: true", "intent: whole", "E0207", "whole"},
+    {"idempotent: true", "intent: steps", "E0706", "by steps"},
+    {"look: {effect: read", "look: {intent: call, effect: read", "E0706",
+     "no effect to intend"},
     {"runtime: rust", "runtime: java", "E0207", "java"},
     {"[state.get/1]", "[state.got/1]", "E0207", "state.got/1"},
     {"[process, in-process]", "[processes]", "E0207", "processes"},
@@ -414,6 +442,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_whole_manifest);
     tcase_add_test(tc, the_rest_of_a_manifest);
     tcase_add_test(tc, other_threadings);
+    tcase_add_test(tc, intents);
     tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(tc, artifacts_when_needed);

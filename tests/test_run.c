@@ -1229,22 +1229,29 @@ static void crash_in_effect(const char *yaml, bool happens)
 }
 
 /* A write that nobody can tell about puts the run in doubt, and a person says
- * what was. */
+ * what was, of that doubt: the name of its node names the next one as well. */
 START_TEST(a_lost_write_is_in_doubt)
 {
+    const char *id;
+
     for (int happened = 0; happened < 2; happened++) {
         crash_in_effect(writing, happened);
         ck_assert_int_eq(resume(), MORTISE_OK);
         assert_status(MORTISE_RUN_IN_DOUBT);
         ck_assert_int_eq(resume(), MORTISE_EINDOUBT);
         ck_assert_ptr_nonnull(strstr(err.msg, "mortise resolve"));
+        id = sim_request(&s, "w");
         ck_assert_int_eq(resolve("nobody", "retry", NULL), MORTISE_EMISMATCH);
-        ck_assert_int_eq(resolve("w", "maybe", NULL), MORTISE_EDECISION);
-        ck_assert_int_eq(resolve("w", "done", NULL), MORTISE_EINVAL);
+        ck_assert_int_eq(resolve("w", "retry", NULL), MORTISE_EMISMATCH);
+        ck_assert_int_eq(resolve("1.0/w#1", "fail", NULL), MORTISE_EMISMATCH);
+        ck_assert_int_eq(resolve("", "fail", NULL), MORTISE_EINVAL);
+        ck_assert_int_eq(resolve(NULL, "fail", NULL), MORTISE_EINVAL);
+        ck_assert_int_eq(resolve(id, "maybe", NULL), MORTISE_EDECISION);
+        ck_assert_int_eq(resolve(id, "done", NULL), MORTISE_EINVAL);
         if (happened)
-            ck_assert_int_eq(resolve("w", "done", "{\"v\": 1}"), MORTISE_OK);
+            ck_assert_int_eq(resolve(id, "done", "{\"v\": 1}"), MORTISE_OK);
         else
-            ck_assert_int_eq(resolve("1.0/w#1", "retry", NULL), MORTISE_OK);
+            ck_assert_int_eq(resolve(id, "retry", NULL), MORTISE_OK);
         assert_status(MORTISE_RUN_COMPLETED);
         ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
         assert_state("{\"artifacts\":{\"w\":{\"v\":1},\"x\":{}},\"input\":{},"
@@ -1308,7 +1315,7 @@ START_TEST(on_in_doubt_is_obeyed)
     ck_assert_int_eq(resume(), MORTISE_OK); /* nothing is done again unasked */
     assert_status(MORTISE_RUN_IN_DOUBT);
     ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
-    ck_assert_int_eq(resolve("w", "done", "1"), MORTISE_OK);
+    ck_assert_int_eq(resolve(sim_request(&s, "w"), "done", "1"), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
     end();

@@ -554,8 +554,10 @@ START_TEST(late_failures_are_tried_again)
                "nodes:\n"
                "  a: {type: tool, tool: t/read, next: [x, y]}\n"
                "  b: {" FAILS ", next: [x, y]}\n"
-               "  x: {type: tool, tool: t/read, join: any}\n"
-               "  y: {type: tool, tool: t/read, join: any}\n");
+               "  x: {type: tool, tool: t/read, join: any,\n"
+               "      on_branch_error: fail}\n"
+               "  y: {type: tool, tool: t/read, join: any,\n"
+               "      on_branch_error: fail}\n");
     admit("{}");
     finish("a");
     finish("x");
@@ -583,7 +585,8 @@ START_TEST(early_failures_are_tried_again)
                "  a: {type: tool, tool: t/read, next: x}\n"
                "  b: {" FAILS ", next: x}\n"
                "  c: {type: tool, tool: t/read, next: x}\n"
-               "  x: {type: tool, tool: t/read, join: {quorum: 2}}\n");
+               "  x: {type: tool, tool: t/read, join: {quorum: 2},\n"
+               "      on_branch_error: fail}\n");
     admit("{}");
     finish("b");
     sim_run_plain(&s);

@@ -43,8 +43,10 @@ static void assert_arm(const char *arm, const char *decision)
 START_TEST(the_graph_may_decide)
 {
     asking("effect_class: human, auto_accept: true");
-    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"auto-accept\","
-                      "\"reason\":\"\"}");
+    assert_arm(
+        "yes",
+        "{\"answer\":null,\"approved\":true,\"decided_by\":\"auto-accept\","
+        "\"reason\":\"\"}");
     ck_assert(!sim_saw(&s, "interrupt", "h"));
     end();
     asking("auto_accept: true, schema: {type: [integer, 'null']}");
@@ -52,18 +54,70 @@ START_TEST(the_graph_may_decide)
                       "\"auto-accept\",\"reason\":\"\"}");
     end();
     asking("auto_reject: true");
-    assert_arm("no", "{\"approved\":false,\"decided_by\":\"auto-reject\","
-                     "\"reason\":\"\"}");
+    assert_arm(
+        "no",
+        "{\"answer\":null,\"approved\":false,\"decided_by\":\"auto-reject\","
+        "\"reason\":\"\"}");
     end();
     asking("auto_reject: not today, schema: {type: integer}");
-    assert_arm("no", "{\"approved\":false,\"decided_by\":\"auto-reject\","
-                     "\"reason\":\"not today\"}");
+    assert_arm(
+        "no",
+        "{\"answer\":null,\"approved\":false,\"decided_by\":\"auto-reject\","
+        "\"reason\":\"not today\"}");
     end();
     asking("auto_accept: false, auto_reject: false");
     assert_status(MORTISE_RUN_WAITING);
     ck_assert_int_eq(answer("{\"approved\": true}"), MORTISE_OK);
-    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
-                      "\"reason\":\"\"}");
+    assert_arm(
+        "yes",
+        "{\"answer\":null,\"approved\":true,\"decided_by\":\"person ann\","
+        "\"reason\":\"\"}");
+    end();
+}
+END_TEST
+
+/* A decision has an answer, null where nobody gave one: what reads it need not
+ * ask who decided.  What is given fits the schema, with a rejection, too. */
+START_TEST(a_decision_always_has_an_answer)
+{
+    static const struct {
+        const char *keys, *answer, *artifact;
+    } all[] = {
+        {"schema: {type: integer}", "{\"approved\": true, \"answer\": 3}", "3"},
+        {"schema: {type: integer}", "{\"approved\": false}", "null no"},
+        {"schema: {type: integer}", "{\"approved\": false, \"answer\": 3}",
+         "3 no"},
+        {"assignees: [ann]", "{\"approved\": true}", "null"},
+        {"on_timeout: reject, wait: 1h", NULL, "null no"},
+        {"on_timeout: accept, wait: 1h", NULL, "null"},
+        {"on_timeout: accept, wait: 1h, schema: {type: integer}", NULL, "null"},
+        {"auto_reject: true", NULL, "null no"},
+        {"auto_accept: true", NULL, "null"},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char keys[256];
+        bool no = strstr(all[i].artifact, "no") != NULL;
+
+        snprintf(keys, sizeof keys,
+                 "%s, outputs: {scratch.a: \"output.answer == null ? 'null' : "
+                 "string(output.answer)\"}",
+                 all[i].keys);
+        asking(keys);
+        if (all[i].answer != NULL)
+            ck_assert_int_eq(answer(all[i].answer), MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_node(no ? "no" : "yes", "done");
+        assert_value("scratch", "a",
+                     all[i].artifact[0] == '3' ? "\"3\"" : "\"null\"");
+        end();
+    }
+    asking("schema: {type: integer}");
+    ck_assert_int_eq(answer("{\"approved\": false, \"answer\": \"three\"}"),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(answer("{\"approved\": false, \"answer\": null}"),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
     end();
 }
 END_TEST
@@ -75,16 +129,20 @@ START_TEST(acceptances_are_guarded)
 {
     asking("post_approval_guardrails: [ok, ok]");
     ck_assert_int_eq(answer("{\"approved\": true}"), MORTISE_OK);
-    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
-                      "\"reason\":\"\"}");
+    assert_arm(
+        "yes",
+        "{\"answer\":null,\"approved\":true,\"decided_by\":\"person ann\","
+        "\"reason\":\"\"}");
     ck_assert(sim_saw(&s, "guardrail_result", "h"));
     ck_assert(!sim_saw(&s, "guardrail_override", "h"));
     end();
 
     asking("post_approval_guardrails: [stern]");
     ck_assert_int_eq(answer("{\"approved\": false}"), MORTISE_OK);
-    assert_arm("no", "{\"approved\":false,\"decided_by\":\"person ann\","
-                     "\"reason\":\"\"}");
+    assert_arm(
+        "no",
+        "{\"answer\":null,\"approved\":false,\"decided_by\":\"person ann\","
+        "\"reason\":\"\"}");
     end();
 
     asking("post_approval_guardrails: [ok, stern], on_error: {goto: safe}");
@@ -120,8 +178,10 @@ START_TEST(automatic_acceptances_are_guarded)
     end();
     asking("auto_accept: true, post_approval_guardrails: [stern], "
            "guardrail_override: false");
-    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"auto-accept\","
-                      "\"reason\":\"\"}");
+    assert_arm(
+        "yes",
+        "{\"answer\":null,\"approved\":true,\"decided_by\":\"auto-accept\","
+        "\"reason\":\"\"}");
     end();
     asking("auto_reject: true, post_approval_guardrails: [stern]");
     assert_status(MORTISE_RUN_COMPLETED);
@@ -153,8 +213,10 @@ START_TEST(answers_survive_deaths)
     ck_assert_ptr_null(sim_request(&s, "h"));
     sim_recover(&s);
     sim_run(&s, &seed);
-    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
-                      "\"reason\":\"\"}");
+    assert_arm(
+        "yes",
+        "{\"answer\":null,\"approved\":true,\"decided_by\":\"person ann\","
+        "\"reason\":\"\"}");
     end();
 }
 END_TEST
@@ -172,8 +234,10 @@ START_TEST(answers_survive_pauses)
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_PAUSED);
     ck_assert_int_eq(resume(), MORTISE_OK);
-    assert_arm("yes", "{\"approved\":true,\"decided_by\":\"person ann\","
-                      "\"reason\":\"\"}");
+    assert_arm(
+        "yes",
+        "{\"answer\":null,\"approved\":true,\"decided_by\":\"person ann\","
+        "\"reason\":\"\"}");
     end();
 }
 END_TEST
@@ -199,6 +263,7 @@ static Suite *suite(void)
     tcase_add_test(tc, the_graph_may_decide);
     tcase_add_test(tc, acceptances_are_guarded);
     tcase_add_test(tc, automatic_acceptances_are_guarded);
+    tcase_add_test(tc, a_decision_always_has_an_answer);
     tcase_add_loop_test(tc, answers_survive_deaths, 0, 20);
     tcase_add_test(tc, answers_survive_pauses);
     tcase_add_test(tc, prompts_are_made_all_the_same);

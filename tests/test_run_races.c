@@ -325,9 +325,7 @@ START_TEST(a_failed_branch_is_dropped)
 }
 END_TEST
 
-/* A race that can no longer be won is skipped; as failed where something
- * failed.
- * key: node.on_branch_error=drop */
+/* A race that can no longer be won is skipped, and something failed. */
 START_TEST(out_of_reach)
 {
     run_plain(TRIO("join: {quorum: 2}"), "{}");
@@ -335,8 +333,128 @@ START_TEST(out_of_reach)
     assert_node("j", "skipped");
     end();
     run_plain(TRIO("join: {quorum: 2}, on_branch_error: drop"), "{}");
-    assert_status(MORTISE_RUN_COMPLETED);
+    assert_status(MORTISE_RUN_FAILED);
     assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
+/* Five branches, of which `bad` fail, in any order, before the others or after
+ * them, and a join of some of them. */
+static void five(const char *join, unsigned bad, const int order[5])
+{
+    char yaml[1024];
+    int n =
+        snprintf(yaml, sizeof yaml, HEAD "start: [a, b, c, d, e]\nnodes:\n");
+
+    for (int i = 0; i < 5; i++)
+        n += snprintf(yaml + n, sizeof yaml - (size_t)n,
+                      "  %c: {type: tool, tool: t/fail, args: {code: c%c, "
+                      "times: %d}, next: j}\n",
+                      'a' + i, 'a' + i, bad >> i & 1 ? 9 : 0);
+    snprintf(yaml + n, sizeof yaml - (size_t)n,
+             "  j: {type: tool, tool: t/echo, %s, next: END,\n"
+             "      args: {failed: \"${node.failed.size()}\"}}\n",
+             join);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+    for (int i = 0; i < 5; i++) {
+        const char id[] = {(char)('a' + order[i]), '\0'};
+
+        if (is_out(id))
+            finish(id);
+    }
+    sim_run_plain(&s);
+}
+
+/* Are exactly these named as what the run failed of? */
+static void assert_failed_of(unsigned bad)
+{
+    json_t *show = sim_show(&s), *one;
+    json_t *error = json_object_get(show, "error");
+    json_t *failed = json_object_get(error, "failed");
+    const char *words = json_string_value(json_object_get(error, "message"));
+    unsigned named = 0;
+    size_t i;
+
+    json_array_foreach(failed, i, one)
+    {
+        const char *node = json_string_value(json_object_get(one, "node"));
+
+        named |= 1u << (node[0] - 'a');
+        if (i > 0)
+            ck_assert_ptr_nonnull(
+                strstr(words, json_string_value(json_object_get(one, "path"))));
+    }
+    ck_assert_msg(named == bad, "named: %x, failed: %x", named, bad);
+    json_decref(show);
+}
+
+/* `any` and `quorum` fail nothing while enough others may come, whoever fails
+ * first; and name every failure once too few are left.  best_effort is as if
+ * the failed were not there, but for a graph of which nothing else came.
+ * key: node.on_branch_error=drop, node.join=any, join.quorum */
+START_TEST(who_fails_first_fails_nothing)
+{
+    static const int orders[][5] = {
+        {0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}};
+    static const struct {
+        const char *join;
+        int need;
+    } joins[] = {{"join: any", 1},
+                 {"join: any, losers: finish", 1},
+                 {"join: {quorum: 2}", 2},
+                 {"join: {quorum: 3}, on_branch_error: drop", 3},
+                 {"join: {quorum: 5}", 5},
+                 {"join: best_effort", 1}};
+    static const unsigned bad[] = {1, 3, 7, 15, 31, 16, 24, 10};
+
+    for (size_t k = 0; k < sizeof joins / sizeof joins[0]; k++) {
+        for (size_t b = 0; b < sizeof bad / sizeof bad[0]; b++) {
+            const int *order = orders[(size_t)_i];
+            bool wins = 5 - __builtin_popcount(bad[b]) >= joins[k].need;
+
+            five(joins[k].join, bad[b], order);
+            assert_status(wins ? MORTISE_RUN_COMPLETED : MORTISE_RUN_FAILED);
+            assert_node("j", wins ? "done" : "skipped");
+            if (wins)
+                assert_value("artifacts", "j", "{\"failed\":0}");
+            else if (__builtin_popcount(bad[b]) > 1)
+                assert_failed_of(bad[b]);
+            end();
+        }
+    }
+}
+END_TEST
+
+/* fail, in so many words: the race is run, and fails what it is in. */
+START_TEST(a_race_may_fail_by_its_first_failure)
+{
+    static const int order[] = {0, 1, 2, 3, 4};
+
+    five("join: any, on_branch_error: fail", 1, order);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("ca");
+    end();
+}
+END_TEST
+
+/* One that fails while it is alone is nothing to `all`'s drop, either, until it
+ * is all there was: a route not taken is no success. */
+START_TEST(nothing_but_failures_fails)
+{
+    run_plain(HEAD "start: r\n"
+                   "nodes:\n"
+                   "  r: {type: router, routes: [{when: 'true', to: a}],\n"
+                   "      default: b}\n"
+                   "  a: {type: tool, tool: t/fail, args: {code: broken},\n"
+                   "      next: j}\n"
+                   "  b: {type: tool, tool: t/read, next: j}\n"
+                   "  j: {type: tool, tool: t/read, join: best_effort}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("broken");
     end();
 }
 END_TEST
@@ -390,10 +508,10 @@ START_TEST(out_of_reach_in_any_order)
 {
     static const char *const orders[][3] = {
         {"a", "b", "c"}, {"a", "c", "b"}, {"c", "a", "b"}, {"b", "c", "a"}};
-    static const char *const policies[] = {"fail", "collect"};
+    static const char *const policies[] = {"fail", "collect", "drop"};
 
     for (size_t i = 0; i < 4; i++) {
-        for (size_t k = 0; k < 2; k++) {
+        for (size_t k = 0; k < 3; k++) {
             begin_trio(policies[k], "");
             for (size_t n = 0; n < 3; n++)
                 finish(orders[i][n]);
@@ -643,6 +761,9 @@ static Suite *races(void)
     tcase_add_test(tc, out_of_reach_in_any_order);
     tcase_add_test(tc, a_failed_branch_is_dropped);
     tcase_add_test(tc, out_of_reach);
+    tcase_add_loop_test(tc, who_fails_first_fails_nothing, 0, 3);
+    tcase_add_test(tc, a_race_may_fail_by_its_first_failure);
+    tcase_add_test(tc, nothing_but_failures_fails);
     suite_add_tcase(suite, tc);
     tc = tcase_create("early ends");
     tcase_add_test(tc, a_failure_lets_others_finish);

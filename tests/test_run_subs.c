@@ -188,6 +188,132 @@ static const char racing[] =
          "        h: {type: human, prompt: well?}\n"
          "  j: {type: tool, tool: t/read, join: any, next: END}\n";
 
+/* A child that writes, reads and asks; what becomes of `r` is the test's. */
+static const char *const tried_again =
+    HEAD "start: s\n"
+         "nodes:\n"
+         "  s:\n"
+         "    type: subgraph\n"
+         "    retry_policy: {max_attempts: 3, delay: 1s, jitter: 0}\n"
+         "    next: END\n"
+         "    graph:\n"
+         "      start: w\n"
+         "      nodes:\n"
+         "        w: {type: tool, tool: t/write, args: {n: 1}, next: [r, q]}\n"
+         "        r: {type: tool, tool: t/read, next: z}\n"
+         "        q: {type: tool, tool: t/read, next: z}\n"
+         "        z: {type: tool, tool: t/read}\n";
+
+static void fail_call(const char *node, const char *code, const char *class)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+    sync_all();
+    in.u.result =
+        (struct mortise_result_in){.call = s.calls[call_of(node)].call.id,
+                                   .status = -1,
+                                   .message = "no",
+                                   .error_code = code,
+                                   .error_class = class};
+    sim_feed(&s, &in);
+    sync_all();
+}
+
+/* Let the pause before the next attempt pass. */
+static void pass_pause(void)
+{
+    ck_assert_uint_gt(s.n_timers, 0);
+    s.now_ms = s.timers[s.n_timers - 1].at_ms;
+    sim_fire_timer(&s, s.n_timers - 1);
+    sync_all();
+}
+
+/* retry_policy of a subgraph: what failed in the child is tried again, in a new
+ * generation, as often as it says; what was done there stays done.
+ * key: node.retry_policy */
+START_TEST(a_child_is_tried_again)
+{
+    begin(tried_again);
+    admit("{}");
+    sync_all();
+    finish("w");
+    finish("q");
+    fail_call("r", "busy", "transient");
+    ck_assert(sim_saw(&s, "retry_scheduled", "s"));
+    ck_assert(!is_out("z"));
+    pass_pause();
+    assert_record("r", "generation", "2");
+    fail_call("r", "slow", "timeout");
+    pass_pause();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 1);
+    assert_runs("q", 1);
+    assert_runs("r", 1);
+    assert_record("r", "generation", "3");
+    assert_record("s", "attempts", "3");
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    end();
+}
+END_TEST
+
+/* ... and no longer; a failure that is permanent, alone or among others, is not
+ * tried again. */
+START_TEST(a_child_is_not_tried_for_ever)
+{
+    begin(tried_again);
+    admit("{}");
+    sync_all();
+    finish("w");
+    finish("q");
+    for (int i = 0; i < 3; i++) {
+        fail_call("r", "busy", "transient");
+        if (i < 2)
+            pass_pause();
+    }
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("busy");
+    assert_record("s", "attempts", "3");
+    end();
+
+    for (int first = 0; first < 2; first++) {
+        begin(tried_again);
+        admit("{}");
+        sync_all();
+        finish("w");
+        fail_call(first ? "r" : "q", "broken", "permanent");
+        fail_call(first ? "q" : "r", "busy", "transient");
+        assert_status(MORTISE_RUN_FAILED);
+        assert_record("s", "attempts", "1");
+        end();
+    }
+}
+END_TEST
+
+/* Whenever the process dies, also between two attempts, the next one goes on in
+ * the same child and does nothing twice. */
+START_TEST(attempts_of_children_survive_deaths)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin(tried_again);
+    admit("{}");
+    sync_all();
+    finish("w");
+    finish("q");
+    fail_call("r", "busy", "transient");
+    if (_i % 2 == 0)
+        pass_pause();
+    run_dying(&seed, 3);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("s", "attempts", "2");
+    assert_runs("w", 1);
+    assert_record("r", "generation", "2");
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    end();
+}
+END_TEST
+
 /* Who stops the node stops all that is in it, and waits for it. */
 START_TEST(a_losing_child)
 {
@@ -305,8 +431,8 @@ static const char slow[] =
          "        q: {type: tool, tool: t/read}\n"
          "  z: {type: tool, tool: t/read, next: END}\n";
 
-/* A child that takes too long is stopped and awaited before it is tried again;
- * waiting for a person does not count. */
+/* A child that takes too long is stopped and awaited before what was stopped in
+ * it is tried again, with as much time; waiting for a person does not count. */
 START_TEST(a_slow_child)
 {
     const char *id;
@@ -331,17 +457,15 @@ START_TEST(a_slow_child)
     ck_assert(s.calls[call_of("q")].cancelled);
     assert_node("s", "running");
     finish("q");
-    ck_assert(!is_out("p"));
+    ck_assert(!is_out("q"));
     sim_fire_timer(&s, 0);
-    ck_assert(is_out("p"));
-    ck_assert_str_eq(s.calls[call_of("p")].call.path, "1.0/s#1/p#2");
-    finish("p");
-    id = sim_request(&s, "h");
-    ck_assert_int_eq(
-        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
-                                            .id = id,
-                                            .json = "{\"approved\": true}"}),
-        MORTISE_OK);
+    ck_assert(is_out("q"));
+    ck_assert_str_eq(s.calls[call_of("q")].call.path, "1.0/s#1/q#1");
+    s.now_ms += 9000;
+    finish("q");
+    sim_run_plain(&s);
+    assert_runs("p", 1);
+    assert_record("q", "generation", "2");
     assert_status(MORTISE_RUN_COMPLETED);
     assert_node("z", "done");
     end();
@@ -433,6 +557,9 @@ static Suite *subs(void)
     tcase_add_test(tc, the_input_is_checked);
     tcase_add_test(tc, the_end_is_checked);
     tcase_add_test(tc, a_question_inside);
+    tcase_add_test(tc, a_child_is_tried_again);
+    tcase_add_test(tc, a_child_is_not_tried_for_ever);
+    tcase_add_loop_test(tc, attempts_of_children_survive_deaths, 0, 20);
     tcase_add_test(tc, a_losing_child);
     tcase_add_loop_test(tc, losing_children_survive_deaths, 0, 40);
     tcase_add_test(tc, cancelling);

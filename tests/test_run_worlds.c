@@ -251,11 +251,54 @@ static bool pass_interrupt(struct sim *s)
     return passed;
 }
 
+/* Did the effect of that key happen in the world? */
+static bool happened(const struct sim *s, const char *key)
+{
+    for (size_t i = 0; i < s->n_effects; i++)
+        if (strcmp(s->effects[i].key, key) == 0)
+            return s->effects[i].times > 0;
+    return false;
+}
+
+/* Somebody who knows says what became of a call that was stopped and let go
+ * without a word, as by a pause. */
+static bool settle_doubt(struct sim *s)
+{
+    json_t *show = sim_show(s), *one;
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_RESOLVE};
+    struct mortise_err err;
+    char *result = NULL;
+    size_t i;
+
+    json_array_foreach(json_object_get(show, "pending"), i, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "kind")),
+                   "in_doubt") != 0)
+            continue;
+        c.id = json_string_value(json_object_get(one, "id"));
+        c.decision = "retry";
+        if (happened(s, json_string_value(
+                            json_object_get(one, "idempotency_key")))) {
+            c.decision = "done";
+            result = json_dumps(json_object_get(one, "args"), JSON_ENCODE_ANY);
+        }
+        break;
+    }
+    c.json = result;
+    ck_assert_msg(sim_command(s, &c, 1, 0, "ann", &err) == MORTISE_OK, "%s",
+                  err.msg);
+    json_decref(show);
+    free(result);
+    return true;
+}
+
 /* A person goes on with a run that stands still; false: it does not. */
 static bool somebody_goes_on(struct sim *s)
 {
     const char *why = mortise_run_reason(s->run);
 
+    if (mortise_run_status(s->run) == MORTISE_RUN_IN_DOUBT)
+        return settle_doubt(s);
     if (mortise_run_status(s->run) != MORTISE_RUN_PAUSED)
         return false;
     if (strcmp(why, "limit") == 0)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,6 +150,8 @@ START_TEST(keys_are_what_they_were)
                "6964");
     mortise_key_stamp(&k);
     is_hex(&k, "76");
+    mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
+    is_hex(&k, "69");
     mortise_buf_finish(&k);
 }
 END_TEST
@@ -194,7 +197,7 @@ START_TEST(values_are_what_they_were)
     mortise_buf_init(&b, &test_mem);
     mortise_record_stamp(&b);
     is_hex(&b, "01"
-               "01000000"
+               "02000000"
                "01000000");
     mortise_buf_clear(&b);
     mortise_record_batch(&b, &batch);
@@ -205,6 +208,10 @@ START_TEST(values_are_what_they_were)
     mortise_record_mark(&b, 3);
     is_hex(&b, "01"
                "0300000000000000");
+    mortise_buf_clear(&b);
+    mortise_record_identity(&b, (const uint8_t *)"abcdefghijklmnop");
+    is_hex(&b, "01"
+               "6162636465666768696a6b6c6d6e6f70");
     mortise_buf_clear(&b);
     mortise_record_head(&b, &a_head);
     is_hex(&b, "01"
@@ -291,6 +298,7 @@ static int read_any(int i, const void *p, size_t n)
     struct mortise_pending pending;
     bool timer;
     const char *source;
+    uint8_t id[MORTISE_STORE_ID];
     uint64_t number;
     size_t size;
 
@@ -311,6 +319,8 @@ static int read_any(int i, const void *p, size_t n)
         return mortise_record_read_kv(&source, &size, p, n);
     case 7:
         return mortise_record_read_deadline(&timer, p, n);
+    case 8:
+        return mortise_record_read_identity(id, p, n);
     default:
         return read_graph(p, n);
     }
@@ -347,6 +357,9 @@ static void write_any(int i, struct mortise_buf *b)
         break;
     case 7:
         mortise_record_deadline(b, false);
+        break;
+    case 8:
+        mortise_record_identity(b, (const uint8_t *)"abcdefghijklmnop");
         break;
     default:
         mortise_record_graph(b, &a_source, 1);
@@ -515,7 +528,7 @@ START_TEST(a_new_store_is_private_and_stamped)
     ck_assert_int_eq(mode_of("db"), 0700);
     snprintf(full, sizeof full, "%s/format", path);
     text = test_read(full, NULL);
-    ck_assert_str_eq(text, "mortise-store 1\noldest-reader 1\n");
+    ck_assert_str_eq(text, "mortise-store 2\noldest-reader 1\n");
     free(text);
 }
 END_TEST
@@ -712,6 +725,149 @@ START_TEST(the_same_process_is_refused_too)
 }
 END_TEST
 
+/* The lock is the directory's: somebody who removes all that looks like a lock
+ * lets nobody in. */
+START_TEST(a_removed_lock_file_still_locks)
+{
+    struct mortise_store *s = open_store();
+    char full[8192];
+
+    snprintf(full, sizeof full, "%s/db/LOCK", path);
+    ck_assert_int_eq(unlink(full), 0);
+    ck_assert(asked_elsewhere(is_told_the_pid));
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    mortise_store_close(open_store());
+}
+END_TEST
+
+static struct mortise_store *inherited;
+
+/* Does everything fail here that would read or write? */
+static bool is_a_copy(void)
+{
+    struct made_commit m;
+    struct mortise_commit *c = &m.c;
+    struct mortise_err err;
+    uint64_t value;
+
+    make_commit(&m, "default", "a", 2, 40);
+    if (mortise_store_is_ours(inherited) ||
+        mortise_store_write(inherited, &c, 1, &err) != MORTISE_ESTATE ||
+        strstr(err.msg, "forked") == NULL ||
+        mortise_store_reopen(inherited, NULL) != MORTISE_ESTATE ||
+        mortise_store_mark_get(inherited, "m", &value, NULL) != MORTISE_ESTATE)
+        return false;
+    mortise_store_close(inherited);
+    return true;
+}
+
+/* A child of fork() can do nothing to the store, by no call and not by closing
+ * it; and goes without disturbing. */
+START_TEST(a_forked_child_has_no_store)
+{
+    uint8_t before[MORTISE_DIGEST], after[MORTISE_DIGEST];
+    struct reader_store r;
+
+    inherited = open_store();
+    commit(inherited, "default", "a", 1);
+    sum_of_store(before);
+    ck_assert(asked_elsewhere(is_a_copy));
+    sum_of_store(after);
+    ck_assert_mem_eq(before, after, MORTISE_DIGEST);
+    commit(inherited, "default", "a", 2);
+    mortise_store_close(inherited);
+    reads_well(&r);
+    ck_assert_uint_eq(r.last_commit, 2);
+    store_reader_free(&r);
+}
+END_TEST
+
+/* A process that opens the store, leaves a child behind, by `beget`, and is
+ * killed; the child, which lives until the pipe is closed, and is ours now. */
+static pid_t leave_a_child(pid_t (*beget)(void), int life[2])
+{
+    int told[2], status;
+    pid_t parent, child = 0;
+
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    ck_assert_int_eq(pipe(life), 0);
+    ck_assert_int_eq(pipe(told), 0);
+    parent = fork();
+    if (parent == 0) {
+        open_store();
+        child = beget();
+        if (child == 0) {
+            char c;
+
+            child = getpid();
+            close(life[1]);
+            if (write(told[1], &child, sizeof child) != sizeof child)
+                _exit(9);
+            _exit(read(life[0], &c, 1) == 0 ? 0 : 9);
+        }
+        for (;;)
+            pause();
+    }
+    ck_assert_int_eq(read(told[0], &child, sizeof child), sizeof child);
+    ck_assert_int_eq(kill(parent, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(parent, &status, 0), parent);
+    close(told[0]);
+    close(told[1]);
+    return child;
+}
+
+/* Whom fork() made does not keep the store when its parent has died; whom a
+ * bare clone made does, and is named. */
+START_TEST(a_child_left_behind)
+{
+    char words[64];
+    int life[2];
+    pid_t child = leave_a_child(_i == 0 ? fork : _Fork, life);
+
+    if (_i == 0) {
+        mortise_store_close(open_store());
+    } else {
+        snprintf(words, sizeof words, "process %ld, which it left behind",
+                 (long)child);
+        open_refused(MORTISE_EBUSY, words);
+    }
+    close(life[0]);
+    close(life[1]);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    mortise_store_close(open_store());
+}
+END_TEST
+
+/* A store that is renamed while it is open stays one store: it is held under
+ * its new name, what is written goes there, and what takes its old name is
+ * another. */
+START_TEST(a_renamed_store_is_one_store)
+{
+    struct mortise_store *s = open_store(), *other;
+    char was[sizeof path];
+    struct reader_store r;
+
+    commit(s, "default", "a", 1);
+    memcpy(was, path, sizeof was);
+    snprintf(path, sizeof path, "%s/moved", dir);
+    ck_assert_int_eq(rename(was, path), 0);
+    ck_assert(asked_elsewhere(is_told_the_pid));
+    ck_assert_int_eq(mortise_store_open(&other, was, &test_mem, NULL),
+                     MORTISE_OK);
+    commit(other, "default", "b", 1);
+    commit(s, "default", "a", 2);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    commit(s, "default", "a", 3);
+    mortise_store_close(other);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(r.n_runs, 1);
+    ck_assert_uint_eq(r.runs[0].seq, 3);
+    store_reader_free(&r);
+}
+END_TEST
+
 /* Two different stores in one process do not disturb each other. */
 START_TEST(two_stores_in_one_process)
 {
@@ -745,10 +901,10 @@ START_TEST(a_newer_store_is_left_untouched)
 
     commit_up_to(s, "default", "a", 3);
     mortise_store_close(s);
-    stamp_store("mortise-store 3\noldest-reader 2\n");
+    stamp_store("mortise-store 4\noldest-reader 3\n");
     sum_of_store(before);
     open_refused(MORTISE_ENEWER,
-                 "format 3 needs a program that reads format 2");
+                 "format 4 needs a program that reads format 3");
     sum_of_store(after);
     ck_assert_mem_eq(before, after, MORTISE_DIGEST);
 }
@@ -814,12 +970,81 @@ START_TEST(the_stamp_in_the_database_counts_too)
 
     mortise_buf_init(&k, &test_mem);
     mortise_key_stamp(&k);
-    meddle(&k, "\x01\x03\0\0\0\x02\0\0\0", 9);
-    open_refused(MORTISE_ENEWER, "format 3");
-    meddle(&k, "\x02\x03\0\0\0\x02\0\0\0", 9);
+    meddle(&k, "\x01\x04\0\0\0\x03\0\0\0", 9);
+    open_refused(MORTISE_ENEWER, "format 4");
+    meddle(&k, "\x02\x04\0\0\0\x03\0\0\0", 9);
     open_refused(MORTISE_ENEWER, "a newer program wrote the format stamp");
     meddle(&k, NULL, 0);
     open_refused(MORTISE_ECORRUPT, "not a store");
+    mortise_buf_finish(&k);
+}
+END_TEST
+
+static void is_identity(const struct mortise_store *s, const uint8_t *id)
+{
+    ck_assert_mem_eq(mortise_store_identity(s), id, MORTISE_STORE_ID);
+}
+
+/* It stays through closing and reopening; another store has another one, and
+ * so has one that was made anew in the same place. */
+START_TEST(a_store_has_an_identity_of_its_own)
+{
+    uint8_t id[MORTISE_STORE_ID];
+    struct mortise_store *s = open_store();
+    struct reader_store r;
+
+    memcpy(id, mortise_store_identity(s), sizeof id);
+    commit(s, "default", "a", 1);
+    is_identity(s, id);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    is_identity(s, id);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_int_eq(r.identified, 1);
+    ck_assert_mem_eq(r.identity, id, sizeof id);
+    store_reader_free(&r);
+    s = open_store();
+    is_identity(s, id);
+    mortise_store_close(s);
+
+    test_rmdir(path);
+    s = open_store();
+    ck_assert_mem_ne(mortise_store_identity(s), id, sizeof id);
+    mortise_store_close(s);
+}
+END_TEST
+
+/* One that an older program made gets its identity with the first batch that is
+ * written to it, and nothing is written before. */
+START_TEST(an_older_store_gets_an_identity)
+{
+    uint8_t id[MORTISE_STORE_ID];
+    struct mortise_store *s = open_store();
+    struct reader_store r;
+    struct mortise_buf k;
+
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
+    meddle(&k, NULL, 0);
+    mortise_store_close(open_store());
+    reads_well(&r);
+    ck_assert_int_eq(r.identified, 0);
+    store_reader_free(&r);
+
+    s = open_store();
+    memcpy(id, mortise_store_identity(s), sizeof id);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    is_identity(s, id);
+    commit(s, "default", "a", 2);
+    mortise_store_close(s);
+    s = open_store();
+    is_identity(s, id);
+    mortise_store_close(s);
+
+    meddle(&k, "\x01too short", 10);
+    open_refused(MORTISE_ECORRUPT, "the store's identity does not read");
     mortise_buf_finish(&k);
 }
 END_TEST
@@ -838,6 +1063,203 @@ START_TEST(a_lost_database_is_not_replaced)
     snprintf(full, sizeof full, "%s/db", path);
     test_rmdir(full);
     open_refused(MORTISE_ECORRUPT, "missing");
+}
+END_TEST
+
+/* ---- the mark ------------------------------------------------------------
+ */
+
+static char *in_store(const char *name)
+{
+    static char full[2][8192];
+    static int i;
+
+    i = !i;
+    snprintf(full[i], sizeof full[i], "%s/%s", path, name);
+    return full[i];
+}
+
+static void mark_is(uint64_t number)
+{
+    struct reader_store r;
+
+    reads_well(&r);
+    ck_assert_int_eq(r.has_mark, 1);
+    ck_assert_uint_eq(r.mark, number);
+    store_reader_free(&r);
+}
+
+/* It names what was synced: the number of each batch that was, and of none that
+ * waits for a later sync.  (Its end is torn, or a power cut took it: then it
+ * names an earlier one.) */
+START_TEST(the_mark_follows_each_sync)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    char *bytes;
+    size_t size;
+
+    commit_up_to(s, "default", "a", 2);
+    make_commit(&m, "default", "a", 3, 40);
+    m.c.lazy = true;
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    mortise_store_close(s);
+    mark_is(2);
+    s = open_store();
+    commit(s, "default", "a", 4);
+    commit(s, "default", "a", 5);
+    mortise_store_close(s);
+    mark_is(5);
+
+    bytes = test_read(in_store("mark"), &size);
+    ck_assert_uint_eq(size, 512);
+    for (int slot = 0; slot < 2; slot++) {
+        bytes[256 * slot + 20] ^= 1;
+        test_write(in_store("mark"), bytes, size);
+        if (slot == 0)
+            mortise_store_close(open_store());
+    }
+    open_refused(MORTISE_ECORRUPT, "does not read");
+    free(bytes);
+}
+END_TEST
+
+/* The only file of the database that is called so. */
+static char *the_file(const char *tail)
+{
+    static char full[8192];
+    struct dirent *e;
+    DIR *d = opendir(in_store("db"));
+
+    full[0] = '\0';
+    while ((e = readdir(d)) != NULL)
+        if (strstr(e->d_name, tail) != NULL) {
+            ck_assert_str_eq(full, "");
+            snprintf(full, sizeof full, "%s/db/%s", path, e->d_name);
+        }
+    closedir(d);
+    ck_assert_str_ne(full, "");
+    return full;
+}
+
+/* Spoil a log of 20 commits so that LevelDB takes some of it, or all, for
+ * never written. */
+static void lose_the_tail(int how)
+{
+    size_t size;
+    char *log = the_file(".log"), *bytes = test_read(log, &size);
+
+    if (how == 0) {
+        bytes[4] ^= 1; /* the first record's length */
+        bytes[5] ^= 0x40;
+        test_write(log, bytes, size);
+    } else if (how == 1) {
+        ck_assert_int_eq(truncate(log, (off_t)size / 2), 0);
+    } else {
+        ck_assert_int_eq(unlink(log), 0);
+    }
+    free(bytes);
+}
+
+/* What was acknowledged and is not there is missed, however whole the rest is;
+ * and however often somebody looks, nothing of it goes away. */
+START_TEST(a_lost_tail_is_corrupt)
+{
+    static const char *const words[] = {
+        ("20 commits are missing: number 20 was written and synced, and the "
+         "last one that can be read is 0"),
+        "missing: number 20", "20 commits are missing"};
+    struct mortise_store *s = open_store();
+    size_t size[2] = {0};
+    char *bytes[2] = {NULL};
+
+    commit_up_to(s, "default", "a", 20);
+    mortise_store_close(s);
+    lose_the_tail(_i);
+    for (int k = 0; k < 2; k++) {
+        if (_i < 2)
+            bytes[k] = test_read(the_file(".log"), &size[k]);
+        for (int n = 0; n < 3; n++)
+            open_refused(MORTISE_ECORRUPT, words[_i]);
+    }
+    ck_assert_uint_eq(size[0], size[1]);
+    if (_i < 2)
+        ck_assert_mem_eq(bytes[0], bytes[1], size[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+END_TEST
+
+/* Who removes the mark does not get rid of the question; nor who brings that of
+ * another store. */
+START_TEST(a_store_needs_its_own_mark)
+{
+    struct mortise_store *s = open_store();
+    char was[8192], other[8192];
+
+    commit_up_to(s, "default", "a", 3);
+    mortise_store_close(s);
+    snprintf(was, sizeof was, "%s.was", in_store("mark"));
+    ck_assert_int_eq(rename(in_store("mark"), was), 0);
+    open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
+    ck_assert_int_eq(unlink(in_store("format")), 0);
+    open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
+    stamp_store("mortise-store 2\noldest-reader 1\n");
+
+    memcpy(other, path, sizeof path);
+    snprintf(path, sizeof path, "%s/other", dir);
+    mortise_store_close(open_store());
+    ck_assert_int_eq(rename(in_store("mark"), was), 0);
+    memcpy(path, other, sizeof path);
+    ck_assert_int_eq(rename(was, in_store("mark")), 0);
+    open_refused(MORTISE_ECORRUPT, "its mark is that of another store");
+}
+END_TEST
+
+/* An older store has no mark, and is read without being written to; the first
+ * write makes one. */
+START_TEST(an_older_store_gets_a_mark)
+{
+    struct mortise_store *s = open_store();
+    struct mortise_buf k;
+
+    commit_up_to(s, "default", "a", 3);
+    mortise_store_close(s);
+    mortise_buf_init(&k, &test_mem);
+    mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
+    meddle(&k, NULL, 0);
+    mortise_key_stamp(&k);
+    meddle(&k, "\x01\x01\0\0\0\x01\0\0\0", 9);
+    mortise_buf_finish(&k);
+    stamp_store("mortise-store 1\noldest-reader 1\n");
+    ck_assert_int_eq(unlink(in_store("mark")), 0);
+
+    mortise_store_close(open_store());
+    ck_assert_int_ne(access(in_store("mark"), F_OK), 0);
+    s = open_store();
+    commit(s, "default", "a", 4);
+    mortise_store_close(s);
+    mark_is(4);
+    ck_assert_int_eq(unlink(in_store("mark")), 0);
+    open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
+}
+END_TEST
+
+/* What is emptied or cut in the database is corruption, not an I/O error. */
+START_TEST(a_cut_file_is_corrupt)
+{
+    struct mortise_store *s = open_store();
+
+    commit_up_to(s, "default", "a", 3);
+    mortise_store_close(s);
+    mortise_store_close(open_store()); /* has its log made a table */
+    if (_i == 0) {
+        ck_assert_int_eq(truncate(in_store("db/CURRENT"), 0), 0);
+        open_refused(MORTISE_ECORRUPT, "CURRENT");
+        return;
+    }
+    ck_assert_int_eq(truncate(the_file(".ldb"), _i == 1 ? 0 : 20), 0);
+    open_refused(MORTISE_ECORRUPT, "");
 }
 END_TEST
 
@@ -1725,6 +2147,69 @@ START_TEST(a_full_disk_is_called_that)
 }
 END_TEST
 
+static bool has_reserve(void)
+{
+    struct stat st;
+
+    return stat(in_store("reserve"), &st) == 0 && st.st_size == 4 << 20 &&
+           st.st_blocks >= (4 << 20) / 512;
+}
+
+/* Room is kept back for a full disk: it goes when a write finds none, so that
+ * the store opens again and the runs that are there go on; no new run comes
+ * until it can be made again. */
+START_TEST(a_full_disk_has_a_reserve)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+    struct mortise_commit *c = &m.c;
+
+    ck_assert(!has_reserve()); /* an opening that only reads takes no room */
+    commit(s, "default", "a", 1);
+    ck_assert(has_reserve());
+    watch();
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    powercut_fail("write:1:ENOSPC:once");
+    make_commit(&m, "default", "a", 2, 40);
+    ck_assert_int_eq(mortise_store_write(s, &c, 1, NULL), MORTISE_ENOSPC);
+    ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
+    ck_assert(!has_reserve());
+
+    powercut_fail("open:1:ENOSPC:always"); /* there is no room for more */
+    commit(s, "default", "a", 2);
+    make_commit(&m, "default", "b", 1, 40);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ENOSPC);
+    commit(s, "default", "a", 3);
+    powercut_fail(NULL);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    ck_assert(has_reserve());
+    mortise_store_close(s);
+}
+END_TEST
+
+/* A store that does not open for want of room opens with the reserve. */
+START_TEST(a_full_disk_opens_with_the_reserve)
+{
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    ck_assert(has_reserve());
+    watch();
+    powercut_fail("link:1:ENOSPC:once");
+    s = open_store();
+    ck_assert(!has_reserve());
+    powercut_fail("open:1:ENOSPC:always");
+    make_commit(&m, "default", "b", 1, 40);
+    ck_assert_int_eq(write_one(s, &m.c), MORTISE_ENOSPC);
+    powercut_fail(NULL);
+    commit(s, "default", "a", 2);
+    ck_assert(has_reserve());
+    mortise_store_close(s);
+}
+END_TEST
+
 /* Marks are the cheapest batches; with the watching on, syncs cost nothing. */
 static void write_batches(uint64_t from, uint64_t to)
 {
@@ -2037,21 +2522,32 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, keys_are_what_they_were);
     tcase_add_test(tc, values_are_what_they_were);
-    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 9);
+    tcase_add_loop_test(tc, values_cut_or_newer_are_refused, 0, 10);
     tcase_add_test(tc, values_round_trip);
     tcase_add_test(tc, no_two_names_share_a_key);
     tcase_add_test(tc, a_new_store_is_private_and_stamped);
     tcase_add_test(tc, the_epoch_grows_with_openings_that_write);
+    tcase_add_test(tc, a_store_has_an_identity_of_its_own);
+    tcase_add_test(tc, an_older_store_gets_an_identity);
     tcase_add_test(tc, open_survives_oom);
     tcase_add_test(tc, a_store_needs_a_place);
     tcase_add_test(tc, another_process_is_told_the_pid);
     tcase_add_test(tc, the_same_process_is_refused_too);
+    tcase_add_test(tc, a_removed_lock_file_still_locks);
+    tcase_add_test(tc, a_forked_child_has_no_store);
+    tcase_add_loop_test(tc, a_child_left_behind, 0, 2);
+    tcase_add_test(tc, a_renamed_store_is_one_store);
     tcase_add_test(tc, two_stores_in_one_process);
     tcase_add_test(tc, a_newer_store_is_left_untouched);
     tcase_add_test(tc, a_later_format_that_allows_us_is_read);
     tcase_add_test(tc, a_strange_stamp_is_corrupt);
     tcase_add_test(tc, the_stamp_in_the_database_counts_too);
     tcase_add_test(tc, a_lost_database_is_not_replaced);
+    tcase_add_test(tc, the_mark_follows_each_sync);
+    tcase_add_loop_test(tc, a_lost_tail_is_corrupt, 0, 3);
+    tcase_add_test(tc, a_store_needs_its_own_mark);
+    tcase_add_test(tc, an_older_store_gets_a_mark);
+    tcase_add_loop_test(tc, a_cut_file_is_corrupt, 0, 3);
     tcase_add_loop_test(tc, a_hole_in_the_commits_is_corrupt, 1, 6);
     tcase_add_test(tc, records_without_commits_are_corrupt);
     tcase_add_test(tc, a_flipped_byte_in_the_log_is_corrupt);
@@ -2078,6 +2574,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_conflict_keeps_no_value);
     tcase_add_test(tc, reading_survives_oom);
     tcase_add_test(tc, a_failed_sync_leaves_a_dead_handle);
+    tcase_add_test(tc, a_full_disk_has_a_reserve);
+    tcase_add_test(tc, a_full_disk_opens_with_the_reserve);
     tcase_add_loop_test(tc, a_full_disk_is_called_that, 0, 2);
     tcase_add_test(tc, old_commit_numbers_go);
     tcase_add_loop_test(tc, opening_looks_at_what_is_new, 5000, 5002);

@@ -10,6 +10,7 @@
  * LevelDB has a thread for good once it is used, so this process, which forks,
  * never uses it: it all happens in children. */
 #include <check.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -100,8 +101,12 @@ static int which_run(const struct mortise_commit *c)
     return c->run == runs[0] ? 0 : 1;
 }
 
+static int refused; /* MORTISE_ENOSPC: a new run, for want of room */
+
 static void acknowledge(const struct mortise_commit *c)
 {
+    if (c->result == MORTISE_ENOSPC)
+        refused = c->result;
     if (c->result != MORTISE_OK)
         return;
     notes->seen[which_run(c)] = c->checkpoint.seq;
@@ -263,7 +268,10 @@ static int work(struct mortise_store *s, struct mortise_writer *w,
 
         if (n == 0)
             break;
+        refused = MORTISE_OK;
         rv = commit_round(w, r, n, k % 2 == 0);
+        if (rv == MORTISE_OK)
+            rv = refused;
         if (rv == MORTISE_OK)
             rv = read_heads(s, seq);
     }
@@ -616,6 +624,60 @@ START_TEST(what_was_seen_stays)
 }
 END_TEST
 
+/* Flip a bit in the first header of the store's log: LevelDB takes all of it
+ * for never written.  Twice is never. */
+static void flip_the_log(void)
+{
+    char db[4096 + 80], log[4096 + 400] = "";
+    struct dirent *e;
+    DIR *d;
+    size_t n;
+    char *bytes;
+
+    snprintf(db, sizeof db, "%s/db", path);
+    d = opendir(db);
+    while ((e = readdir(d)) != NULL)
+        if (strstr(e->d_name, ".log") != NULL && e->d_name[0] == '0') {
+            ck_assert_str_eq(log, ""); /* the one that there was */
+            snprintf(log, sizeof log, "%s/%s", db, e->d_name);
+        }
+    closedir(d);
+    ck_assert_str_ne(log, "");
+    bytes = test_read(log, &n);
+    ck_assert_uint_gt(n, 100);
+    bytes[5] ^= 0x40;
+    test_write(log, bytes, n);
+    free(bytes);
+}
+
+/* Dying at each call of an opening that refuses a store, with the power cut or
+ * not: the next opening refuses it, too, and nothing of it is lost to whoever
+ * knows how to mend it. */
+START_TEST(dies_while_it_refuses)
+{
+    struct trouble work = {0}, look = {.look = true};
+    bool killed = true;
+
+    for (unsigned long n = 1; killed; n++) {
+        struct trouble t = {.look = true, .kill_at = n};
+
+        new_place();
+        ck_assert(!run_victim(&work));
+        ck_assert_int_eq(powercut_settle(state), 0);
+        flip_the_log();
+        killed = run_victim(&t);
+        ck_assert_int_eq(
+            _i == 0 ? powercut_settle(state) : powercut_apply(state, 0), 0);
+        ck_assert(!run_victim(&look));
+        ck_assert_int_eq(notes->gave_up, MORTISE_ECORRUPT);
+        ck_assert_int_eq(powercut_settle(state), 0);
+        flip_the_log();
+        all_is_well("killed while it refused, at call", n);
+        test_rmdir(dir);
+    }
+}
+END_TEST
+
 /* Dying where LevelDB's log is full and its tables are written and merged in
  * the background, at every seventh call. */
 START_TEST(dies_among_compactions)
@@ -658,7 +720,8 @@ END_TEST
 
 /* Its disk fails at the n-th call of a kind, once or from then on: it goes on
  * after reopening or gives up with an error that says what is wrong; nothing
- * acknowledged is lost, with a cut or without. */
+ * acknowledged is lost, with a cut or without.  (A link that gives EPERM is one
+ * where the file system has none.) */
 static bool disk_fails(const char *kind, unsigned long n, const char *error,
                        const char *mode, bool cut)
 {
@@ -691,7 +754,8 @@ static const struct {
 } failures[] = {{"sync", "EIO"},      {"write", "short"}, {"write", "ENOSPC"},
                 {"write", "EIO"},     {"open", "ENOSPC"}, {"rename", "EIO"},
                 {"rename", "ENOSPC"}, {"sync", "ENOSPC"}, {"mkdir", "ENOSPC"},
-                {"unlink", "EIO"},    {"any", "EIO"}};
+                {"unlink", "EIO"},    {"any", "EIO"},     {"link", "ENOSPC"},
+                {"link", "EPERM"}};
 enum { N_FAILURES = sizeof failures / sizeof failures[0] };
 
 START_TEST(the_disk_fails_at_every_call)
@@ -703,7 +767,8 @@ START_TEST(the_disk_fails_at_every_call)
     unsigned long most = strcmp(kind, "any") == 0      ? total
                          : strcmp(kind, "rename") == 0 ? 6
                          : strcmp(kind, "mkdir") == 0  ? 3
-                         : strcmp(kind, "unlink") == 0 ? 6
+                         : strcmp(kind, "unlink") == 0 ? 20
+                         : strcmp(kind, "link") == 0   ? 12
                                                        : total / 2;
 
     for (unsigned long n = 1; n <= most; n++)
@@ -757,6 +822,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, dies_while_a_run_goes, 0, 4);
     tcase_add_loop_test(tc, the_disk_fails_while_a_run_goes, 0, 2);
     tcase_add_test(tc, what_was_seen_stays);
+    tcase_add_loop_test(tc, dies_while_it_refuses, 0, 2);
     tcase_add_loop_test(tc, dies_among_compactions, 0, 2);
     tcase_add_loop_test(tc, dies_among_lazy_batches, 0, 2);
     tcase_add_loop_test(tc, the_disk_fails_at_every_call, 0, N_FAILURES);

@@ -75,9 +75,9 @@ say "4. What waits for a person, over all runs."
 # shellcheck disable=SC2086
 expect 0 "$mortise" inbox $store
 
-say "5. Approve it. (Only record that; going on is the next process's affair.)"
-# shellcheck disable=SC2086
-expect 0 "$mortise" approve demo --reason "looks right" --no-continue $store
+say "5. Approve what was just shown, by its id. (Only record that; going on is the next process's affair.)"
+# shellcheck disable=SC2046,SC2086
+expect 0 "$mortise" approve $("$mortise" inbox demo --ids $store) --reason "looks right" --no-continue $store
 
 say "6. Go on, and be killed again at once, about where the report is written."
 # shellcheck disable=SC2086

@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <time.h>
 
+enum { NS_PER_MS = 1000000 };
+
 static atomic_uint_fast64_t skipped_ms;
+/* Where they stand; 0: they go. */
+static atomic_uint_fast64_t stands_ms, stands_ns;
 
 void mortise_clock_skip(uint64_t ms)
 {
@@ -17,26 +21,61 @@ static uint64_t read_clock(clockid_t id, uint64_t per_s, uint64_t ns_per)
     struct timespec t;
 
     clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * per_s + (uint64_t)t.tv_nsec / ns_per +
-           atomic_load_explicit(&skipped_ms, memory_order_relaxed) *
-               (per_s / 1000);
+    return (uint64_t)t.tv_sec * per_s + (uint64_t)t.tv_nsec / ns_per;
 }
 
-uint64_t mortise_now_ms(void)
+static uint64_t skipped(void)
 {
-    return read_clock(CLOCK_REALTIME, 1000, 1000000);
+    return atomic_load_explicit(&skipped_ms, memory_order_relaxed);
 }
 
-uint64_t mortise_mono_ns(void)
+static uint64_t real_ns(void)
 {
     return read_clock(CLOCK_MONOTONIC, 1000000000, 1);
 }
 
+void mortise_clock_stop(uint64_t now_ms)
+{
+    atomic_store(&stands_ns, real_ns());
+    atomic_store(&stands_ms, now_ms);
+}
+
+void mortise_clock_go(void)
+{
+    atomic_store(&stands_ms, 0);
+    atomic_store(&stands_ns, 0);
+}
+
+uint64_t mortise_now_ms(void)
+{
+    uint64_t at = atomic_load_explicit(&stands_ms, memory_order_relaxed);
+
+    return (at != 0 ? at : read_clock(CLOCK_REALTIME, 1000, NS_PER_MS)) +
+           skipped();
+}
+
+uint64_t mortise_mono_ns(void)
+{
+    uint64_t at = atomic_load_explicit(&stands_ns, memory_order_relaxed);
+
+    return (at != 0 ? at : real_ns()) + skipped() * NS_PER_MS;
+}
+
+uint64_t mortise_real_ms(void)
+{
+    return real_ns() / NS_PER_MS;
+}
+
+uint64_t mortise_mono_ms(void)
+{
+    return mortise_mono_ns() / NS_PER_MS;
+}
+
 uint64_t mortise_mono_in(uint64_t ms)
 {
-    const uint64_t longest = (uint64_t)1 << 43, ns_per_ms = 1000000;
+    const uint64_t longest = (uint64_t)1 << 43;
 
-    return mortise_mono_ns() + (ms < longest ? ms : longest) * ns_per_ms;
+    return mortise_mono_ns() + (ms < longest ? ms : longest) * NS_PER_MS;
 }
 
 void mortise_time_text(char out[MORTISE_TIME_TEXT], uint64_t ms)

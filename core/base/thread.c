@@ -2,16 +2,21 @@
  *
  * The mask is that of the new thread from its first instruction on, because it
  * inherits its maker's; SIGPIPE is in it, too, so a write to a peer that went
- * away is an error code.  Faults (SIGSEGV and its kin) cannot be waited out:
- * the kernel ends the process if they come while blocked, as it would anyway.
+ * away is an error code.  Faults (SIGSEGV and its kin) are let through: nobody
+ * can wait them out, and the kernel would end the process without asking the
+ * handler of a crash reporter, or plugin/death.c's.
  */
 #include "base/thread.h"
 
 void mortise_signals_block(sigset_t *before)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE,
+                                 SIGABRT, SIGSYS, SIGTRAP};
     sigset_t all;
 
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, before);
 }
 

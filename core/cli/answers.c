@@ -2,7 +2,8 @@
  *
  *   (1) An answer belongs to an execution and its attempt, never to a moment:
  *       which one it was is in the ledger before it is given, so a call that a
- *       crash repeats gets the same again.
+ *       crash repeats gets the same again.  It is used up by whoever says that
+ *       the effect happened, too, when the call itself never came.
  *   (2) Each context (a node, in each element of a map by itself) goes through
  *       a list on its own: contexts run beside each other, in no order.
  *   (3) What is not scripted and would reach the world is not called.
@@ -138,7 +139,7 @@ static bool may_repeat(const struct mortise_rehearsing *r,
     bool real = mortise_cli_text(entry, "script")[0] == '\0';
 
     return op->idempotent || (real && op->reconcile) /* it said: no */ ||
-           op->by_asking || call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
+           op->steps || call->resumed || call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
            !json_is_true(json_object_get(entry, "happened")) ||
            mortise_ledger_find(&r->ledger, "doubt", call->path, "how",
                                "retry") != NULL;
@@ -308,22 +309,61 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     return true;
 }
 
-const struct mortise_case_answer *
-mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request)
+/* What is known of the call that a request is about: that it was made, or what
+ * was said when the request was there before. */
+static const json_t *known_of(const struct mortise_rehearsing *r,
+                              const struct mortise_case_script *s,
+                              const json_t *request)
 {
+    const json_t *entry = mortise_ledger_find(
+        &r->ledger, "doubt", mortise_cli_text(request, "path"), "request",
+        mortise_cli_text(request, "id"));
+
+    return entry != NULL
+               ? entry
+               : mortise_ledger_find(&r->ledger, "path",
+                                     mortise_cli_text(request, "path"),
+                                     "script", s->name->str);
+}
+
+static void note_doubt(struct mortise_rehearsing *r, const json_t *request,
+                       const char *how, const struct mortise_case_script *s,
+                       const char *context, size_t i)
+{
+    /* What is done again is called, and answered then. */
+    bool used = strcmp(how, "retry") != 0;
+
+    mortise_remember(r, json_pack("{s:s, s:s, s:s, s:s*, s:s, s:I}", "doubt",
+                                  mortise_cli_text(request, "path"), "request",
+                                  mortise_cli_text(request, "id"), "how", how,
+                                  "context", used ? context : NULL, "script",
+                                  s->name->str, "answer", (json_int_t)i));
+}
+
+const struct mortise_case_answer *
+mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
+                     const char **how)
+{
+    static const char *const words[] = {[MORTISE_CASE_DONE] = "done",
+                                        [MORTISE_CASE_RETRY] = "retry",
+                                        [MORTISE_CASE_FAIL] = "fail"};
     const char *path = mortise_cli_text(request, "path");
     const struct mortise_case_script *s =
         script_of(r->what->one, path, mortise_cli_text(request, "tool"));
-    const json_t *entry =
-        mortise_ledger_find(&r->ledger, "path", path, NULL, NULL);
     char context[MORTISE_CONTEXT];
+    const json_t *entry;
     size_t i;
 
     if (s == NULL || json_object_get(request, "step") != NULL)
         return NULL;
+    mortise_context(path, context);
+    entry = known_of(r, s, request);
     i = entry != NULL
             ? (size_t)json_integer_value(json_object_get(entry, "answer"))
-            : pick(r, s, mortise_context(path, context),
-                   json_object_get(request, "args"));
-    return i < s->n ? &s->list[i] : NULL;
+            : pick(r, s, context, json_object_get(request, "args"));
+    if (i >= s->n || s->list[i].in_doubt == MORTISE_CASE_UNTOLD)
+        return NULL;
+    *how = words[s->list[i].in_doubt];
+    note_doubt(r, request, *how, s, context, i);
+    return &s->list[i];
 }

@@ -4,8 +4,10 @@
  * request has an id that a crash does not change; what the script says of it
  * is in the ledger before it is said, so it is said once and the same.
  *
- * A question that the script says nothing of stays open.  So does one that
- * nobody answers in time; the clock then goes on to its deadline.
+ * A question that the script says nothing of stays open, and the clock never
+ * comes to its deadline.  One that nobody is to answer in time stays open, too,
+ * and the clock goes on to its deadline; where the other's comes first, or at
+ * the same time, the case contradicts itself, and is told so.
  */
 #include <string.h>
 
@@ -69,12 +71,15 @@ static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
     return &p->list[i];
 }
 
-bool mortise_attend_waits(void *ud, const char *id)
+static bool is_late(const struct mortise_rehearsing *r, const char *id)
 {
-    const struct mortise_rehearsing *r = ud;
-
     return json_is_true(json_object_get(
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL), "late"));
+}
+
+bool mortise_attend_waits(void *ud, const char *id)
+{
+    return is_late(ud, id);
 }
 
 /* ---- saying it ----------------------------------------------------------- */
@@ -200,18 +205,15 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
 
 /* ---- doubt --------------------------------------------------------------- */
 
-static const char *const doubts[] = {[MORTISE_CASE_DONE] = "done",
-                                     [MORTISE_CASE_RETRY] = "retry",
-                                     [MORTISE_CASE_FAIL] = "fail"};
-
 static bool resolve(struct mortise_rehearsing *r, const json_t *request)
 {
-    const struct mortise_case_answer *a = mortise_answer_doubt(r, request);
     const char *node = mortise_cli_text(request, "node");
     struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
                                   .id = mortise_cli_text(request, "id")};
+    const struct mortise_case_answer *a =
+        mortise_answer_doubt(r, request, &cmd.decision);
 
-    if (a == NULL || a->in_doubt == MORTISE_CASE_UNTOLD) {
+    if (a == NULL) {
         mortise_problem(r, "E0903",
                         "say in_doubt: done, retry or fail in its answer",
                         "a crash leaves it open whether %s happened, and the "
@@ -219,11 +221,7 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
                         mortise_cli_text(request, "tool"), node);
         return false;
     }
-    cmd.decision = doubts[a->in_doubt];
     r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
-    mortise_remember(r, json_pack("{s:s, s:s}", "doubt",
-                                  mortise_cli_text(request, "path"), "how",
-                                  cmd.decision));
     return command(r, &cmd,
                    a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)
                                                     : NULL,
@@ -245,19 +243,74 @@ static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
            d->deed != MORTISE_CASE_TIMEOUT && say(r, request, d);
 }
 
-bool mortise_attend(struct mortise_rehearsing *r)
+/* NULL: r->err says why. */
+static json_t *take_show(struct mortise_rehearsing *r)
 {
-    const json_t *list, *request;
     json_t *show = NULL;
     char *text = NULL;
-    bool any = false;
-    size_t i;
 
     if (mortise_show(r->m, NULL, MORTISE_REHEARSED, &text, &r->err) ==
         MORTISE_OK)
         mortise_json_read(&show, text, strlen(text), &r->err);
     mortise_free(r->m, text);
-    list = json_object_get(show, "pending");
+    return show;
+}
+
+/* The request whose deadline nobody waits for, and is the first; NULL: none.
+ * Times as text sort like times. */
+static const json_t *first_unanswered(const struct mortise_rehearsing *r,
+                                      const json_t *list)
+{
+    const json_t *request, *first = NULL;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(list), i, request)
+    {
+        const char *deadline = mortise_cli_text(request, "deadline");
+
+        if (deadline[0] == '\0' ||
+            strcmp(mortise_cli_text(request, "kind"), "timer") == 0 ||
+            is_late(r, mortise_cli_text(request, "id")))
+            continue;
+        if (first == NULL ||
+            strcmp(deadline, mortise_cli_text(first, "deadline")) < 0)
+            first = request;
+    }
+    return first;
+}
+
+void mortise_attend_rest(struct mortise_rehearsing *r)
+{
+    json_t *show = take_show(r);
+    const json_t *list = json_object_get(show, "pending"), *request;
+    const json_t *first = first_unanswered(r, list);
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(list), i, request)
+    {
+        if (first == NULL || !is_late(r, mortise_cli_text(request, "id")) ||
+            strcmp(mortise_cli_text(request, "deadline"),
+                   mortise_cli_text(first, "deadline")) < 0)
+            continue;
+        mortise_problem(r, "E0903",
+                        "say what the other does, too: an answer, or timeout: "
+                        "true",
+                        "'%s' is to be answered by nobody until its time is "
+                        "over, and that of '%s', of which the case says "
+                        "nothing, is over no later",
+                        mortise_cli_text(request, "node"),
+                        mortise_cli_text(first, "node"));
+    }
+    json_decref(show);
+}
+
+bool mortise_attend(struct mortise_rehearsing *r)
+{
+    json_t *show = take_show(r);
+    const json_t *list = json_object_get(show, "pending"), *request;
+    bool any = false;
+    size_t i;
+
     json_array_foreach(mortise_json_unconst(list), i, request)
     {
         any = r->err.code == MORTISE_OK && attend_one(r, request);

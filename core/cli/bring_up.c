@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "cli/fatal.h"
 #include "cli/tempdir.h"
 #include "engine/engine.h"
 
@@ -35,11 +36,16 @@ static int bring_up(const struct mortise_cli *cli, const char *store,
                     const char *plugin, struct mortise_err *err)
 {
     struct mortise_options options = {.size = sizeof options,
+                                      .flags =
+                                          cli->found ? MORTISE_OPEN_FOUND : 0,
                                       .deployment = cli->deployment,
                                       .store = store,
                                       .mem = cli->mem};
     struct mortise *m;
-    int rv = mortise_open(&m, &options, err);
+    int rv;
+
+    mortise_fatal_catch();
+    rv = mortise_open(&m, &options, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -46,8 +46,8 @@ void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_puts(o, " ");
     mortise_out_word(o, name);
     if (is_money(name))
-        mortise_real_text(
-            amount, json_number_value(json_object_get(request, "limit")));
+        mortise_real_text(amount,
+                          json_number_value(json_object_get(request, "limit")));
     else
         snprintf(amount, sizeof amount, "%lld",
                  (long long)mortise_cli_integer(request, "limit"));
@@ -154,7 +154,7 @@ static int raise_budget(struct mortise_cli *cli)
         return mortise_cli_usage(cli, "%s", err.msg);
     rv = mortise_cli_open(cli, NULL, &err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, cli->args.operands[0], id, &err);
+        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, &err);
     if (rv == MORTISE_OK)
         return mortise_cli_command(cli, id, commands, false);
     json_decref(commands);
@@ -188,9 +188,9 @@ const struct mortise_cmd mortise_cmd_raise_budget = {
         "Whatever waits for it goes on; a run that has failed of it is\n"
         "resumed with 'mortise resume'.  The run keeps who raised it.\n"
         "\n"
-        "RUN may be the beginning of an id, if no other run begins like it.\n",
+        "RUN is the whole id of a run.\n",
     .opts = raise_budget_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise raise-budget 0197c2 tool_calls=+10",
+    .example = "mortise raise-budget night tool_calls=+10",
     .run = raise_budget,
 };

@@ -48,12 +48,13 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
 {
     struct mortise_plugins_config config;
     int rv = mortise_site_open(&c->site, c->cli->mem, c->cli->deployment, NULL,
-                               c->diags, err);
+                               mortise_cli_how(c->cli), c->diags, err);
 
     c->open = true;
     if (rv != MORTISE_OK)
         return rv;
     config = mortise_shelf_config(c->cli->mem, &c->site);
+    config.user_remembers = false; /* it only looks */
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
         mortise_stock_open(&c->stock, c->cli->mem, c->plugins,
@@ -116,7 +117,6 @@ static int check_graph(struct checking *c, const char *path, const char *text,
 static int check_names(struct checking *c, const struct mortise_casefile *f,
                        struct mortise_err *err)
 {
-    const char *given = c->cli->args.deployment;
     struct mortise_graph *g;
     char *text;
     size_t n;
@@ -126,10 +126,9 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
         mortise_diag_add(c->diags, "E0315", f->graph_at->span, "%s", err->msg);
         return MORTISE_ECHECK;
     }
-    if (given == NULL)
-        c->cli->args.deployment = f->deployment;
+    c->cli->cases = f->deployment;
     rv = load_graph(c, f->graph, text, n, &g, err);
-    c->cli->args.deployment = given;
+    c->cli->cases = NULL;
     mortise_release(c->cli->mem, text, n + 1);
     if (rv != MORTISE_OK)
         return rv;
@@ -173,6 +172,7 @@ static int check_deployment(struct checking *c, const char *path,
         forget_plugins(c);
     snprintf(c->deployment, sizeof c->deployment, "%s", path);
     c->cli->deployment = path;
+    c->cli->found = false; /* it is an operand */
     rv = open_plugins(c, err);
     if (rv == MORTISE_OK)
         rv = mortise_configs_advise(c->site.deployment, c->plugins, c->diags);
@@ -274,6 +274,7 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
     struct mortise_err err;
     int worst = MORTISE_EXIT_OK;
 
+    cli->looks = true;
     for (size_t i = 0; i < a->n_operands; i++) {
         int rv = check_file(&c, a->operands[i], &err);
 
@@ -284,6 +285,7 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
     }
     if (c.open)
         forget_plugins(&c);
+    cli->looks = false;
     return worst;
 }
 

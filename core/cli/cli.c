@@ -1,11 +1,12 @@
 /* cli.c -- where things are, and saying so.
  *
- * A person who reads `mortise approve 0197 ...` in our output pastes it into
- * the same shell.  So what we suggest is called as we were called, is quoted,
- * and names the store or the deployment whenever the pasted command would not
- * find them by itself.
+ * A person who reads `mortise approve night 8f31c09a` in our output pastes it
+ * into the same shell.  So what we suggest is called as we were called, is
+ * quoted, and names the store or the deployment whenever the pasted command
+ * would not find them by itself.
  */
 #include "cli/cli.h"
+#include "cli/fatal.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -30,6 +31,20 @@ static bool beside(struct mortise_cli *cli, const char *graph)
            access(cli->path, F_OK) == 0;
 }
 
+/* Nobody named one. */
+static void find_file(struct mortise_cli *cli, const char *graph)
+{
+    if (cli->cases != NULL) {
+        cli->deployment = cli->cases;
+        cli->found_by_itself = false;
+    } else if (graph != NULL && beside(cli, graph)) {
+        cli->deployment = cli->path;
+        cli->found_by_itself = strcmp(cli->path, deployment_name) == 0;
+    } else if (access(deployment_name, F_OK) == 0) {
+        cli->deployment = deployment_name;
+    }
+}
+
 int mortise_cli_find(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err)
 {
@@ -37,16 +52,15 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
 
     cli->deployment = NULL;
     cli->found_by_itself = true;
+    cli->found = false;
     if (cli->args.deployment != NULL) {
         cli->deployment = cli->args.deployment;
         cli->found_by_itself = false;
-    } else if (env != NULL && env[0] != '\0') {
+    } else if (cli->cases == NULL && env != NULL && env[0] != '\0') {
         cli->deployment = env;
-    } else if (graph != NULL && beside(cli, graph)) {
-        cli->deployment = cli->path;
-        cli->found_by_itself = strcmp(cli->path, deployment_name) == 0;
-    } else if (access(deployment_name, F_OK) == 0) {
-        cli->deployment = deployment_name;
+    } else {
+        cli->found = true;
+        find_file(cli, graph);
     }
     if (cli->deployment != NULL && access(cli->deployment, R_OK) != 0)
         return mortise_syserr(err, errno, "the deployment %s", cli->deployment);
@@ -64,6 +78,12 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
     mortise_buf_finish(&b);
 }
 
+unsigned mortise_cli_how(const struct mortise_cli *cli)
+{
+    return (cli->found ? MORTISE_SITE_FOUND : 0) |
+           (cli->looks ? MORTISE_SITE_LOOK : 0);
+}
+
 int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
                      struct mortise_err *err)
 {
@@ -75,7 +95,7 @@ int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
         return rv;
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_site_open(site, cli->mem, cli->deployment, cli->args.store,
-                           &diags, err);
+                           mortise_cli_how(cli), &diags, err);
     mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
     return rv;
@@ -108,18 +128,78 @@ int mortise_cli_open(struct mortise_cli *cli, const char *graph,
     return rv != MORTISE_OK ? rv : mortise_cli_reopen(cli, err);
 }
 
+static void option(struct mortise_out *o, const char *name, const char *value)
+{
+    mortise_out_printf(o, " --%s ", name);
+    mortise_out_shell(o, value);
+}
+
+/* Is a copy of the store good enough, after this error? */
+static bool may_look(const struct mortise_cli *cli, int code)
+{
+    return cli->cmd->looks && !cli->args.follow &&
+           (code == MORTISE_ENOSPC || code == MORTISE_EDENIED ||
+            code == MORTISE_EIO || code == MORTISE_ECORRUPT);
+}
+
+static void say_look(struct mortise_cli *cli, const struct mortise_err *why)
+{
+    mortise_out_puts(&cli->err, "mortise: warning: ");
+    mortise_out_text(&cli->err, why->msg, 0);
+    cli->err.n -= cli->err.n > 0;
+    mortise_out_printf(
+        &cli->err,
+        " (%s)\nmortise: warning: what follows is read from a "
+        "copy of the store: nothing goes on, and nothing can be answered\n",
+        mortise_result_name(why->code));
+    if (why->code == MORTISE_ECORRUPT) {
+        mortise_out_puts(&cli->err, "To save what can be read:\n  ");
+        mortise_out_shell(&cli->err, cli->program);
+        mortise_out_puts(&cli->err, " store salvage");
+        if (!cli->found_by_itself)
+            option(&cli->err, "deployment", cli->deployment);
+        if (cli->args.store != NULL)
+            option(&cli->err, "store", cli->args.store);
+        mortise_out_puts(&cli->err, " NEW-DIR\n");
+    }
+    mortise_out_flush(&cli->err);
+}
+
+/* How this command reaches the engine. */
+static unsigned link_flags(const struct mortise_cli *cli)
+{
+    unsigned flags = cli->cmd != NULL ? cli->cmd->link : 0;
+
+    if (cli->args.follow) /* it stays for as long as the run does */
+        flags &= ~(unsigned)MORTISE_LINK_BRIEF;
+    if (cli->args.no_continue) /* it records, and nothing runs */
+        flags |= MORTISE_LINK_BRIEF;
+    return flags;
+}
+
 int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_options options = {.size = sizeof options};
+    struct mortise_err why;
+    int rv;
 
     mortise_link_close(cli->link);
     cli->link = NULL;
+    mortise_fatal_catch();
     options.deployment = cli->deployment;
+    options.flags =
+        (cli->found ? MORTISE_OPEN_FOUND : 0) |
+        (cli->args.allow_downgrade ? MORTISE_OPEN_ALLOW_DOWNGRADE : 0);
     options.store = cli->args.store;
     options.mem = cli->mem;
     options.log = log_line;
     options.log_ud = cli;
-    return mortise_link_open(&cli->link, &options, err);
+    rv = mortise_link_open(&cli->link, &options, link_flags(cli), err);
+    if (!may_look(cli, rv) ||
+        mortise_link_look(&cli->link, &options, &why) != MORTISE_OK)
+        return rv;
+    say_look(cli, err);
+    return MORTISE_OK;
 }
 
 int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
@@ -147,12 +227,6 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
                        cli->cmd != NULL ? cli->cmd->name : "",
                        cli->cmd != NULL ? " " : "");
     return MORTISE_EXIT_USAGE;
-}
-
-static void option(struct mortise_out *o, const char *name, const char *value)
-{
-    mortise_out_printf(o, " --%s ", name);
-    mortise_out_shell(o, value);
 }
 
 void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,

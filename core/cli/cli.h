@@ -20,16 +20,24 @@ struct mortise_cli {
     struct mortise_out out, err;
     struct mortise_link *link; /* after mortise_cli_open() */
     int wanted; /* the status that counts as success, 0: completed */
+    bool hasty; /* whoever stops us does not want to wait for others' runs */
 
     /* The Deployment file in use, NULL: none; and whether another command
      * would find it by itself. */
     const char *deployment;
     bool found_by_itself;
+    /* Did nobody name it?  What `cases` names, the deployment of a Test file,
+     * no person named, either. */
+    bool found;
+    const char *cases;
+    bool looks; /* it runs nothing of a deployment, and writes nothing */
     char path[PATH_MAX]; /* where `deployment` points when we made it up */
 };
 
 /* ---- cli.c: where things are, and saying so ---------------------------- */
 
+/* How its site is to be opened: MORTISE_SITE_FOUND, MORTISE_SITE_LOOK. */
+unsigned mortise_cli_how(const struct mortise_cli *cli);
 /* Settle which Deployment file counts.  `graph` NULL, or the graph file that
  * is about to run: then a mortise.yaml beside it counts, too. */
 int mortise_cli_find(struct mortise_cli *cli, const char *graph,
@@ -39,6 +47,13 @@ int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err);
 /* Another link to the same place. */
 int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err);
+
+/* ---- host.c: when others count on the store that we hold ---------------- */
+
+/* Does somebody? */
+bool mortise_cli_hosts(const struct mortise_cli *cli);
+/* Close the link; before, stay while runs of others are at work here. */
+void mortise_cli_leave(struct mortise_cli *cli);
 
 /* Print an error; returns the exit code that stands for it. */
 int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err);
@@ -102,20 +117,43 @@ int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
 /* Print findings to stderr. */
 void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
 
-/* ---- name.c: runs and requests by the beginning of their id ------------- */
+/* ---- name.c: runs, as people name them ----------------------------------- */
 
-/* The whole id of the run that is meant by `given`: its id, or the beginning of
- * exactly one. */
-int mortise_cli_run(struct mortise_cli *cli, const char *given,
-                    char run[MORTISE_RUN_MAX], struct mortise_err *err);
-/* The pending request of a run that is meant by `given`; NULL: the only one.
- * *out is a new reference. */
-int mortise_cli_request(struct mortise_cli *cli, const char *run,
-                        const char *given, json_t **out,
-                        struct mortise_err *err);
+/* For what changes it: `given` is its whole id. */
+int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
+                              char run[MORTISE_RUN_MAX],
+                              struct mortise_err *err);
+/* For what only reads: its id, or the beginning of exactly one, which is then
+ * named on stderr. */
+int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
+                            char run[MORTISE_RUN_MAX], struct mortise_err *err);
+
+/* ---- choice.c: requests, as people name them ----------------------------- */
+
+struct mortise_cli_choice {
+    json_t *request; /* ours: a reference; NULL: several, or none */
+    bool named;      /* by its id: what it asks was seen */
+    json_t *pending; /* ours: all that `given` may mean */
+};
+
+/* The pending request of a run that `given` (NULL: nothing) means.  An error:
+ * nothing pending answers to that. */
+int mortise_cli_choose(struct mortise_cli *cli, const char *run,
+                       const char *given, struct mortise_cli_choice *out,
+                       struct mortise_err *err);
+void mortise_cli_choice_finish(struct mortise_cli_choice *c);
+/* Is it meant, as it is now?  A named one is; else it is shown, and a person at
+ * a terminal is asked.  Otherwise it is said how to name it and *code is what
+ * the command ends with. */
+bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
+                          const struct mortise_cli_choice *c, int *code);
 /* ---- request.c: what a run waits for ------------------------------------ */
 
-/* Print one: what is asked, and the commands that settle it. */
+enum { MORTISE_CLI_SHORT_ID = 8 }; /* so much of a request's id names it */
+
+/* Print one: what is asked ... */
+void mortise_cli_describe(struct mortise_out *o, const json_t *request);
+/* ... and the commands that settle it. */
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
                                const char *run, const json_t *request);
 /* The commands alone, a line each, as mortise_cli_suggest() begins it; `more`
@@ -141,10 +179,12 @@ const char *mortise_cli_asks(const json_t *request);
 /* The seq of the newest event of a run, for `after` below. */
 int mortise_cli_last_event(struct mortise_cli *cli, const char *run,
                            uint64_t *seq, struct mortise_err *err);
-/* Show what happens from event `after` on, until it is "idle" or at its "end";
- * then how it stands and what would unblock it.  The exit code. */
-int mortise_cli_watch(struct mortise_cli *cli, const char *run, uint64_t after,
-                      const char *until);
+/* Ask for something that a run comes of ("start", `run` ""; or "command", then
+ * the body has `after`, too) and show what happens, until the run is "idle" or
+ * at its "end"; then how it stands and what would unblock it.  Takes the body;
+ * NULL is out of memory.  The exit code. */
+int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
+                   const char *run, uint64_t after, const char *until);
 /* Give commands (an array; taken; NULL is out of memory) to a run and watch
  * what comes of it, when it is this process that goes on with it or `always`
  * is said.  The exit code. */
@@ -175,6 +215,7 @@ extern const struct mortise_cmd mortise_cmd_show;
 extern const struct mortise_cmd mortise_cmd_history;
 extern const struct mortise_cmd mortise_cmd_events;
 extern const struct mortise_cmd mortise_cmd_inbox;
+extern const struct mortise_cmd mortise_cmd_store_salvage;
 extern const struct mortise_cmd mortise_cmd_check;
 extern const struct mortise_cmd mortise_cmd_graph_show;
 extern const struct mortise_cmd mortise_cmd_graph_import;
@@ -189,6 +230,7 @@ extern const struct mortise_cmd mortise_cmd_key_list;
 extern const struct mortise_cmd mortise_cmd_key_trust;
 extern const struct mortise_cmd mortise_cmd_key_revoke;
 extern const struct mortise_cmd mortise_cmd_config_print;
+extern const struct mortise_cmd mortise_cmd_config_allow;
 extern const struct mortise_cmd mortise_cmd_eval;
 extern const struct mortise_cmd mortise_cmd_explain;
 extern const struct mortise_cmd mortise_cmd_schema;

@@ -498,6 +498,7 @@ static int config_print(struct mortise_cli *cli)
     else if (format != NULL && strcmp(format, "text") != 0)
         return mortise_cli_usage(cli, "--format is text or json, not '%s'",
                                  format);
+    cli->looks = true;
     rv = cli->args.redacted ? mortise_shelf_open(&shelf, cli, NULL, &err)
                             : mortise_cli_site(cli, &shelf.site, &err);
     if (rv == MORTISE_OK)

@@ -1,11 +1,12 @@
 /* decide.c -- what people decide: approve, reject, answer, resolve, pause,
  * cancel.
  *
- * A decision names a request by (the beginning of) its id.  The digest of what
- * is approved is taken from the very request that was looked up, so an approval
- * can never settle something that changed since: the engine compares.  Which
- * command a decision becomes depends on the kind of the request; a person need
- * not know.
+ * A decision is about one request of one run: the run is named in full (name.c),
+ * the request by its id, or it is shown and asked about first (choice.c).  The
+ * digest of what is approved is taken from the very request that was looked up,
+ * so an approval can never settle something that changed since: the engine
+ * compares.  Which command a decision becomes depends on the kind of the request;
+ * a person need not know.
  */
 #include <string.h>
 
@@ -15,28 +16,32 @@
 
 struct decision {
     char run[MORTISE_RUN_MAX];
-    json_t *request; /* ours */
+    struct mortise_cli_choice choice;
+    const json_t *request; /* of the choice; NULL: several */
     const char *id, *kind;
 };
 
+static const char *given_id(const struct mortise_args *a)
+{
+    return a->n_operands > 1 ? a->operands[1] : NULL;
+}
+
+/* The run, and the request that is meant. */
 static int find(struct mortise_cli *cli, struct decision *d,
                 struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     int rv = mortise_cli_open(cli, NULL, err);
 
-    d->request = NULL;
+    memset(d, 0, sizeof *d);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, a->operands[0], d->run, err);
+        rv = mortise_cli_run_to_change(cli, a->operands[0], d->run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_request(cli, d->run,
-                                 a->n_operands > 1 ? a->operands[1] : NULL,
-                                 &d->request, err);
-    if (rv != MORTISE_OK)
-        return rv;
+        rv = mortise_cli_choose(cli, d->run, given_id(a), &d->choice, err);
+    d->request = d->choice.request;
     d->id = mortise_cli_text(d->request, "id");
     d->kind = mortise_cli_text(d->request, "kind");
-    return MORTISE_OK;
+    return rv;
 }
 
 /* An optional JSON argument. */
@@ -59,6 +64,26 @@ static int send(struct mortise_cli *cli, const char *run, json_t *command)
         list = NULL;
     }
     return mortise_cli_command(cli, run, list, false);
+}
+
+/* What becomes of a decision: `make` says the command that it is.  One that
+ * does not fit the request is refused before anybody is asked. */
+typedef int make_fn(struct mortise_cli *cli, const struct decision *d,
+                    json_t **out, struct mortise_err *err);
+
+static int settle(struct mortise_cli *cli, const struct decision *d,
+                  make_fn *make)
+{
+    struct mortise_err err;
+    json_t *command = NULL;
+    int code;
+
+    if (d->request != NULL && make(cli, d, &command, &err) != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    if (mortise_cli_is_meant(cli, d->run, &d->choice, &code))
+        return send(cli, d->run, command);
+    json_decref(command);
+    return code;
 }
 
 /* ---- approve, reject --------------------------------------------------------
@@ -107,8 +132,8 @@ static int decide_human(struct mortise_cli *cli, const struct decision *d,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int command_of(struct mortise_cli *cli, const struct decision *d,
-                      bool approve, json_t **out, struct mortise_err *err)
+static int make_decision(struct mortise_cli *cli, const struct decision *d,
+                         bool approve, json_t **out, struct mortise_err *err)
 {
     if (strcmp(d->kind, "approval_pending") == 0)
         return decide_tool(cli, d, approve, out, err);
@@ -119,6 +144,18 @@ static int command_of(struct mortise_cli *cli, const struct decision *d,
         "request %s is neither a question nor an approval; "
         "use 'mortise %s'",
         d->id, strcmp(d->kind, "in_doubt") == 0 ? "resolve" : "resume");
+}
+
+static int make_approval(struct mortise_cli *cli, const struct decision *d,
+                         json_t **out, struct mortise_err *err)
+{
+    return make_decision(cli, d, true, out, err);
+}
+
+static int make_rejection(struct mortise_cli *cli, const struct decision *d,
+                          json_t **out, struct mortise_err *err)
+{
+    return make_decision(cli, d, false, out, err);
 }
 
 /* A run that is over answers an approval with how it stands (runtime.md 4);
@@ -138,31 +175,26 @@ static bool is_over(struct mortise_cli *cli, const char *run)
     return over;
 }
 
-static int late_command(struct mortise_cli *cli, bool approve, json_t **out,
-                        struct mortise_err *err)
+static json_t *late_command(const char *id, bool approve)
 {
-    const struct mortise_args *a = &cli->args;
-
-    *out = json_pack("{s:s, s:s, s:s}", "kind", "approve_tool", "id",
-                     a->n_operands > 1 ? a->operands[1] : "", "decision",
-                     approve ? "approve" : "reject");
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    return json_pack("{s:s, s:s, s:s}", "kind", "approve_tool", "id", id,
+                     "decision", approve ? "approve" : "reject");
 }
 
 static int decide(struct mortise_cli *cli, bool approve)
 {
+    const char *id = given_id(&cli->args);
     struct decision d;
     struct mortise_err err;
-    json_t *command = NULL;
     int rv = find(cli, &d, &err), code;
 
     if (rv == MORTISE_OK)
-        rv = command_of(cli, &d, approve, &command, &err);
-    else if (rv == MORTISE_EMISMATCH && is_over(cli, d.run))
-        rv = late_command(cli, approve, &command, &err);
-    code = rv == MORTISE_OK ? send(cli, d.run, command)
-                            : mortise_cli_fail(cli, &err);
-    json_decref(d.request);
+        code = settle(cli, &d, approve ? make_approval : make_rejection);
+    else if (rv == MORTISE_EMISMATCH && id != NULL && is_over(cli, d.run))
+        code = send(cli, d.run, late_command(id, approve));
+    else
+        code = mortise_cli_fail(cli, &err);
+    mortise_cli_choice_finish(&d.choice);
     return code;
 }
 
@@ -204,10 +236,14 @@ static const struct mortise_opt reject_opts[] = {
 };
 
 #define ABOUT_IDS                                                              \
-    "ID is the request's id, as 'mortise inbox' shows it.  It may be left "    \
-    "out\n"                                                                    \
-    "when exactly one is pending; of ids and runs a unique beginning is "      \
-    "enough.\n"
+    "RUN is the whole id of a run.  ID is the id of what it asks, or the\n"    \
+    "first eight digits of it, as 'mortise show' and 'mortise inbox' print\n"  \
+    "it: a decision holds for what was seen.  Without it (or with the name\n"  \
+    "of the node that asks), what is pending is shown, and you are asked;\n"   \
+    "where stdin is no terminal, nothing is decided, and the line that "       \
+    "names\n"                                                                  \
+    "it is printed.  In scripts:\n"                                            \
+    "mortise COMMAND $(mortise inbox RUN --ids)\n"
 #define ABOUT_WHERE                                                            \
     "\n"                                                                       \
     "When another process has the store, it is told and goes on with the\n"    \
@@ -222,7 +258,7 @@ const struct mortise_cmd mortise_cmd_approve = {
     .text = ABOUT_IDS ABOUT_WHERE,
     .opts = approve_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise approve 0197c2 --reason 'checked with Anna'",
+    .example = "mortise approve night 8f31c09a --reason 'checked with Anna'",
     .run = approve,
 };
 
@@ -235,34 +271,37 @@ const struct mortise_cmd mortise_cmd_reject = {
     .text = ABOUT_IDS ABOUT_WHERE,
     .opts = reject_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise reject 0197c2 8f31 --reason 'wrong customer'",
+    .example = "mortise reject night 8f31c09a --reason 'wrong customer'",
     .run = reject,
 };
 
 /* ---- answer
  * ------------------------------------------------------------------ */
 
+static int make_answer(struct mortise_cli *cli, const struct decision *d,
+                       json_t **out, struct mortise_err *err)
+{
+    json_t *value;
+    int rv = mortise_cli_value(cli, "--value", cli->args.value, &value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id", d->id, "value",
+                     value);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 static int answer(struct mortise_cli *cli)
 {
-    struct decision d = {.request = NULL};
+    struct decision d;
     struct mortise_err err;
-    json_t *value;
-    int rv, code;
+    int code;
 
     if (cli->args.value == NULL)
         return mortise_cli_usage(cli, "--value is missing");
-    rv = mortise_cli_value(cli, "--value", cli->args.value, &value, &err);
-    if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    rv = find(cli, &d, &err);
-    if (rv == MORTISE_OK)
-        code = send(cli, d.run,
-                    json_pack("{s:s, s:s, s:O}", "kind", "answer", "id", d.id,
-                              "value", value));
-    else
-        code = mortise_cli_fail(cli, &err);
-    json_decref(d.request);
-    json_decref(value);
+    code = find(cli, &d, &err) == MORTISE_OK ? settle(cli, &d, make_answer)
+                                             : mortise_cli_fail(cli, &err);
+    mortise_cli_choice_finish(&d.choice);
     return code;
 }
 
@@ -285,7 +324,7 @@ const struct mortise_cmd mortise_cmd_answer = {
             "\n" ABOUT_IDS ABOUT_WHERE,
     .opts = answer_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise answer 0197c2 8f31 --value "
+    .example = "mortise answer night 8f31c09a --value "
                "'{\"approved\": true, \"answer\": {\"amount\": 12}}'",
     .run = answer,
 };
@@ -293,7 +332,7 @@ const struct mortise_cmd mortise_cmd_answer = {
 /* ---- resolve
  * ------------------------------------------------------------------ */
 
-static int resolve_command(struct mortise_cli *cli, const struct decision *d,
+static int make_resolution(struct mortise_cli *cli, const struct decision *d,
                            json_t **out, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
@@ -321,17 +360,13 @@ static int resolve(struct mortise_cli *cli)
     const struct mortise_args *a = &cli->args;
     struct decision d;
     struct mortise_err err;
-    json_t *command = NULL;
-    int rv, code;
+    int code;
 
     if ((a->done != NULL) + a->retry + a->fail != 1)
         return mortise_cli_usage(cli, "say one of --done, --retry and --fail");
-    rv = find(cli, &d, &err);
-    if (rv == MORTISE_OK)
-        rv = resolve_command(cli, &d, &command, &err);
-    code = rv == MORTISE_OK ? send(cli, d.run, command)
-                            : mortise_cli_fail(cli, &err);
-    json_decref(d.request);
+    code = find(cli, &d, &err) == MORTISE_OK ? settle(cli, &d, make_resolution)
+                                             : mortise_cli_fail(cli, &err);
+    mortise_cli_choice_finish(&d.choice);
     return code;
 }
 
@@ -340,28 +375,32 @@ static const struct mortise_opt resolve_opts[] = {
                      "It happened, and this is its result: JSON or\n"
                      "@FILE"),
     MORTISE_OPT_FLAG("retry", retry, "Do it again"),
-    MORTISE_OPT_FLAG("fail", fail, "Take it as failed"),
+    MORTISE_OPT_FLAG("fail", fail, "Take it as failed; the doubt stays"),
     COMMON_OPTS,
 };
 
 const struct mortise_cmd mortise_cmd_resolve = {
     .name = "resolve",
-    .operands = "RUN [STEP]",
+    .operands = "RUN [ID]",
     .min = 1,
     .max = 2,
     .summary = "Say what became of an effect that is in doubt",
     .text =
-        "A process died after an effect began and before its answer was on\n"
-        "disk, and the plugin can neither repeat it safely nor find out.  "
-        "Look\n"
-        "at the world, then say whether it happened.\n"
+        "An effect began, and nothing says whether it happened: the process\n"
+        "died, a connection was lost, time ran out, a server failed in the\n"
+        "middle.  The plugin can neither repeat it safely nor find out.\n"
+        "Look at the world, then say.  'mortise show' has the cause, and\n"
+        "what was heard.\n"
         "\n"
-        "STEP is the request's id; see 'mortise show RUN'.  It may be left "
-        "out\n"
-        "when only one is pending.\n" ABOUT_WHERE,
+        "Where one step of a call is in doubt (a request that it made),\n"
+        "--done takes the answer to that step; else the call's result.\n"
+        "With --retry it is made again under the same idempotency key, and\n"
+        "what was asked before and answered is not.  --fail fails the node;\n"
+        "who resumes it is asked again.\n"
+        "\n" ABOUT_IDS ABOUT_WHERE,
     .opts = resolve_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise resolve 0197c2 --done '{\"id\": \"re_123\"}'",
+    .example = "mortise resolve night 8f31c09a --done '{\"id\": \"re_123\"}'",
     .run = resolve,
 };
 
@@ -376,7 +415,7 @@ static int stop(struct mortise_cli *cli, const char *kind, int wanted)
     int rv = mortise_cli_open(cli, NULL, &err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, cli->args.operands[0], id, &err);
+        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, &err);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
     cli->wanted = wanted;
@@ -410,7 +449,9 @@ const struct mortise_cmd mortise_cmd_pause = {
     .min = 1,
     .max = 1,
     .summary = "Let a run stand still until it is resumed",
-    .text = "What only reads is cancelled and will be done again; an effect "
+    .text = "RUN is the whole id of a run.\n"
+            "\n"
+            "What only reads is cancelled and will be done again; an effect "
             "that\n"
             "has begun is awaited (10 s at most) and recorded.  Then nothing "
             "of\n"
@@ -419,7 +460,8 @@ const struct mortise_cmd mortise_cmd_pause = {
             "'mortise resume' goes on.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise pause 0197c2 --reason 'maintenance until six'",
+    .link = MORTISE_LINK_BRIEF,
+    .example = "mortise pause night --reason 'maintenance until six'",
     .run = pause_run,
 };
 
@@ -429,10 +471,13 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .min = 1,
     .max = 1,
     .summary = "Stop a run for good",
-    .text = "What is at work is asked to stop and awaited; its effects are\n"
+    .text = "RUN is the whole id of a run.\n"
+            "\n"
+            "What is at work is asked to stop and awaited; its effects are\n"
             "recorded.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise cancel 0197c2 --reason 'wrong file'",
+    .link = MORTISE_LINK_BRIEF,
+    .example = "mortise cancel night --reason 'wrong file'",
     .run = cancel,
 };

@@ -141,7 +141,12 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
 {
     struct mortise_err err;
 
-    if (f->problem != NULL)
+    if (f->quarantined)
+        mortise_doctor_say(d, MORTISE_SICK, "plugin",
+                           "install a version that does not do that; 'mortise "
+                           "plugin unquarantine' lets it try again at once",
+                           "%s: %s", f->path, f->problem);
+    else if (f->problem != NULL)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
                            "take it away, or put one there that can be used",
                            "%s: %s", f->path, f->problem);
@@ -202,11 +207,26 @@ static void check_directories(struct mortise_doctor *d,
 /* ---- all of it -------------------------------------------------------------
  */
 
+/* What may not be used is looked at all the same. */
+static int open_site(struct mortise_doctor *d, struct mortise_site *site,
+                     struct mortise_err *err)
+{
+    int rv = mortise_cli_site(d->cli, site, err);
+
+    if (rv != MORTISE_EDENIED)
+        return rv;
+    mortise_doctor_say(d, MORTISE_SICK, "deployment",
+                       "do what it says; nothing runs meanwhile", "%s",
+                       err->msg);
+    d->cli->looks = true;
+    return mortise_cli_site(d->cli, site, err);
+}
+
 static void check_site(struct mortise_doctor *d)
 {
     struct mortise_site site = {0};
     struct mortise_err err;
-    int rv = mortise_cli_site(d->cli, &site, &err);
+    int rv = open_site(d, &site, &err);
 
     if (rv != MORTISE_OK) {
         mortise_doctor_say(d, MORTISE_SICK, "deployment",
@@ -214,9 +234,11 @@ static void check_site(struct mortise_doctor *d)
                            "looked at without it",
                            "%s", err.msg);
     } else {
-        mortise_doctor_say(d, MORTISE_HEALTHY, "deployment", NULL, "%s",
-                           d->cli->deployment != NULL ? d->cli->deployment
-                                                      : "none, so defaults");
+        if (!d->cli->looks)
+            mortise_doctor_say(d, MORTISE_HEALTHY, "deployment", NULL, "%s",
+                               d->cli->deployment != NULL
+                                   ? d->cli->deployment
+                                   : "none, so defaults");
         mortise_doctor_store(d, site.store);
         check_trust(d, &site);
         check_directories(d, &site);

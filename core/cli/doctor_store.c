@@ -5,17 +5,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/doctor.h"
+#include "engine/client.h"
 #include "store/hold.h"
 #include "store/home.h"
+#include "store/salvage.h"
 
 enum {
     MIB = 1 << 20,
@@ -62,9 +62,9 @@ static void check_mode(struct mortise_doctor *d, const char *path, int dir)
 static void check_stamp(struct mortise_doctor *d, const char *path, int dir)
 {
     struct mortise_err err;
-    bool stamped;
+    uint32_t format;
 
-    if (mortise_home_read_stamp(dir, &stamped, &err) != MORTISE_OK)
+    if (mortise_home_read_stamp(dir, &format, &err) != MORTISE_OK)
         mortise_doctor_say(d, MORTISE_SICK, "store",
                            "use the version of Mortise that made it, or "
                            "restore a backup",
@@ -200,53 +200,49 @@ static void check_sync(struct mortise_doctor *d, int dir)
 /* ---- who has it ------------------------------------------------------------
  */
 
-/* 0 when somebody answers at the control socket, else the errno. */
-static int try_socket(int dir)
+/* Does somebody answer at the control socket, as an engine of ours would?
+ * *pid: who listens there, 0: nobody. */
+static int try_socket(struct mortise_doctor *d, const char *path, pid_t *pid,
+                      struct mortise_err *err)
 {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int errnum = 0;
+    const struct mortise_must anything = {.path = NULL};
+    struct mortise_client c;
+    int rv = mortise_client_open(&c, d->cli->mem, path, &anything, err);
 
-    if (fd < 0)
-        return errno;
-    /* However long the path of the store is, this one fits. */
-    snprintf(a.sun_path, sizeof a.sun_path, "/proc/self/fd/%d/control.sock",
-             dir);
-    if (connect(fd, (const struct sockaddr *)&a, sizeof a) != 0)
-        errnum = errno;
-    close(fd);
-    return errnum;
+    *pid = c.pid;
+    mortise_client_close(&c);
+    return rv;
 }
 
-/* Is LevelDB's lock taken?  Its words name the process. */
+/* Is its lock taken, or LevelDB's?  Its words name the process. */
 static bool is_held(int dir, struct mortise_err *err)
 {
+    int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
     struct mortise_hold hold;
     bool held;
 
-    if (mortise_hold_take(&hold, dir, err) != MORTISE_OK)
+    if (again < 0) /* a lock belongs to an opening: `dir` stays without */
         return false;
+    rv = mortise_hold_take(&hold, again, err);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_EBUSY;
     held = mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY;
     mortise_hold_drop(&hold);
     return held;
 }
 
-static void check_engine(struct mortise_doctor *d, int dir)
+/* Nobody listens: is the store held all the same? */
+static void check_silence(struct mortise_doctor *d, int dir)
 {
     struct mortise_err err = {0};
-    int errnum = try_socket(dir);
-    bool held = is_held(dir, &err);
 
-    if (held && errnum == 0)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
-                           "a process has the store and answers");
-    else if (held)
+    if (is_held(dir, &err))
         mortise_doctor_say(d, MORTISE_SICK, "engine",
                            "wait if it is starting; else look why it hangs, "
                            "and stop it",
-                           "%s, and nobody answers at its control socket: %s",
-                           err.msg, strerror(errnum));
-    else if (errnum == ECONNREFUSED)
+                           "%s, and nobody answers at its control socket",
+                           err.msg);
+    else if (faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         mortise_doctor_say(d, MORTISE_AILING, "engine",
                            "nothing: the next engine replaces it.  'mortise "
                            "runs' shows which runs to resume",
@@ -255,6 +251,52 @@ static void check_engine(struct mortise_doctor *d, int dir)
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
                            "none has the store");
+}
+
+static void check_engine(struct mortise_doctor *d, int dir, const char *path)
+{
+    struct mortise_err err = {0};
+    pid_t pid = 0;
+    int rv = try_socket(d, path, &pid, &err);
+
+    if (rv == MORTISE_ENOTFOUND)
+        check_silence(d, dir);
+    else if (rv == MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
+                           "process %ld has the store and answers", (long)pid);
+    else
+        mortise_doctor_say(d, MORTISE_SICK, "engine",
+                           "commands on this store fail like this until then",
+                           "%s", err.msg);
+}
+
+/* ---- what is in it ---------------------------------------------------------
+ */
+
+/* Whoever has it open looked at it then. */
+static void check_whole(struct mortise_doctor *d, const char *path, int dir)
+{
+    struct mortise_err err;
+    struct stat st;
+    int rv;
+
+    if (fstatat(dir, "db", &st, 0) != 0 && fstatat(dir, "format", &st, 0) != 0)
+        return; /* nothing was ever in it */
+    rv = mortise_store_check(path, &mortise_heap, &err);
+    if (rv == MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,
+                           "all that was written is there");
+    else if (rv == MORTISE_ECORRUPT)
+        mortise_doctor_say(d, MORTISE_SICK, "commits",
+                           "restore a backup; or have 'mortise store salvage "
+                           "NEW-DIR' write what can be read into a new store.  "
+                           "This one is left as it is, and nobody writes to it",
+                           "%s: %s", path, err.msg);
+    else if (rv != MORTISE_EBUSY && rv != MORTISE_ENEWER)
+        mortise_doctor_say(d, MORTISE_AILING, "commits",
+                           "see that it can be read, and that there is room "
+                           "for a copy of its logs in $TMPDIR or /dev/shm",
+                           "%s was not looked at: %s", path, err.msg);
 }
 
 /* ---- all of it -------------------------------------------------------------
@@ -303,6 +345,7 @@ void mortise_doctor_store(struct mortise_doctor *d, const char *path)
     check_times(d, dir);
     check_disk(d, dir);
     check_sync(d, dir);
-    check_engine(d, dir);
+    check_engine(d, dir, path);
+    check_whole(d, path, dir);
     close(dir);
 }

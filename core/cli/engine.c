@@ -5,6 +5,7 @@
  * other command reaches it there; it goes on with what a crash interrupted and
  * with what an engine before it put aside as it stopped; and it is there when a
  * deadline passes.  SIGTERM pauses what is at work, durably, and ends it. */
+#include "base/clock.h"
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/stop.h"
@@ -16,16 +17,12 @@ static bool stop(void *ud)
     return mortise_stop_came();
 }
 
-/* Nobody else holds it. */
-static int hold(struct mortise_cli *cli, struct mortise_err *err)
+static int is_taken(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *other = NULL;
-    int rv = mortise_cli_open(cli, NULL, err);
-
-    if (rv != MORTISE_OK || mortise_link_engine(cli->link) != NULL)
-        return rv;
-    rv =
+    int rv =
         mortise_cli_call(cli, "engine", json_object(), NULL, NULL, &other, err);
+
     if (rv == MORTISE_OK)
         rv = mortise_fail(err, MORTISE_EBUSY,
                           "process %llu works on the store %s already",
@@ -35,22 +32,65 @@ static int hold(struct mortise_cli *cli, struct mortise_err *err)
     return rv;
 }
 
+/* Nobody else holds it.  A command that does, for its own run, lets go of it in
+ * time; another engine would not. */
+static int hold(struct mortise_cli *cli, struct mortise_err *err)
+{
+    bool told = false;
+    int rv = mortise_cli_open(cli, NULL, err);
+
+    while (rv == MORTISE_OK && mortise_link_engine(cli->link) == NULL &&
+           !stop(NULL)) {
+        if (mortise_link_stays(cli->link))
+            return is_taken(cli, err);
+        if (!told)
+            mortise_out_puts(&cli->err, "mortise: info: a command works on the "
+                                        "store: waiting until it has ended\n");
+        mortise_out_flush(&cli->err);
+        told = true;
+        rv = mortise_link_until(cli->link, mortise_stop_fd(), err);
+        mortise_link_await_end(cli->link);
+        if (rv == MORTISE_OK && !stop(NULL))
+            rv = mortise_cli_reopen(cli, err);
+    }
+    return rv;
+}
+
+/* Milliseconds until a plugin's quarantine ends; -1: none does.  The clock may
+ * be set, so nobody waits for longer than a minute. */
+static int until_quarantine(uint64_t until_ms)
+{
+    uint64_t now = mortise_now_ms();
+
+    if (until_ms == 0)
+        return -1;
+    return until_ms <= now          ? 0
+           : until_ms - now < 60000 ? (int)(until_ms - now)
+                                    : 60000;
+}
+
 /* Until a signal comes.  A write that failed was told to whoever waited; the
- * store is open again, or nothing more can be done here. */
+ * store is open again, or nothing more can be done here.  Runs whose plugin was
+ * quarantined for a time go on when that is over. */
 static int stay(struct mortise_cli *cli, struct mortise *m,
                 struct mortise_err *err)
 {
-    while (!mortise_link_is_over(cli->link)) {
-        int rv = mortise_poll(m, -1, err);
+    uint64_t until_ms = mortise_plugins_until(m->plugins);
 
-        if (rv >= 0)
-            continue;
-        if (mortise_engine_ready(m, NULL) != MORTISE_OK)
+    while (!mortise_link_is_over(cli->link)) {
+        int rv = mortise_poll(m, until_quarantine(until_ms), err);
+        bool failed = rv < 0;
+
+        if (failed && mortise_engine_ready(m, NULL) != MORTISE_OK)
             return rv;
-        mortise_log(m, MORTISE_LOG_ERROR, "%s", err->msg);
+        if (failed)
+            mortise_log(m, MORTISE_LOG_ERROR, "%s", err->msg);
+        if (!failed && until_quarantine(until_ms) != 0)
+            continue;
         rv = mortise_recover_all(m, stop, NULL, err);
         if (rv != MORTISE_OK)
             return rv;
+        until_ms = mortise_plugins_until(m->plugins);
     }
     return MORTISE_OK;
 }
@@ -81,13 +121,14 @@ static int engine(struct mortise_cli *cli)
     cli->args.verbose = true;
     if (rv == MORTISE_OK)
         rv = hold(cli, &err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && mortise_link_engine(cli->link) != NULL)
         rv = work(cli, &err);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
 static const struct mortise_opt engine_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_DOWNGRADE,
     MORTISE_OPT_STORE,
     MORTISE_OPT_END,
 };
@@ -100,7 +141,8 @@ const struct mortise_cmd mortise_cmd_engine = {
         "Goes on with every run that a crash interrupted or that was paused\n"
         "as an engine stopped, works on what other commands start and decide\n"
         "(they reach it through the store's socket), and fires deadlines.\n"
-        "Runs that a person paused stay so.\n"
+        "Runs that a person paused stay so.  One of which a plugin took the\n"
+        "process down goes on last, and from the third time on is blocked.\n"
         "\n"
         "It stays in the foreground and says on stderr what happens.  SIGINT\n"
         "or SIGTERM: what reads is let go, what has an effect is awaited (10\n"
@@ -108,6 +150,7 @@ const struct mortise_cmd mortise_cmd_engine = {
         "code is 0.  A second one kills; nothing is lost by that either.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
+    .link = MORTISE_LINK_STAYS,
     .example = "mortise engine --deployment /etc/mortise/mortise.yaml",
     .run = engine,
 };

@@ -2,11 +2,23 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/stop.h"
 
 /* Nobody reads any more: detach. */
 static int event(void *ud, json_t *item)
 {
     return mortise_progress_event(ud, item);
+}
+
+/* Runs of others may be at work here while we look: a signal ends the looking,
+ * and they go on (host.c). */
+static int heed_signals(struct mortise_cli *cli, struct mortise_err *err)
+{
+    int rv = mortise_stop_begin(err);
+
+    return rv == MORTISE_OK
+               ? mortise_link_until(cli->link, mortise_stop_fd(), err)
+               : rv;
 }
 
 static int events(struct mortise_cli *cli)
@@ -23,16 +35,18 @@ static int events(struct mortise_cli *cli)
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, &err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, a->operands[0], run, &err);
+        rv = mortise_cli_run_to_read(cli, a->operands[0], run, &err);
     if (rv == MORTISE_OK) {
         mortise_progress_init(&progress, &cli->out, a->json);
         progress.live = false; /* what happened, not what is at work */
+        rv = a->follow ? heed_signals(cli, &err) : MORTISE_OK;
+    }
+    if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, "follow",
                               json_pack("{s:s, s:I, s:s}", "run", run, "after",
                                         (json_int_t)after, "until",
                                         a->follow ? "end" : "now"),
                               event, &progress, NULL, &err);
-    }
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
@@ -53,6 +67,7 @@ const struct mortise_cmd mortise_cmd_events = {
     .operands = "RUN",
     .min = 1,
     .max = 1,
+    .looks = true,
     .summary = "Print the events of a run",
     .text =
         "A line each: time, type, node and what else it says.  Those with\n"
@@ -60,6 +75,7 @@ const struct mortise_cmd mortise_cmd_events = {
         "have none and are seen with --follow alone.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
+    .link = MORTISE_LINK_BRIEF,
     .example = "mortise events 0197c2 --follow",
     .run = events,
 };

@@ -63,8 +63,10 @@ static int load(struct mortise_cli *cli, const char *path,
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
+    cli->looks = true;
     rv = mortise_site_open(&site, cli->mem, cli->deployment, cli->args.store,
-                           &diags, err);
+                           mortise_cli_how(cli), &diags, err);
+    cli->looks = false; /* a run to draw is asked of an engine */
     if (rv == MORTISE_OK)
         rv = load_with(cli, &site, path, &diags, out, err);
     mortise_site_close(&site);
@@ -97,7 +99,7 @@ static int read_run(struct mortise_cli *cli, const struct mortise_graph *g,
     int rv = mortise_cli_open(cli, cli->args.operands[0], err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, cli->args.run, run, err);
+        rv = mortise_cli_run_to_read(cli, cli->args.run, run, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
                               NULL, show, err);
@@ -306,6 +308,7 @@ const struct mortise_cmd mortise_cmd_graph_show = {
             "and xN says how often it ran, at every depth.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
+    .link = MORTISE_LINK_BRIEF,
     .example = "mortise graph show configs/triage/triage.graph.yaml",
     .run = graph_show,
 };

@@ -44,6 +44,8 @@ static void print_operation(struct mortise_out *o,
     mortise_out_cell(o, op->effect, 9);
     mortise_out_puts(o, op->idempotent ? " idempotent" : "");
     mortise_out_puts(o, op->reconcile ? " reconcile" : "");
+    if (strcmp(op->effect, "write") == 0 || strcmp(op->effect, "external") == 0)
+        mortise_out_puts(o, op->steps ? " intent:steps" : " intent:call");
     mortise_out_puts(o, " ");
     mortise_out_word(o, op->description);
     mortise_out_puts(o, "\n");

@@ -6,24 +6,125 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/secret.h"
+#include "engine/guarded.h"
 #include "plugin/files.h"
+#include "plugin/registry.h"
 #include "plugin/trust.h"
+
+/* Does the deployment need nobody's word but for whom to trust? */
+static bool is_about_trust(const struct mortise_deployment *d)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    size_t n = mortise_allow_needs(d, needs);
+
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(needs[i].key, "trust") != 0 &&
+            strcmp(needs[i].key, "plugins.path") != 0)
+            return false;
+    return true;
+}
+
+/* Findings are printed where they are errors alone: that the deployment is not
+ * allowed yet is what may be mended here. */
+static int look_at(struct mortise_cli *cli, struct mortise_site *site,
+                   struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv = mortise_cli_find(cli, NULL, err);
+
+    *site = (struct mortise_site){.n_trust_dirs = 0};
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_site_open(site, cli->mem, cli->deployment, NULL,
+                           MORTISE_SITE_LOOK | mortise_cli_how(cli), &diags,
+                           err);
+    if (rv == MORTISE_ECHECK && cli->args.trust == NULL)
+        mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+static bool is_same_dir(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return a != NULL && stat(a, &x) == 0 && stat(b, &y) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Is what was just written all that the directory says? */
+static bool is_alone(struct mortise_cli *cli, const char *dir)
+{
+    struct mortise_trust *t = NULL;
+    struct mortise_diags diags;
+    bool alone;
+
+    mortise_diags_init(&diags, cli->mem);
+    alone =
+        mortise_trust_open(&t, cli->mem, &dir, 1, &diags, NULL) == MORTISE_OK &&
+        mortise_trust_count(t) == 1;
+    mortise_trust_close(t);
+    mortise_diags_finish(&diags);
+    return alone;
+}
+
+static int allow_trust(const struct mortise_deployment *d,
+                       struct mortise_err *err)
+{
+    struct mortise_allowance a;
+    json_t *none = json_array();
+    int rv = mortise_allow_read(&a, d, err);
+
+    if (rv == MORTISE_OK && !mortise_allow_holds(&a))
+        rv = mortise_allow_write(&a, none, err);
+    json_decref(none);
+    mortise_allow_finish(&a);
+    return rv;
+}
+
+/* Who puts the first key into the trust directory of a deployment that was found
+ * says by that that the directory counts, with the directories of what its
+ * keys sign.  Keys that others left there, and what else needs a word, are not
+ * part of what was said. */
+static int say_so(struct mortise_cli *cli, const char *dir,
+                  struct mortise_err *err)
+{
+    struct mortise_site site;
+    int rv = look_at(cli, &site, err);
+
+    if (rv == MORTISE_OK && cli->found &&
+        is_same_dir(site.deployment->trust_dir, dir) &&
+        is_about_trust(site.deployment) && is_alone(cli, dir))
+        rv = allow_trust(site.deployment, err);
+    mortise_site_close(&site);
+    return cli->args.trust != NULL ? MORTISE_OK : rv;
+}
 
 /* The directory that a change goes to. */
 static int directory(struct mortise_cli *cli, struct mortise_site *site,
                      const char **out, struct mortise_err *err)
 {
+    struct mortise_diags diags;
     int rv;
 
     memset(site, 0, sizeof *site);
     *out = cli->args.trust;
     if (*out != NULL)
         return MORTISE_OK;
-    rv = mortise_cli_site(cli, site, err);
+    rv = look_at(cli, site, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_guarded_check(
+        site, is_about_trust(site->deployment) ? 0 : mortise_cli_how(cli),
+        &diags, err);
+    mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
     *out = site->deployment->trust_dir;
@@ -196,7 +297,10 @@ static int key_list(struct mortise_cli *cli)
     struct mortise_diags diags;
     struct mortise_err err;
     const char *only = cli->args.trust;
-    int rv = mortise_cli_site(cli, &site, &err);
+    int rv;
+
+    cli->looks = true;
+    rv = mortise_cli_site(cli, &site, &err);
 
     mortise_diags_init(&diags, cli->mem);
     if (rv == MORTISE_OK)
@@ -319,6 +423,8 @@ static int key_trust(struct mortise_cli *cli)
     rv = directory(cli, &site, &dir, &err);
     if (rv == MORTISE_OK)
         rv = trust_key(cli, dir, &arena, &err);
+    if (rv == MORTISE_OK)
+        rv = say_so(cli, dir, &err);
     mortise_arena_finish(&arena);
     mortise_site_close(&site);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
@@ -355,6 +461,21 @@ const struct mortise_cmd mortise_cmd_key_trust = {
 /* ---- revoke ----------------------------------------------------------------
  */
 
+/* So that it holds when the file is gone before anybody read it. */
+static int remember(struct mortise_cli *cli, const char *dir,
+                    struct mortise_err *err)
+{
+    const struct mortise_plugins_config config = {.mem = cli->mem,
+                                                  .trust_dirs = &dir,
+                                                  .n_trust_dirs = 1,
+                                                  .user_remembers = true};
+    struct mortise_plugins *none;
+    int rv = mortise_plugins_open(&none, &config, err);
+
+    mortise_plugins_close(none);
+    return rv;
+}
+
 static int key_revoke(struct mortise_cli *cli)
 {
     const struct mortise_args *a = &cli->args;
@@ -377,6 +498,8 @@ static int key_revoke(struct mortise_cli *cli)
     rv = directory(cli, &site, &dir, &err);
     if (rv == MORTISE_OK)
         rv = mortise_trust_revoke(dir, &what, &path, cli->mem, &err);
+    if (rv == MORTISE_OK)
+        rv = remember(cli, dir, &err);
     if (rv == MORTISE_OK) {
         mortise_out_puts(&cli->out, "revoked in ");
         mortise_out_word(&cli->out, path);
@@ -406,7 +529,9 @@ const struct mortise_cmd mortise_cmd_key_revoke = {
     .summary = "Take trust away: from a key, a file or versions of a plugin",
     .text =
         "KEY is a public key (RW...) or a key id.  A new file in the trust\n"
-        "directory says so; what it names never loads again.\n",
+        "directory says so; what it names never loads again, and an engine "
+        "that\n"
+        "runs calls it no more.\n",
     .opts = revoke_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise key revoke 9339C8D385102656 --trust trust.d",

@@ -16,6 +16,7 @@ enum { PAGE = 100 };
 struct list {
     const char *what, *member; /* the request, and where its entries are */
     void (*print)(struct mortise_cli *cli, const json_t *entry);
+    bool silent;   /* nothing but entries goes to stdout */
     uint64_t left; /* entries still wanted */
     uint64_t n;    /* printed */
     char *after;   /* of cli->mem; NULL at the beginning and at the end */
@@ -90,15 +91,16 @@ static int list(struct mortise_cli *cli, struct list *l,
 /* The whole command; `none` is said when there was nothing. */
 static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
 {
+    struct mortise_out *o = l->silent ? &cli->err : &cli->out;
     struct mortise_err err;
     int rv = list(cli, l, &err);
 
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
-        mortise_out_printf(&cli->out, "%s\n", none);
+        mortise_out_printf(o, "%s\n", none);
     if (rv == MORTISE_OK && l->after != NULL && !cli->args.json) {
-        mortise_out_puts(&cli->out, "more: --after ");
-        mortise_out_shell(&cli->out, l->after);
-        mortise_out_puts(&cli->out, "\n");
+        mortise_out_puts(o, "more: --after ");
+        mortise_out_shell(o, l->after);
+        mortise_out_puts(o, "\n");
     }
     mortise_release_str(cli->mem, l->after);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
@@ -187,11 +189,13 @@ static const struct mortise_opt runs_opts[] = {
 const struct mortise_cmd mortise_cmd_runs = {
     .name = "runs",
     .operands = "",
+    .looks = true,
     .summary = "List runs, in the order of their ids",
     .text = "A line each: id, status, when it last changed, graph, reason.\n"
             "Ids that we made sort by the time they were made.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
+    .link = MORTISE_LINK_BRIEF,
     .example = "mortise runs --limit 20",
     .run = runs,
 };
@@ -209,23 +213,99 @@ static void print_pending(struct mortise_cli *cli, const json_t *entry)
     mortise_cli_print_request(cli, &cli->out, run, entry);
 }
 
-static int inbox(struct mortise_cli *cli)
+/* What a shell splits into the operands of a decision. */
+static void print_ids(struct mortise_cli *cli, const json_t *entry)
 {
-    struct list l = {
-        .what = "inbox", .member = "pending", .print = print_pending};
-
-    return run_list(cli, &l, "nothing waits for anybody");
+    mortise_out_word(&cli->out, mortise_cli_text(entry, "run"));
+    mortise_out_puts(&cli->out, " ");
+    mortise_out_word(&cli->out, mortise_cli_text(entry, "id"));
+    mortise_out_puts(&cli->out, "\n");
 }
 
-static const struct mortise_opt inbox_opts[] = {LIST_OPTS};
+/* What waits in one run.  Where ids alone are printed, for the next command to
+ * act upon, the run is named as that command would have to. */
+static int pending_of(struct mortise_cli *cli, struct list *l,
+                      struct mortise_err *err)
+{
+    const char *given = cli->args.operands[0];
+    char run[MORTISE_RUN_MAX];
+    json_t *asked = json_array(); /* not timers, which ask nobody */
+    json_t *reply = NULL, *one;
+    size_t i;
+    int rv =
+        asked != NULL ? mortise_cli_open(cli, NULL, err) : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
+                           : mortise_cli_run_to_read(cli, given, run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                              NULL, &reply, err);
+    json_array_foreach(json_object_get(reply, "pending"), i, one)
+    {
+        json_object_set_new(one, "run", json_string(run));
+        if (strcmp(mortise_cli_text(one, "kind"), "timer") != 0)
+            json_array_append(asked, one);
+    }
+    if (rv == MORTISE_OK)
+        print_page(cli, l, asked);
+    json_decref(asked);
+    json_decref(reply);
+    return rv;
+}
+
+static int inbox_of_run(struct mortise_cli *cli, struct list *l)
+{
+    struct mortise_err err;
+
+    if (cli->args.after != NULL || cli->args.limit != NULL)
+        return mortise_cli_usage(cli, "--after and --limit are for the inbox "
+                                      "of all runs");
+    if (pending_of(cli, l, &err) != MORTISE_OK)
+        return mortise_cli_fail(cli, &err);
+    if (l->n == 0 && !cli->args.json)
+        mortise_out_puts(l->silent ? &cli->err : &cli->out,
+                         "nothing waits for anybody\n");
+    return MORTISE_EXIT_OK;
+}
+
+static int inbox(struct mortise_cli *cli)
+{
+    struct list l = {.what = "inbox",
+                     .member = "pending",
+                     .print = cli->args.ids ? print_ids : print_pending,
+                     .silent = cli->args.ids};
+
+    if (cli->args.ids && cli->args.json)
+        return mortise_cli_usage(cli,
+                                 "--ids and --json print different things");
+    return cli->args.n_operands > 0
+               ? inbox_of_run(cli, &l)
+               : run_list(cli, &l, "nothing waits for anybody");
+}
+
+static const struct mortise_opt inbox_opts[] = {
+    MORTISE_OPT_FLAG("ids", ids,
+                     "A line each, RUN ID: what approve, reject, answer\n"
+                     "and resolve take"),
+    LIST_OPTS};
 
 const struct mortise_cmd mortise_cmd_inbox = {
     .name = "inbox",
-    .operands = "",
-    .summary = "List what waits for somebody, over all runs",
-    .text = "Each with what is asked, and the commands that settle it.\n",
+    .operands = "[RUN]",
+    .max = 1,
+    .looks = true,
+    .summary = "List what waits for somebody, over all runs or in one",
+    .text = "Each with what is asked, and the commands that settle it.\n"
+            "\n"
+            "RUN may be the beginning of an id, if no other run begins like "
+            "it;\n"
+            "with --ids it is a whole id.\n",
     .opts = inbox_opts,
     .exits = MORTISE_EXITS_STORE,
-    .example = "mortise inbox",
+    .link = MORTISE_LINK_BRIEF,
+    .example = "mortise inbox\n"
+               "mortise approve $(mortise inbox night --ids)\n"
+               "mortise inbox --ids | xargs -n 2 mortise approve",
     .run = inbox,
 };

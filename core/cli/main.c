@@ -3,17 +3,28 @@
  * What is common to all subcommands (commands.c) happens here and only here:
  * usage errors, --help, the check that everything printed was written, and the
  * exit code.
+ *
+ * And here alone, since it is for the program and not for the library: a plugin
+ * that calls _exit() gets the function below, as an executable's symbols come
+ * before those of libc.  Nobody could tell such an end from a kill otherwise,
+ * and whoever called us would take it for success.
  */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include "plugin/death.h"
+
+#define MORTISE_EXPORTED __attribute__((visibility("default")))
 
 static const char intro[] =
     "Usage: mortise COMMAND [options]\n"
@@ -41,6 +52,23 @@ static const char places[] =
     "approve\n"
     "from a second terminal, follow the events in a third.\n";
 
+/* ---- _exit() ------------------------------------------------------------- */
+
+MORTISE_EXPORTED _Noreturn void _exit(int status)
+{
+    if (mortise_death_by_exit())
+        status = MORTISE_EXIT_FAILED;
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+MORTISE_EXPORTED _Noreturn void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* ---- the command line ---------------------------------------------------- */
+
 /* A store or a socket must never get the number of a closed stdin, stdout or
  * stderr.  The stand-ins fail where the closed one would have: reading gives
  * the end, writing an error. */
@@ -53,6 +81,18 @@ static void keep_standard_descriptors(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
+}
+
+/* The soft limit is low for programs of old that cannot count further than
+ * 1024; nothing here is one. */
+static void allow_descriptors(void)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
 }
 
 static size_t first_word(const char *name)
@@ -174,7 +214,7 @@ static int dispatch(struct mortise_cli *cli, int argc, char **argv)
         return MORTISE_EXIT_OK;
     }
     code = cli->cmd->run(cli);
-    mortise_link_close(cli->link);
+    mortise_cli_leave(cli);
     return code;
 }
 
@@ -197,6 +237,7 @@ int main(int argc, char **argv)
     struct mortise_cli cli = {.mem = &mortise_heap};
 
     keep_standard_descriptors();
+    allow_descriptors();
     signal(SIGPIPE, SIG_IGN); /* write() says EPIPE instead */
     cli.program = argc > 0 ? argv[0] : "mortise";
     mortise_out_init(&cli.out, STDOUT_FILENO, cli.mem);

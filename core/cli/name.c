@@ -1,161 +1,134 @@
-/* name.c -- runs and requests by the beginning of their id.
+/* name.c -- which run a person means.
  *
- * Ids are long, so a unique beginning is enough.  Two rules keep that safe: an
- * id that is there exactly is meant, whatever else begins with it; and what
- * begins several is refused with some of them named, never guessed.
+ * Ids are long, and what a mistake costs differs, so there are two rules:
+ *
+ * (1) What changes a run takes its whole id.  "order-1" never means order-10,
+ *     and the id of a run that was removed never means one that begins so.
+ * (2) What only reads takes the beginning of an id, too, when one run alone
+ *     begins so, and then says on stderr which one it took.  An id that is there
+ *     in full is meant whatever else begins with it, and so is that of a removed
+ *     run: its tombstone answers.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
 #include "json/value.h"
 
-/* Run ids are of these, in the order that the store lists them. */
-static const char id_chars[] = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-                               "abcdefghijklmnopqrstuvwxyz";
-
-static bool begins(const char *id, const char *prefix)
+/* More words behind those of an error, as far as there is room. */
+static void add_words(struct mortise_err *err, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
+static void add_words(struct mortise_err *err, const char *fmt, ...)
 {
-    return strncmp(id, prefix, strlen(prefix)) == 0;
+    size_t n = strlen(err->msg);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(err->msg + n, sizeof err->msg - n, fmt, ap);
+    va_end(ap);
 }
 
-/* Something that no id lies between, and `prefix`: so that listing what comes
- * after it begins at `prefix` itself.  "" is before everything. */
-static void just_before(const char *prefix, char out[MORTISE_RUN_MAX])
+static void add_candidates(struct mortise_err *err, const json_t *found)
 {
-    size_t n = strlen(prefix);
-    const char *last = strchr(id_chars, prefix[n - 1]);
+    const json_t *like = json_object_get(found, "like");
 
-    memcpy(out, prefix, n - 1);
-    out[n - 1] = '\0';
-    if (last == id_chars) /* "a-" comes right behind "a" */
-        return;
-    out[n - 1] = last[-1];
-    memset(out + n, 'z', MORTISE_RUN_MAX - 1 - n);
-    out[MORTISE_RUN_MAX - 1] = '\0';
+    for (size_t i = 0; i < json_array_size(like); i++)
+        add_words(err, "\n  %s", json_string_value(json_array_get(like, i)));
+    if (json_is_true(json_object_get(found, "more")))
+        add_words(err, "\n  ...");
 }
 
-/* What a page of runs says about `given`.  What begins none is left as it is:
- * whoever asks about it is told whether there ever was such a run. */
-static int choose(const json_t *runs, const char *given,
-                  char run[MORTISE_RUN_MAX], struct mortise_err *err)
+/* What is known of `given`: a new reference. */
+static int find(struct mortise_cli *cli, const char *given, json_t **found,
+                struct mortise_err *err)
 {
-    const char *first = "", *second = "";
-    size_t i, n = 0;
-    json_t *one;
-
-    json_array_foreach(mortise_json_unconst(runs), i, one)
-    {
-        const char *id = mortise_cli_text(one, "run");
-
-        if (strlen(id) >= MORTISE_RUN_MAX || !begins(id, given))
-            break;
-        if (n == 0)
-            first = id;
-        else if (n == 1)
-            second = id;
-        n++;
-    }
-    if (n > 1 && strcmp(first, given) != 0)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "'%s' begins several runs: %s, %s%s", given, first,
-                            second, n > 2 ? ", ..." : "");
-    strcpy(run, n > 0 ? first : given);
-    return MORTISE_OK;
-}
-
-int mortise_cli_run(struct mortise_cli *cli, const char *given,
-                    char run[MORTISE_RUN_MAX], struct mortise_err *err)
-{
-    char after[MORTISE_RUN_MAX];
-    size_t n = strlen(given);
-    json_t *reply = NULL;
     int rv;
 
-    if (n == 0 || n >= MORTISE_RUN_MAX ||
-        given[strspn(given, id_chars)] != '\0')
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "no run '%s': that is no run id", given);
-    just_before(given, after);
-    rv =
-        mortise_cli_call(cli, "runs",
-                         json_pack("{s:s*, s:i}", "after",
-                                   after[0] != '\0' ? after : NULL, "limit", 3),
-                         NULL, NULL, &reply, err);
+    *found = NULL;
+    rv = mortise_cli_call(cli, "find", json_pack("{s:s}", "run", given), NULL,
+                          NULL, found, err);
+    return rv == MORTISE_EINVAL ? mortise_fail(err, MORTISE_ENOTFOUND,
+                                               "no run '%.200s': that is no "
+                                               "run id",
+                                               given)
+                                : rv;
+}
+
+static bool is(const json_t *found, const char *what)
+{
+    return strcmp(mortise_cli_text(found, "is"), what) == 0;
+}
+
+/* `given` is no run: says so, and which ones begin like it. */
+static int no_such(const json_t *found, const char *then,
+                   struct mortise_err *err)
+{
+    mortise_fail(err, MORTISE_ENOTFOUND, "%s",
+                 mortise_cli_text(found, "message"));
+    if (json_array_size(json_object_get(found, "like")) > 0) {
+        add_words(err, "; %s", then);
+        add_candidates(err, found);
+    }
+    return MORTISE_ENOTFOUND;
+}
+
+int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
+                              char run[MORTISE_RUN_MAX],
+                              struct mortise_err *err)
+{
+    json_t *found;
+    int rv = find(cli, given, &found, err);
+
+    if (rv == MORTISE_OK && !is(found, "there"))
+        rv = no_such(found,
+                     "what changes a run takes its whole id, and these begin "
+                     "so:",
+                     err);
     if (rv == MORTISE_OK)
-        rv = choose(json_object_get(reply, "runs"), given, run, err);
-    json_decref(reply);
+        strcpy(run, given);
+    json_decref(found);
     return rv;
 }
 
-/* ---- requests ------------------------------------------------------------ */
-
-static int several(const json_t *pending, const char *given,
-                   struct mortise_err *err)
+/* One run alone begins so: it is meant, and named. */
+static int take_like(struct mortise_cli *cli, const char *given,
+                     const json_t *found, char run[MORTISE_RUN_MAX],
+                     struct mortise_err *err)
 {
-    mortise_fail(err, MORTISE_EMISMATCH, "%s: say which",
-                 given != NULL ? "several requests answer to that"
-                               : "several requests are pending");
-    for (size_t i = 0; i < json_array_size(pending) && i < 8; i++) {
-        const json_t *one = json_array_get(pending, i);
-        char old[sizeof err->msg];
+    const json_t *like = json_object_get(found, "like");
 
-        strcpy(old, err->msg);
-        mortise_fail(err, MORTISE_EMISMATCH, "%s\n  %s  %s (%s)", old,
-                     mortise_cli_text(one, "id"), mortise_cli_text(one, "node"),
-                     mortise_cli_text(one, "kind"));
+    if (json_array_size(like) == 0)
+        return no_such(found, "", err);
+    if (json_array_size(like) > 1) {
+        mortise_fail(err, MORTISE_ENOTFOUND,
+                     "'%s' is no run, and begins several:", given);
+        add_candidates(err, found);
+        return MORTISE_ENOTFOUND;
     }
-    return MORTISE_EMISMATCH;
-}
-
-/* By the beginning of its id, or by its node or path in full. */
-static bool is_meant(const json_t *request, const char *given)
-{
-    return begins(mortise_cli_text(request, "id"), given) ||
-           strcmp(mortise_cli_text(request, "node"), given) == 0 ||
-           strcmp(mortise_cli_text(request, "path"), given) == 0;
-}
-
-/* Borrowed from the array. */
-static int pick(json_t *pending, const char *given, json_t **out,
-                struct mortise_err *err)
-{
-    size_t i, n = 0;
-    json_t *one;
-
-    json_array_foreach(pending, i, one)
-    {
-        if (given != NULL && !is_meant(one, given))
-            continue;
-        *out = one;
-        n++;
-    }
-    if (n > 1)
-        return several(pending, given, err);
-    if (n == 0 && given == NULL)
-        return mortise_fail(err, MORTISE_EMISMATCH, "nothing is pending");
-    if (n == 0)
-        return mortise_fail(err, MORTISE_EMISMATCH,
-                            "no request '%s' is pending: it may be settled "
-                            "already",
-                            given);
+    strcpy(run, json_string_value(json_array_get(like, 0)));
+    mortise_out_puts(&cli->err, "mortise: no run is called ");
+    mortise_out_word(&cli->err, given);
+    mortise_out_puts(&cli->err, "; this is ");
+    mortise_out_word(&cli->err, run);
+    mortise_out_puts(&cli->err, "\n");
+    mortise_out_flush(&cli->err);
     return MORTISE_OK;
 }
 
-int mortise_cli_request(struct mortise_cli *cli, const char *run,
-                        const char *given, json_t **out,
-                        struct mortise_err *err)
+int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
+                            char run[MORTISE_RUN_MAX], struct mortise_err *err)
 {
-    json_t *reply = NULL, *one = NULL;
-    int rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, &reply, err);
+    json_t *found;
+    int rv = find(cli, given, &found, err);
 
-    if (rv == MORTISE_OK)
-        rv = pick(json_object_get(reply, "pending"), given, &one, err);
-    if (rv == MORTISE_OK)
-        *out = json_incref(one);
-    else
-        mortise_doing(err, rv, "run %s", run);
-    json_decref(reply);
+    if (rv == MORTISE_OK && is(found, "there"))
+        strcpy(run, given);
+    else if (rv == MORTISE_OK && is(found, "removed"))
+        rv = no_such(found, "these begin so:", err);
+    else if (rv == MORTISE_OK)
+        rv = take_like(cli, given, found, run, err);
+    json_decref(found);
     return rv;
 }

@@ -6,14 +6,19 @@
  * the dynamic linker would find out: a newer glibc than this one, a library
  * that is not here, a symbol that none of its libraries has.  Where libraries
  * are is looked up where the linker looks: in /etc/ld.so.cache.
+ *
+ * Where a manifest lies beside it, NAME.plugin.yaml, it is checked, too, and of
+ * each operation that has an effect it is said how that happens (`intent`).
  */
 #include <gnu/libc-version.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
-#include "cli/cli.h"
+#include "cli/shelf.h"
 #include "json/value.h"
 #include "plugin/elf.h"
 
@@ -26,6 +31,7 @@ struct object {
     json_t *needs;    /* sonames */
     json_t *imports;  /* symbols that somebody must have */
     json_t *exports;  /* of its libraries: an object whose keys they are */
+    json_t *intents;  /* operation: "call" | "steps" */
     char glibc[32];   /* the highest version, "" for none */
     char *cache;      /* of the linker, NUL-terminated; NULL: none */
     size_t n_cache;
@@ -274,6 +280,38 @@ static void check_imports(struct object *o)
     }
 }
 
+/* ---- the manifest beside it ----------------------------------------------- */
+
+static void say_intents(struct object *o, const struct mortise_manifest *m)
+{
+    for (size_t i = 0; i < m->n_ops; i++) {
+        const struct mortise_manifest_op *op = &m->ops[i];
+
+        if (strcmp(op->effect, "pure") != 0 && strcmp(op->effect, "read") != 0)
+            json_object_set_new(o->intents, op->name,
+                                json_string(op->steps ? "steps" : "call"));
+    }
+}
+
+static int read_manifest(struct object *o, struct mortise_err *err)
+{
+    struct mortise_manifest *m = NULL;
+    const char *suffix = strrchr(o->path, '.');
+    char path[PATH_MAX];
+    int rv;
+
+    if (suffix == NULL || strcmp(suffix, ".so") != 0 ||
+        snprintf(path, sizeof path, "%.*s.plugin.yaml", (int)(suffix - o->path),
+                 o->path) >= (int)sizeof path ||
+        access(path, F_OK) != 0)
+        return MORTISE_OK;
+    rv = mortise_cli_manifest(o->cli, path, &m, err);
+    if (rv == MORTISE_OK)
+        say_intents(o, m);
+    mortise_manifest_free(m);
+    return rv;
+}
+
 /* ---- the command -----------------------------------------------------------
  */
 
@@ -320,6 +358,19 @@ static void print_list(struct mortise_out *o, const char *name,
     mortise_out_puts(o, "\n");
 }
 
+static void print_intents(struct mortise_out *o, const json_t *intents)
+{
+    const char *operation;
+    json_t *intent;
+
+    json_object_foreach(mortise_json_unconst(intents), operation, intent)
+    {
+        mortise_out_cell(o, "effect", 9);
+        mortise_out_word(o, operation);
+        mortise_out_printf(o, " (intent: %s)\n", json_string_value(intent));
+    }
+}
+
 static void print_refusal(struct mortise_out *o, const json_t *r)
 {
     const char *host = mortise_cli_text(r, "host");
@@ -351,17 +402,18 @@ static void print(const struct object *o)
         mortise_out_printf(out, "glibc    %s (this host has %s)\n", o->glibc,
                            gnu_get_libc_version());
     print_list(out, "imports", o->imports);
+    print_intents(out, o->intents);
     if (n > 0)
         mortise_out_puts(out, "'mortise explain CODE' says more.\n");
 }
 
 static int print_json(const struct object *o, struct mortise_err *err)
 {
-    json_t *v = json_pack("{s:s, s:b, s:O, s:O, s:s*, s:s, s:O}", "file",
-                          o->path, "ok", json_array_size(o->refusals) == 0,
-                          "refusals", o->refusals, "needs", o->needs, "glibc",
-                          o->glibc[0] != '\0' ? o->glibc : NULL, "host_glibc",
-                          gnu_get_libc_version(), "imports", o->imports);
+    json_t *v = json_pack(
+        "{s:s, s:b, s:O, s:O, s:s*, s:s, s:O, s:O}", "file", o->path, "ok",
+        json_array_size(o->refusals) == 0, "refusals", o->refusals, "needs",
+        o->needs, "glibc", o->glibc[0] != '\0' ? o->glibc : NULL, "host_glibc",
+        gnu_get_libc_version(), "imports", o->imports, "intents", o->intents);
 
     if (v == NULL)
         return mortise_nomem(err);
@@ -376,6 +428,7 @@ static void finish(struct object *o)
     json_decref(o->needs);
     json_decref(o->imports);
     json_decref(o->exports);
+    json_decref(o->intents);
     if (o->cache != NULL)
         mortise_release(o->cli->mem, o->cache, o->n_cache + 1);
 }
@@ -387,7 +440,8 @@ static int plugin_check(struct mortise_cli *cli)
                        .refusals = json_array(),
                        .needs = json_array(),
                        .imports = json_array(),
-                       .exports = json_object()};
+                       .exports = json_object(),
+                       .intents = json_object()};
     struct mortise_err err;
     bool refused_it;
     int rv;
@@ -396,6 +450,8 @@ static int plugin_check(struct mortise_cli *cli)
         MORTISE_OK)
         o.cache = NULL;
     rv = inspect(&o, &err);
+    if (rv == MORTISE_OK)
+        rv = read_manifest(&o, &err);
     if (rv == MORTISE_OK && cli->args.json)
         rv = print_json(&o, &err);
     else if (rv == MORTISE_OK)
@@ -418,11 +474,15 @@ const struct mortise_cmd mortise_cmd_plugin_check = {
     .min = 1,
     .max = 1,
     .summary = "Say all that speaks against loading a shared object",
-    .text = "Reads the file and loads nothing: signature and manifest do not\n"
-            "matter here (see 'mortise plugin verify').  Each refusal has a\n"
-            "code and what to do about it; then come the libraries that it\n"
-            "needs, the highest version of glibc, and the symbols that those\n"
-            "must have.\n",
+    .text = "Reads the file and loads nothing: signatures do not matter here\n"
+            "(see 'mortise plugin verify').  Each refusal has a code and what\n"
+            "to do about it; then come the libraries that it needs, the\n"
+            "highest version of glibc, and the symbols that those must have.\n"
+            "\n"
+            "Of a manifest that lies beside it (NAME.plugin.yaml) it says\n"
+            "what is wrong with it, and how each effect happens: by the call\n"
+            "(intent: call), or only by what the call asks of the host\n"
+            "(intent: steps).\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin check build/acme_pay.so",

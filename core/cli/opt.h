@@ -14,7 +14,7 @@ struct mortise_args {
     /* where */
     const char *store, *deployment, *tenant;
     /* how to print */
-    bool help, json, verbose, resolved, redacted;
+    bool help, json, verbose, resolved, redacted, remove, allow_downgrade;
     const char *format;
     /* run */
     const char *input, *id;
@@ -27,7 +27,7 @@ struct mortise_args {
     const char *at;
     /* lists */
     const char *after, *limit;
-    bool follow, existing;
+    bool follow, existing, ids;
     /* graphs */
     bool ascii, dot, mermaid;
     const char *run, *width, *output;
@@ -80,6 +80,10 @@ struct mortise_opt {
 #define MORTISE_OPT_DEPLOYMENT                                                 \
     MORTISE_OPT_TEXT("deployment", "FILE", deployment,                         \
                      "Use this Deployment file")
+#define MORTISE_OPT_DOWNGRADE                                                  \
+    MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,                       \
+                     "Take plugins and trust that are older than what\n"       \
+                     "was seen before, and remember them instead")
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
                      "Namespace of the run (default: default)")
@@ -92,10 +96,12 @@ struct mortise_cmd {
     const char *operands; /* "GRAPH", "RUN [ID]", "FILE..." */
     size_t min, max;      /* how many of them */
     bool dashes; /* they may begin with `-`: what names no option is one */
+    bool looks;  /* it only reads: where the store does not open, a copy does */
     const char *summary;            /* one line, for the overview */
     const char *text;               /* paragraphs */
     const struct mortise_opt *opts; /* ends with MORTISE_OPT_END */
     unsigned exits;      /* MORTISE_EXITS(...): what it may end with */
+    unsigned link; /* MORTISE_LINK_...: how it reaches the engine (link.h) */
     const char *example; /* lines, without `$ ` and indent */
     int (*run)(struct mortise_cli *cli); /* the exit code */
 };

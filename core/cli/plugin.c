@@ -148,6 +148,7 @@ static int plugin_verify(struct mortise_cli *cli)
 
 static const struct mortise_opt verify_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_DOWNGRADE,
     MORTISE_OPT_STORE,
     MORTISE_OPT_END,
 };
@@ -267,11 +268,14 @@ const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
     .min = 1,
     .max = 1,
     .summary = "Let a plugin that took processes down start again",
-    .text = "A plugin is quarantined when three starts in a row died inside "
-            "it, or when it\n"
-            "did not let go of a call.  'mortise plugin list' shows which are, "
-            "and why.\n"
-            "Installing another version of it lifts that, too.\n",
+    .text =
+        "A plugin that took the process down three times (a crash, exit(), a\n"
+        "call that held up the engine's thread) is quarantined for a minute,\n"
+        "then for ten, then for an hour, and the executions that died three\n"
+        "times are blocked; one that did not let go of a call is quarantined\n"
+        "for good.  'mortise plugin list' shows which are, and why.  This\n"
+        "forgets all of it.  Installing another version of the plugin lifts\n"
+        "that, too.  Kills from outside never count.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise plugin unquarantine acme.pay",

@@ -146,6 +146,7 @@ static const struct look {
     {"interrupt", "asks", MORTISE_ASKS},
     {"decision", "decided", MORTISE_GOOD},
     {"command", "command", MORTISE_PLAIN},
+    {"missed", "missed", MORTISE_ASKS},
     {"run_end", NULL, MORTISE_PLAIN}, /* whoever waits says more of it */
 };
 
@@ -172,6 +173,9 @@ static void gist(const struct mortise_mem *mem, const char *type,
     else if (error != NULL)
         snprintf(out, DETAIL, "%s: %s", mortise_cli_text(error, "code"),
                  mortise_cli_text(error, "message"));
+    else if (strcmp(type, "missed") == 0)
+        snprintf(out, DETAIL, "%llu passing events, not read in time",
+                 (unsigned long long)mortise_cli_integer(event, "count"));
     else if (strcmp(type, "warning") == 0)
         snprintf(out, DETAIL, "plugin %s: %s",
                  mortise_cli_text(event, "plugin"),
@@ -295,7 +299,8 @@ static void terminal(struct mortise_progress *p, const char *type,
     size_t columns, rows;
 
     mortise_progress_erase(p);
-    if (json_is_true(json_object_get(event, "ephemeral"))) {
+    if (json_is_true(json_object_get(event, "ephemeral")) &&
+        strcmp(type, "missed") != 0) {
         note_passing(p, type, event);
     } else {
         stop_working(p, mortise_cli_text(event, "path"));

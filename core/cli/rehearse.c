@@ -9,7 +9,9 @@
  *   (1) Whatever the process knows beyond the run itself is in the ledger
  *       before it matters, so a process that goes on after a crash is in the
  *       place of the one that died: answers, people and the clock.
- *   (2) It goes on the way `mortise engine` does, by itself, without a command
+ *   (2) Its clocks stand still (script.c), from the moment at which the first
+ *       process began: what comes out is the same each time.
+ *   (3) It goes on the way `mortise engine` does, by itself, without a command
  *       that would stand in the record.
  */
 #include "cli/rehearsing.h"
@@ -23,6 +25,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "cli/fatal.h"
 #include "engine/recover.h"
 #include "json/value.h"
 
@@ -97,15 +100,22 @@ static void on_commit(void *ud, uint64_t seq, bool on_disk)
 
 /* ---- time ---------------------------------------------------------------- */
 
-static void skip(struct mortise_rehearsing *r, uint64_t ms)
+static void skip(void *ud, uint64_t ms)
 {
-    mortise_remember(r, json_pack("{s:I}", "skip", (json_int_t)ms));
+    mortise_remember(ud, json_pack("{s:I}", "skip", (json_int_t)ms));
     mortise_clock_skip(ms);
 }
 
-/* The clock of who died (1). */
-static void skip_again(const struct mortise_rehearsing *r)
+/* The clock of who died (1), or one that begins now. */
+static void set_clock(struct mortise_rehearsing *r)
 {
+    const json_t *first = json_array_get(r->ledger.list, 0);
+    uint64_t began =
+        first != NULL ? mortise_cli_integer(first, "began") : mortise_now_ms();
+
+    if (first == NULL)
+        mortise_remember(r, json_pack("{s:I}", "began", (json_int_t)began));
+    mortise_clock_stop(began);
     for (size_t i = 0; i < json_array_size(r->ledger.list); i++)
         mortise_clock_skip(
             mortise_cli_integer(json_array_get(r->ledger.list, i), "skip"));
@@ -158,7 +168,7 @@ static int outcome(struct mortise_rehearsing *r, json_t **out,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- beginning, and going on (2) ----------------------------------------- */
+/* ---- beginning, and going on (3) ----------------------------------------- */
 
 static int begin(struct mortise_rehearsing *r, struct mortise_err *err)
 {
@@ -259,8 +269,11 @@ static int play(struct mortise_rehearsing *r, struct mortise_err *err)
 static int rehearse(struct mortise_rehearsing *r, json_t **out,
                     struct mortise_err *err)
 {
-    const struct mortise_script script = {
-        .ud = r, .call = mortise_answer_call, .commit = on_commit};
+    const struct mortise_script script = {.ud = r,
+                                          .name = r->what->one->name->str,
+                                          .call = mortise_answer_call,
+                                          .commit = on_commit,
+                                          .late = skip};
     int rv;
 
     mortise_script(r->m, &script);
@@ -268,7 +281,10 @@ static int rehearse(struct mortise_rehearsing *r, json_t **out,
     if (rv == MORTISE_OK)
         rv = play(r, err);
     if (rv == MORTISE_OK)
+        mortise_attend_rest(r);
+    if (rv == MORTISE_OK)
         rv = outcome(r, out, err);
+    mortise_clock_go(); /* to close has its own patience */
     mortise_close(r->m);
     return rv;
 }
@@ -276,8 +292,10 @@ static int rehearse(struct mortise_rehearsing *r, json_t **out,
 static int open_all(struct mortise_rehearsing *r, struct mortise_err *err)
 {
     const struct mortise_rehearsal *what = r->what;
-    struct mortise_options o = {
-        .size = sizeof o, .deployment = what->deployment, .mem = what->mem};
+    struct mortise_options o = {.size = sizeof o,
+                                .flags = what->found ? MORTISE_OPEN_FOUND : 0,
+                                .deployment = what->deployment,
+                                .mem = what->mem};
     char ledger[PATH_MAX], store[PATH_MAX];
     int rv;
 
@@ -291,7 +309,8 @@ static int open_all(struct mortise_rehearsing *r, struct mortise_err *err)
     rv = mortise_ledger_open(&r->ledger, what->mem, ledger, err);
     if (rv != MORTISE_OK)
         return rv;
-    skip_again(r);
+    set_clock(r);
+    mortise_fatal_catch();
     return mortise_open(&r->m, &o, err);
 }
 

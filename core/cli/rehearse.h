@@ -10,6 +10,7 @@ struct mortise_rehearsal {
     const struct mortise_casefile *file;
     const struct mortise_case *one;
     const char *deployment; /* NULL: none */
+    bool found;             /* nobody named it */
     const char *dir;        /* the store, the ledger: the same after a crash */
     /* Die before this commit is written, or once it is on disk; 0: never. */
     uint64_t die_at;

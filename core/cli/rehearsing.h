@@ -39,9 +39,11 @@ void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
                          struct mortise_scripted *out);
-/* What the script says of a call in doubt: its answer, or NULL. */
+/* What the script says of a call in doubt: its answer, which is used up unless
+ * the call is to be made again, and what to do; NULL: nothing. */
 const struct mortise_case_answer *
-mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request);
+mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
+                     const char **how);
 
 /* The result of one that succeeds: a new reference. */
 json_t *mortise_answer_result(const struct mortise_case_answer *a);
@@ -50,6 +52,8 @@ json_t *mortise_answer_result(const struct mortise_case_answer *a);
 
 /* Do what people do about all that is pending; true when something was done. */
 bool mortise_attend(struct mortise_rehearsing *r);
+/* Nothing happens any more: is that what the script says of all that is left? */
+void mortise_attend_rest(struct mortise_rehearsing *r);
 /* Is it scripted that nobody answers this request in time? */
 bool mortise_attend_waits(void *ud, const char *id);
 

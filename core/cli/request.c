@@ -14,8 +14,6 @@
 #include "cli/sample.h"
 #include "json/value.h"
 
-enum { SHORT_ID = 8 };
-
 /* ---- the commands --------------------------------------------------------
  */
 
@@ -23,19 +21,30 @@ enum { SHORT_ID = 8 };
 static void settle(struct mortise_cli *cli, struct mortise_out *o,
                    const char *what, const char *run, const char *id)
 {
-    char start[SHORT_ID + 1] = "";
+    char start[MORTISE_CLI_SHORT_ID + 1] = "";
 
-    strncat(start, id, SHORT_ID);
+    strncat(start, id, MORTISE_CLI_SHORT_ID);
     mortise_cli_suggest(cli, o, what, run);
     mortise_out_puts(o, " ");
     mortise_out_shell(o, start);
 }
 
-static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *run, const char *id, const char *more)
+/* What the ask of a step wants for an answer. */
+static const char *answer_like(const json_t *request)
 {
+    return strcmp(mortise_cli_text(request, "method"), "http.request/1") == 0
+               ? "{\"status\": 200, \"body\": \"\"}"
+               : "{}";
+}
+
+static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *run, const json_t *request,
+                         const char *more)
+{
+    const char *id = mortise_cli_text(request, "id");
+
     settle(cli, o, "resolve", run, id);
-    mortise_out_printf(o, " --done '{}'%s\n", more);
+    mortise_out_printf(o, " --done '%s'%s\n", answer_like(request), more);
     settle(cli, o, "resolve", run, id);
     mortise_out_printf(o, " --retry%s\n", more);
     settle(cli, o, "resolve", run, id);
@@ -66,7 +75,7 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
     const char *id = mortise_cli_text(request, "id");
 
     if (strcmp(kind, "in_doubt") == 0) {
-        settle_doubt(cli, o, run, id, more);
+        settle_doubt(cli, o, run, request, more);
     } else if (strcmp(kind, "scheduled_pause") == 0) {
         mortise_cli_suggest(cli, o, "resume", run);
         mortise_out_printf(o, "%s\n", more);
@@ -115,7 +124,7 @@ const char *mortise_cli_asks(const json_t *request)
         {"approval_pending", "wants to run a tool and needs an approval"},
         {"scheduled_pause", "is paused here by the graph"},
         {"budget", "would spend more than its graph may"},
-        {"in_doubt", "was cut off: its effect may or may not have happened"},
+        {"in_doubt", "has an effect that may or may not have happened"},
     };
     const char *kind = mortise_cli_text(request, "kind");
 
@@ -125,8 +134,7 @@ const char *mortise_cli_asks(const json_t *request)
     return "waits";
 }
 
-void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *run, const json_t *request)
+void mortise_cli_describe(struct mortise_out *o, const json_t *request)
 {
     char name[MORTISE_CLI_EXECUTION];
 
@@ -141,6 +149,10 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
     field(o, "tool", json_object_get(request, "tool"));
     field(o, "args", json_object_get(request, "args"));
     field(o, "effect", json_object_get(request, "effect"));
+    field(o, "because", json_object_get(request, "cause"));
+    field(o, "step", json_object_get(request, "method"));
+    field(o, "heard", json_object_get(request, "answer"));
+    field(o, "inside", json_object_get(request, "open"));
     field(o, "budget", json_object_get(request, "budget"));
     field(o, "limit", json_object_get(request, "limit"));
     field(o, "graph", json_object_get(request, "graph"));
@@ -148,5 +160,11 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
     field(o, "answer", json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
+}
+
+void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *run, const json_t *request)
+{
+    mortise_cli_describe(o, request);
     mortise_cli_settle(cli, o, run, request, "");
 }

@@ -28,7 +28,7 @@ const struct mortise_code mortise_result_codes[] = {
      "runs` lists what there is; the beginning of an id is enough when it "
      "begins one run only.",
      "$ mortise show 0197\n"
-     "mortise: no run '0197' (E_NOT_FOUND)\n"},
+     "mortise: no run '0197' in the store ./.mortise (E_NOT_FOUND)\n"},
     {"E_CHECK", "a file has findings",
      "They were printed before, each with its place and its code, and "
      "`mortise explain` has more about each code.",
@@ -44,7 +44,9 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise-0.1 runs --store made-by-0.9\n"},
     {"E_STORE_CORRUPT", "the store contradicts itself",
      "Records are missing or damaged, which no crash of ours can cause: look "
-     "at the disk, and restore a backup.  Nothing was written.",
+     "at the disk, and restore a backup, or have 'mortise store salvage' write "
+     "what can be read into a new store.  Nothing was written, and nobody "
+     "writes to it; 'runs', 'show' and their like look at a copy.",
      "$ rm .mortise/db/000005.log; mortise runs\n"},
     {"E_STORE_BUSY", "another process holds the store",
      "It holds the lock and does not answer on its control socket, so it is "
@@ -70,22 +72,25 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_DECISION_MISMATCH", "a decision that fits no pending request",
      "The request is unknown, settled or expired, or what would run is not "
      "what was approved.  `mortise inbox` shows what is pending now.",
-     "$ mortise approve RUN 8f31; mortise approve RUN 8f31\n"},
+     "$ mortise approve RUN 8f31c09a; mortise approve RUN 8f31c09a\n"},
     {"E_DECISION_INVALID", "a decision that is none",
      "A request of this kind cannot be settled this way: tool calls take "
      "--args and --digest, questions take --answer.",
-     "$ mortise approve RUN 8f31 --answer 12   # 8f31 is a tool call\n"},
+     "$ mortise approve RUN 8f31c09a --answer 12   # of a tool call\n"},
     {"E_IN_DOUBT", "an effect may or may not have happened",
      "A process died between an effect and its record, and the plugin can "
      "neither repeat it safely nor find out.  Look at the world and say what "
      "became of it.",
      "$ mortise resume RUN\n"
-     "$ mortise resolve RUN --done '{\"id\": \"re_123\"}'   # or --retry, "
+     "$ mortise resolve RUN ID --done '{\"id\": \"re_123\"}'   # or --retry, "
      "--fail\n"},
-    {"E_BLOCKED", "a plugin of the run is missing or has changed",
+    {"E_BLOCKED", "a plugin of the run is missing, has changed or is deadly",
      "A run goes on with the very plugins that it started with.  Put that "
-     "version back, or accept the change.",
-     "$ mortise resume RUN --accept-plugins\n"},
+     "version back, or accept the change.  Where a plugin took the process "
+     "down three times in one node of the run, install a version that does "
+     "not, or let this one try again; `mortise why RUN` says which.",
+     "$ mortise resume RUN --accept-plugins\n"
+     "$ mortise plugin unquarantine acme.pay && mortise resume RUN\n"},
     {"E_NOT_AVAILABLE", "not in this build",
      "The design has it and this build does not; ignoring it would be worse.  "
      "A later version may have it.",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/id.h"
 #include "cli/cli.h"
 #include "cli/stop.h"
 #include "json/value.h"
@@ -61,7 +62,7 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
                       struct mortise_err *err)
 {
     json_t *input = NULL, *source;
-    char cwd[PATH_MAX];
+    char cwd[PATH_MAX], made[MORTISE_UUID_TEXT];
     int rv = read_source(cli, graph, &source, err);
 
     if (rv != MORTISE_OK)
@@ -72,39 +73,22 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
         json_decref(source);
         return rv;
     }
-    *out = json_pack("{s:{s:s, s:o, s:s*}, s:s*, s:o*}", "graph", "path", graph,
-                     "source", source, "cwd",
-                     getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
-                     cli->args.id, "input", input);
+    /* An id that we know can be asked for again, whatever becomes of whoever
+     * admits the run. */
+    mortise_uuid_text(made, mortise_uuid7_now());
+    *out = json_pack(
+        "{s:{s:s, s:o, s:s*}, s:s, s:o*}", "graph", "path", graph, "source",
+        source, "cwd", getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
+        cli->args.id != NULL ? cli->args.id : made, "input", input);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
-static void announce(struct mortise_cli *cli, const char *run)
-{
-    if (!cli->args.json) {
-        mortise_out_puts(&cli->out, "run ");
-        mortise_out_word(&cli->out, run);
-        mortise_out_puts(&cli->out, "\n");
-    }
-    mortise_out_flush(&cli->out);
-}
-
-/* Findings about the graph, errors or warnings, as `check` prints them. */
-static int print_report(void *ud, json_t *item)
-{
-    struct mortise_cli *cli = ud;
-
-    if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
-        mortise_out_text(&cli->err, mortise_cli_text(item, "text"), 0);
-    return 0;
 }
 
 static int run(struct mortise_cli *cli)
 {
     const char *graph = cli->args.operands[0];
     struct mortise_err err;
-    json_t *body = NULL, *reply = NULL;
-    int rv = start_body(cli, graph, &body, &err), code;
+    json_t *body = NULL;
+    int rv = start_body(cli, graph, &body, &err);
 
     if (rv == MORTISE_OK)
         rv = mortise_stop_begin(&err);
@@ -114,14 +98,8 @@ static int run(struct mortise_cli *cli)
         json_decref(body);
         return mortise_cli_fail(cli, &err);
     }
-    rv = mortise_cli_call(cli, "start", body, print_report, cli, &reply, &err);
-    if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    announce(cli, mortise_cli_text(reply, "run"));
-    code = mortise_cli_watch(cli, mortise_cli_text(reply, "run"), 0,
-                             cli->args.wait ? "end" : "idle");
-    json_decref(reply);
-    return code;
+    return mortise_cli_go(cli, "start", body, "", 0,
+                          cli->args.wait ? "end" : "idle");
 }
 
 static const struct mortise_opt run_opts[] = {
@@ -136,6 +114,7 @@ static const struct mortise_opt run_opts[] = {
                      "from elsewhere"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
     MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_DOWNGRADE,
     MORTISE_OPT_STORE,
     MORTISE_OPT_TENANT,
     MORTISE_OPT_END,
@@ -155,13 +134,19 @@ const struct mortise_cmd mortise_cmd_run = {
         "\n"
         "Ctrl-C (SIGINT, SIGTERM) pauses the run, durably; a second one "
         "kills,\n"
-        "and nothing is lost by that either.\n"
+        "and nothing is lost by that either.  While runs of other commands "
+        "are\n"
+        "at work in this process, it stays until they rest, and says so; a\n"
+        "second Ctrl-C, or SIGTERM, hands them over to those commands.\n"
         "\n"
         "Without --deployment, MORTISE_DEPLOYMENT counts, then mortise.yaml\n"
         "beside GRAPH, then ./mortise.yaml; else the bundled plugins and the\n"
-        "store ./.mortise.\n",
+        "store ./.mortise.  When another process works on the store, the run\n"
+        "goes on there, under its deployment; a file that says something else\n"
+        "is refused.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
+    .link = MORTISE_LINK_SAME,
     .example = "mortise run configs/triage/triage.graph.yaml "
                "--input '{\"log\": \"/var/log/dpkg.log\"}'",
     .run = run,
@@ -281,7 +266,7 @@ static int resume(struct mortise_cli *cli)
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, &err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, a->operands[0], id, &err);
+        rv = mortise_cli_run_to_change(cli, a->operands[0], id, &err);
     if (rv != MORTISE_OK) {
         json_decref(commands);
         return mortise_cli_fail(cli, &err);
@@ -308,6 +293,7 @@ static const struct mortise_opt resume_opts[] = {
                      "Go on although plugins have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
     MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_DOWNGRADE,
     MORTISE_OPT_STORE,
     MORTISE_OPT_TENANT,
     MORTISE_OPT_END,
@@ -325,9 +311,10 @@ const struct mortise_cmd mortise_cmd_resume = {
         "stay so; everything that can go on without them does.  A run that\n"
         "has completed is shown, and nothing runs.\n"
         "\n"
-        "RUN may be the beginning of an id, if no other run begins like it.\n",
+        "RUN is the whole id of a run.\n",
     .opts = resume_opts,
     .exits = MORTISE_EXITS_RUN,
-    .example = "mortise resume 0197c2 --goto report",
+    .link = MORTISE_LINK_SAME,
+    .example = "mortise resume night --goto report",
     .run = resume,
 };

@@ -19,6 +19,8 @@ mortise_shelf_config(const struct mortise_mem *mem,
         .n_dev = site->n_dev,
         .trust_dirs = site->trust_dirs,
         .n_trust_dirs = site->n_trust_dirs,
+        .user_remembers = true,
+        .last_is_own = true,
     };
 }
 
@@ -51,9 +53,12 @@ int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
     if (rv != MORTISE_OK)
         return rv;
     config = mortise_shelf_config(cli->mem, &s->site);
+    config.user_remembers = !cli->looks;
+    config.allow_downgrade = cli->args.allow_downgrade;
     if (dir != NULL) {
         config.dirs = &dir;
         config.n_dirs = 1;
+        config.last_is_own = false;
         config.first_dev = 0;
         config.n_dev = is_dev(&s->site, dir);
     }

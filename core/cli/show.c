@@ -141,7 +141,7 @@ static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
     int rv = mortise_cli_open(cli, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, cli->args.operands[0], run, err);
+        rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, what, json_pack("{s:s}", "run", run), NULL,
                               NULL, reply, err);
@@ -177,11 +177,13 @@ const struct mortise_cmd mortise_cmd_show = {
     .operands = "RUN",
     .min = 1,
     .max = 1,
+    .looks = true,
     .summary = "Show how a run stands: nodes, state, what it waits for",
     .text = "RUN may be the beginning of an id, if no other run begins like "
             "it.\n",
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
+    .link = MORTISE_LINK_BRIEF,
     .example = "mortise show 0197c2 --json",
     .run = show,
 };
@@ -268,11 +270,13 @@ const struct mortise_cmd mortise_cmd_history = {
     .operands = "RUN",
     .min = 1,
     .max = 1,
+    .looks = true,
     .summary = "List the checkpoints of a run: what was recorded, and when",
     .text = "A line each: number, time, phase, entries.  A checkpoint is on\n"
             "disk as a whole or not at all, and never changes.\n",
     .opts = history_opts,
     .exits = MORTISE_EXITS_STORE,
+    .link = MORTISE_LINK_BRIEF,
     .example = "mortise history 0197c2",
     .run = history,
 };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static int ends[2] = {-1, -1};
-static volatile sig_atomic_t came;
+static volatile sig_atomic_t came; /* the signal */
 
 static void on_signal(int sig)
 {
@@ -25,7 +25,7 @@ static void on_signal(int sig)
         raise(sig); /* delivered as we return */
         return;
     }
-    came = 1;
+    came = sig;
     n = write(ends[1], "", 1);
     (void)n; /* the pipe is empty: this is the only byte */
     errno = before;
@@ -51,4 +51,18 @@ int mortise_stop_fd(void)
 bool mortise_stop_came(void)
 {
     return came != 0;
+}
+
+int mortise_stop_signal(void)
+{
+    return came;
+}
+
+void mortise_stop_again(void)
+{
+    char lost;
+
+    while (read(ends[0], &lost, 1) > 0)
+        continue;
+    came = 0;
 }

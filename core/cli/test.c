@@ -135,7 +135,8 @@ static int run_case(struct testing *t, const struct mortise_case *c,
     struct mortise_rehearsal r = {.mem = t->cli->mem,
                                   .file = t->file,
                                   .one = c,
-                                  .deployment = t->cli->deployment};
+                                  .deployment = t->cli->deployment,
+                                  .found = t->cli->found};
     json_t *plain;
     uint64_t crashes = 0;
     bool died;
@@ -185,14 +186,11 @@ static int run_cases(struct testing *t, struct mortise_err *err)
 /* The deployment, as `mortise check` has chosen it. */
 static int choose(struct testing *t, struct mortise_err *err)
 {
-    struct mortise_args *a = &t->cli->args;
-    const char *given = a->deployment;
     int rv;
 
-    if (given == NULL)
-        a->deployment = t->file->deployment;
+    t->cli->cases = t->file->deployment;
     rv = mortise_cli_find(t->cli, t->file->graph, err);
-    a->deployment = given;
+    t->cli->cases = NULL;
     return rv;
 }
 

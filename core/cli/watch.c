@@ -7,13 +7,22 @@
  *
  * SIGINT and SIGTERM pause the run, wherever it runs, and are waited for like
  * anything else that happens to it; a run that only waits is left as it is.
+ *
+ * The engine that the run is at work in may go away: link.c finds or becomes
+ * another, and the run goes on there, watched from where it was.  A command
+ * whose engine went away before it answered is looked for in the record, and
+ * given again only when it is not there.
  */
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
+#include "engine/control.h"
 #include "json/value.h"
 
 static int note_seq(void *ud, json_t *event)
@@ -120,8 +129,11 @@ static int conclude(struct mortise_cli *cli, const char *run,
 }
 
 struct watching {
+    struct mortise_cli *cli;
     struct mortise_progress progress;
     uint64_t seq; /* the newest that was shown */
+    char run[MORTISE_RUN_MAX];
+    struct mortise_err err; /* MORTISE_OK, or why signals are not heard */
 };
 
 static int event(void *ud, json_t *item)
@@ -133,13 +145,52 @@ static int event(void *ud, json_t *item)
     return 0;
 }
 
-/* *reply NULL with MORTISE_OK: a signal came. */
+/* The run has an id: it is printed, before anything of the run is. */
+static void announce(struct mortise_cli *cli, const char *run)
+{
+    if (!cli->args.json) {
+        mortise_out_puts(&cli->out, "run ");
+        mortise_out_word(&cli->out, run);
+        mortise_out_puts(&cli->out, "\n");
+    }
+    mortise_out_flush(&cli->out);
+}
+
+/* What was asked for is on disk: from now on a signal pauses the run. */
+static int begun(struct watching *w)
+{
+    mortise_link_until(w->cli->link, mortise_stop_fd(), &w->err);
+    return w->err.code != MORTISE_OK;
+}
+
+/* Items of a request that carries a watch: those of its own, then events. */
+static int item(void *ud, json_t *item)
+{
+    struct watching *w = ud;
+    const char *type = mortise_cli_text(item, "type");
+
+    if (strcmp(type, "report") == 0) {
+        mortise_out_text(&w->cli->err, mortise_cli_text(item, "text"), 0);
+        return 0;
+    }
+    if (strcmp(type, "started") == 0) {
+        snprintf(w->run, sizeof w->run, "%s", mortise_cli_text(item, "run"));
+        announce(w->cli, w->run);
+        return begun(w);
+    }
+    return strcmp(type, "recorded") == 0 ? begun(w) : event(w, item);
+}
+
+/* *reply NULL with MORTISE_OK: a signal came.  `go_on`: a run that its engine
+ * left while it was at work goes on, with whoever holds the store now. */
 static int follow(struct mortise_cli *cli, const char *run, const char *until,
-                  struct watching *w, json_t **reply, struct mortise_err *err)
+                  bool go_on, struct watching *w, json_t **reply,
+                  struct mortise_err *err)
 {
     return mortise_cli_call(cli, "follow",
-                            json_pack("{s:s, s:I, s:s}", "run", run, "after",
-                                      (json_int_t)w->seq, "until", until),
+                            json_pack("{s:s, s:I, s:s, s:b}", "run", run,
+                                      "after", (json_int_t)w->seq, "until",
+                                      until, "go_on", go_on),
                             event, w, reply, err);
 }
 
@@ -167,25 +218,118 @@ static int pause_run(struct mortise_cli *cli, const char *run,
                             NULL, NULL, NULL, err);
 }
 
-int mortise_cli_watch(struct mortise_cli *cli, const char *run, uint64_t after,
-                      const char *until)
+/* A signal came: pause our run, and see how it comes to rest.  While the runs
+ * of others are at work here, a second signal means them (host.c); else it
+ * kills. */
+static int pause_and_see(struct mortise_cli *cli, const char *run,
+                         struct watching *w, json_t **reply,
+                         struct mortise_err *err)
 {
-    struct watching w = {.seq = after};
+    bool hosts = mortise_cli_hosts(cli);
+    int sig = mortise_stop_signal(), rv;
+
+    if (hosts)
+        mortise_stop_again();
+    rv = pause_run(cli, run, err);
+    cli->hasty = sig == SIGTERM;
+    if (rv == MORTISE_OK && hosts)
+        rv = mortise_link_until(cli->link, mortise_stop_fd(), err);
+    if (rv == MORTISE_OK)
+        rv = follow(cli, run, "idle", false, w, reply, err);
+    if (rv != MORTISE_OK || *reply != NULL)
+        return rv;
+    cli->hasty = true;
+    rv = mortise_link_until(cli->link, -1, err);
+    return rv == MORTISE_OK ? follow(cli, run, "idle", false, w, reply, err)
+                            : rv;
+}
+
+struct ours {
+    char actor[64];
+    bool found;
+};
+
+static int note_ours(void *ud, json_t *event)
+{
+    struct ours *o = ud;
+    const char *type = mortise_cli_text(event, "type");
+
+    o->found |=
+        (strcmp(type, "command") == 0 || strcmp(type, "decision") == 0) &&
+        strcmp(mortise_cli_text(event, "actor"), o->actor) == 0;
+    return 0;
+}
+
+/* The engine went away before it answered: is what we said on disk?  *reply is
+ * how the run stands then; NULL: it is not, and may be said again. */
+static int was_recorded(struct mortise_cli *cli, const char *run, uint64_t last,
+                        json_t **reply, struct mortise_err *err)
+{
+    struct ours o = {.found = false};
+    int rv;
+
+    mortise_control_name(geteuid(), o.actor);
+    rv = mortise_cli_call(cli, "follow",
+                          json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                    (json_int_t)last, "until", "now"),
+                          note_ours, &o, reply, err);
+    if (rv == MORTISE_OK && !o.found) {
+        json_decref(*reply);
+        *reply = NULL;
+    }
+    return rv;
+}
+
+/* Ask for what begins something, and watch it.  Takes the body. */
+static int ask_and_watch(struct watching *w, const char *what, json_t *body,
+                         const char *until, json_t **reply,
+                         struct mortise_err *err)
+{
+    struct mortise_cli *cli = w->cli;
+    int rv;
+
+    do {
+        rv =
+            mortise_cli_call(cli, what, json_incref(body), item, w, reply, err);
+        if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
+            break;
+        rv = was_recorded(cli, w->run, w->seq, reply, err);
+        if (rv != MORTISE_OK || *reply == NULL)
+            continue;
+        json_decref(*reply);
+        *reply = NULL;
+        begun(w);
+        rv = follow(cli, w->run, until, true, w, reply, err);
+        break;
+    } while (rv == MORTISE_OK);
+    json_decref(body);
+    return rv;
+}
+
+int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
+                   const char *run, uint64_t after, const char *until)
+{
+    struct watching w = {.cli = cli, .seq = after};
     struct mortise_err err;
     json_t *reply = NULL;
     int rv, code;
 
+    snprintf(w.run, sizeof w.run, "%s", run);
     mortise_progress_init(&w.progress, &cli->out, cli->args.json);
-    rv = mortise_link_until(cli->link, mortise_stop_fd(), &err);
-    if (rv == MORTISE_OK)
-        rv = follow(cli, run, until, &w, &reply, &err);
-    if (rv == MORTISE_OK && reply == NULL) {
-        rv = pause_run(cli, run, &err);
-        if (rv == MORTISE_OK)
-            rv = follow(cli, run, "idle", &w, &reply, &err);
+    if (body != NULL &&
+        json_object_set_new(body, "until", json_string(until)) != 0) {
+        json_decref(body);
+        body = NULL;
     }
+    rv = ask_and_watch(&w, what, body, until, &reply, &err);
+    if (rv == MORTISE_OK && w.err.code != MORTISE_OK) {
+        err = w.err;
+        rv = err.code;
+    }
+    if (rv == MORTISE_OK && reply == NULL)
+        rv = pause_and_see(cli, w.run, &w, &reply, &err);
     mortise_progress_erase(&w.progress);
-    code = rv == MORTISE_OK ? conclude(cli, run, reply)
+    code = rv == MORTISE_OK ? conclude(cli, w.run, reply)
                             : mortise_cli_fail(cli, &err);
     json_decref(reply);
     return code;
@@ -225,33 +369,78 @@ static int recorded(struct mortise_cli *cli, const json_t *reply, bool ours)
     return MORTISE_EXIT_OK;
 }
 
-int mortise_cli_command(struct mortise_cli *cli, const char *run,
-                        json_t *commands, bool always)
+/* The body of a `command` request.  Takes the commands. */
+static json_t *command_body(const struct mortise_cli *cli, const char *run,
+                            json_t *commands)
 {
-    bool ours = mortise_link_engine(cli->link) != NULL;
-    struct mortise_err err;
-    json_t *reply = NULL;
-    uint64_t last = 0;
-    int rv = mortise_cli_last_event(cli, run, &last, &err), code;
+    return json_pack("{s:s, s:o, s:b, s:b}", "run", run, "commands", commands,
+                     "no_continue", cli->args.no_continue, "accept_plugins",
+                     cli->args.accept_plugins);
+}
 
-    if (rv == MORTISE_OK && !cli->args.no_continue)
+/* Give commands and see what comes of them. */
+static int command_and_watch(struct mortise_cli *cli, const char *run,
+                             json_t *commands)
+{
+    struct mortise_err err;
+    uint64_t last = 0;
+    json_t *body;
+    int rv = mortise_cli_last_event(cli, run, &last, &err);
+
+    if (rv == MORTISE_OK)
         rv = mortise_stop_begin(&err);
     if (rv != MORTISE_OK) {
         json_decref(commands);
         return mortise_cli_fail(cli, &err);
     }
-    rv = mortise_cli_call(cli, "command",
-                          json_pack("{s:s, s:o, s:b, s:b}", "run", run,
-                                    "commands", commands, "no_continue",
-                                    cli->args.no_continue, "accept_plugins",
-                                    cli->args.accept_plugins),
-                          NULL, NULL, &reply, &err);
-    if (rv != MORTISE_OK)
-        code = mortise_cli_fail(cli, &err);
-    else if (!cli->args.no_continue && (ours || always))
-        code = mortise_cli_watch(cli, run, last, "idle");
+    body = command_body(cli, run, commands);
+    if (body != NULL &&
+        json_object_set_new(body, "after", json_integer((json_int_t)last)) !=
+            0) {
+        json_decref(body);
+        body = NULL;
+    }
+    return mortise_cli_go(cli, "command", body, run, last, "idle");
+}
+
+/* Give commands to a run whose newest event is `last`, once, and watch nothing.
+ * Takes the body. */
+static int give(struct mortise_cli *cli, const char *run, json_t *body,
+                uint64_t last, json_t **reply, struct mortise_err *err)
+{
+    int rv;
+
+    do {
+        rv = mortise_cli_call(cli, "command", json_incref(body), NULL, NULL,
+                              reply, err);
+        if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
+            break;
+        rv = was_recorded(cli, run, last, reply, err);
+    } while (rv == MORTISE_OK && *reply == NULL);
+    json_decref(body);
+    return rv;
+}
+
+int mortise_cli_command(struct mortise_cli *cli, const char *run,
+                        json_t *commands, bool always)
+{
+    struct mortise_err err;
+    json_t *reply = NULL;
+    bool ours = mortise_link_engine(cli->link) != NULL;
+    uint64_t last = 0;
+    int rv, code;
+
+    if (!cli->args.no_continue && (ours || always))
+        return command_and_watch(cli, run, commands);
+    rv = mortise_cli_last_event(cli, run, &last, &err);
+    if (rv == MORTISE_OK)
+        rv = give(cli, run, command_body(cli, run, commands), last, &reply,
+                  &err);
     else
-        code = recorded(cli, reply, ours);
+        json_decref(commands);
+    ours = mortise_link_engine(cli->link) != NULL;
+    code = rv == MORTISE_OK ? recorded(cli, reply, ours)
+                            : mortise_cli_fail(cli, &err);
     json_decref(reply);
     return code;
 }

@@ -5,7 +5,7 @@
  *     as such, never guessed.
  * (2) Every command that is printed is one that lets the run go on, in the
  *     state that it was looked at, as it stands: pasted into the same shell,
- *     it works.  (An answer that a schema asks for is a sample to be changed.)
+ *     in the order that they stand in, it works.  (An answer that a schema asks for is a sample to be changed.)
  * (3) Looking changes nothing: no run is loaded, no plugin started.
  *
  * What is at work and what is pending comes from `show`; since when, and by
@@ -74,7 +74,7 @@ static int look(struct why *w, struct mortise_err *err)
     w->asked = json_object();
     w->retries = json_object();
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run(cli, cli->args.operands[0], w->run, err);
+        rv = mortise_cli_run_to_read(cli, cli->args.operands[0], w->run, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", w->run),
                               NULL, NULL, &w->show, err);
@@ -222,6 +222,7 @@ static void say_request(struct why *w, const json_t *request)
 {
     const char *prompt = mortise_cli_text(request, "prompt");
     const char *tool = mortise_cli_text(request, "tool");
+    const char *cause = mortise_cli_text(request, "cause");
     char name[MORTISE_CLI_EXECUTION];
 
     say(w, " Node '");
@@ -236,6 +237,9 @@ static void say_request(struct why *w, const json_t *request)
     say_since(w, ", since ",
               mortise_cli_text(w->asked, mortise_cli_text(request, "id")));
     say_deadline(w, request);
+    if (cause[0] != '\0')
+        say(w, ": ");
+    say_word(w, cause);
     say(w, ".");
     say_assignees(w, request);
 }
@@ -458,6 +462,13 @@ static void why_over(struct why *w)
 /* ---- plugins that changed --------------------------------------------------
  */
 
+/* Before the command that lets the run go on. */
+static void offer_unquarantine(struct why *w, const char *plugin)
+{
+    mortise_cli_suggest(w->cli, &w->commands, "plugin unquarantine", plugin);
+    mortise_out_puts(&w->commands, "\n");
+}
+
 /* What stands in the way of the run's plugin; false: nothing. */
 static bool plugin_problem(struct why *w, struct mortise_shelf *s,
                            const char *name, const char *was)
@@ -476,7 +487,12 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
     }
     say(w, " It is blocked: it goes on with plugin '");
     say_word(w, name);
-    if (m == NULL) {
+    if (m == NULL && mortise_plugins_is_quarantined(s->plugins, plugin)) {
+        say(w, "', which is left alone (");
+        say_word(w, err.msg);
+        say(w, ").  To let it try at once, and the run go on");
+        offer_unquarantine(w, plugin);
+    } else if (m == NULL) {
         say(w, "', which is not there now (");
         say_word(w, err.msg);
         say(w, ").  Whoever keeps the plugins must put it back");
@@ -494,6 +510,35 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
     return true;
 }
 
+/* An execution of it took the process down too often; false: none did. */
+static bool say_deaths(struct why *w)
+{
+    const json_t *d =
+        json_object_get(json_object_get(w->show, "blocked"), "deaths");
+    const char *plugin = mortise_cli_text(d, "plugin");
+    char times[32];
+
+    if (mortise_cli_integer(d, "times") < MORTISE_DEATHS_BLOCK)
+        return false;
+    snprintf(times, sizeof times, "%llu",
+             (unsigned long long)mortise_cli_integer(d, "times"));
+    say(w, " It is blocked: plugin '");
+    say_word(w, plugin);
+    say(w, "' took the process down ");
+    say(w, times);
+    say(w, " times in node ");
+    say_word(w, mortise_cli_text(d, "path"));
+    say(w, " (the last time, at ");
+    say_word(w, mortise_cli_text(d, "last"));
+    say(w, ", it ");
+    say_word(w, mortise_cli_text(d, "how"));
+    say(w,
+        "), and would do so again.  Whoever keeps the plugins must install a "
+        "version that does not; or let this one try again:");
+    offer_unquarantine(w, plugin);
+    return true;
+}
+
 /* A run goes on with the plugins that it started with, or that somebody
  * accepted in their place (R4).  Who works on it
  * has them. */
@@ -505,7 +550,7 @@ static int check_plugins(struct why *w, struct mortise_err *err)
     json_t *digest;
     int rv;
 
-    if (json_is_true(json_object_get(w->show, "live")))
+    if (json_is_true(json_object_get(w->show, "live")) || say_deaths(w))
         return MORTISE_OK;
     rv = mortise_shelf_open(&s, w->cli, NULL, err);
     if (rv == MORTISE_OK) {
@@ -673,12 +718,14 @@ const struct mortise_cmd mortise_cmd_why = {
     .operands = "RUN",
     .min = 1,
     .max = 1,
+    .looks = true,
     .summary = "Say what a run waits for, and what would unblock it",
     .text = "A paragraph: what it waits for, since when, who can unblock it.  "
             "Then\n"
             "the commands that would, as they can be pasted.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
+    .link = MORTISE_LINK_BRIEF,
     .example = "mortise why 0197c2",
     .run = why,
 };

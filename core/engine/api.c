@@ -6,6 +6,7 @@
  * delivered from inside; calling back in from there is refused.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/engine.h"
@@ -183,6 +184,92 @@ int mortise_wait(struct mortise *m, const char *tenant, const char *run,
                       status, err);
 }
 
+/* ---- subscriptions ------------------------------------------------------ */
+
+struct subscription {
+    struct mortise_watch watch;
+    struct mortise *m;
+    mortise_event_fn *fn;
+    void *ud;
+    struct wait *first; /* mortise_events() waits for the stored ones */
+    bool over;          /* it was ended from inside a callback: its next event
+                           finds it */
+};
+
+/* Nonzero: it wants no more. */
+static int call_back(struct subscription *s, const char *text)
+{
+    bool turning = s->m->turning;
+    int said;
+
+    s->m->turning = true; /* nothing of the engine may be called from there */
+    mortise_guest_pause(&s->m->guest);
+    said = s->fn(s->ud, text, strlen(text));
+    mortise_guest_resume(&s->m->guest, s->m->c_locale);
+    s->m->turning = turning;
+    return said != 0 || s->over;
+}
+
+/* The last word to a subscriber who wanted more; it needs no memory. */
+static void say_last(struct subscription *s, int code)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "{\"ephemeral\":true,\"type\":\"missed\",\"since\":%llu,"
+             "\"error\":\"%s\",\"last\":true}",
+             (unsigned long long)s->watch.after, mortise_result_name(code));
+    call_back(s, text);
+}
+
+static int on_event(struct mortise_watch *w, json_t *event)
+{
+    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    const json_t *seq = json_object_get(event, "seq");
+    char *text = s->over ? NULL : mortise_json_text(s->m->mem, event);
+    int said;
+
+    if (s->over)
+        return 1;
+    if (text == NULL) {
+        w->after -= seq != NULL; /* it has not got it */
+        say_last(s, MORTISE_ENOMEM);
+        return 1;
+    }
+    said = call_back(s, text);
+    mortise_release_str(s->m->mem, text);
+    return said;
+}
+
+static void subscription_over(struct mortise_watch *w, int status,
+                              const char *reason, const struct mortise_err *err)
+{
+    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    const struct mortise_err fine = {.code = MORTISE_OK};
+
+    if (s->first != NULL)
+        wait_over(&s->first->watch, status, reason, err != NULL ? err : &fine);
+    else if (err != NULL && err->code != MORTISE_OK && !s->over)
+        say_last(s, err->code);
+    mortise_release(s->m->mem, s, sizeof *s);
+}
+
+static struct subscription *subscription_new(struct mortise *m,
+                                             mortise_event_fn *fn, void *ud)
+{
+    struct subscription *s = mortise_zalloc(m->mem, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    *s = (struct subscription){.watch = {.until = MORTISE_UNTIL_CLOSED,
+                                         .event = on_event,
+                                         .done = subscription_over},
+                               .m = m,
+                               .fn = fn,
+                               .ud = ud};
+    return s;
+}
+
 /* ---- starting ----------------------------------------------------------- */
 
 static int parse_input(const char *text, json_t **out, struct mortise_err *err)
@@ -197,9 +284,61 @@ static int parse_input(const char *text, json_t **out, struct mortise_err *err)
     return rv != MORTISE_OK ? mortise_doing(err, rv, "input") : rv;
 }
 
+/* The caller's options, which may be of an older size or a newer one. */
+static int copy_start(struct mortise_start_options *to,
+                      const struct mortise_start_options *from,
+                      struct mortise_err *err)
+{
+    size_t least = offsetof(struct mortise_start_options, event);
+
+    if (from == NULL || from->size < least || from->flags != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "start.size or start.flags is wrong");
+    *to = (struct mortise_start_options){.size = sizeof *to};
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    return MORTISE_OK;
+}
+
+/* Before the loop turns, so that nothing has been told yet. */
+static int subscribe(struct mortise *m, const struct mortise_live *live,
+                     const struct mortise_start_options *s, uint64_t *id,
+                     struct mortise_err *err)
+{
+    struct subscription *sub;
+    int rv;
+
+    *id = 0;
+    if (s->event == NULL)
+        return MORTISE_OK;
+    sub = subscription_new(m, s->event, s->event_ud);
+    if (sub == NULL)
+        return mortise_nomem(err);
+    rv = mortise_watch_add(m, &sub->watch, live->tenant, live->id, err);
+    if (rv == MORTISE_OK)
+        *id = sub->watch.id;
+    else
+        mortise_release(m->mem, sub, sizeof *sub);
+    return rv;
+}
+
+static void unsubscribe(struct mortise *m, uint64_t id)
+{
+    struct mortise_watch *w = mortise_watch_find(m, id);
+
+    if (w == NULL || w->event != on_event)
+        return;
+    if (m->turning) { /* somebody is on the way through the watches */
+        MORTISE_OF(w, struct subscription, watch)->over = true;
+        return;
+    }
+    mortise_watch_end(m, w);
+    mortise_release(m->mem, MORTISE_OF(w, struct subscription, watch),
+                    sizeof(struct subscription));
+}
+
 static int start(struct mortise *m, struct mortise_graph *g,
                  const struct mortise_start_options *s, char *run_id,
-                 struct mortise_err *err)
+                 uint64_t *event_id, struct mortise_err *err)
 {
     const char *tenant = tenant_or_default(s->tenant);
     struct mortise_live *live;
@@ -214,29 +353,37 @@ static int start(struct mortise *m, struct mortise_graph *g,
     if (rv != MORTISE_OK)
         return rv;
     strcpy(run_id, live->id); /* at most 128 bytes: live.c checked */
-    rv = wait_until(m, tenant, run_id, MORTISE_UNTIL_SYNCED, NULL, err);
-    if (rv != MORTISE_OK)
-        run_id[0] = '\0';
+    rv = subscribe(m, live, s, event_id, err);
+    if (rv == MORTISE_OK)
+        rv = wait_until(m, tenant, run_id, MORTISE_UNTIL_SYNCED, NULL, err);
+    if (rv == MORTISE_OK)
+        return rv;
+    unsubscribe(m, *event_id);
+    *event_id = 0;
+    run_id[0] = '\0';
     return rv;
 }
 
 int mortise_start(struct mortise *m, struct mortise_graph *g,
-                  const struct mortise_start_options *s,
+                  const struct mortise_start_options *options,
                   char run_id[MORTISE_RUN_MAX], struct mortise_err *err)
 {
+    struct mortise_start_options s;
+    uint64_t event_id = 0;
     int rv;
 
     WITH_ERR(err);
     run_id[0] = '\0';
     rv = begin(m, err);
+    if (rv == MORTISE_OK)
+        rv = copy_start(&s, options, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (s == NULL || s->size < sizeof *s || s->flags != 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "start.size or start.flags is wrong");
     mortise_enter(m);
-    rv = start(m, g, s, run_id, err);
+    rv = start(m, g, &s, run_id, &event_id, err);
     mortise_leave(m);
+    if (s.event_id != NULL)
+        *s.event_id = event_id;
     return rv;
 }
 
@@ -384,47 +531,7 @@ int mortise_history(struct mortise *m, const char *tenant, const char *run,
     return look(m, mortise_query_history, tenant, run, json, err);
 }
 
-/* ---- events ------------------------------------------------------------- */
-
-struct subscription {
-    struct mortise_watch watch;
-    struct mortise *m;
-    mortise_event_fn *fn;
-    void *ud;
-    struct wait *first; /* mortise_events() waits for the stored ones */
-};
-
-static int on_event(struct mortise_watch *w, json_t *event)
-{
-    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
-    char *text = mortise_json_text(s->m->mem, event);
-    bool turning = s->m->turning;
-    int said;
-
-    if (text == NULL) {
-        mortise_log(s->m, MORTISE_LOG_ERROR,
-                    "memory ran out for an event: its watch ends");
-        return 1;
-    }
-    s->m->turning = true; /* nothing of the engine may be called from there */
-    mortise_guest_pause(&s->m->guest);
-    said = s->fn(s->ud, text, strlen(text));
-    mortise_guest_resume(&s->m->guest, s->m->c_locale);
-    s->m->turning = turning;
-    mortise_release_str(s->m->mem, text);
-    return said;
-}
-
-static void subscription_over(struct mortise_watch *w, int status,
-                              const char *reason, const struct mortise_err *err)
-{
-    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
-    const struct mortise_err fine = {.code = MORTISE_OK};
-
-    if (s->first != NULL)
-        wait_over(&s->first->watch, status, reason, err != NULL ? err : &fine);
-    mortise_release(s->m->mem, s, sizeof *s);
-}
+/* ---- reading events ------------------------------------------------------ */
 
 int mortise_events(struct mortise *m, const char *tenant, const char *run,
                    uint64_t after, uint32_t flags, mortise_event_fn *fn,
@@ -444,19 +551,13 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
                           "flags has bits that this version does not know");
     if (rv != MORTISE_OK)
         return rv;
-    s = mortise_zalloc(m->mem, sizeof *s);
+    s = subscription_new(m, fn, ud);
     if (s == NULL)
         return mortise_nomem(err);
-    *s = (struct subscription){.watch = {.until = flags & MORTISE_EVENTS_FOLLOW
-                                                      ? MORTISE_UNTIL_CLOSED
-                                                      : MORTISE_UNTIL_NOW,
-                                         .after = after,
-                                         .event = on_event,
-                                         .done = subscription_over},
-                               .m = m,
-                               .fn = fn,
-                               .ud = ud,
-                               .first = &x};
+    if ((flags & MORTISE_EVENTS_FOLLOW) == 0)
+        s->watch.until = MORTISE_UNTIL_NOW;
+    s->watch.after = after;
+    s->first = &x;
     mortise_enter(m);
     rv = mortise_watch_add(m, &s->watch, tenant_or_default(tenant), run, err);
     mortise_leave(m);
@@ -465,7 +566,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
         return rv;
     }
     made = m->last_watch;
-    while (!x.over && s->watch.catch_up != 0)
+    while (!x.over && s->watch.behind)
         mortise_turn(m, -1);
     if (x.over) {
         if (x.err.code != MORTISE_OK)
@@ -480,12 +581,6 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
 
 void mortise_unsubscribe(struct mortise *m, uint64_t id)
 {
-    struct mortise_watch *w = mortise_watch_find(m, id);
-
     assert_on_loop(m);
-    if (w == NULL || w->event != on_event)
-        return;
-    mortise_watch_end(m, w);
-    mortise_release(m->mem, MORTISE_OF(w, struct subscription, watch),
-                    sizeof(struct subscription));
+    unsubscribe(m, id);
 }

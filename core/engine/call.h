@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "engine/door.h"
+#include "plugin/inside.h"
 
 enum { MORTISE_NODE_MAX = 64 }; /* of node ids: graph/ lets no longer one in */
 
@@ -43,8 +44,13 @@ struct mortise_ongoing { /* a call */
     uint64_t give_up_ns;
     struct mortise_timer quiesce, idle;
     bool idle_over; /* it was silent for too long */
+    bool let_go;    /* its plugin's end says no more than that it stopped */
+    bool mute;      /* ... or nothing at all of what it did */
     struct mortise_task ended, starved;
+    struct mortise_task parked; /* nobody may be called: its run is paused */
+    bool is_parked;
     bool is_starved; /* under calls_lock */
+    uint64_t unsaid; /* ... events that were missed and are yet to be told */
     struct mortise_job job;
     atomic_uint refs; /* the loop's, and a worker's */
     const struct mortise_mem *mem;
@@ -53,7 +59,8 @@ struct mortise_ongoing { /* a call */
     /* What the plugin gets; the strings lie behind us. */
     struct mortise_call call;
     const char *path, *run_id;
-    const char *node; /* the graph's */
+    struct mortise_whose whose; /* for who asks what died */
+    const char *node;           /* the graph's */
     char *body;
 
     /* How it ended; written before `ended` is posted. */

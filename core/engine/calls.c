@@ -16,7 +16,9 @@
  * cancelled for as long as its manifest's `idle` says (while it waits for an
  * answer of ours it is not idle); each of these cancels, and behind them is
  * `timeout.unresponsive`.  create() runs on the loop, which cannot be taken
- * from it: one that is slow is told so when it is done.
+ * from it: one that is slow is told so when it is done.  What does not come back
+ * to the loop within its manifest's `idle` ends the process where that is ours
+ * (plugin/watchdog.c).
  *
  * `done` may come on any thread while the loop knows the call; `calls`, the
  * table by id, is changed by the loop alone, under a lock.  A worker holds a
@@ -24,6 +26,7 @@
  * it) while the worker is still on its way out of it.
  */
 #include "engine/call.h"
+#include "engine/recover.h"
 #include "engine/script.h"
 #include "engine/secret.h"
 
@@ -34,6 +37,9 @@
 #include "mortise/plugin.h"
 
 enum {
+    /* Bytes of an event beside what the plugin said: what it takes if it has to
+     * wait (held.c), so that what was let in here need not be left out there. */
+    EVENT_COSTS = 384,
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
     NS_PER_MS = 1000000
 };
@@ -136,11 +142,12 @@ void mortise_call_post(struct mortise *m, struct mortise_task *t)
 void mortise_call_words(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message)
 {
+    struct mortise_vault *vault = c->live->m->vault;
+
     mortise_release_str(c->mem, c->message);
-    c->message = mortise_strdup(c->mem, message); /* NULL: without words */
-    if (c->message != NULL)
-        mortise_vault_cover(c->live->m->vault, c->message);
+    c->message = mortise_vault_covered(vault, message); /* NULL: no words */
     snprintf(c->code, sizeof c->code, "%s", code);
+    mortise_vault_cover(vault, c->code, sizeof c->code);
     c->error_class = error_class;
 }
 
@@ -172,8 +179,12 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
     struct mortise_err err, why;
     json_t *value;
 
-    if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK)
-        return value;
+    if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK) {
+        value = mortise_vault_masked(c->live->m->vault, value);
+        if (value != NULL)
+            return value;
+        mortise_nomem(&err);
+    }
     mortise_fail(&why, MORTISE_EINVAL,
                  "plugin '%s' emitted an %s that is not JSON: %s",
                  c->lane->plugin, what, err.msg);
@@ -215,6 +226,8 @@ static void on_done(void *ud, const struct mortise_call_done *done)
 
     assert(c != NULL); /* the instance knows open calls only */
     c->status = done->status;
+    c->let_go = done->status == MORTISE_S_CANCELLED ||
+                done->status == MORTISE_S_TIMEOUT;
     c->violation = done->violation;
     c->plain = done->plain;
     c->retry_after_ms = done->retry_after_ms;
@@ -226,6 +239,8 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     if (mortise_usage_add(&c->usage, done->usage) != MORTISE_OK)
         set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
                    "memory ran out for what the plugin emitted");
+    c->mute = done->mute ||
+              (done->status == MORTISE_S_OK && c->status != MORTISE_S_OK);
     mortise_call_post(m, &c->ended);
 }
 
@@ -241,6 +256,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .usage = &c->usage,
                      .plain = c->plain,
                      .cache_key = c->has_cache_key ? c->cache_key : NULL,
+                     .silent = c->mute || (c->cancelled && c->let_go),
                      .message = c->message != NULL ? c->message : "",
                      .error_code = c->code,
                      .retry_after_ms = c->retry_after_ms,
@@ -279,14 +295,44 @@ static void lane_remove(struct mortise_lane *l, struct mortise_ongoing *c)
         l->last = before;
 }
 
-/* Call whoever waits, as far as the limit allows. */
+/* The run is paused, which lets go of the call; it goes on when its plugin may
+ * be called again, and says until then why not (live.c). */
+static void parked(struct mortise_task *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, parked);
+
+    if (c->state == MORTISE_CALL_WAITING && !c->cancelled && !c->live->lost)
+        mortise_pause_one(c->live->m, c->live);
+    unref(c);
+}
+
+/* A call of a plugin that is not trusted any more, which no lane has. */
+static void park(struct mortise_ongoing *c, const struct mortise_err *why)
+{
+    struct mortise *m = c->live->m;
+
+    mortise_log(m, MORTISE_LOG_ERROR, "run %s is blocked at %s: %s", c->run_id,
+                c->path, why->msg);
+    c->lane = NULL;
+    c->is_parked = true;
+    atomic_fetch_add(&c->refs, 1);
+    c->parked.run = parked;
+    mortise_ready(m, &c->parked);
+}
+
+/* Call whoever waits, as far as the limit allows and the plugin is trusted. */
 static void lane_pump(struct mortise_lane *l)
 {
     struct mortise_ongoing *c;
+    struct mortise_err why;
 
     while ((c = l->first) != NULL && (l->limit == 0 || l->running < l->limit)) {
         l->first = c->behind;
-        dispatch(c);
+        if (mortise_plugins_trusted(l->m->plugins, l->plugin, &why) ==
+            MORTISE_OK)
+            dispatch(c);
+        else
+            park(c, &why);
     }
 }
 
@@ -356,7 +402,7 @@ static int lane_get(struct mortise *m, const char *name, bool guardrail,
     if (rv == MORTISE_OK)
         rv = mortise_plugins_start(m->plugins, plugin, as, config, &i, err);
     if (rv != MORTISE_OK)
-        mortise_vault_cover(m->vault, err->msg);
+        mortise_vault_cover(m->vault, err->msg, sizeof err->msg);
     json_decref(config);
     *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || *out != NULL)
@@ -405,6 +451,8 @@ static void ended(struct mortise_task *t)
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
 
     forget(c);
+    if (c->unsaid > 0)
+        mortise_watch_miss(c->live, c->unsaid);
     if (c->idle_over && c->status != MORTISE_S_OK)
         set_idle(c);
     feed_result(c);
@@ -519,7 +567,7 @@ static size_t text_size(const struct mortise_live *live,
                         const struct mortise_run_call *rc)
 {
     return strlen(operation_of(rc)) + strlen(rc->path) + strlen(rc->key) +
-           strlen(live->id) + 4;
+           strlen(live->id) + strlen(live->tenant) + 5;
 }
 
 /* What the plugin gets, ours until the call is forgotten. */
@@ -536,6 +584,8 @@ static int fill_call(struct mortise_ongoing *c,
     c->path = to->node_path = keep(&at, rc->path);
     to->idempotency_key = keep(&at, rc->key);
     c->run_id = to->run_id = keep(&at, c->live->id);
+    to->tenant = keep(&at, c->live->tenant);
+    c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
     c->node = rc->node->id;
     to->kind = kind_of(rc->kind);
     to->id = c->id;
@@ -580,6 +630,24 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     return c;
 }
 
+/* Else it is not for lack of trust that the plugin cannot be called. */
+static bool is_trusted(struct mortise *m, const struct mortise_run_call *rc,
+                       struct mortise_err *why)
+{
+    const struct mortise_guard *g =
+        rc->kind == MORTISE_RUN_CHECK
+            ? mortise_guard_find(&m->site.deployment->guards, rc->plugin)
+            : NULL;
+    struct mortise_err own;
+    bool trusted =
+        mortise_plugins_trusted(m->plugins, g != NULL ? g->plugin : rc->plugin,
+                                &own) == MORTISE_OK;
+
+    if (!trusted)
+        *why = own;
+    return trusted;
+}
+
 int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
                         struct mortise_err *err)
 {
@@ -587,6 +655,7 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     struct mortise_ongoing *c = call_new(live, rc);
     struct mortise_err why;
     uint64_t took_ms;
+    int rv;
 
     if (c == NULL)
         return mortise_nomem(err);
@@ -598,9 +667,16 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     }
     if (mortise_script_call(c, rc))
         return MORTISE_OK;
-    if (lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,
-                 &took_ms, &why) != MORTISE_OK) {
+    mortise_inside_for(&c->whose);
+    rv = lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,
+                  &took_ms, &why);
+    mortise_inside_for(NULL);
+    if (rv != MORTISE_OK) {
         c->lane = NULL;
+        if (!is_trusted(m, rc, &why)) {
+            park(c, &why);
+            return MORTISE_OK;
+        }
         end_early(c, MORTISE_S_FAILED, "plugin", "permanent", why.msg);
         return MORTISE_OK;
     }
@@ -651,7 +727,9 @@ static void ask_to_stop(struct mortise_ongoing *c)
     bool heard;
 
     mortise_door_cancel(c);
+    mortise_inside_for(&c->whose);
     heard = mortise_instance_cancel(c->lane->instance, c->id);
+    mortise_inside_for(NULL);
 
     mortise_timer_arm(&m->timers, &c->quiesce,
                       heard || again > c->give_up_ns ? c->give_up_ns : again);
@@ -674,9 +752,14 @@ static void cancel(struct mortise_ongoing *c)
 
     if (c->scripted)
         mortise_script_cancel(c);
-    if (c->cancelled || l == NULL)
+    if (c->cancelled || (l == NULL && !c->is_parked))
         return;
     c->cancelled = true;
+    if (l == NULL) {
+        end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                  "cancelled before it began");
+        return;
+    }
     mortise_timer_disarm(&l->m->timers, &c->idle);
     if (c->state == MORTISE_CALL_WAITING) {
         lane_remove(l, c);
@@ -735,30 +818,54 @@ struct message {
     struct mortise_task task;
     struct mortise *m;
     uint64_t call;
-    char *text; /* NULL: memory ran out */
+    uint64_t missed; /* so many before it */
     size_t n;
+    char text[];
 };
 
 static void message_free(struct message *msg)
 {
-    if (msg->text != NULL)
-        mortise_release(msg->m->mem, msg->text, msg->n + 1);
-    mortise_release(msg->m->mem, msg, sizeof *msg);
+    mortise_passing_give(msg->m, EVENT_COSTS + msg->n);
+    mortise_release(msg->m->mem, msg, sizeof *msg + msg->n);
 }
 
-/* [any] */
+/* NULL: memory ran out, or too much is on its way already.  [any] */
 static struct message *message_new(struct mortise *m, uint64_t call,
                                    const char *text, size_t n)
 {
-    struct message *msg = mortise_zalloc(m->mem, sizeof *msg);
+    struct message *msg;
 
-    if (msg == NULL)
+    if (!mortise_passing_take(m, EVENT_COSTS + n))
         return NULL;
+    msg = mortise_zalloc(m->mem, sizeof *msg + n);
+    if (msg == NULL) {
+        mortise_passing_give(m, EVENT_COSTS + n);
+        return NULL;
+    }
     msg->m = m;
     msg->call = call;
-    msg->text = mortise_strndup(m->mem, text, n);
     msg->n = n;
+    memcpy(msg->text, text, n);
     return msg;
+}
+
+/* How many events of a call were missed since it was asked last, with `more`
+ * now.  Another thread of the plugin may end the call meanwhile.  [any] */
+static uint64_t take_unsaid(struct mortise *m, uint64_t call, uint64_t more)
+{
+    struct mortise_ongoing *c;
+    uint64_t n = 0;
+
+    pthread_mutex_lock(&m->calls_lock);
+    c = find(m, call);
+    if (c != NULL && more > 0) {
+        c->unsaid += more;
+    } else if (c != NULL) {
+        n = c->unsaid;
+        c->unsaid = 0;
+    }
+    pthread_mutex_unlock(&m->calls_lock);
+    return n;
 }
 
 /* Progress, to whoever watches. */
@@ -775,6 +882,8 @@ static void tell(struct mortise_ongoing *c, json_t *data)
                       c->path, "attempt", (int)c->call.attempt, "data", data);
     if (event != NULL)
         mortise_watch_publish(live, event);
+    else
+        mortise_watch_miss(live, 1);
     json_decref(event);
 }
 
@@ -785,25 +894,40 @@ static bool is_repeating(const struct mortise_ongoing *c)
            mortise_run_is_replaying(c->live->run, c->run_call);
 }
 
+/* The object that was emitted; NULL: it is none. */
+static json_t *read_event(const struct mortise_ongoing *c,
+                          const struct message *msg)
+{
+    struct mortise_err err;
+    json_t *data = NULL;
+
+    if (mortise_json_parse(&data, msg->text, msg->n, &err) == MORTISE_OK &&
+        json_is_object(data))
+        return mortise_vault_masked(msg->m->vault, data);
+    json_decref(data);
+    mortise_log(msg->m, MORTISE_LOG_WARN,
+                "plugin '%s' emitted an event that is no JSON object",
+                c->lane->plugin);
+    return NULL;
+}
+
 static void event_task(struct mortise_task *t)
 {
     struct message *msg = MORTISE_OF(t, struct message, task);
     struct mortise_ongoing *c = mortise_call_find(msg->m, msg->call);
-    struct mortise_err err;
+    uint64_t missed = msg->missed;
     json_t *data = NULL;
 
-    if (c != NULL && msg->text != NULL && c->live->topic != NULL &&
-        !is_repeating(c)) {
-        if (mortise_json_parse(&data, msg->text, msg->n, &err) != MORTISE_OK ||
-            !json_is_object(data))
-            mortise_log(msg->m, MORTISE_LOG_WARN,
-                        "plugin '%s' emitted an event that is no JSON object",
-                        c->lane->plugin);
-        else
-            tell(c, data);
-        json_decref(data);
-    }
-    message_free(msg);
+    if (c != NULL && (c->live->topic == NULL || is_repeating(c)))
+        c = NULL; /* nobody sees it, or it was seen before */
+    if (c != NULL)
+        data = read_event(c, msg);
+    message_free(msg); /* its room is for the event */
+    if (c != NULL && missed > 0)
+        mortise_watch_miss(c->live, missed);
+    if (data != NULL)
+        tell(c, data);
+    json_decref(data);
 }
 
 /* [any] */
@@ -812,8 +936,11 @@ static void on_event(void *ud, uint64_t call, const char *json, size_t n)
     struct mortise *m = ud;
     struct message *msg = message_new(m, call, json, n);
 
-    if (msg == NULL)
-        return; /* progress may be missed */
+    if (msg == NULL) {
+        take_unsaid(m, call, 1);
+        return;
+    }
+    msg->missed = take_unsaid(m, call, 0);
     msg->task.run = event_task;
     mortise_call_post(m, &msg->task);
 }
@@ -847,14 +974,7 @@ void mortise_call_starve(struct mortise *m, uint64_t call)
 /* [any] */
 static void on_log(void *ud, int level, const char *plugin, const char *text)
 {
-    struct mortise *m = ud;
-    char *covered = mortise_strdup(m->mem, text);
-
-    if (covered != NULL)
-        mortise_vault_cover(m->vault, covered);
-    mortise_log(m, level, "plugin '%s': %s", plugin,
-                covered != NULL ? covered : "(out of memory)");
-    mortise_release_str(m->mem, covered);
+    mortise_log(ud, level, "plugin '%s': %s", plugin, text);
 }
 
 void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/reserve.h"
 
 enum {
     AGAIN_MS = 10,
@@ -338,6 +339,7 @@ void mortise_commits_reopen(struct mortise *m)
         m->state = MORTISE_ENGINE_UP;
         mortise_log(m, MORTISE_LOG_WARN, "the store %s is open again",
                     m->site.store);
+        mortise_watch_reopened(m);
         return;
     }
     m->state = MORTISE_ENGINE_BROKEN;
@@ -429,6 +431,12 @@ static void refused(struct mortise_flight *f, int result)
 
     if (result == MORTISE_EEXISTS)
         mortise_fail(&why, result, "a run '%s' exists already", f->commit.run);
+    else if (result == MORTISE_ENOSPC)
+        mortise_fail(&why, result,
+                     "the disk that holds the store %s is nearly full: no new "
+                     "run starts until %d MiB are free; those that are there "
+                     "can go on, be paused or cancelled",
+                     f->m->site.store, MORTISE_RESERVE_FREE_MIB);
     else
         mortise_fail(&why, result,
                      "run %s was moved by somebody else; look at it again",

@@ -11,8 +11,11 @@
  * knows the values (registry.c). */
 #include "engine/configs.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mask.h"
 #include "engine/secret.h"
 #include "plugin/registry.h"
 
@@ -120,6 +123,44 @@ static int advise(const struct mortise_yaml *map,
     return diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
+/* How long a value is, as far as it can be told without running anything, and
+ * MORTISE_MASK_MIN for all that is as long; 0: there is none. */
+static size_t length_of(const struct mortise_provider *from)
+{
+    char text[MORTISE_MASK_MIN + 2] = "";
+    FILE *f;
+
+    if (from->kind == MORTISE_PROVIDER_ENV && getenv(from->text) != NULL) {
+        snprintf(text, sizeof text, "%.*s", (int)sizeof text - 1,
+                 getenv(from->text));
+    } else if (from->kind == MORTISE_PROVIDER_FILE &&
+               (f = fopen(from->text, "re")) != NULL) {
+        if (fgets(text, sizeof text, f) == NULL)
+            text[0] = '\0';
+        fclose(f);
+    }
+    return strcspn(text, "\r\n");
+}
+
+static void advise_secrets(const struct mortise_deployment *d,
+                           struct mortise_diags *diags)
+{
+    const struct mortise_yaml *map =
+        d->tree != NULL ? mortise_yaml_get(d->tree, "secrets") : NULL;
+
+    for (size_t i = 0; i < d->secrets.n; i++) {
+        const struct mortise_provider *from = &d->secrets.list[i];
+        size_t n = length_of(from);
+
+        if (n > 0 && n < MORTISE_MASK_MIN)
+            mortise_diag_add(diags, "W0821",
+                             mortise_yaml_key(map, from->name)->span,
+                             "the secret '%s' is shorter than %d bytes: it is "
+                             "not masked where it comes back",
+                             from->name, (int)MORTISE_MASK_MIN);
+    }
+}
+
 int mortise_configs_advise(const struct mortise_deployment *d,
                            struct mortise_plugins *plugins,
                            struct mortise_diags *diags)
@@ -128,5 +169,6 @@ int mortise_configs_advise(const struct mortise_deployment *d,
         mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");
     int rv = advise(d->config, plugins, diags);
 
+    advise_secrets(d, diags);
     return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;
 }

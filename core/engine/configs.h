@@ -13,8 +13,9 @@ int mortise_configs_check(const struct mortise_deployment *d,
                           struct mortise_plugins *plugins,
                           struct mortise_diags *diags);
 
-/* Warnings about names of plugins in `plugins` that no plugin has: what is said
- * there holds for nobody.  MORTISE_OK or MORTISE_ENOMEM.  [any] */
+/* Warnings about names of plugins in `plugins` that no plugin has, as what is
+ * said there holds for nobody, and about secrets of variables and files that
+ * are too short to be masked.  MORTISE_OK or MORTISE_ENOMEM.  [any] */
 int mortise_configs_advise(const struct mortise_deployment *d,
                            struct mortise_plugins *plugins,
                            struct mortise_diags *diags);

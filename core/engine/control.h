@@ -6,7 +6,10 @@
 
 #include "engine/engine.h"
 
-enum { MORTISE_LINE_MAX = 64 << 20 }; /* of a reply, for a client */
+enum {
+    MORTISE_LINE_MAX = 64 << 20, /* of a reply, for a client */
+    MORTISE_PROTOCOL = 1         /* what `hello` compares */
+};
 
 /* Listen at STORE/control.sock. */
 int mortise_control_open(struct mortise *m, struct mortise_err *err);
@@ -14,9 +17,14 @@ int mortise_control_open(struct mortise *m, struct mortise_err *err);
  * handles are gone when the loop has turned. */
 void mortise_control_close(struct mortise *m);
 
-/* A client's connection to the engine that holds `store`; MORTISE_ENOTFOUND
- * when nobody listens there. */
-int mortise_control_connect(const char *store, int *fd,
+/* Is somebody connected? */
+bool mortise_control_is_used(const struct mortise *m);
+
+/* A client's connection to the engine that holds `store`, and its pid; nothing
+ * is said yet, and the descriptor does not block.  MORTISE_ENOTFOUND when
+ * nobody listens there, MORTISE_EDENIED when it is not to be trusted (peer.h),
+ * MORTISE_EBUSY when it takes no connections now. */
+int mortise_control_connect(const char *store, int *fd, pid_t *pid,
                             struct mortise_err *err);
 
 /* The name of a uid, or "uid N". */

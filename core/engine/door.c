@@ -12,9 +12,13 @@
  *   (3) What is being performed for a call is let go of when the call is to
  *       stop.  What had been performed by then the run still hears of, before
  *       it hears that the call ended.
+ *       What is let go of before anything of it had left did not happen, which
+ *       the run hears too: nobody need be asked about it.
  *   (4) Once a call was told to wait for somebody (MORTISE_S_SUSPENDED), all
  *       that it asks is told the same, and none of it is recorded: nobody could
  *       say afterwards that it would ask it again.
+ *   (5) The run keeps and shows an ask without the secrets that may be in it;
+ *       what is performed is what was asked.
  */
 #include "engine/door.h"
 
@@ -42,19 +46,13 @@ static const struct mortise_door_method *method_of(const char *name)
     return NULL;
 }
 
-bool mortise_door_is_caller(const char *method)
-{
-    const struct mortise_door_method *m = method_of(method);
-
-    return m != NULL && m->effect == MORTISE_DOOR_CALLER;
-}
-
 /* ---- records ------------------------------------------------------------ */
 
 static void asked_free(struct mortise_asked *a)
 {
     json_decref(mortise_json_unconst(a->body));
     json_decref(a->value);
+    json_decref(a->seen);
     json_decref(a->name);
     mortise_release(a->m->mem, a, sizeof *a);
 }
@@ -101,10 +99,20 @@ static struct mortise_asked *find(const struct mortise *m, uint64_t handle)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static void tell(struct mortise_instance *i, uint64_t call, uint64_t ask,
-                 int32_t status, const char *text)
+/* A plugin that dies of an answer does so for this call. */
+static void hand(struct mortise_ongoing *c, uint64_t ask, int32_t status,
+                 const char *text, size_t n)
 {
-    mortise_instance_answer(i, call, ask, status, text, strlen(text));
+    const struct mortise_whose *before = mortise_inside_for(&c->whose);
+
+    mortise_instance_answer(c->lane->instance, c->id, ask, status, text, n);
+    mortise_inside_for(before);
+}
+
+static void tell(struct mortise_ongoing *c, uint64_t ask, int32_t status,
+                 const char *text)
+{
+    hand(c, ask, status, text, strlen(text));
 }
 
 static void tell_answer(struct mortise_asked *a)
@@ -123,7 +131,7 @@ static void tell_answer(struct mortise_asked *a)
         words = json_string_value(a->value);
     }
     c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
-    tell(c->lane->instance, c->id, a->id, a->status, words);
+    tell(c, a->id, a->status, words);
     mortise_release_str(c->mem, text);
 }
 
@@ -139,6 +147,9 @@ static void feed_answer(struct mortise_asked *a)
                      .status = a->status,
                      .value = a->value,
                      .words = a->words,
+                     .doubtful = a->doubtful,
+                     .seen = a->seen,
+                     .undone = a->undone,
                      .completed = a->status == MORTISE_S_OK &&
                                   (completed == NULL || completed(a->value))}};
 
@@ -204,8 +215,36 @@ void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n)
     struct mortise_ongoing *c = a->call;
 
     if (c != NULL)
-        mortise_instance_answer(c->lane->instance, c->id, a->id,
-                                MORTISE_S_PENDING, p, n);
+        hand(c, a->id, MORTISE_S_PENDING, p, n);
+}
+
+/* Has anything of it left?  What waits for its secrets has not. */
+static bool has_left(const struct mortise_asked *a)
+{
+    return a->fetch == NULL &&
+           (a->method->has_left == NULL || a->method->has_left(a));
+}
+
+static void stop(struct mortise_asked *a)
+{
+    if (a->state == MORTISE_ASKED_BEGUN && !mortise_secret_let_go(a) &&
+        a->method->cancel != NULL)
+        a->method->cancel(a);
+}
+
+/* An effect that did not happen (3). */
+static void take_back(struct mortise_asked *a)
+{
+    stop(a);
+    a->undone = true;
+    snprintf(a->words, sizeof a->words, "cancelled");
+    become(a, MORTISE_ASKED_DONE, MORTISE_S_CANCELLED, NULL);
+}
+
+static bool may_be_taken_back(const struct mortise_asked *a)
+{
+    return a->state == MORTISE_ASKED_BEGUN &&
+           a->method->effect == MORTISE_DOOR_CALLER && !has_left(a);
 }
 
 /* Nobody waits for it any more. */
@@ -213,11 +252,9 @@ static void forget(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
 
-    if (a->state == MORTISE_ASKED_BEGUN && !mortise_secret_let_go(a) &&
-        a->method->cancel != NULL)
-        a->method->cancel(a);
+    stop(a);
     unlink_asked(a);
-    tell(c->lane->instance, c->id, a->id, MORTISE_S_CANCELLED, "cancelled");
+    tell(c, a->id, MORTISE_S_CANCELLED, "cancelled");
     if (!a->queued)
         asked_free(a);
 }
@@ -228,7 +265,10 @@ void mortise_door_cancel(struct mortise_ongoing *c)
 
     for (a = c->asked; a != NULL; a = next) {
         next = a->next;
-        if (a->state == MORTISE_ASKED_WAITS || a->state == MORTISE_ASKED_BEGUN)
+        if (may_be_taken_back(a))
+            take_back(a);
+        else if (a->state == MORTISE_ASKED_WAITS ||
+                 a->state == MORTISE_ASKED_BEGUN)
             forget(a);
     }
 }
@@ -246,6 +286,9 @@ void mortise_door_end(struct mortise_ongoing *c)
 {
     struct mortise_asked *a;
 
+    for (a = c->asked; a != NULL; a = a->next)
+        if (may_be_taken_back(a))
+            take_back(a);
     while ((a = first_done(c)) != NULL)
         feed_answer(a);
     while (c->asked != NULL)
@@ -256,6 +299,7 @@ void mortise_door_end(struct mortise_ongoing *c)
  * it was: every instance is told, and the one that asked knows. */
 static void answer_late(const struct mortise_asked *a)
 {
+    static const char words[] = "the call is over";
     struct mortise *m = a->m;
     struct mortise_hashed *e;
 
@@ -263,8 +307,9 @@ static void answer_late(const struct mortise_asked *a)
         return; /* closed: the instance answered it */
     for (e = mortise_table_first(&m->lanes); e != NULL;
          e = mortise_table_next(&m->lanes, e))
-        tell(MORTISE_OF(e, struct mortise_lane, entry)->instance, a->run_call,
-             a->id, MORTISE_S_CANCELLED, "the call is over");
+        mortise_instance_answer(
+            MORTISE_OF(e, struct mortise_lane, entry)->instance, a->run_call,
+            a->id, MORTISE_S_CANCELLED, words, sizeof words - 1);
 }
 
 /* ---- asking ------------------------------------------------------------- */
@@ -326,13 +371,21 @@ static int32_t judge(struct mortise_asked *a, char *words)
     return status == MORTISE_S_OK ? a->method->check(a, words) : status;
 }
 
+static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
+{
+    const struct mortise_door_method *m = a->method;
+
+    if (m->changes != NULL && !m->changes(a->body))
+        return MORTISE_STEP_READ;
+    return m->repeats != NULL && m->repeats(a->body) ? MORTISE_STEP_REPEAT
+                                                     : MORTISE_STEP_EFFECT;
+}
+
 static enum mortise_step_kind kind_of(const struct mortise_asked *a)
 {
     switch (a->method->effect) {
     case MORTISE_DOOR_CALLER:
-        return a->method->changes == NULL || a->method->changes(a->body)
-                   ? MORTISE_STEP_EFFECT
-                   : MORTISE_STEP_READ;
+        return kind_of_caller(a);
     case MORTISE_DOOR_LOOK:
         return MORTISE_STEP_LOOK;
     case MORTISE_DOOR_QUESTION:
@@ -353,6 +406,8 @@ static enum mortise_step_kind kind_of(const struct mortise_asked *a)
 /* `a` may be gone afterwards. */
 static void ask_run(struct mortise_asked *a, bool full)
 {
+    json_t *masked = mortise_vault_masked(
+        a->m->vault, json_incref(mortise_json_unconst(a->body)));
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
@@ -360,11 +415,16 @@ static void ask_run(struct mortise_asked *a, bool full)
                   .kind = kind_of(a),
                   .method = a->method->name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
-                  .body = mortise_json_unconst(a->body),
+                  .body = masked,
                   .refused = full ? a->words : NULL}};
 
+    if (masked == NULL) {
+        become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
+        return;
+    }
     a->state = MORTISE_ASKED_WAITS;
     mortise_live_feed(a->call->live, &in);
+    json_decref(masked);
 }
 
 static void serve(struct mortise_asked *a, struct mortise_ongoing *c)

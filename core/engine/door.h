@@ -60,6 +60,10 @@ struct mortise_asked {
     const char *node_path;
     char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
     void *data; /* the method's, from start() to its answer or cancel() */
+    /* The method's, of an effect, when it answers: whether it happened, nobody
+     * knows; and what there is to see of it, {cause, answer?}, for people. */
+    bool doubtful;
+    json_t *seen;
     struct mortise_fetch *fetch; /* secret.c: what it waits for; or NULL */
 
     /* The run that asks; only while check() and start() run. */
@@ -75,6 +79,7 @@ struct mortise_asked {
     uint64_t id, handle; /* the instance's name for it, and the run's */
     uint32_t step;
     enum mortise_asked_state state;
+    bool undone;  /* it was let go of before anything of it had left */
     json_t *name; /* of the step; NULL: none */
     int32_t status;
     json_t *value;
@@ -86,6 +91,9 @@ struct mortise_door_method {
     enum mortise_door_effect effect;
     /* CALLER: does this body change anything at all?  NULL: always. */
     bool (*changes)(const json_t *body);
+    /* CALLER, of a body that changes something: is twice the same as once?
+     * NULL: never. */
+    bool (*repeats)(const json_t *body);
     /* CALLER: does that answer say that it was done, so that it need not be
      * done again by a new attempt?  NULL: every success does. */
     bool (*completed)(const json_t *value);
@@ -96,6 +104,9 @@ struct mortise_door_method {
      * entered again. */
     bool (*is_full)(const struct mortise_asked *a, char *words);
     void (*start)(struct mortise_asked *a);
+    /* Has anything left, so that it may happen although it is cancelled?  NULL:
+     * from the beginning. */
+    bool (*has_left)(const struct mortise_asked *a);
     /* NULL: start() always answers before it returns. */
     void (*cancel)(struct mortise_asked *a);
 };
@@ -112,9 +123,6 @@ extern const struct mortise_door_method mortise_door_timer;      /* await.c */
 extern const struct mortise_door_method mortise_door_kv_get;     /* kv.c */
 extern const struct mortise_door_method mortise_door_kv_put;     /* kv.c */
 extern const struct mortise_door_method mortise_door_secret_get; /* secret.c */
-
-/* Does a plugin that requires this do its effects by asking? */
-bool mortise_door_is_caller(const char *method);
 
 /* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
  * and value NULL. */

@@ -6,8 +6,8 @@
  * run itself then finds that its time is over.  Whatever commits first, the
  * deadline or a decision, wins.
  *
- * The index speaks wall-clock time, which may be set: the timer never waits
- * longer than a minute before it looks again.
+ * The index speaks wall-clock time, which may be set.  The engine looks again
+ * when it hears of that (clocks.c), and every minute where it does not.
  */
 #include "engine/engine.h"
 
@@ -144,8 +144,17 @@ void mortise_due_open(struct mortise *m)
     arm(m, now_ms, now_ms); /* looks with the first turn */
 }
 
+void mortise_due_clock_set(struct mortise *m)
+{
+    uint64_t now_ms = mortise_now_ms();
+
+    arm(m, now_ms, now_ms);
+}
+
 void mortise_due_note(struct mortise *m, uint64_t deadline_ms)
 {
+    if (m->due.fire == NULL)
+        return; /* it was not opened: this engine fires none */
     if (m->due_ms == 0 || deadline_ms < m->due_ms)
         arm(m, mortise_now_ms(), deadline_ms);
 }

@@ -5,8 +5,8 @@
  * case, a final dot, the notation of an address) is made equal first.
  *
  *   (1) What is not granted is refused, a redirect's target like any other.
- *   (2) A grant for a name is none for this machine: see
- *       mortise_egress_address().  It is asked at connect, with the address
+ *   (2) A grant for a name is none for this machine or a private network, unless
+ *       it says so: see mortise_egress_address().  It is asked at connect, with the address
  *       that the socket will really get.
  *   (3) This machine is never reached through a proxy.
  */
@@ -18,8 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "plugin/grant.h"
+
+enum { MORTISE_GRANT_MAX = 2048 };
 
 /* ---- destinations ------------------------------------------------------- */
 
@@ -75,6 +78,7 @@ int mortise_destination_make(struct mortise_destination *out, const char *host,
                              uint16_t port, struct mortise_err *err)
 {
     out->port = port;
+    out->is_private = false;
     return port != 0 && take_host(out, host, strlen(host))
                ? MORTISE_OK
                : no_destination(host, err);
@@ -119,10 +123,28 @@ int mortise_destination_parse(struct mortise_destination *out, const char *text,
     else
         colon = end;
     out->port = port;
+    out->is_private = false;
     if (port == 0 || memchr(host, '@', (size_t)(end - host)) != NULL ||
         !take_host(out, host, (size_t)(colon - host)))
         return no_destination(text, err);
     return MORTISE_OK;
+}
+
+int mortise_destination_grant(struct mortise_destination *out, const char *text,
+                              struct mortise_err *err)
+{
+    static const char word[] = " private";
+    size_t n = strlen(text), m = sizeof word - 1;
+    bool is_private = n > m && strcmp(text + n - m, word) == 0;
+    char bare[MORTISE_GRANT_MAX];
+    int rv;
+
+    if (n >= sizeof bare)
+        return no_destination(text, err);
+    snprintf(bare, sizeof bare, "%.*s", (int)(is_private ? n - m : n), text);
+    rv = mortise_destination_parse(out, bare, err);
+    out->is_private = is_private;
+    return rv;
 }
 
 /* ---- grants ------------------------------------------------------------- */
@@ -142,7 +164,7 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
     if (list == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < g.n; i++) {
-        if (mortise_destination_parse(&list[i], g.list[i].value, err) !=
+        if (mortise_destination_grant(&list[i], g.list[i].value, err) !=
             MORTISE_OK)
             return mortise_doing(err, MORTISE_ECONFIG, "permissions.net: %s",
                                  g.list[i].says);
@@ -151,21 +173,35 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
     return MORTISE_OK;
 }
 
-bool mortise_egress_allows(const struct mortise_egress *e,
-                           const struct mortise_destination *d)
+const struct mortise_destination *
+mortise_egress_allows(const struct mortise_egress *e,
+                      const struct mortise_destination *d)
 {
+    const struct mortise_destination *grant = NULL;
+
     for (size_t i = 0; i < e->n; i++) {
-        if (e->list[i].port == d->port && strcmp(e->list[i].host, d->host) == 0)
-            return true;
+        const struct mortise_destination *one = &e->list[i];
+
+        if (one->port == d->port && strcmp(one->host, d->host) == 0 &&
+            (grant == NULL || one->is_private))
+            grant = one;
     }
-    return false;
+    return grant;
 }
 
 /* ---- addresses ---------------------------------------------------------- */
 
+/* RFC 1918, and what carriers translate (RFC 6598). */
+static bool is_private4(uint32_t a)
+{
+    return a >> 24 == 10 || a >> 20 == 0xAC1 || a >> 16 == 0xC0A8 ||
+           a >> 22 == 0x191;
+}
+
 static bool is_special4(uint32_t a) /* host byte order */
 {
-    return a >> 24 == 0 || a >> 24 == 127 || a >> 16 == 0xA9FE || a >> 28 >= 14;
+    return a >> 24 == 0 || a >> 24 == 127 || a >> 16 == 0xA9FE ||
+           a >> 28 >= 14 || is_private4(a);
 }
 
 static bool is_special6(const struct in6_addr *a)
@@ -178,7 +214,8 @@ static bool is_special6(const struct in6_addr *a)
         memcmp(a->s6_addr, nat64, sizeof nat64) == 0)
         return IN6_IS_ADDR_LOOPBACK(a) || is_special4(ntohl(last));
     return IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a) ||
-           IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_MULTICAST(a);
+           IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_SITELOCAL(a) ||
+           (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_MULTICAST(a);
 }
 
 static bool is_localhost(const char *host)
@@ -202,7 +239,19 @@ static bool is_address(const char *host, struct in_addr *v4,
     return true;
 }
 
-bool mortise_egress_address(const char *host, const struct sockaddr *address)
+/* Is it an address of this machine, however public?  Only those can be bound. */
+static bool is_bound_here(struct sockaddr *address, socklen_t n)
+{
+    int s = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool here = s >= 0 && bind(s, address, n) == 0;
+
+    if (s >= 0)
+        close(s);
+    return here;
+}
+
+bool mortise_egress_address(const struct mortise_destination *grant,
+                            const struct sockaddr *address)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -210,16 +259,21 @@ bool mortise_egress_address(const char *host, const struct sockaddr *address)
     struct sockaddr_in6 in6;
     int family;
 
-    if (is_localhost(host) || is_address(host, &v4, &v6, &family))
+    if (grant->is_private || is_localhost(grant->host) ||
+        is_address(grant->host, &v4, &v6, &family))
         return true;
     if (address->sa_family == AF_INET) {
         memcpy(&in4, address, sizeof in4);
-        return !is_special4(ntohl(in4.sin_addr.s_addr));
+        in4.sin_port = 0;
+        return !is_special4(ntohl(in4.sin_addr.s_addr)) &&
+               !is_bound_here((struct sockaddr *)&in4, sizeof in4);
     }
     if (address->sa_family != AF_INET6)
         return false;
     memcpy(&in6, address, sizeof in6);
-    return !is_special6(&in6.sin6_addr);
+    in6.sin6_port = 0;
+    return !is_special6(&in6.sin6_addr) &&
+           !is_bound_here((struct sockaddr *)&in6, sizeof in6);
 }
 
 /* ---- proxies ------------------------------------------------------------ */

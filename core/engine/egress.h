@@ -18,6 +18,7 @@ enum { MORTISE_HOST_MAX = 253 }; /* of a name in DNS */
 struct mortise_destination {
     char host[MORTISE_HOST_MAX + 1]; /* lower case; an address as ntop has it */
     uint16_t port;
+    bool is_private; /* of a grant: its addresses may be private ones */
 };
 
 struct mortise_egress { /* what is granted; in an arena */
@@ -32,20 +33,29 @@ int mortise_destination_parse(struct mortise_destination *out, const char *text,
 int mortise_destination_make(struct mortise_destination *out, const char *host,
                              uint16_t port, struct mortise_err *err);
 
+/* A grant: the same, and behind it " private" where the name may lead to a
+ * private address or to this machine. */
+int mortise_destination_grant(struct mortise_destination *out, const char *text,
+                              struct mortise_err *err);
+
 /* The manifest's permissions.net, where `config:PATH` is what stands there in
  * the plugin's config: one destination or a list of them, nothing if it is not
  * there.  MORTISE_ECONFIG for a value that is none. */
 int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
                         const struct mortise_names *net, const json_t *config,
                         struct mortise_err *err);
-bool mortise_egress_allows(const struct mortise_egress *e,
-                           const struct mortise_destination *d);
+/* The grant that lets it pass, or NULL. */
+const struct mortise_destination *
+mortise_egress_allows(const struct mortise_egress *e,
+                      const struct mortise_destination *d);
 
-/* May a connection to that host be one to this address?  A name that resolves
- * to this machine, to the link or to nobody in particular may not, whatever is
- * granted (DNS rebinding; the addresses where clouds keep their secrets): who
- * wants such an address says so, or says localhost. */
-bool mortise_egress_address(const char *host, const struct sockaddr *address);
+/* May a connection under that grant be one to this address?  A name that
+ * resolves to this machine, to the link, to a private network or to nobody in
+ * particular may not (DNS rebinding; what stands behind the firewall; the
+ * addresses where clouds keep their secrets): who wants such an address grants
+ * it, or says localhost, or that the name is private. */
+bool mortise_egress_address(const struct mortise_destination *grant,
+                            const struct sockaddr *address);
 
 /* Proxies, as the environment has them (http_proxy, https_proxy, all_proxy,
  * no_proxy; upper case too, but for HTTP_PROXY, which a CGI's client sets). */

@@ -4,10 +4,13 @@
  * takes them apart in reverse, and close() cleans whatever open() left half
  * made.  Closing loses the runs that are in memory, which cancels their calls,
  * and turns the loop until all have let go or were given up: 10 s at most.
- * The runs stay resumable; whoever waits for them is told.
+ * The runs stay resumable; whoever waits for them is told.  In a child of fork()
+ * closing does nothing at all.
  */
 #include "engine/engine.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +20,8 @@
 #include "engine/control.h"
 #include "engine/http.h"
 #include "engine/secret.h"
+
+enum { DESCRIPTORS = 32 };
 
 int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
 {
@@ -53,7 +58,7 @@ static int seq_put(void *ud, const char *plugin, uint64_t seq,
     char name[256];
 
     snprintf(name, sizeof name, "plugin:%s", plugin);
-    return mortise_store_mark_put(m->store, name, seq, err);
+    return mortise_store_mark_set(m->store, name, seq, err);
 }
 
 /* Findings in the Deployment file, as the words of an error. */
@@ -80,8 +85,8 @@ static int open_site(struct mortise *m, const struct mortise_options *o,
     int rv;
 
     mortise_diags_init(&diags, m->mem);
-    rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store, &diags,
-                           err);
+    rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store,
+                           mortise_site_how(o->flags), &diags, err);
     if (rv == MORTISE_ECHECK)
         rv = found_wrong(m, &diags, err);
     mortise_diags_finish(&diags);
@@ -107,7 +112,8 @@ static int check_config(struct mortise *m, struct mortise_err *err)
     return rv;
 }
 
-static int open_plugins(struct mortise *m, struct mortise_err *err)
+static int open_plugins(struct mortise *m, const struct mortise_options *o,
+                        struct mortise_err *err)
 {
     struct mortise_plugins_config c = {.mem = m->mem,
                                        .dirs = m->site.plugin_dirs,
@@ -118,7 +124,9 @@ static int open_plugins(struct mortise *m, struct mortise_err *err)
                                        .n_trust_dirs = m->site.n_trust_dirs,
                                        .seq_get = seq_get,
                                        .seq_put = seq_put,
-                                       .seq_ud = m};
+                                       .seq_ud = m,
+                                       .user_remembers = true,
+                                       .last_is_own = true};
     size_t size = strlen(m->site.store) + sizeof "/quarantine";
     char *quarantine = mortise_arena_alloc(&m->site.arena, size);
     int rv;
@@ -126,6 +134,7 @@ static int open_plugins(struct mortise *m, struct mortise_err *err)
     if (quarantine == NULL)
         return mortise_nomem(err);
     snprintf(quarantine, size, "%s/quarantine", m->site.store);
+    c.allow_downgrade = (o->flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0;
     c.quarantine_dir = quarantine;
     mortise_calls_ops(m, &c.ops);
     rv = mortise_plugins_open(&m->plugins, &c, err);
@@ -134,19 +143,50 @@ static int open_plugins(struct mortise *m, struct mortise_err *err)
     return rv;
 }
 
+/* Are as many descriptors to be had as opening and one call need?  Libraries
+ * below us end the process where they get none. */
+static int check_descriptors(struct mortise_err *err)
+{
+    int fds[DESCRIPTORS], n = 0, errnum = 0;
+
+    while (n < DESCRIPTORS && errnum == 0) {
+        fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fds[n] >= 0)
+            n++;
+        else
+            errnum = errno;
+    }
+    for (int i = 0; i < n; i++)
+        close(fds[i]);
+    if (errnum == 0)
+        return MORTISE_OK;
+    if (errnum != EMFILE && errnum != ENFILE)
+        return mortise_syserr(err, errnum, "open /dev/null");
+    return mortise_fail(err, MORTISE_ELIMIT,
+                        "%d descriptors are free, and an engine needs %d to "
+                        "begin with: ulimit -n 1024, or LimitNOFILE= of the "
+                        "service",
+                        n, DESCRIPTORS);
+}
+
 static int open_parts(struct mortise *m, const struct mortise_options *o,
                       struct mortise_err *err)
 {
     char actor[64];
-    int rv = open_site(m, o, err);
+    int rv = check_descriptors(err);
 
+    if (rv == MORTISE_OK)
+        rv = open_site(m, o, err);
     mortise_control_name(geteuid(), actor);
     m->actor = mortise_strdup(m->mem, actor);
     m->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (rv == MORTISE_OK && (m->actor == NULL || m->c_locale == (locale_t)0))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = mortise_store_open(&m->store, m->site.store, m->mem, err);
+        rv =
+            m->looks
+                ? mortise_store_open_view(&m->store, m->site.store, m->mem, err)
+                : mortise_store_open(&m->store, m->site.store, m->mem, err);
     if (rv == MORTISE_OK)
         mortise_store_cache_bound(m->store, m->site.deployment->cache_bytes);
     if (rv == MORTISE_OK)
@@ -161,12 +201,12 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_pool_open(&m->pool, m->mem, err);
     if (rv == MORTISE_OK)
-        rv = open_plugins(m, err);
+        rv = open_plugins(m, o, err);
     if (rv == MORTISE_OK)
         rv = check_config(m, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && !m->looks)
         rv = mortise_retention_open(m, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && m->holding != MORTISE_HOLDING_BRIEFLY)
         rv = mortise_control_open(m, err);
     return rv;
 }
@@ -177,15 +217,17 @@ static int check_options(const struct mortise_options *o,
     if (o == NULL || o->size < sizeof *o)
         return mortise_fail(err, MORTISE_EINVAL,
                             "options.size is not that of mortise_options");
-    if (o->flags != 0)
+    if ((o->flags &
+         ~(uint32_t)(MORTISE_OPEN_FOUND | MORTISE_OPEN_ALLOW_DOWNGRADE)) != 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "options.flags has bits that this version does "
                             "not know");
     return MORTISE_OK;
 }
 
-int mortise_open(struct mortise **out, const struct mortise_options *options,
-                 struct mortise_err *err)
+static int open_engine(struct mortise **out,
+                       const struct mortise_options *options, bool looks,
+                       enum mortise_holding holding, struct mortise_err *err)
 {
     struct mortise_err here; /* inner functions may count on one */
     struct mortise *m;
@@ -204,15 +246,18 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
     if (m == NULL)
         return mortise_nomem(err);
     m->mem = mem;
+    m->holding = holding;
     m->thread = pthread_self();
     m->log = options->log;
     m->log_ud = options->log_ud;
+    m->looks = looks;
     m->state = MORTISE_ENGINE_UP;
     m->start_ms = MORTISE_START_MS;
     m->quiesce_ms = MORTISE_QUIESCE_MS;
     mortise_table_init(&m->lives, mem);
     mortise_table_init(&m->run_timers, mem);
     mortise_table_init(&m->topics, mem);
+    m->passing_max = MORTISE_PASSING_MAX;
     mortise_actions_init(&m->actions, mem);
     mortise_calls_open(m);
     rv = open_parts(m, options, err);
@@ -220,10 +265,31 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
         mortise_close(m);
         return rv;
     }
-    mortise_due_open(m);
+    if (holding != MORTISE_HOLDING_BRIEFLY)
+        mortise_due_open(m);
     mortise_kv_open(m);
     *out = m;
     return MORTISE_OK;
+}
+
+int mortise_open(struct mortise **out, const struct mortise_options *options,
+                 struct mortise_err *err)
+{
+    return mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, err);
+}
+
+int mortise_engine_open(struct mortise **out,
+                        const struct mortise_options *options,
+                        enum mortise_holding holding, struct mortise_err *err)
+{
+    return open_engine(out, options, false, holding, err);
+}
+
+int mortise_engine_look(struct mortise **out,
+                        const struct mortise_options *options,
+                        struct mortise_err *err)
+{
+    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, err);
 }
 
 /* ---- close -------------------------------------------------------------- */
@@ -256,8 +322,15 @@ void mortise_close(struct mortise *m)
 {
     if (m == NULL)
         return;
+    if (m->store != NULL && !mortise_store_is_ours(m->store))
+        return; /* a forked child's copy: threads and files are not its own */
     assert_on_loop(m);
-    assert(!m->turning); /* not from a callback */
+    if (m->turning) {
+        mortise_log(m, MORTISE_LOG_ERROR,
+                    "mortise_close() from inside a callback: ignored, as the "
+                    "engine is at work; return first");
+        return;
+    }
     mortise_enter(m);
     if (m->loop.data != NULL)
         quiet(m);

@@ -4,6 +4,8 @@
  *   table.c timers.c mail.c pool.c   parts that know nothing of runs
  *   site.c stock.c                   directories; the catalogue of operations
  *   graphs.c    compiled graphs, by digest
+ *   reread.c    the stored events of a run, read in pieces
+ *   held.c      live events that wait for the durable ones in front of them
  *   watch.c     who watches which run; events to them
  *   commits.c   run/'s commits to the store, and what a failed write means
  *   script.c    ... that a script answers, in tests of graphs
@@ -15,9 +17,12 @@
  *   loop.c      one turn
  *   query.c     what is asked about runs, as JSON
  *   serve.c     requests (link.h) to the engine, wherever they come from
- *   control.c   ... from the control socket
+ *   peer.c      whom to tell anything: a store's owner
+ *   conn.c      connections to the control socket
+ *   control.c   ... and the socket
  *   engine.c    open and close
  *   api.c       mortise.h's functions, on all of these
+ *   client.c    the other end of the control socket
  *   link.c      the command line's way to an engine
  *
  * Threads    [loop] the thread that opened the engine: everything that is not
@@ -39,6 +44,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <uv.h>
 
 #include "engine/guest.h"
@@ -56,7 +62,9 @@
 enum {
     MORTISE_START_MS = 10000,   /* a plugin's create() */
     MORTISE_QUIESCE_MS = 10000, /* a cancelled call has so long to let go */
-    MORTISE_NAME_MAX = 128      /* of run ids and tenants */
+    MORTISE_NAME_MAX = 128,     /* of run ids and tenants */
+    /* Bytes of live events on their way to watchers. */
+    MORTISE_PASSING_MAX = 64 << 20
 };
 
 struct mortise_control; /* control.c */
@@ -73,8 +81,17 @@ enum mortise_engine_state {
     MORTISE_ENGINE_CLOSING
 };
 
+/* How long an engine holds its store, and for whom. */
+enum mortise_holding {
+    MORTISE_HOLDING_STAYS = 0, /* until somebody stops it: it serves others */
+    MORTISE_HOLDING_PASSES,    /* ... while it has something to do here */
+    MORTISE_HOLDING_BRIEFLY      /* for a moment: it serves nobody, and nothing
+                                  begins by itself */
+};
+
 struct mortise {
     const struct mortise_mem *mem; /* lent */
+    enum mortise_holding holding;
     pthread_t thread;
     locale_t c_locale;
     struct mortise_guest guest; /* of that thread */
@@ -82,6 +99,7 @@ struct mortise {
     void *log_ud;
     char *actor; /* the name of our uid */
     enum mortise_engine_state state;
+    bool looks; /* at a copy of the store: nothing goes on here */
     /* MORTISE_START_MS, MORTISE_QUIESCE_MS, unless a test is in a hurry. */
     uint64_t start_ms, quiesce_ms;
     struct mortise_err trouble; /* FAILING, BROKEN: of what */
@@ -99,6 +117,8 @@ struct mortise {
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t alarm;
+    uv_poll_t clock_poll; /* clocks.c; in use when clock_fd is not -1 */
+    int clock_fd;
     struct mortise_mail mail;
     struct mortise_tasks landed; /* urgent mail: commits that were answered */
     struct mortise_tasks ready;
@@ -117,6 +137,10 @@ struct mortise {
     /* watch.c */
     struct mortise_table topics;
     uint64_t last_watch;
+
+    /* held.c: bytes of live events on their way to watchers. */
+    atomic_size_t passing;
+    size_t passing_max; /* MORTISE_PASSING_MAX, unless a test wants less */
 
     /* commits.c */
     struct mortise_commit **batch; /* taken, not handed over yet */
@@ -207,8 +231,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 /* ---- live.c ------------------------------------------------------------- */
 
 /* MORTISE_EBLOCKED: the graph or a plugin that a run goes on with is not here,
- * or is another one by now (R4). */
-int mortise_live_may_run(struct mortise *m, const char *run,
+ * or is another one by now (R4), or took the process down too often for it. */
+int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
                          const uint8_t graph[MORTISE_DIGEST],
                          const struct mortise_run *r, struct mortise_err *err);
 
@@ -235,9 +259,15 @@ struct mortise_live { /* a run in memory */
     struct mortise_topic *topic;           /* who watches; NULL: nobody */
     struct mortise_held *held, *last_held; /* ephemeral events, too early */
     uint64_t n_held;                       /* so far */
+    struct mortise_timer hurry; /* watch.c: until what they wait for must be
+                                   committed */
+    uint64_t unsaid; /* live events that were missed, to be said with the next
+                        one that is held back */
     uint64_t created_ms;
     uint64_t written, synced; /* the newest commit that is stored; on disk */
     uint64_t told_synced;     /* ... the run knows of */
+    uint64_t told; /* the newest commit whose events watchers have, or are being
+                      told */
     struct mortise_live *next_unsynced, **at_unsynced; /* commits.c: NULL when
                                                           it is not there */
     size_t flying;  /* commits taken and not answered */
@@ -274,6 +304,8 @@ int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
                          struct mortise_err *err);
 /* Feed one event (not a command) and carry out what follows. */
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
+/* The wall clock was set: timers that it tells are armed anew. */
+void mortise_live_clock_set(struct mortise *m);
 /* Look at it at the end of the turn: is it idle, lost and done with? */
 void mortise_live_touch(struct mortise_live *live);
 /* Nothing more will be done with it: forget everything that is not on disk. */
@@ -302,6 +334,63 @@ int mortise_replay(struct mortise *m, const char *tenant, const char *run,
                    struct mortise_graph *g, mortise_run_sink *sink, void *ud,
                    struct mortise_run **out, struct mortise_err *err);
 
+/* ---- reread.c ----------------------------------------------------------- */
+
+struct mortise_reread;
+
+struct mortise_reread_ops {
+    int (*event)(void *ud, json_t *event); /* nonzero: it wants no more */
+    bool (*full)(void *ud);                /* it can take none now */
+};
+
+enum mortise_reread_end { /* why a piece ended */
+                          MORTISE_REREAD_ALL = 1,
+                          MORTISE_REREAD_FULL,
+                          MORTISE_REREAD_ENDED /* event() wants no more */
+};
+
+/* Durable events of a run from its first.  Takes a reference of the graph. */
+int mortise_reread_open(struct mortise_reread **out, struct mortise *m,
+                        const char *tenant, const char *run,
+                        struct mortise_graph *g,
+                        const struct mortise_reread_ops *ops, void *ud,
+                        struct mortise_err *err);
+/* The next ones, of checkpoints up to `last` and as far as they are stored. */
+int mortise_reread_go(struct mortise_reread *r, const char *tenant,
+                      const char *run, uint64_t last,
+                      enum mortise_reread_end *end, struct mortise_err *err);
+void mortise_reread_close(struct mortise_reread *r); /* NULL is fine */
+
+/* ---- held.c ------------------------------------------------------------- */
+
+/* Room for an event on its way; give it back with the same size.  [any] */
+bool mortise_passing_take(struct mortise *m, size_t n);
+void mortise_passing_give(struct mortise *m, size_t n);
+
+/* Keep a live event, or that n were missed, until all that has happened so far
+ * is told. */
+void mortise_held_put(struct mortise_live *live, const json_t *event);
+void mortise_held_miss(struct mortise_live *live, uint64_t n);
+/* The commit that the first of them waits for, and the number of the durable
+ * event behind which it stands; UINT64_MAX: there is none. */
+uint64_t mortise_held_seq(const struct mortise_live *live);
+uint64_t mortise_held_behind(const struct mortise_live *live);
+/* Take the first: an event, or NULL and how many were missed. */
+json_t *mortise_held_take(struct mortise_live *live, uint64_t *id,
+                          uint64_t *missed);
+/* Look at the next one, from `from` on (NULL: the first), that has a greater id
+ * and stands in front of the durable event `seq`; NULL: there is none.  The
+ * event is a new reference. */
+struct mortise_held_copy {
+    json_t *event; /* NULL: so many were missed */
+    uint64_t id, missed;
+};
+const struct mortise_held *mortise_held_find(const struct mortise_live *live,
+                                             const struct mortise_held *from,
+                                             uint64_t id, uint64_t seq,
+                                             struct mortise_held_copy *out);
+void mortise_held_drop(struct mortise_live *live);
+
 /* ---- watch.c ------------------------------------------------------------ */
 
 enum mortise_until {
@@ -318,18 +407,27 @@ struct mortise_watch {
     uint64_t id;
     enum mortise_until until;
     uint64_t after;      /* the newest event that it has */
-    uint64_t held_after; /* events held back up to here are none of its */
-    uint64_t catch_up;   /* replay the store once this commit is on disk; 0: it
-                            has been done */
+    uint64_t known;      /* the run's newest event when it began */
+    uint64_t held_after; /* events held back up to here are none of its, or it
+                            has them */
+    const struct mortise_held *held; /* ... as it reads: where that is */
+    bool behind;   /* it gets what is stored; live events are missed */
+    uint64_t goal; /* ... at least until those up to this commit are told */
+    struct mortise_reread *reread; /* ... and has come so far; NULL: nowhere */
+    json_t *running; /* `node_start`s of when it began; NULL: none are left */
+    uint64_t missed, since; /* so many live events, since that durable one */
     /* NULL: it wants no events.  Borrowed; nonzero ends the watch. */
     int (*event)(struct mortise_watch *w, json_t *event);
+    /* Can it take none now?  Then mortise_watch_go_on() once it can.  NULL: it
+     * takes all. */
+    bool (*full)(struct mortise_watch *w);
     /* What it waited for came (err->code MORTISE_OK), or never will; or it
      * wanted no more events (err NULL).  The watch is over; may free it. */
     void (*done)(struct mortise_watch *w, int status, const char *reason,
                  const struct mortise_err *err);
 };
 
-/* The caller's struct, with until, after, event and done set.  Stored events
+/* The caller's struct, with until, after, event, full and done set.  Stored events
  * come before this returns unless commits are on their way (then soon), and so
  * does `done` when it waits for nothing.  MORTISE_ENOTFOUND without such a run.
  * On an error the watch never was. */
@@ -339,21 +437,26 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
 /* End it without `done`; fine when it is over. */
 void mortise_watch_end(struct mortise *m, struct mortise_watch *w);
 struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
+/* It has room again. */
+void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w);
 
 /* What live.c tells. */
+void mortise_watch_open(struct mortise_live *live);   /* it was made */
 void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
 void mortise_watch_detach(struct mortise_live *live); /* it leaves */
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
+/* So many live events were not even made. */
+void mortise_watch_miss(struct mortise_live *live, uint64_t n);
 /* Commits are stored: before the run publishes what they carry ... */
 void mortise_watch_written(struct mortise_live *live);
 /* ... and after it did so for those up to seq. */
 void mortise_watch_published(struct mortise_live *live, uint64_t seq);
-/* The commit that an ephemeral event waits for; UINT64_MAX: none does. */
-uint64_t mortise_watch_held(const struct mortise_live *live);
 void mortise_watch_idle(struct mortise_live *live);
 void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
 /* Every watch that waits for something gets this answer. */
 void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
+/* The store that failed is open again: those who stayed read on. */
+void mortise_watch_reopened(struct mortise *m);
 void mortise_watch_close(struct mortise *m); /* ... and all others end */
 
 /* ---- commits.c ---------------------------------------------------------- */
@@ -404,8 +507,17 @@ void mortise_kv_close(struct mortise *m);
 /* ---- due.c -------------------------------------------------------------- */
 
 void mortise_due_open(struct mortise *m);
+/* The wall clock was set: look again. */
+void mortise_due_clock_set(struct mortise *m);
 /* A deadline was committed. */
 void mortise_due_note(struct mortise *m, uint64_t deadline_ms);
+
+/* ---- clocks.c ------------------------------------------------------------ */
+
+/* Hear of it when the wall clock is set.  Without the means, it is found out
+ * later (due.c). */
+void mortise_clocks_open(struct mortise *m);
+void mortise_clocks_close(struct mortise *m);
 
 /* ---- retention.c --------------------------------------------------------- */
 
@@ -427,7 +539,25 @@ int mortise_query_history(struct mortise *m, const char *tenant,
                           const char *run, json_t **out,
                           struct mortise_err *err);
 
+/* ---- find.c ------------------------------------------------------------- */
+
+/* {run, is: there | removed | unknown, message?, like: [ID...], more}: what is
+ * known of a run of that id, and the first few others whose ids begin so. */
+int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
+                       json_t **out, struct mortise_err *err);
+
 /* ---- engine.c ----------------------------------------------------------- */
+
+/* Like mortise_open(), where that cannot have the store: on a copy of it, to be
+ * looked at.  No timer fires, nobody is listened to, nothing is removed, and
+ * what would write is refused. */
+int mortise_engine_look(struct mortise **out,
+                        const struct mortise_options *options,
+                        struct mortise_err *err);
+/* mortise_open() is this, and stays. */
+int mortise_engine_open(struct mortise **out,
+                        const struct mortise_options *options,
+                        enum mortise_holding holding, struct mortise_err *err);
 
 /* MORTISE_OK when it can take requests. */
 int mortise_engine_ready(struct mortise *m, struct mortise_err *err);

@@ -8,7 +8,9 @@
  *       SIGPIPE is blocked for this thread meanwhile, and one that came is
  *       taken before it is let through again.  Where the host has it blocked,
  *       one that waited for it before we came goes on waiting.
- *   (3) The embedder's callbacks run with the embedder's locale and signals.
+ *   (3) What a plugin made of the signal mask of this thread ends with the turn,
+ *       and before a callback of the embedder's.
+ *   (4) The embedder's callbacks run with the embedder's locale and signals.
  *
  * Only the outermost visit changes anything.
  */
@@ -16,6 +18,8 @@
 
 #include <assert.h>
 #include <time.h>
+
+#include "plugin/inside.h"
 
 static void only_sigpipe(sigset_t *set)
 {
@@ -38,6 +42,14 @@ static void block(struct mortise_guest *g)
     g->blocked = pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0 &&
                  !sigismember(&before, SIGPIPE);
     g->waits = !g->blocked && is_pending();
+    g->mask = before;
+    sigaddset(&g->mask, SIGPIPE);
+}
+
+void mortise_guest_settle(struct mortise_guest *g)
+{
+    if (mortise_inside_stirred())
+        pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
 }
 
 static void unblock(struct mortise_guest *g)
@@ -45,6 +57,7 @@ static void unblock(struct mortise_guest *g)
     const struct timespec now = {0, 0};
     sigset_t pipe;
 
+    mortise_guest_settle(g);
     only_sigpipe(&pipe);
     if (!g->waits)
         sigtimedwait(&pipe, NULL, &now);

@@ -90,6 +90,8 @@ static void fill_answer(const struct mortise_http_call *c,
         .outcome = c->ended ? c->outcome : MORTISE_HTTP_ANSWERED,
         .words = c->ended ? c->words : "",
         .url = url != NULL ? url : c->r.url};
+    a->left = mortise_http_hop_left(c);
+    a->acted = c->acted;
     mortise_http_reply_fill(&c->reply, a, room);
     a->retry_after = mortise_http_reply_retry_after(&c->reply, c->h->curl.curl,
                                                     &a->retry_after_ms);
@@ -105,6 +107,8 @@ static void tell(struct mortise_http_call *c,
     struct mortise_http_answer a = {.outcome = MORTISE_HTTP_NOMEM,
                                     .words = "out of memory",
                                     .url = c->r.url,
+                                    .left = mortise_http_hop_left(c),
+                                    .acted = c->acted,
                                     .body = ""};
     char *url = NULL;
 
@@ -420,7 +424,7 @@ mortise_http_start(struct mortise_http *h,
     c->with_body = request->body != NULL;
     c->clock.fire = on_clock;
     mortise_arena_init(&c->arena, h->mem);
-    mortise_http_reply_init(&c->reply, h->mem);
+    mortise_http_reply_init(&c->reply, request->mask, h->mem);
     if (!copy_request(c)) {
         call_free(c);
         return NULL;
@@ -430,6 +434,11 @@ mortise_http_start(struct mortise_http *h,
     if (!c->ended)
         wind_clock(c);
     return c;
+}
+
+bool mortise_http_has_left(const struct mortise_http_call *c)
+{
+    return mortise_http_hop_left(c) || c->acted;
 }
 
 void mortise_http_cancel(struct mortise_http_call *c)

@@ -11,6 +11,7 @@
 
 #include <uv.h>
 
+#include "base/mask.h"
 #include "engine/egress.h"
 #include "engine/timers.h"
 
@@ -52,6 +53,12 @@ struct mortise_http_answer {
     size_t n_headers;
     const char *body;
     size_t n_body;
+    /* Of a request that is not `safe`: it, or some of it, had left, and who it
+     * went to may have done it.  One that was answered by a redirect which asks
+     * for it anew has not. */
+    bool left;
+    /* ... or had done it, and led on to where its result can be got. */
+    bool acted;
     bool retry_after; /* the server said how long to wait */
     uint64_t retry_after_ms;
 };
@@ -68,6 +75,7 @@ struct mortise_http_request {
     uint64_t connect_ms, idle_ms; /* 0: the defaults above */
     size_t body_max;              /* 0: the default; never more than that */
     unsigned redirects;           /* 0: give the redirect back */
+    struct mortise_mask *mask;    /* over the answer's body; NULL: none */
 
     /* The status and headers of an answer are there, and pieces of its body as
      * they come; both NULL: only the whole.  Everything lent. */
@@ -93,5 +101,7 @@ struct mortise_http_call *
 mortise_http_start(struct mortise_http *h,
                    const struct mortise_http_request *request);
 void mortise_http_cancel(struct mortise_http_call *c);
+/* As an answer would say now: left, or acted. */
+bool mortise_http_has_left(const struct mortise_http_call *c);
 
 #endif

@@ -27,6 +27,7 @@ struct mortise_http_call {
     CURLU *at;
     struct curl_slist *lines;
     struct mortise_destination to;
+    const struct mortise_destination *grant; /* that lets it pass */
     bool https, proxied;
     bool strange;       /* another origin than the request's */
     bool with_body;     /* redirects may drop it, */
@@ -34,6 +35,7 @@ struct mortise_http_call {
     unsigned hops;      /* before this one */
     unsigned sent;      /* times */
     bool refused;       /* an address was */
+    bool acted;         /* an earlier hop had done what was asked */
 
     struct mortise_timer clock;
     uint64_t deadline_ns, idle_ns, moved_ns; /* deadline_ns 0: none */
@@ -61,6 +63,8 @@ void mortise_http_end(struct mortise_http_call *c,
     MORTISE_PRINTF(3, 4);
 
 /* ---- http_hop.c ---- */
+/* Has the hop under way sent any of a request that changes something? */
+bool mortise_http_hop_left(const struct mortise_http_call *c);
 /* Where c->at leads, judged.  False: it ended. */
 bool mortise_http_hop_judge(struct mortise_http_call *c);
 /* To c->at, which was let pass. */

@@ -10,6 +10,10 @@
  *   (3) A request that is not safe is sent once.  curl sends one again when a
  *       kept connection turns out to be dead; whether the server had acted on
  *       it, nobody knows then.
+ *       So it is told apart from when on a request may have been acted on: when
+ *       it is connected, and about to be sent.  A redirect that keeps the
+ *       method says that it was not acted on there; one that turns a POST into
+ *       a GET, that it was.
  *   (4) Nobody waits for a resolver: a request that is over leaves its thread
  *       to itself, which ends when the name was found or not.  Otherwise a name
  *       server that is silent would hold up the loop, and all runs with it.
@@ -83,7 +87,7 @@ static curl_socket_t on_socket_open(void *ud, curlsocktype purpose,
     struct mortise_http_call *c = ud;
 
     (void)purpose;
-    if (!c->proxied && !mortise_egress_address(c->to.host, &a->addr)) {
+    if (!c->proxied && !mortise_egress_address(c->grant, &a->addr)) {
         c->refused = true;
         return CURL_SOCKET_BAD;
     }
@@ -195,7 +199,7 @@ bool mortise_http_hop_judge(struct mortise_http_call *c)
                                       (uint16_t)strtoul(port, NULL, 10),
                                       &err) != MORTISE_OK)
         mortise_http_end(c, MORTISE_HTTP_INVALID, "%s", err.msg);
-    else if (!mortise_egress_allows(&c->egress, &c->to))
+    else if ((c->grant = mortise_egress_allows(&c->egress, &c->to)) == NULL)
         mortise_http_end(
             c, MORTISE_HTTP_DENIED,
             "%s:%u is not among the hosts that permissions.net allows%s",
@@ -316,13 +320,21 @@ void mortise_http_hop_finish(struct mortise_http_call *c)
 
 /* ---- redirects ---------------------------------------------------------- */
 
+bool mortise_http_hop_left(const struct mortise_http_call *c)
+{
+    return !c->r.safe && !c->acted && c->sent > 0;
+}
+
+/* The hop was answered: it was acted on, or asks to be made elsewhere. */
 static void choose_method(struct mortise_http_call *c)
 {
     bool head = strcmp(c->method, "HEAD") == 0;
     bool post = strcmp(c->method, "POST") == 0;
 
+    c->sent = 0;
     if ((c->reply.status == 303 && !head) ||
         ((c->reply.status == 301 || c->reply.status == 302) && post)) {
+        c->acted = !c->r.safe;
         c->method = "GET";
         c->with_body = false;
     }
@@ -338,6 +350,7 @@ static void follow(struct mortise_http_call *c)
         0);
 
     mortise_http_hop_finish(c);
+    choose_method(c);
     if (rv != CURLUE_OK) {
         mortise_http_end(c, MORTISE_HTTP_BROKEN,
                          "a redirect leads to what is no URL");
@@ -348,7 +361,6 @@ static void follow(struct mortise_http_call *c)
                          c->r.redirects);
         return;
     }
-    choose_method(c);
     mortise_http_reply_clear(&c->reply);
     if (!mortise_http_hop_judge(c))
         return;
@@ -389,20 +401,35 @@ static enum mortise_http_outcome outcome_of(CURLcode code)
     }
 }
 
+static void end_whole(struct mortise_http_call *c)
+{
+    struct mortise_err err = {.msg = ""};
+    enum mortise_http_outcome outcome = mortise_http_reply_end(&c->reply, &err);
+
+    mortise_http_end(c, outcome, "%s", err.msg);
+}
+
 void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
 {
     if (c->ended)
         mortise_http_hop_finish(c);
+    else if (code == CURLE_OK && !c->reply.head_there)
+        /* curl is content with the half of a head */
+        mortise_http_end(c, MORTISE_HTTP_LOST,
+                         "%s:%u: the connection ended in the head of the "
+                         "answer",
+                         c->to.host, (unsigned)c->to.port);
     else if (code == CURLE_OK && c->reply.redirects)
         follow(c);
     else if (code == CURLE_OK)
-        mortise_http_end(c, MORTISE_HTTP_ANSWERED, "%s", "");
+        end_whole(c);
     else if (c->refused)
         mortise_http_end(
             c, MORTISE_HTTP_DENIED,
-            "%s has an address of this machine or its link; what is granted is "
-            "the name (for such an address, grant it, or localhost)",
-            c->to.host);
+            "%s has an address of this machine or a private network; what is "
+            "granted is the name (if that is meant: \"%s:%u private\", or "
+            "localhost)",
+            c->to.host, c->to.host, (unsigned)c->to.port);
     else
         mortise_http_end(
             c, outcome_of(code), "%s:%u: %s", c->to.host, (unsigned)c->to.port,

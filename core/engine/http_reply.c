@@ -6,8 +6,14 @@
  *   (1) Everything has a bound: headers in bytes and in number, the body (as it
  *       comes out of decompression), and the page of a redirect, which nobody
  *       reads.
- *   (2) Of several heads (1xx, then the answer) the last one counts, and a
+ *   (2) A secret that a server sends back is replaced as the body comes, across
+ *       the pieces that it comes in, so that who sees the pieces and who sees
+ *       the whole see the same.  Headers stay as they came, since a redirect is
+ *       followed by one; who shows them masks them.
+ *   (3) Of several heads (1xx, then the answer) the last one counts, and a
  *       trailer is none.
+ *   (4) What has no whole head is no answer, though curl lets it pass: who asks
+ *       for an effect would take it for one that was done.
  */
 #include "engine/http_reply.h"
 
@@ -28,9 +34,12 @@ struct mortise_http_line {
 };
 
 void mortise_http_reply_init(struct mortise_http_reply *a,
+                             struct mortise_mask *mask,
                              const struct mortise_mem *mem)
 {
     *a = (struct mortise_http_reply){.mem = mem};
+    a->mask = mortise_mask_ref(mask);
+    mortise_masking_init(&a->masking, a->mask, mem);
     mortise_buf_init(&a->text, mem);
     mortise_buf_init(&a->body, mem);
 }
@@ -39,6 +48,8 @@ void mortise_http_reply_finish(struct mortise_http_reply *a)
 {
     mortise_buf_finish(&a->text);
     mortise_buf_finish(&a->body);
+    mortise_masking_finish(&a->masking);
+    mortise_mask_unref(a->mask);
     mortise_release(a->mem, a->headers, a->cap_headers * sizeof *a->headers);
 }
 
@@ -176,6 +187,10 @@ enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
                                                   const char *p, size_t n,
                                                   struct mortise_err *err)
 {
+    if (!a->head_there) {
+        mortise_fail(err, MORTISE_EINVAL, "the answer has no status");
+        return MORTISE_HTTP_BROKEN;
+    }
     if (a->redirects && n > PAGE_MAX - a->page) {
         mortise_fail(err, MORTISE_ELIMIT,
                      "the page of a redirect is larger than %d KiB",
@@ -192,7 +207,19 @@ enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
                      a->body_max);
         return MORTISE_HTTP_TOO_LARGE;
     }
-    mortise_buf_put(&a->body, p, n);
+    mortise_masking_put(&a->masking, p, n, &a->body);
+    return a->body.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
+}
+
+enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
+                                                 struct mortise_err *err)
+{
+    mortise_masking_end(&a->masking, &a->body);
+    if (!a->head_there) {
+        mortise_fail(err, MORTISE_EIO,
+                     "the answer ended before its headers did");
+        return MORTISE_HTTP_LOST;
+    }
     return a->body.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
 }
 

@@ -3,6 +3,7 @@
 #define MORTISE_ENGINE_HTTP_REPLY_H
 
 #include "base/buf.h"
+#include "base/mask.h"
 #include "engine/curl.h"
 #include "engine/http.h"
 
@@ -14,6 +15,8 @@ struct mortise_http_reply {
     bool follow;     /* redirects lead on */
 
     struct mortise_buf text, body; /* text: of headers, each with its NUL */
+    struct mortise_mask *mask;     /* over the body; NULL: none */
+    struct mortise_masking masking;
     struct mortise_http_line *headers;
     size_t n_headers, cap_headers, header_bytes;
     size_t page; /* bytes of a redirect's body, which are thrown away */
@@ -22,7 +25,9 @@ struct mortise_http_reply {
     bool redirects;  /* ... and it leads on */
 };
 
+/* The mask is shared. */
 void mortise_http_reply_init(struct mortise_http_reply *a,
+                             struct mortise_mask *mask,
                              const struct mortise_mem *mem);
 void mortise_http_reply_finish(struct mortise_http_reply *a);
 /* Another one comes: of the next hop, or behind a 1xx.  What all of them may
@@ -37,6 +42,10 @@ enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
 enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
                                                   const char *p, size_t n,
                                                   struct mortise_err *err);
+
+/* The body is all there. */
+enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
+                                                 struct mortise_err *err);
 
 /* A header by its name in lower case; borrowed, or NULL. */
 const char *mortise_http_reply_header(const struct mortise_http_reply *a,

@@ -12,11 +12,15 @@
  * store when it is first put to, and from then on kept here, by what is asked:
  * a run that is lost, or two that put the same key at once, make it wrong by a
  * few.  So nothing is refused on that count alone: where it says that there is
- * no room, the store is counted again, unless nothing was put since. */
+ * no room, the store is counted again, unless nothing was put since.
+ *
+ * A put with a secret in it is refused: what is stored has references. */
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/door.h"
+#include "engine/vault.h"
+#include "json/masked.h"
 
 enum { KEY_MAX = 512, VALUE_MAX = 1024 * 1024, KEYS_MAX = 65536 };
 
@@ -180,6 +184,20 @@ static bool is_there(const struct mortise_asked *a)
     return rv != MORTISE_ENOTFOUND;
 }
 
+/* A secret is kept where the deployer keeps it, and nowhere else. */
+static bool tells_secret(const struct mortise_asked *a, char *words)
+{
+    struct mortise_mask *mask = mortise_vault_mask(a->m->vault);
+    bool tells = mortise_json_tells(mask, a->body);
+
+    mortise_mask_unref(mask);
+    if (tells)
+        snprintf(words, MORTISE_DOOR_WORDS,
+                 "there is a secret in what is to be kept; ask for it again "
+                 "when it is needed");
+    return tells;
+}
+
 /* Without memory to count nothing is refused: the put itself will fail. */
 static bool is_full(const struct mortise_asked *a, char *words)
 {
@@ -188,6 +206,8 @@ static bool is_full(const struct mortise_asked *a, char *words)
     bool goes = json_object_get(a->body, "value") == NULL;
     struct mortise_kv_room *k = room_find(m, tenant, plugin);
 
+    if (tells_secret(a, words))
+        return true;
     if (k == NULL)
         k = room_new(m, tenant, plugin);
     if (k == NULL || goes != is_there(a))

@@ -1,90 +1,213 @@
 /* link.c -- the command line's way to an engine.
  *
- * First it tries to hold the store itself; when somebody else does, it asks
- * them.  Between the two there is a gap: an engine that just took the store
- * does not listen yet, and one that is leaving listens no more.  So both are
- * tried for a while before the store counts as held by nobody who answers.
+ * Whoever holds the store is asked; when nobody does, it is held here.  Between
+ * the two there are gaps: an engine that just took the store does not listen
+ * yet, one that is leaving listens no more, and a command that only looks
+ * (MORTISE_LINK_BRIEF) never does.  So both are tried for a while before the
+ * store counts as held by nobody who answers.
+ *
+ * The promises:
+ *
+ *   (1) Of many commands at once, one holds the store and the others are served
+ *       by it.  When it leaves, one of them takes the store over and the rest
+ *       find it; none of them fails because of that.
+ *   (2) A request is repeated only when that cannot do anything twice.
+ *   (3) Somebody else's store is not opened, and nothing is said there (peer.c).
  */
 #include "engine/link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "engine/client.h"
 #include "engine/control.h"
+#include "engine/peer.h"
 #include "engine/serve.h"
+#include "graph/deploy_digest.h"
 
-enum { TRIES = 100, BETWEEN_MS = 20, CHUNK = 64 << 10 };
+enum {
+    FIRST_MS = 10000, /* to find an engine that answers, or none */
+    AGAIN_MS = 90000, /* ... when one went away: it may await its effects */
+    SHORT_MS = 5,     /* between two tries; twice as long each time */
+    LONG_MS = 160
+};
 
 struct mortise_link {
     const struct mortise_mem *mem;
-    struct mortise *engine; /* NULL: over the socket */
-    int fd;
-    struct mortise_buf in; /* bytes of the engine's next lines */
-    size_t scanned;        /* of in: without a line end */
-    int until;             /* calls end when it is readable; -1: none */
-    uv_poll_t poll;        /* of it, in our engine's loop */
+    struct mortise_options options; /* what they point to is lent */
+    unsigned flags;
+    char *store; /* where it is */
+    bool must;   /* the engine's deployment must be ours */
+    char digest[MORTISE_DIGEST_HEX];
+    struct mortise *engine;       /* NULL: over the socket */
+    struct mortise_client client; /* closed: in this process */
+    bool lost;
+    int until;      /* calls end when it is readable; -1: none */
+    uv_poll_t poll; /* of it, in our engine's loop */
     bool polls;
 };
 
 /* ---- opening ------------------------------------------------------------ */
 
-static void pause_a_little(void)
-{
-    const struct timespec t = {0, BETWEEN_MS * 1000000L};
+static int set_until(struct mortise_link *l, struct mortise_err *err);
 
-    nanosleep(&t, NULL);
-}
-
-/* Where the store is, without opening anything. */
-static int connect_to(struct mortise_link *l,
-                      const struct mortise_options *options,
-                      struct mortise_err *err)
+/* What is known before anything is opened: where the store is, and what our
+ * deployment says. */
+static int look_around(struct mortise_link *l, struct mortise_err *err)
 {
+    uint8_t digest[MORTISE_DIGEST];
     struct mortise_diags diags;
     struct mortise_site site;
     int rv;
 
     mortise_diags_init(&diags, l->mem);
-    rv = mortise_site_open(&site, l->mem, options->deployment, options->store,
+    rv = mortise_site_open(&site, l->mem, l->options.deployment,
+                           l->options.store, mortise_site_how(l->options.flags),
                            &diags, err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_control_connect(site.store, &l->fd, err);
+    l->store = mortise_strdup(l->mem, site.store);
+    rv = mortise_deployment_digest(digest, site.deployment, l->mem);
+    mortise_hex(l->digest, digest, sizeof digest);
+    l->must =
+        (l->flags & MORTISE_LINK_SAME) != 0 && l->options.deployment != NULL;
     mortise_site_close(&site);
-    return rv;
+    return l->store != NULL && rv == MORTISE_OK ? MORTISE_OK
+                                                : mortise_nomem(err);
 }
 
-/* Hold the store or reach who does; MORTISE_EBUSY: neither, as yet. */
-static int try_once(struct mortise_link *l,
-                    const struct mortise_options *options,
-                    struct mortise_err *err)
+/* A store that is not there yet is nobody else's. */
+static int check_owner(const struct mortise_link *l, struct mortise_err *err)
 {
-    struct mortise_err why;
-    int rv = mortise_open(&l->engine, options, err);
+    int dir = open(l->store, O_PATH | O_DIRECTORY | O_CLOEXEC), rv;
 
-    if (rv != MORTISE_EBUSY)
-        return rv;
-    rv = connect_to(l, options, &why);
-    if (rv == MORTISE_OK)
+    if (dir < 0)
         return MORTISE_OK;
-    if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_EBUSY;
-    *err = why;
+    rv = mortise_peer_check_store(dir, l->store, err);
+    close(dir);
     return rv;
 }
 
-int mortise_link_open(struct mortise_link **out,
-                      const struct mortise_options *options,
-                      struct mortise_err *err)
+static int reach(struct mortise_link *l, struct mortise_err *err)
+{
+    const struct mortise_must must = {
+        .path = l->must ? l->options.deployment : NULL, .digest = l->digest};
+    int rv;
+
+    rv = mortise_client_open(&l->client, l->mem, l->store, &must, err);
+    if (rv == MORTISE_OK)
+        l->client.until = l->until;
+    else if (l->client.loss != MORTISE_CLIENT_STUCK)
+        mortise_client_close(&l->client);
+    return rv;
+}
+
+static int hold(struct mortise_link *l, struct mortise_err *err)
+{
+    enum mortise_holding how =
+        (l->flags & MORTISE_LINK_BRIEF) != 0   ? MORTISE_HOLDING_BRIEFLY
+        : (l->flags & MORTISE_LINK_STAYS) != 0 ? MORTISE_HOLDING_STAYS
+                                               : MORTISE_HOLDING_PASSES;
+    int rv = check_owner(l, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_engine_open(&l->engine, &l->options, how, err);
+    return rv == MORTISE_OK ? set_until(l, err) : rv;
+}
+
+/* Reach who holds the store, or hold it; MORTISE_EBUSY: neither, as yet. */
+static int try_once(struct mortise_link *l, struct mortise_err *err)
+{
+    int rv = reach(l, err);
+
+    if (rv == MORTISE_OK &&
+        (l->options.flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0) {
+        mortise_client_close(&l->client);
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "an engine has the store %s, and what it has "
+                            "loaded does not go back; stop it first",
+                            l->store);
+    }
+    return rv == MORTISE_ENOTFOUND ? hold(l, err) : rv;
+}
+
+/* False: there is something at `until`. */
+static bool pause_a_little(const struct mortise_link *l, int ms)
+{
+    struct pollfd p = {.fd = l->until, .events = POLLIN};
+
+    return poll(&p, 1, ms) <= 0;
+}
+
+/* Try for so long.  Those who wait for one store do not all try at once. */
+static int find(struct mortise_link *l, int patience_ms,
+                struct mortise_err *err)
+{
+    uint64_t end = mortise_mono_in((uint64_t)patience_ms);
+    int between = SHORT_MS, odd = (int)(getpid() % SHORT_MS), rv;
+
+    for (;;) {
+        rv = try_once(l, err);
+        if (rv != MORTISE_EBUSY || l->client.loss == MORTISE_CLIENT_STUCK ||
+            mortise_mono_ns() >= end)
+            break;
+        if (!pause_a_little(l, between + odd))
+            break;
+        between = 2 * between < LONG_MS ? 2 * between : LONG_MS;
+    }
+    if (l->client.loss == MORTISE_CLIENT_STUCK)
+        mortise_client_close(&l->client);
+    else if (rv == MORTISE_EBUSY)
+        mortise_doing(err, rv, "nobody answers at its socket");
+    return rv;
+}
+
+static struct mortise_link *new_link(const struct mortise_options *options)
 {
     const struct mortise_mem *mem =
         options->mem != NULL ? options->mem : &mortise_heap;
     struct mortise_link *l = mortise_zalloc(mem, sizeof *l);
+
+    if (l == NULL)
+        return NULL;
+    l->mem = mem;
+    l->options = *options;
+    l->client.fd = l->client.until = l->until = -1;
+    return l;
+}
+
+int mortise_link_look(struct mortise_link **out,
+                      const struct mortise_options *options,
+                      struct mortise_err *err)
+{
+    struct mortise_link *l = new_link(options);
+    int rv;
+
+    *out = NULL;
+    if (l == NULL)
+        return mortise_nomem(err);
+    rv = look_around(l, err);
+    if (rv == MORTISE_OK)
+        rv = check_owner(l, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_engine_look(&l->engine, options, err);
+    if (rv == MORTISE_OK)
+        *out = l;
+    else
+        mortise_link_close(l);
+    return rv;
+}
+
+int mortise_link_open(struct mortise_link **out,
+                      const struct mortise_options *options, unsigned flags,
+                      struct mortise_err *err)
+{
+    struct mortise_link *l = new_link(options);
     struct mortise_err here;
     int rv;
 
@@ -92,19 +215,16 @@ int mortise_link_open(struct mortise_link **out,
     *out = NULL;
     if (l == NULL)
         return mortise_nomem(err);
-    l->mem = mem;
-    l->fd = l->until = -1;
-    mortise_buf_init(&l->in, mem);
-    rv = try_once(l, options, err);
-    for (int i = 1; rv == MORTISE_EBUSY && i < TRIES; i++) {
-        pause_a_little();
-        rv = try_once(l, options, err);
-    }
+    l->flags = flags;
+    rv = look_around(l, err);
+    if (rv == MORTISE_ECHECK) /* it has the words for a file with errors */
+        rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
+                                 err);
+    else if (rv == MORTISE_OK)
+        rv = find(l, FIRST_MS, err);
     if (rv != MORTISE_OK) {
         mortise_link_close(l);
-        return rv == MORTISE_EBUSY
-                   ? mortise_doing(err, rv, "nobody answers at its socket")
-                   : rv;
+        return rv;
     }
     *out = l;
     return MORTISE_OK;
@@ -137,20 +257,27 @@ bool mortise_link_is_over(const struct mortise_link *l)
     return l->until >= 0 && poll(&p, 1, 0) > 0;
 }
 
-int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err)
+/* Of the engine that is ours now, or of the connection. */
+static int set_until(struct mortise_link *l, struct mortise_err *err)
 {
-    int rv = 0;
+    int rv;
 
-    poll_no_more(l);
-    l->until = fd;
-    if (l->engine == NULL || fd < 0)
+    l->client.until = l->until;
+    if (l->engine == NULL || l->until < 0)
         return MORTISE_OK;
-    rv = uv_poll_init(&l->engine->loop, &l->poll, fd);
+    rv = uv_poll_init(&l->engine->loop, &l->poll, l->until);
     if (rv != 0)
         return mortise_syserr(err, -rv, "wait for a signal");
     l->polls = true;
     uv_poll_start(&l->poll, UV_READABLE, on_until);
     return MORTISE_OK;
+}
+
+int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err)
+{
+    poll_no_more(l);
+    l->until = fd;
+    return set_until(l, err);
 }
 
 void mortise_link_close(struct mortise_link *l)
@@ -159,15 +286,30 @@ void mortise_link_close(struct mortise_link *l)
         return;
     poll_no_more(l);
     mortise_close(l->engine);
-    if (l->fd >= 0)
-        close(l->fd);
-    mortise_buf_finish(&l->in);
+    mortise_client_close(&l->client);
+    mortise_release_str(l->mem, l->store);
     mortise_release(l->mem, l, sizeof *l);
 }
 
 struct mortise *mortise_link_engine(struct mortise_link *l)
 {
     return l->engine;
+}
+
+bool mortise_link_stays(const struct mortise_link *l)
+{
+    return l->engine == NULL && l->client.stays;
+}
+
+void mortise_link_await_end(struct mortise_link *l)
+{
+    if (l->engine == NULL)
+        mortise_client_await_end(&l->client);
+}
+
+bool mortise_link_is_lost(const struct mortise_link *l)
+{
+    return l->lost;
 }
 
 /* ---- in this process ---------------------------------------------------- */
@@ -233,144 +375,147 @@ static int call_here(struct mortise_link *l, json_t *request,
 
 /* ---- over the socket ---------------------------------------------------- */
 
-static int send_line(struct mortise_link *l, json_t *request,
+/* The items of a watch, which may come from one engine after the other. */
+struct stream {
+    mortise_item_fn *fn;
+    void *ud;
+    uint64_t seq; /* of the newest durable event that was given; 0: none */
+    bool begun;   /* what was asked for is on disk: its events follow */
+    char run[MORTISE_RUN_MAX]; /* ... of this run */
+};
+
+static int on_item(void *ud, json_t *item)
+{
+    struct stream *s = ud;
+    const char *type = json_string_value(json_object_get(item, "type"));
+    const char *run = json_string_value(json_object_get(item, "run"));
+    const json_t *seq = json_object_get(item, "seq");
+
+    if (seq != NULL && (uint64_t)json_integer_value(seq) > s->seq)
+        s->seq = (uint64_t)json_integer_value(seq);
+    if (type != NULL && run != NULL && strlen(run) < sizeof s->run &&
+        (strcmp(type, "started") == 0 || strcmp(type, "recorded") == 0)) {
+        s->begun = true;
+        strcpy(s->run, run);
+    }
+    return s->fn != NULL ? s->fn(s->ud, item) : 0;
+}
+
+static bool does(const json_t *request, const char *what)
+{
+    const char *op = json_string_value(json_object_get(request, "do"));
+
+    return op != NULL && strcmp(op, what) == 0;
+}
+
+static const char *text_of(const json_t *request, const char *name)
+{
+    return json_string_value(json_object_get(request, name));
+}
+
+/* What was asked for was done, and its watch began: the rest of the watch. */
+static json_t *rest_of(const json_t *request, const struct stream *s)
+{
+    return json_pack("{s:s, s:s*, s:s, s:s*, s:O*, s:b}", "do", "follow",
+                     "tenant", text_of(request, "tenant"), "run", s->run,
+                     "until", text_of(request, "until"), "after",
+                     json_object_get(request, "after"), "go_on", 1);
+}
+
+/* The same request for another engine, when it is known how much of it the
+ * first one had; a new reference, NULL: it may not be repeated, or memory ran
+ * out. */
+static json_t *again(const json_t *request, const struct stream *s,
+                     enum mortise_client_loss loss)
+{
+    bool heard = loss != MORTISE_CLIENT_UNHEARD;
+    json_t *out;
+    int rv = 0;
+
+    if (does(request, "command") && heard && !s->begun)
+        return NULL;
+    out = s->begun && !does(request, "follow")
+              ? rest_of(request, s)
+              : json_copy(mortise_json_unconst(request));
+    if (out != NULL && does(out, "follow") && s->seq > 0)
+        rv =
+            json_object_set_new(out, "after", json_integer((json_int_t)s->seq));
+    if (out != NULL && does(out, "start") && heard)
+        rv = json_object_set_new(out, "again", json_true());
+    if (rv == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* Ask who is there now; what went wrong is in `loss`. */
+static int call_once(struct mortise_link *l, json_t *request, struct stream *s,
+                     json_t **reply, enum mortise_client_loss *loss,
                      struct mortise_err *err)
 {
-    struct mortise_buf line;
-    size_t sent = 0;
     int rv;
 
-    mortise_buf_init(&line, l->mem);
-    rv = mortise_json_write(&line, request);
-    mortise_buf_puts(&line, "\n");
-    if (rv != MORTISE_OK || line.failed) {
-        mortise_buf_finish(&line);
-        return mortise_nomem(err);
-    }
-    while (sent < line.n) {
-        ssize_t n = send(l->fd, line.p + sent, line.n - sent, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            break;
-        sent += (size_t)n;
-    }
-    rv = sent == line.n ? MORTISE_OK
-                        : mortise_fail(err, MORTISE_EBUSY,
-                                       "the engine that held the store went "
-                                       "away; try again");
-    mortise_buf_finish(&line);
+    *loss = MORTISE_CLIENT_HERE;
+    if (l->engine != NULL)
+        return call_here(l, request, on_item, s, reply, err);
+    rv = mortise_client_call(&l->client, request, on_item, s, reply, err);
+    *loss = l->client.loss;
     return rv;
 }
 
-/* One more piece from the engine, unless it is over. */
-static int receive(struct mortise_link *l, bool *over, struct mortise_err *err)
+static int find_again(struct mortise_link *l, struct mortise_err *err)
 {
-    struct pollfd p[] = {{.fd = l->fd, .events = POLLIN},
-                         {.fd = l->until, .events = POLLIN}};
-    char chunk[CHUNK];
-    ssize_t n;
-
-    do
-        n = poll(p, 2, -1);
-    while (n < 0 && errno == EINTR);
-    if (p[1].revents != 0) {
-        *over = true;
-        return MORTISE_OK;
-    }
-    do
-        n = recv(l->fd, chunk, sizeof chunk, 0);
-    while (n < 0 && errno == EINTR);
-    if (n <= 0)
-        return mortise_fail(err, MORTISE_EBUSY,
-                            "the engine that held the store went away; try "
-                            "again");
-    mortise_buf_put(&l->in, chunk, (size_t)n);
-    if (l->in.failed)
-        return mortise_nomem(err);
-    return l->in.n <= MORTISE_LINE_MAX
-               ? MORTISE_OK
-               : mortise_fail(err, MORTISE_ELIMIT,
-                              "the engine's answer is larger than %d MiB",
-                              MORTISE_LINE_MAX >> 20);
+    mortise_client_close(&l->client);
+    l->lost = false;
+    return find(l, AGAIN_MS, err);
 }
 
-/* The next line as JSON, taken off the buffer; NULL when it is over. */
-static int next_line(struct mortise_link *l, json_t **out, bool *over,
-                     struct mortise_err *err)
+/* An engine went away with this request: repeat it elsewhere.  *request is
+ * replaced.  MORTISE_OK: ask again. */
+static int repeat(struct mortise_link *l, json_t **request,
+                  const struct stream *s, enum mortise_client_loss loss,
+                  struct mortise_err *err)
 {
-    const char *end = NULL;
-    size_t n;
-    int rv = MORTISE_OK;
+    json_t *next = again(*request, s, loss);
 
-    *out = NULL;
-    for (;;) {
-        if (l->in.n > l->scanned)
-            end = memchr(l->in.p + l->scanned, '\n', l->in.n - l->scanned);
-        if (end != NULL)
-            break;
-        l->scanned = l->in.n;
-        rv = receive(l, over, err);
-        if (rv != MORTISE_OK || *over)
-            return rv;
-    }
-    n = (size_t)(end - l->in.p);
-    rv = mortise_json_read(out, l->in.p, n, err);
-    l->in.n -= n + 1;
-    memmove(l->in.p, l->in.p + n + 1, l->in.n);
-    l->scanned = 0;
-    return rv;
-}
-
-static int read_error(const json_t *error, struct mortise_err *err)
-{
-    const char *code = json_string_value(json_object_get(error, "code"));
-    const char *words = json_string_value(json_object_get(error, "message"));
-
-    return mortise_fail(err, mortise_serve_code(code != NULL ? code : ""), "%s",
-                        words != NULL ? words : "(no words)");
-}
-
-static int call_there(struct mortise_link *l, json_t *request,
-                      mortise_item_fn *fn, void *ud, json_t **reply,
-                      struct mortise_err *err)
-{
-    json_t *line, *v;
-    bool over = false;
-    int rv = send_line(l, request, err);
-
-    while (rv == MORTISE_OK && !over) {
-        rv = next_line(l, &line, &over, err);
-        if (rv != MORTISE_OK || over)
-            break;
-        if ((v = json_object_get(line, "item")) != NULL) {
-            /* A detached connection is of no more use: the rest of the items
-             * would answer the next request. */
-            over = fn != NULL && fn(ud, v) != 0;
-            if (over)
-                shutdown(l->fd, SHUT_RDWR);
-        } else if ((v = json_object_get(line, "reply")) != NULL) {
-            over = true;
-            if (reply != NULL)
-                *reply = json_incref(v);
-        } else {
-            rv = read_error(json_object_get(line, "error"), err);
-        }
-        json_decref(line);
-    }
-    return rv;
+    l->lost = true;
+    if (next == NULL)
+        return mortise_doing(err, MORTISE_EBUSY,
+                             "nobody knows whether that was recorded (look at "
+                             "the run before you say it again)");
+    json_decref(*request);
+    *request = next;
+    return find_again(l, err);
 }
 
 int mortise_link_call(struct mortise_link *l, json_t *request,
                       mortise_item_fn *fn, void *ud, json_t **reply,
                       struct mortise_err *err)
 {
+    struct stream s = {.fn = fn, .ud = ud};
+    enum mortise_client_loss loss;
     struct mortise_err here;
+    int rv;
 
     err = err != NULL ? err : &here;
     if (reply != NULL)
         *reply = NULL;
-    return l->engine != NULL ? call_here(l, request, fn, ud, reply, err)
-                             : call_there(l, request, fn, ud, reply, err);
+    rv = l->lost ? find_again(l, err) : MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return rv;
+    json_incref(request);
+    for (;;) {
+        rv = call_once(l, request, &s, reply, &loss, err);
+        if (rv == MORTISE_OK || loss == MORTISE_CLIENT_HERE ||
+            loss == MORTISE_CLIENT_STUCK || mortise_link_is_over(l))
+            break;
+        rv = repeat(l, &request, &s, loss, err);
+        if (rv != MORTISE_OK)
+            break;
+    }
+    json_decref(request);
+    return rv == MORTISE_EBUSY && loss != MORTISE_CLIENT_HERE &&
+                   mortise_link_is_over(l)
+               ? MORTISE_OK /* it ends early, with or without an engine */
+               : rv;
 }

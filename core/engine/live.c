@@ -12,6 +12,7 @@
  * that nobody loads the run while they may still land.
  */
 #include "engine/door.h"
+#include "engine/script.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct mortise_run_timer {
     struct mortise_task task; /* instead, when it was due at once */
     struct mortise_live *live;
     uint64_t id;
+    uint64_t wall_ms; /* due when the wall clock says so; 0: after a while */
     struct mortise_run_timer *next, *prev; /* of the run's */
     bool queued, disarmed;
 };
@@ -110,32 +112,52 @@ static uint64_t timer_hash(const struct mortise_live *live, uint64_t id)
     return mortise_hash_u64s((uint64_t)(uintptr_t)live, id);
 }
 
-static int arm(struct mortise_live *live, uint64_t id, uint64_t at_ms,
+static int arm(struct mortise_live *live, const struct mortise_action *a,
                struct mortise_err *err)
 {
     struct mortise *m = live->m;
     struct mortise_run_timer *t = mortise_zalloc(m->mem, sizeof *t);
-    uint64_t now = mortise_now_ms();
 
     if (t == NULL)
         return mortise_nomem(err);
     t->live = live;
-    t->id = id;
+    t->id = a->u.timer.id;
+    t->wall_ms = a->u.timer.wall ? a->u.timer.at_ms : 0;
     t->timer.fire = timer_fired;
     t->task.run = timer_task;
     t->next = live->timers;
     if (t->next != NULL)
         t->next->prev = t;
     live->timers = t;
-    mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, id));
-    if (at_ms > now) {
-        mortise_timer_arm(&m->timers, &t->timer, mortise_mono_in(at_ms - now));
+    mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, t->id));
+    if (a->u.timer.in_ms > 0) {
+        mortise_timer_arm(&m->timers, &t->timer,
+                          mortise_mono_in(a->u.timer.in_ms));
         return MORTISE_OK;
     }
     t->queued = true;
     live->pending++;
     mortise_ready(m, &t->task);
     return MORTISE_OK;
+}
+
+void mortise_live_clock_set(struct mortise *m)
+{
+    uint64_t now_ms = mortise_now_ms();
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_first(&m->run_timers); e != NULL;
+         e = mortise_table_next(&m->run_timers, e)) {
+        struct mortise_run_timer *t =
+            MORTISE_OF(e, struct mortise_run_timer, entry);
+
+        if (t->wall_ms == 0 || t->queued)
+            continue;
+        mortise_timer_disarm(&m->timers, &t->timer);
+        mortise_timer_arm(
+            &m->timers, &t->timer,
+            mortise_mono_in(t->wall_ms > now_ms ? t->wall_ms - now_ms : 0));
+    }
 }
 
 static void disarm(struct mortise_live *live, uint64_t id)
@@ -203,6 +225,7 @@ static struct mortise_live *live_new(struct mortise *m, struct mortise_graph *g,
     live->graph = mortise_graph_ref(g);
     live->landed_task.run = landed_task;
     live->order_task.run = order_task;
+    mortise_watch_open(live);
     mortise_table_add(&m->lives, &live->entry, mortise_hash_strs(tenant, run));
     live->tenant = mortise_strdup(m->mem, tenant);
     live->id = mortise_strdup(m->mem, run);
@@ -326,7 +349,7 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
         mortise_calls_cancel(live, a->u.cancel);
         break;
     case MORTISE_ACT_ARM:
-        return arm(live, a->u.timer.id, a->u.timer.at_ms, err);
+        return arm(live, a, err);
     case MORTISE_ACT_DISARM:
         disarm(live, a->u.timer.id);
         break;
@@ -377,6 +400,7 @@ static int step(struct mortise_live *live, struct mortise_input *in,
 
     assert(m->actions.n == 0); /* (E1) */
     in->now_ms = mortise_now_ms();
+    in->elapsed_ms = mortise_mono_ms();
     rv = mortise_run_step(live->run, in, &m->actions, err);
     if (rv == MORTISE_OK)
         return rv;
@@ -408,15 +432,15 @@ static void feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
                         uint64_t seq)
 {
     struct mortise_input in = {.kind = kind};
-    bool last;
 
     do {
-        in.u.seq = mortise_watch_held(live);
-        last = in.u.seq >= seq;
-        in.u.seq = last ? seq : in.u.seq;
+        in.u.seq = mortise_held_seq(live);
+        in.u.seq = in.u.seq < seq ? in.u.seq : seq;
+        live->told = in.u.seq > live->told ? in.u.seq : live->told;
+        mortise_watch_written(live);
         mortise_live_feed(live, &in);
         mortise_watch_published(live, in.u.seq);
-    } while (!last);
+    } while (in.u.seq < seq && !live->lost);
 }
 
 static void landed_task(struct mortise_task *t)
@@ -429,11 +453,10 @@ static void landed_task(struct mortise_task *t)
     mortise_live_touch(live);
     if (live->lost)
         return;
-    mortise_watch_written(live);
     if (synced > live->told_synced)
         feed_landed(live, MORTISE_IN_SYNCED, synced);
     live->told_synced = synced;
-    if (written > synced)
+    if (written > synced && !live->lost)
         feed_landed(live, MORTISE_IN_WRITTEN, written);
 }
 
@@ -485,6 +508,14 @@ static int find_pins(struct mortise *m, const struct mortise_graph *g,
     return MORTISE_OK;
 }
 
+/* What names the run's effects, and by what its chance goes. */
+static void identify(const struct mortise *m, struct mortise_admission *adm)
+{
+    memcpy(adm->store.b, mortise_store_identity(m->store), MORTISE_STORE_ID);
+    randombytes_buf(adm->seed, sizeof adm->seed);
+    mortise_script_identify(m, adm);
+}
+
 static int admit(struct mortise_live *live, json_t *input, const char *actor,
                  struct mortise_err *err)
 {
@@ -500,8 +531,9 @@ static int admit(struct mortise_live *live, json_t *input, const char *actor,
     int rv = pins != NULL ? find_pins(m, g, pins, &adm.n_pins, err)
                           : mortise_nomem(err);
 
-    randombytes_buf(adm.seed, sizeof adm.seed);
+    identify(m, &adm);
     live->created_ms = mortise_now_ms();
+    adm.elapsed_ms = mortise_mono_ms();
     if (rv == MORTISE_OK)
         rv = mortise_run_admit(&live->run, m->mem, live->graph, &adm,
                                live->created_ms, &m->actions, err);
@@ -683,6 +715,27 @@ static int has_changed(const struct mortise_pin *pin, const char *run,
         man->dev ? ", which nobody signed: a build" : "", is, run);
 }
 
+/* An execution that took the process down again and again would do so once
+ * more. */
+static int check_deaths(struct mortise *m, const char *tenant, const char *run,
+                        struct mortise_err *err)
+{
+    struct mortise_deaths d;
+    char when[MORTISE_TIME_TEXT];
+    const char *plugin;
+
+    if (!mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) ||
+        d.times < MORTISE_DEATHS_BLOCK)
+        return MORTISE_OK;
+    mortise_time_text(when, d.last_ms);
+    return mortise_fail(
+        err, MORTISE_EBLOCKED,
+        "run %s: plugin '%s' took the process down %u times in node %s (at %s "
+        "it %s).  Install a version that does not, or let it try again: "
+        "`mortise plugin unquarantine %s`",
+        run, plugin, d.times, d.path, when, d.how, plugin);
+}
+
 /* The plugins that a run goes on with are the ones that are here (R4), or
  * (changed not NULL) those that are not are listed there, as they are here: it
  * has room for all. */
@@ -722,9 +775,12 @@ static int load(struct mortise *m, const char *tenant, const char *run,
 {
     struct mortise_graph *g;
     struct mortise_run *r = NULL;
-    int rv = mortise_graphs_get(m, head->graph, !works, &g, err);
+    int rv = works ? check_deaths(m, tenant, run, err) : MORTISE_OK;
 
     *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_graphs_get(m, head->graph, !works, &g, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", run)
                                       : rv;
@@ -743,7 +799,8 @@ static int load(struct mortise *m, const char *tenant, const char *run,
     (*out)->run = r;
     (*out)->checked = works && !accept;
     (*out)->created_ms = head->created_ms;
-    (*out)->written = (*out)->synced = (*out)->told_synced = head->seq;
+    (*out)->written = (*out)->synced = head->seq;
+    (*out)->told = (*out)->told_synced = head->seq;
     if (works)
         mortise_log(m, MORTISE_LOG_INFO,
                     "run %s: goes on, from checkpoint %llu", run,
@@ -796,6 +853,7 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
     const struct mortise_input in = {
         .kind = MORTISE_IN_COMMAND,
         .now_ms = mortise_now_ms(),
+        .elapsed_ms = mortise_mono_ms(),
         .u.command = {o->list, o->n, o->flags & MORTISE_NO_CONTINUE, o->actor,
                       live->m->quiesce_ms, pins, n_pins}};
 
@@ -815,12 +873,14 @@ static int check_graph(struct mortise *m, const char *run,
     return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", run) : rv;
 }
 
-int mortise_live_may_run(struct mortise *m, const char *run,
+int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
                          const uint8_t graph[MORTISE_DIGEST],
                          const struct mortise_run *r, struct mortise_err *err)
 {
-    int rv = check_graph(m, run, graph, err);
+    int rv = check_deaths(m, tenant, run, err);
 
+    if (rv == MORTISE_OK)
+        rv = check_graph(m, run, graph, err);
     return rv == MORTISE_OK ? check_pins(m, run, r, NULL, NULL, err) : rv;
 }
 
@@ -832,8 +892,10 @@ static int step_checked(struct mortise_live *live,
     bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
     struct mortise_pin *changed;
     size_t n, n_changed = 0;
-    int rv = check_graph(live->m, live->id, live->graph->digest, err);
+    int rv = check_deaths(live->m, live->tenant, live->id, err);
 
+    if (rv == MORTISE_OK)
+        rv = check_graph(live->m, live->id, live->graph->digest, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_run_pins(live->run, &n);

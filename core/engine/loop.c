@@ -10,6 +10,7 @@
  * No recursion: what happens while an action is carried out becomes a task.
  */
 #include "engine/engine.h"
+#include "engine/vault.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -38,6 +39,7 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    mortise_vault_cover(m->vault, text, sizeof text);
     if (on_loop)
         mortise_guest_pause(&m->guest);
     m->log(m->log_ud, level, text);
@@ -81,6 +83,7 @@ int mortise_loop_open(struct mortise *m, struct mortise_err *err)
     }
     uv_timer_init(&m->loop, &m->alarm);
     m->loop.data = m;
+    mortise_clocks_open(m);
     return mortise_mail_init(&m->mail, wake, m) == MORTISE_OK
                ? MORTISE_OK
                : mortise_nomem(err);
@@ -94,6 +97,7 @@ void mortise_loop_close(struct mortise *m)
         return;
     uv_close((uv_handle_t *)&m->wake, NULL);
     uv_close((uv_handle_t *)&m->alarm, NULL);
+    mortise_clocks_close(m);
     uv_run(&m->loop, UV_RUN_DEFAULT);
     rv = uv_loop_close(&m->loop);
     assert(rv == 0); /* every handle was closed by whoever opened it */
@@ -216,6 +220,7 @@ void mortise_turn(struct mortise *m, int timeout_ms)
     m->turning = true;
     wait_for_something(m, timeout_ms);
     work(m);
+    mortise_guest_settle(&m->guest);
     m->turning = false;
     mortise_leave(m);
 }

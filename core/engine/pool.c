@@ -8,9 +8,12 @@
  *       its place is free.  It holds a reference of the pool, so whenever it
  *       comes back, what it touches is still there; then it ends.
  *   (3) close() returns when no job runs but given up ones.
+ *   (4) Where jobs take turns there is one thread, so they end in the order in
+ *       which they were put.
  */
 #include "engine/pool.h"
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "base/thread.h"
@@ -33,6 +36,7 @@ struct mortise_pool {
     size_t n_jobs; /* waiting */
     struct worker *workers;
     unsigned threads, idle; /* without the given up ones */
+    unsigned most;          /* threads */
     unsigned refs;          /* all threads, and the owner */
     bool closing;
 };
@@ -136,12 +140,21 @@ int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
     *out = NULL;
     if (p == NULL)
         return mortise_nomem(err);
-    *p = (struct mortise_pool){.mem = mem, .refs = 1};
+    *p = (struct mortise_pool){
+        .mem = mem, .refs = 1, .most = MORTISE_POOL_THREADS};
     pthread_mutex_init(&p->lock, NULL); /* on Linux these cannot fail */
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->ended, NULL);
     *out = p;
     return MORTISE_OK;
+}
+
+void mortise_pool_take_turns(struct mortise_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    assert(p->threads == 0); /* those that there are would go on */
+    p->most = 1;
+    pthread_mutex_unlock(&p->lock);
 }
 
 void mortise_pool_close(struct mortise_pool *p)
@@ -163,7 +176,7 @@ int mortise_pool_put(struct mortise_pool *p, struct mortise_job *j,
 
     j->next = NULL;
     pthread_mutex_lock(&p->lock);
-    if (p->n_jobs >= p->idle && p->threads < MORTISE_POOL_THREADS)
+    if (p->n_jobs >= p->idle && p->threads < p->most)
         rv = start_thread(p, err);
     if (p->threads == 0) {
         pthread_mutex_unlock(&p->lock);

@@ -23,6 +23,9 @@ enum { MORTISE_POOL_THREADS = 4 };
 /* Threads start with the first job. */
 int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
                       struct mortise_err *err);
+/* From now on jobs run one at a time, so that they end in the order in which
+ * they were handed in.  Before the first one.  [loop] */
+void mortise_pool_take_turns(struct mortise_pool *p);
 /* Waits for jobs under way, not for given up ones.  NULL is fine. */
 void mortise_pool_close(struct mortise_pool *p);
 

@@ -43,15 +43,36 @@ struct page {
     char next[2 * MORTISE_NAME_MAX + 2]; /* cursor behind the last one */
 };
 
+static bool is_over(int status)
+{
+    return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_FAILED ||
+           status == MORTISE_RUN_CANCELLED;
+}
+
+/* Known without loading it: an execution of it took the process down too
+ * often. */
+static bool is_deadly(struct mortise *m, const char *tenant, const char *run,
+                      const struct mortise_head *h)
+{
+    struct mortise_deaths d;
+    const char *plugin;
+
+    return !is_over((int)h->status) &&
+           mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
+           d.times >= MORTISE_DEATHS_BLOCK;
+}
+
 static json_t *head_json(struct mortise *m, const char *tenant, const char *run,
                          const struct mortise_head *h)
 {
-    json_t *one =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b}", "run", run,
-                  "tenant", tenant, "graph", h->graph_name, "status",
-                  mortise_run_status_name((int)h->status), "reason", h->reason,
-                  "seq", (json_int_t)h->seq, "pending", (int)h->n_pending,
-                  "live", mortise_live_find(m, tenant, run) != NULL);
+    bool blocked = is_deadly(m, tenant, run, h);
+    json_t *one = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b}", "run", run, "tenant",
+        tenant, "graph", h->graph_name, "status",
+        mortise_run_status_name(blocked ? MORTISE_RUN_BLOCKED : (int)h->status),
+        "reason", blocked ? "plugin" : h->reason, "seq", (json_int_t)h->seq,
+        "pending", (int)h->n_pending, "live",
+        mortise_live_find(m, tenant, run) != NULL);
 
     if (one != NULL &&
         (put_time(one, "created", h->created_ms) != 0 ||
@@ -190,9 +211,28 @@ static bool is_as_stored(const struct mortise_live *live)
            live->written == mortise_run_newest(live->run);
 }
 
+/* What an execution of it did to the process; NULL: none did anything. */
+static json_t *deaths_json(struct mortise *m, const char *tenant,
+                           const char *run)
+{
+    struct mortise_deaths d;
+    const char *plugin;
+    json_t *v;
+
+    if (!mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d))
+        return NULL;
+    v = json_pack("{s:s, s:s, s:s, s:i}", "plugin", plugin, "path", d.path,
+                  "how", d.how, "times", (int)d.times);
+    if (v != NULL && put_time(v, "last", d.last_ms) != 0) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
+}
+
 /* A run that is not over, and could not go on here, is blocked, whatever it
  * was when it was left. */
-static int show_blocked(struct mortise *m, const char *run,
+static int show_blocked(struct mortise *m, const char *tenant, const char *run,
                         const struct mortise_head_copy *head,
                         const struct mortise_run *r, json_t *out,
                         struct mortise_err *err)
@@ -201,11 +241,9 @@ static int show_blocked(struct mortise *m, const char *run,
     json_t *blocked;
     int rv;
 
-    if (head->status == MORTISE_RUN_COMPLETED ||
-        head->status == MORTISE_RUN_FAILED ||
-        head->status == MORTISE_RUN_CANCELLED)
+    if (is_over(head->status))
         return MORTISE_OK;
-    rv = mortise_live_may_run(m, run, head->graph, r, &why);
+    rv = mortise_live_may_run(m, tenant, run, head->graph, r, &why);
     if (rv == MORTISE_OK)
         return rv;
     if (rv != MORTISE_EBLOCKED) {
@@ -213,9 +251,10 @@ static int show_blocked(struct mortise *m, const char *run,
         return rv;
     }
     blocked =
-        json_pack("{s:s, s:s, s:o}", "status",
+        json_pack("{s:s, s:s, s:o, s:o*}", "status",
                   mortise_run_status_name(head->status), "reason", head->reason,
-                  "message", mortise_json_strn(why.msg, strlen(why.msg)));
+                  "message", mortise_json_strn(why.msg, strlen(why.msg)),
+                  "deaths", deaths_json(m, tenant, run));
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
     json_object_set_new(
@@ -245,7 +284,7 @@ static int show_stored(struct mortise *m, const char *tenant, const char *run,
         json_object_set_new(*out, "status",
                             json_string(mortise_run_status_name(head->status)));
         json_object_set_new(*out, "reason", json_string(head->reason));
-        rv = show_blocked(m, run, head, r, *out, err);
+        rv = show_blocked(m, tenant, run, head, r, *out, err);
     } else {
         rv = mortise_nomem(err);
     }
@@ -266,7 +305,7 @@ int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
         rv = *out == NULL ? mortise_nomem(err)
              : live->checked
                  ? MORTISE_OK
-                 : show_blocked(m, run, &head, live->run, *out, err);
+                 : show_blocked(m, tenant, run, &head, live->run, *out, err);
     } else if (rv == MORTISE_OK) {
         rv = show_stored(m, tenant, run, &head, out, err);
     }

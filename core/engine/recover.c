@@ -5,6 +5,11 @@
  * a crash interrupted (its head says `running`), and one that was paused as an
  * engine stopped (`shutdown`).  Finding them looks at every head once; they are
  * then loaded a few at a time, so that memory does not grow with their number.
+ *
+ * A run of which a plugin took the process down goes last, by itself, and not
+ * before the others rest or had some time: should it do so again, nothing of
+ * theirs is lost that the first time did not cost.  From the third time on it is
+ * blocked (live.c) and does not go on at all.
  */
 #include "engine/recover.h"
 
@@ -12,7 +17,10 @@
 
 #include "base/clock.h"
 
-enum { AT_ONCE = 256 }; /* runs in memory; more wait for those to rest */
+enum {
+    AT_ONCE = 256,    /* runs in memory; more wait for those to rest */
+    OTHERS_MS = 10000 /* that one which died waits for the others to rest */
+};
 
 struct name {
     struct name *next;
@@ -20,37 +28,46 @@ struct name {
 };
 
 struct finding {
+    struct mortise *m;
     struct mortise_arena arena;
     struct name *first, **last;
+    struct name *deadly, **last_deadly; /* took the process down before */
     bool failed;
 };
 
-static bool goes_on(const struct mortise_head *head)
+static bool goes_on(int status, const char *reason)
 {
-    return head->status == MORTISE_RUN_ACCEPTED ||
-           head->status == MORTISE_RUN_RUNNING ||
-           (head->status == MORTISE_RUN_PAUSED &&
-            strcmp(head->reason, "shutdown") == 0);
+    return status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING ||
+           (status == MORTISE_RUN_PAUSED && strcmp(reason, "shutdown") == 0);
 }
 
 static int note(void *ud, const char *tenant, const char *run,
                 const struct mortise_head *head)
 {
     struct finding *f = ud;
+    struct mortise_deaths deaths;
+    const char *plugin;
     struct name *one;
 
-    if (!goes_on(head))
+    if (!goes_on((int)head->status, head->reason))
         return 0;
     one = mortise_arena_alloc(&f->arena, sizeof *one);
     if (one != NULL) {
+        one->next = NULL;
         one->tenant = mortise_arena_strdup(&f->arena, tenant);
         one->run = mortise_arena_strdup(&f->arena, run);
     }
     f->failed = one == NULL || one->tenant == NULL || one->run == NULL;
     if (f->failed)
         return 1;
-    *f->last = one;
-    f->last = &one->next;
+    if (mortise_plugins_any_deaths(f->m->plugins, tenant, run, &plugin,
+                                   &deaths)) {
+        *f->last_deadly = one;
+        f->last_deadly = &one->next;
+    } else {
+        *f->last = one;
+        f->last = &one->next;
+    }
     return 0;
 }
 
@@ -59,32 +76,74 @@ static void go_on(struct mortise *m, const struct name *one)
 {
     struct mortise_err err;
 
+    if (mortise_live_find(m, one->tenant, one->run) != NULL)
+        return; /* somebody resumed it meanwhile */
     if (mortise_live_recover(m, one->tenant, one->run, &err) != MORTISE_OK)
         mortise_log(m, MORTISE_LOG_WARN, "run %s does not go on: %s", one->run,
                     err.msg);
 }
 
-int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
-                        struct mortise_err *err)
-{
-    struct finding f = {.first = NULL};
-    int rv;
+/* Who asks whether to stop. */
+struct stopping {
+    bool (*stop)(void *ud);
+    void *ud;
+};
 
-    mortise_arena_init(&f.arena, m->mem);
-    f.last = &f.first;
-    rv = mortise_store_heads(m->store, NULL, NULL, note, &f, err);
-    if (rv == MORTISE_OK && f.failed)
-        rv = mortise_nomem(err);
-    for (struct name *one = f.first;
-         rv == MORTISE_OK && one != NULL && !stop(ud); one = one->next) {
-        while (m->lives.n >= AT_ONCE && !stop(ud))
-            mortise_turn(m, -1);
+static int go_on_with(struct mortise *m, const struct name *first,
+                      size_t at_once, uint64_t patience_ms,
+                      const struct stopping *s, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (const struct name *one = first;
+         rv == MORTISE_OK && one != NULL && !s->stop(s->ud); one = one->next) {
+        uint64_t until = mortise_mono_in(patience_ms);
+
+        while (m->lives.n >= at_once && !s->stop(s->ud) &&
+               (patience_ms == 0 || mortise_mono_ns() < until))
+            mortise_turn(m, patience_ms == 0 ? -1 : 100);
+        if (s->stop(s->ud))
+            break;
         rv = mortise_engine_ready(m, err);
         if (rv == MORTISE_OK)
             go_on(m, one);
     }
+    return rv;
+}
+
+int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
+                        struct mortise_err *err)
+{
+    const struct stopping s = {stop, ud};
+    struct finding f = {.m = m};
+    int rv;
+
+    mortise_arena_init(&f.arena, m->mem);
+    f.last = &f.first;
+    f.last_deadly = &f.deadly;
+    rv = mortise_store_heads(m->store, NULL, NULL, note, &f, err);
+    if (rv == MORTISE_OK && f.failed)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = go_on_with(m, f.first, AT_ONCE, 0, &s, err);
+    if (rv == MORTISE_OK)
+        rv = go_on_with(m, f.deadly, 1, OTHERS_MS, &s, err);
     mortise_arena_finish(&f.arena);
     return rv;
+}
+
+int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
+                        struct mortise_err *err)
+{
+    struct mortise_head_copy head;
+    int rv;
+
+    if (mortise_live_find(m, tenant, run) != NULL)
+        return MORTISE_OK;
+    rv = mortise_head_read(m, tenant, run, &head, err);
+    if (rv != MORTISE_OK || !goes_on(head.status, head.reason))
+        return rv;
+    return mortise_live_recover(m, tenant, run, err);
 }
 
 /* ---- leaving ------------------------------------------------------------ */
@@ -103,7 +162,7 @@ static void left(struct mortise_order *o, const struct mortise_err *err)
     mortise_release(l->m->mem, l, sizeof *l);
 }
 
-static void pause_one(struct mortise *m, const struct mortise_live *live)
+void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
 {
     struct leave *l = mortise_zalloc(m->mem, sizeof *l);
     struct mortise_err err;
@@ -136,8 +195,14 @@ void mortise_pause_all(struct mortise *m)
             MORTISE_OF(e, struct mortise_live, entry);
 
         if (!live->lost && !mortise_run_is_idle(live->run))
-            pause_one(m, live);
+            mortise_pause_one(m, live);
     }
     while (m->lives.n > 0 && mortise_mono_ns() < until)
         mortise_turn(m, 100);
+}
+
+bool mortise_rests(const struct mortise *m)
+{
+    return m->lives.n == 0 && m->n_calls == 0 && m->n_batch == 0 &&
+           m->n_flying == 0;
 }

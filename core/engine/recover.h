@@ -1,4 +1,4 @@
-/* recover.h -- an engine that stays: `mortise engine`. */
+/* recover.h -- what an engine goes on with when it comes, and how it leaves. */
 #ifndef MORTISE_ENGINE_RECOVER_H
 #define MORTISE_ENGINE_RECOVER_H
 
@@ -9,8 +9,15 @@
  * says when to leave the rest alone. */
 int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
                         struct mortise_err *err);
+/* Go on with this one, if it is such a run and not in memory. */
+int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
+                        struct mortise_err *err);
+/* Is nothing at work, so that leaving interrupts nothing? */
+bool mortise_rests(const struct mortise *m);
 /* Pause all that is at work, until an engine comes; turns the loop until it
  * rests. */
+/* One run, as an engine that stops pauses it: it goes on when it can. */
+void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
 void mortise_pause_all(struct mortise *m);
 
 #endif

@@ -11,6 +11,19 @@
  * MORTISE_S_IO when another try may help, MORTISE_S_TIMEOUT when time was over,
  * and others when it will not.
  *
+ * Did it happen?  As RFC 9110 has it, GET, HEAD and OPTIONS change nothing,
+ * PUT and DELETE may be repeated.  Of any other method
+ *   no   what never left: no address, no connection, no grant; and what was
+ *        refused: any status from 400 on that is not among those below
+ *        (425, 429 and 503 ask for another try)
+ *   yes  a status below 400, with a whole answer
+ *   who knows   a connection that broke, an answer that is cut, too large or
+ *        no HTTP, and time that ran out, all of them once it had begun to leave;
+ *        408, 500, 502, 504 and whatever from 500 on says nothing better; and
+ *        any failure behind a redirect that says it was done (303)
+ * The last is in doubt (run/doubt.c), unless the operation that asks only reads,
+ * or declares that the server knows its idempotency key again.
+ *
  * Where a plugin may go is said by permissions.net of its manifest, where
  * `config:PATH` is the deployment's word.  Streaming: the plugin gets the head
  * as a first piece (the answer without a body), then the body's bytes as they
@@ -59,6 +72,13 @@ static bool is_safe(const char *method)
 static bool changes(const json_t *body)
 {
     return !is_safe(text_of(body, "method", "GET"));
+}
+
+static bool repeats(const json_t *body)
+{
+    const char *method = text_of(body, "method", "GET");
+
+    return strcmp(method, "PUT") == 0 || strcmp(method, "DELETE") == 0;
 }
 
 /* JSON strings may hold a NUL, C's may not. */
@@ -286,12 +306,23 @@ static const char *class_of(int status)
     return status >= 400 ? "permanent" : NULL;
 }
 
+/* The head, with what a server sends back of our secrets covered; the body is
+ * as it came in (http_reply.c). */
+static json_t *head_json(const struct mortise_http_answer *a,
+                         struct mortise_vault *vault,
+                         const struct mortise_mem *mem)
+{
+    return mortise_vault_masked(
+        vault, json_pack("{s:i, s:s, s:o}", "status", a->status, "url", a->url,
+                         "headers", headers_json(a, mem)));
+}
+
 /* `whole`: with its body. */
 static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
+                           struct mortise_vault *vault,
                            const struct mortise_mem *mem)
 {
-    json_t *out = json_pack("{s:i, s:s, s:o}", "status", a->status, "url",
-                            a->url, "headers", headers_json(a, mem));
+    json_t *out = head_json(a, vault, mem);
     const char *class = class_of(a->status);
     bool text = mortise_utf8_valid(a->body, a->n_body);
     int failed = out == NULL;
@@ -309,6 +340,70 @@ static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
         return out;
     json_decref(out);
     return NULL;
+}
+
+/* Does a status leave it open whether the server did it? */
+static bool says_nothing(int status)
+{
+    switch (status) {
+    case 408:
+        return true;
+    case 501: /* it cannot, or will not */
+    case 503:
+    case 505:
+    case 507:
+    case 511:
+        return false;
+    default:
+        return status >= 500;
+    }
+}
+
+static bool is_doubtful(const struct mortise_http_answer *a)
+{
+    if (a->outcome != MORTISE_HTTP_ANSWERED)
+        return a->left || a->acted;
+    return a->acted ? a->status >= 400 : a->left && says_nothing(a->status);
+}
+
+enum { SEEN_MAX = 1024 }; /* bytes of a body, for people */
+
+/* The beginning of an answer: {status, body | body_base64}, or NULL. */
+static json_t *beginning_of(const struct mortise_http_answer *answer,
+                            const struct mortise_mem *mem)
+{
+    struct mortise_http_answer first = *answer;
+    json_t *out;
+
+    if (answer->status == 0)
+        return NULL;
+    if (first.n_body > SEEN_MAX) {
+        first.n_body = SEEN_MAX;
+        while (first.n_body > SEEN_MAX - 4 &&
+               !mortise_utf8_valid(first.body, first.n_body))
+            first.n_body--;
+    }
+    first.n_headers = 0;
+    out = answer_json(&first, true, NULL, mem); /* seen_of() covers it */
+    if (out != NULL)
+        json_object_del(out, "headers");
+    return out;
+}
+
+/* For who has to find out: {cause, answer?}, our secrets covered. */
+static json_t *seen_of(const struct mortise_http_answer *a,
+                       struct mortise_vault *vault,
+                       const struct mortise_mem *mem)
+{
+    char words[sizeof "the server answered with status -2147483648"];
+
+    if (a->outcome == MORTISE_HTTP_ANSWERED)
+        snprintf(words, sizeof words, "the server answered with status %d",
+                 a->status);
+    return mortise_vault_masked(
+        vault, json_pack("{s:s, s:o*}", "cause",
+                         a->outcome == MORTISE_HTTP_ANSWERED ? words : a->words,
+                         "answer", beginning_of(a, mem)));
 }
 
 static int32_t status_of(enum mortise_http_outcome outcome)
@@ -345,18 +440,24 @@ static void on_done(void *ud, const struct mortise_http_answer *answer)
     json_t *value = NULL;
 
     a->data = NULL;
+    a->doubtful = is_doubtful(answer);
     if (status == MORTISE_S_OK) {
-        value = answer_json(answer, true, a->m->mem);
+        value = answer_json(answer, true, a->m->vault, a->m->mem);
         status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
         words = value != NULL ? "" : "out of memory for the answer";
+        a->doubtful |= value == NULL && answer->left;
     }
-    mortise_door_answer(a, status, value, words);
+    if (a->doubtful)
+        a->seen = seen_of(answer, a->m->vault, a->m->mem);
+    snprintf(a->words, sizeof a->words, "%s", words);
+    mortise_vault_cover(a->m->vault, a->words, sizeof a->words);
+    mortise_door_answer(a, status, value, a->words);
 }
 
 static void on_head(void *ud, const struct mortise_http_answer *answer)
 {
     struct mortise_asked *a = ud;
-    json_t *head = answer_json(answer, false, a->m->mem);
+    json_t *head = answer_json(answer, false, a->m->vault, a->m->mem);
     char *text = head != NULL ? mortise_json_text(a->m->mem, head) : NULL;
 
     json_decref(head);
@@ -570,17 +671,20 @@ static void send_off(struct mortise_asked *a)
     struct mortise *m = a->m;
     struct mortise_err err = {.code = MORTISE_OK};
     struct wish w = {.json = NULL};
+    struct mortise_mask *mask = NULL;
     int rv;
 
     mortise_arena_init(&w.arena, m->mem);
     rv = fill(&w, a, &err);
     if (rv == MORTISE_OK) {
+        w.http.mask = mask = mortise_vault_mask(m->vault);
         a->data = mortise_http_start(m->http, &w.http);
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     if (rv != MORTISE_OK)
         mortise_door_answer(a, refused(rv), NULL, err.msg);
     wipe_secrets(&w);
+    mortise_mask_unref(mask);
     mortise_release_str(m->mem, w.json);
     mortise_arena_finish(&w.arena);
 }
@@ -601,6 +705,11 @@ static void start(struct mortise_asked *a)
         mortise_door_answer(a, refused(rv), NULL, err.msg);
 }
 
+static bool has_left(const struct mortise_asked *a)
+{
+    return a->data != NULL && mortise_http_has_left(a->data);
+}
+
 static void cancel(struct mortise_asked *a)
 {
     if (a->data != NULL)
@@ -617,8 +726,10 @@ const struct mortise_door_method mortise_door_http_request = {
     .name = "http.request/1",
     .effect = MORTISE_DOOR_CALLER,
     .changes = changes,
+    .repeats = repeats,
     .completed = completed,
     .check = check,
     .start = start,
+    .has_left = has_left,
     .cancel = cancel,
 };

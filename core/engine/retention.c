@@ -9,6 +9,12 @@
  *
  *   (1) What is not over stays: runs that wait, are paused or in doubt, or are
  *       in memory.  A failed run is over: it may be resumed until it goes.
+ *   (1b) Nothing goes on one reading of the clock, which may be anything: a month
+ *       ahead for one command, and every run that is over would be overdue.  A
+ *       pass notes its reading in the store; a run goes when it was overdue then
+ *       and a reading at least a day later (a tenth of `finished`, where that is
+ *       shorter) agrees.  A note from the future was made by a clock that was
+ *       wrong, or is judged by one that is: it is void, and made anew.
  *   (2) A pass first ends what an earlier one began (leveldb_remove.c (2)).
  *   (3) A graph goes when a pass saw all heads and none has it.
  */
@@ -25,6 +31,7 @@ enum {
     PAUSE_MS = 50,   /* between pages */
     PASS_MIN_MS = 10 * 1000,
     PASS_MAX_MS = 60 * 60 * 1000,
+    AGREE_MAX_MS = 24 * 60 * 60 * 1000, /* between the readings that agree */
     CLOSING_MS = 5
 };
 
@@ -42,6 +49,10 @@ struct mortise_retention {
     enum stage stage;
     bool began, swept; /* this pass; any, since the opening */
     bool any;          /* a run went in this pass */
+    /* The clock at its beginning, and the reading that it must agree with. */
+    uint64_t begun_ms, noted_ms;
+    bool agrees;
+    bool waits; /* a run waits for another reading */
     char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1]; /* seen */
     /* One page. */
     uint64_t now_ms;
@@ -59,16 +70,26 @@ static void keep(struct mortise_retention *r,
         memcpy(r->graphs[r->n_graphs++], digest, MORTISE_DIGEST);
 }
 
-/* (1) */
-static bool is_old(const struct mortise_retention *r, const char *tenant,
+static uint64_t finished_ms(const struct mortise_retention *r)
+{
+    return r->m->site.deployment->finished_ms;
+}
+
+static bool is_overdue(const struct mortise_retention *r,
+                       const struct mortise_head *h, uint64_t at_ms)
+{
+    return h->updated_ms <= at_ms && at_ms - h->updated_ms >= finished_ms(r);
+}
+
+/* (1): by this reading it may go. */
+static bool may_go(const struct mortise_retention *r, const char *tenant,
                    const char *run, const struct mortise_head *h)
 {
     bool over = h->status == MORTISE_RUN_COMPLETED ||
                 h->status == MORTISE_RUN_FAILED ||
                 h->status == MORTISE_RUN_CANCELLED;
 
-    return over && h->n_pending == 0 && h->updated_ms <= r->now_ms &&
-           r->now_ms - h->updated_ms >= r->m->site.deployment->finished_ms &&
+    return over && h->n_pending == 0 && is_overdue(r, h, r->now_ms) &&
            mortise_live_find(r->m, tenant, run) == NULL;
 }
 
@@ -78,12 +99,14 @@ static int note(void *ud, const char *tenant, const char *run,
     struct mortise_retention *r = ud;
     bool fits =
         strlen(tenant) <= MORTISE_NAME_MAX && strlen(run) <= MORTISE_NAME_MAX;
-    bool old = fits && is_old(r, tenant, run, head);
+    bool due = fits && may_go(r, tenant, run, head);
+    bool old = due && r->agrees && is_overdue(r, head, r->noted_ms);
 
     r->more = r->n_seen == PAGE || (old && r->n_old == AT_ONCE);
     if (r->more)
         return 1;
     r->n_seen++;
+    r->waits |= due && !old;
     if (old) {
         struct gone_by *o = &r->old[r->n_old++];
 
@@ -147,6 +170,33 @@ static int remove_old(struct mortise_retention *r, struct mortise_err *err)
     return rv;
 }
 
+/* ---- two readings -------------------------------------------------------- */
+
+/* Do the note in the store and the clock agree that time has passed? */
+static int compare_clocks(struct mortise_retention *r, struct mortise_err *err)
+{
+    uint64_t apart = finished_ms(r) / 10;
+    int rv = mortise_store_noted(r->m->store, &r->noted_ms, err);
+
+    if (apart > AGREE_MAX_MS)
+        apart = AGREE_MAX_MS;
+    r->begun_ms = mortise_now_ms();
+    r->agrees = r->noted_ms != 0 && r->noted_ms <= r->begun_ms &&
+                r->begun_ms - r->noted_ms >= apart;
+    return rv;
+}
+
+/* The pass is over.  Its reading is noted for those that it found overdue, unless
+ * there is a note yet that a later reading may agree with. */
+static int note_clock(struct mortise_retention *r, struct mortise_err *err)
+{
+    bool stands = r->noted_ms != 0 && r->noted_ms <= r->begun_ms && !r->agrees;
+
+    return r->waits && !stands
+               ? mortise_store_note(r->m->store, r->begun_ms, err)
+               : MORTISE_OK;
+}
+
 /* ---- a pass ------------------------------------------------------------- */
 
 static int look_at_heads(struct mortise_retention *r, struct mortise_err *err)
@@ -167,11 +217,14 @@ static int look_at_heads(struct mortise_retention *r, struct mortise_err *err)
     rv = remove_old(r, err);
     mortise_store_sweep_keep(s, (const uint8_t(*)[MORTISE_DIGEST])r->graphs,
                              r->n_graphs);
-    if (r->more)
+    if (rv != MORTISE_OK)
+        return rv;
+    if (r->more) {
         r->stage = r->n_old > 0 ? REST : HEADS;
-    else
-        r->stage = r->any || !r->swept ? GRAPHS : DONE;
-    return rv;
+        return MORTISE_OK;
+    }
+    r->stage = r->any || !r->swept ? GRAPHS : DONE;
+    return note_clock(r, err);
 }
 
 /* One step; an error is one of writing. */
@@ -187,9 +240,12 @@ static int step(struct mortise_retention *r, struct mortise_err *err)
         r->stage = more ? REST : HEADS;
         break;
     case HEADS:
-        if (!r->began)
+        if (!r->began) {
             mortise_store_sweep_begin(s);
-        rv = look_at_heads(r, err);
+            rv = compare_clocks(r, err);
+        }
+        if (rv == MORTISE_OK)
+            rv = look_at_heads(r, err);
         break;
     case GRAPHS:
         rv = mortise_store_sweep(s, &more, err);
@@ -206,7 +262,7 @@ static int step(struct mortise_retention *r, struct mortise_err *err)
 static void begin_pass(struct mortise_retention *r)
 {
     r->stage = REST;
-    r->began = r->any = false;
+    r->began = r->any = r->waits = false;
     r->run[0] = '\0';
 }
 
@@ -219,7 +275,7 @@ static void arm(struct mortise_retention *r, uint64_t in_ms)
 
 static uint64_t pass_ms(const struct mortise_retention *r)
 {
-    uint64_t ms = r->m->site.deployment->finished_ms / 8;
+    uint64_t ms = finished_ms(r) / 8;
 
     return ms < PASS_MIN_MS ? PASS_MIN_MS : ms > PASS_MAX_MS ? PASS_MAX_MS : ms;
 }

@@ -7,10 +7,18 @@
  *       inside the step that made the call; and it is cancelled like one.
  *   (3) Commits are written on the spot, one batch after the other, so that
  *       with scripted answers a run is the same each time.
- *   (4) Time is set forward (clock.h) only when nothing is under way whose
- *       end does not depend on it.
+ *   (4) Time stands still, and is set forward (clock.h) only when nothing is
+ *       under way whose end does not depend on it: so what starts together is
+ *       due together, however busy the machine is.  What is really called takes
+ *       no time, unless it takes longer than a clock of ours allows.
+ *   (5) Nothing in a scripted run is of chance, or of the store that it happens
+ *       to be in: what backoff's jitter comes to, the ids of requests.
+ *   (6) What is really called and may block takes turns, so that the order in
+ *       which such calls end does not depend on the threads that ran them.
  */
 #include "engine/script.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "engine/call.h"
@@ -20,6 +28,18 @@ void mortise_script(struct mortise *m, const struct mortise_script *s)
 {
     assert(m->lives.n == 0);
     m->script = s;
+    mortise_pool_take_turns(m->pool); /* (6) */
+}
+
+/* ---- identity (5) -------------------------------------------------------- */
+
+void mortise_script_identify(const struct mortise *m,
+                             struct mortise_admission *adm)
+{
+    if (m->script == NULL)
+        return;
+    mortise_digest(adm->seed, m->script->name, strlen(m->script->name));
+    memcpy(adm->store.b, adm->seed, sizeof adm->store.b);
 }
 
 /* ---- answers (1, 2) ------------------------------------------------------ */
@@ -94,11 +114,22 @@ static bool is_busy(const struct mortise *m)
            m->state == MORTISE_ENGINE_FAILING;
 }
 
+/* Wait for what is really under way; at most until a clock of ours is due. */
+static void wait_for_real(struct mortise *m)
+{
+    uint64_t begun = mortise_real_ms();
+    int ms = mortise_loop_timeout(m);
+
+    mortise_turn(m, -1);
+    if (ms > 0 && is_busy(m) && mortise_real_ms() - begun >= (uint64_t)ms)
+        m->script->late(m->script->ud, (uint64_t)ms);
+}
+
 void mortise_script_settle(struct mortise *m)
 {
     mortise_turn(m, 0);
     while (is_busy(m) || mortise_loop_timeout(m) == 0)
-        mortise_turn(m, -1);
+        wait_for_real(m);
 }
 
 struct ahead {

@@ -14,8 +14,8 @@
 struct mortise_scripted {
     int32_t status; /* as plugin.h has them */
     bool violation;
-    json_t *output; /* taken; NULL: none */
-    json_t *said;   /* {update?, goto?}; taken; NULL: nothing */
+    json_t *output;             /* taken; NULL: none */
+    json_t *said;               /* {update?, goto?}; taken; NULL: nothing */
     struct mortise_usage usage; /* taken */
     const char *code, *error_class, *message;
     uint64_t after_ms;
@@ -23,11 +23,15 @@ struct mortise_scripted {
 
 struct mortise_script {
     void *ud;
+    const char *name; /* runs of one name have the same ids and chances */
     /* True: the call got this answer.  False: it is the plugin's. */
     bool (*call)(void *ud, const struct mortise_run_call *call,
                  struct mortise_scripted *out);
     /* A commit is about to be written; it is on disk, and nobody knows yet. */
     void (*commit)(void *ud, uint64_t seq, bool on_disk);
+    /* Something real took so long that a clock of ours is due: it has to be set
+     * forward by that (mortise_clock_skip). */
+    void (*late)(void *ud, uint64_t ms);
 };
 
 /* From now on; `s` is lent.  Before any run is started or goes on. */
@@ -47,6 +51,10 @@ int mortise_script_next(struct mortise *m,
 
 struct mortise_ongoing;
 
+/* A run is about to be admitted: what would be chance, or this store's, is the
+ * script's, if there is one. */
+void mortise_script_identify(const struct mortise *m,
+                             struct mortise_admission *adm);
 /* Is the call answered by the script?  Then it ends by itself. */
 bool mortise_script_call(struct mortise_ongoing *c,
                          const struct mortise_run_call *call);

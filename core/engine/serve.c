@@ -5,12 +5,19 @@
  *
  * The asker may go away at any time; a command that is under way then is
  * carried out all the same, so its request lives on without an asker.
+ *
+ * `start` and `command` may carry a watch (`until`): it begins in the same turn
+ * of the loop, so no event lies between the two.
  */
 #include "engine/serve.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "engine/control.h"
+#include "engine/recover.h"
+#include "graph/deploy_digest.h"
 
 enum { MAX_COMMANDS = 1000 };
 
@@ -27,6 +34,8 @@ struct mortise_request {
     char **texts; /* JSON of commands[i].json, ours */
     size_t n_commands;
     bool ordered; /* the order is the run's until it is done */
+    bool giving;  /* ... and is being given to it: the answer waits */
+    bool begun;   /* a watch that is carried: its first item was sent */
 };
 
 /* ---- the life of a request ---------------------------------------------- */
@@ -52,7 +61,11 @@ static void finish(struct mortise_request *q, json_t *reply,
 {
     struct mortise_asker *a = q->asker;
 
-    request_free(q);
+    q->asker = NULL;
+    if (a != NULL)
+        a->request = NULL;
+    if (!q->ordered)
+        request_free(q); /* else when the command is answered */
     if (a != NULL && reply != NULL)
         a->reply(a, reply);
     else if (a != NULL)
@@ -77,15 +90,20 @@ void mortise_serve_detach(struct mortise_asker *a)
     if (q == NULL)
         return;
     q->asker = NULL;
-    if (q->ordered)
-        return; /* freed when the command is answered */
     mortise_watch_end(q->m, &q->watch);
-    request_free(q);
+    if (!q->ordered)
+        request_free(q); /* else when the command is answered */
 }
 
 bool mortise_serve_is_follow(const struct mortise_asker *a)
 {
     return a->request != NULL && a->request->watch.event != NULL;
+}
+
+void mortise_serve_go_on(struct mortise_asker *a)
+{
+    if (a->request != NULL)
+        mortise_watch_go_on(a->request->m, &a->request->watch);
 }
 
 int mortise_serve_code(const char *name)
@@ -171,6 +189,105 @@ static int get_flag(const json_t *body, const char *name, uint32_t bit,
     return MORTISE_OK;
 }
 
+/* ---- watching ----------------------------------------------------------- */
+
+static json_t *standing(const char *run, int status, const char *reason)
+{
+    return json_pack("{s:s, s:s, s:s}", "run", run, "status",
+                     mortise_run_status_name(status), "reason", reason);
+}
+
+/* An item that says what was done of what the watch came with.  Nonzero: no
+ * more. */
+static int say_begun(struct mortise_request *q, json_t *item)
+{
+    struct mortise_err err;
+    int said = 1;
+
+    mortise_nomem(&err);
+    if (item != NULL)
+        said = q->asker->item(q->asker, item);
+    else
+        q->asker->error(q->asker, &err);
+    q->begun = true;
+    json_decref(item);
+    return said;
+}
+
+static int followed(struct mortise_watch *w, json_t *event)
+{
+    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+
+    if (q->run_id[0] != '\0' && !q->begun &&
+        say_begun(q, json_pack("{s:s, s:s, s:s}", "type", "started", "run",
+                               q->run_id, "tenant", q->tenant)) != 0)
+        return 1;
+    return q->asker->item(q->asker, event);
+}
+
+static bool is_full(struct mortise_watch *w)
+{
+    const struct mortise_request *q =
+        MORTISE_OF(w, struct mortise_request, watch);
+
+    return q->asker->full != NULL && q->asker->full(q->asker);
+}
+
+static void follow_over(struct mortise_watch *w, int status, const char *reason,
+                        const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+
+    if (err == NULL) /* it wants no more: nothing is left to say */
+        mortise_serve_detach(q->asker);
+    else if (err->code != MORTISE_OK)
+        finish(q, NULL, err);
+    else
+        reply(q, standing(q->run, status, reason));
+}
+
+static int until_of(const char *name, enum mortise_until *out,
+                    struct mortise_err *err)
+{
+    if (name == NULL || strcmp(name, "now") == 0)
+        *out = MORTISE_UNTIL_NOW;
+    else if (strcmp(name, "idle") == 0)
+        *out = MORTISE_UNTIL_IDLE;
+    else if (strcmp(name, "end") == 0)
+        *out = MORTISE_UNTIL_END;
+    else
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'until' is now, idle or end, not '%.100s'", name);
+    return MORTISE_OK;
+}
+
+/* Watch the run from event `after` on. */
+static int watch(struct mortise_request *q, const char *run,
+                 struct mortise_err *err)
+{
+    q->watch.event = followed;
+    q->watch.full = is_full;
+    q->watch.done = follow_over;
+    return mortise_watch_add(q->m, &q->watch, q->tenant, run, err);
+}
+
+/* The watch that a request carries, if it does. */
+static int get_watch(struct mortise_request *q, bool *carried,
+                     struct mortise_err *err)
+{
+    const char *until = NULL;
+    int rv = get_text(q->body, "until", false, &until, err);
+
+    *carried = until != NULL;
+    if (rv != MORTISE_OK || until == NULL)
+        return rv;
+    rv = until_of(until, &q->watch.until, err);
+    if (rv == MORTISE_OK && q->watch.until == MORTISE_UNTIL_NOW)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'until' is idle or end where something begins");
+    return rv;
+}
+
 /* ---- start -------------------------------------------------------------- */
 
 static void started(struct mortise_watch *w, int status, const char *reason,
@@ -237,30 +354,69 @@ static int compile(struct mortise_request *q, const json_t *graph,
     return rv;
 }
 
+/* An asker whose engine went away does not know whether its run was admitted,
+ * and asks again.  One of that id, of the same graph, is taken for its own;
+ * what it goes on from is on disk. */
+static int was_started(struct mortise_request *q, const struct mortise_graph *g,
+                       struct mortise_err *err)
+{
+    struct mortise_err here;
+    struct mortise_head_copy head;
+
+    if (mortise_head_read(q->m, q->tenant, q->run, &head, &here) !=
+            MORTISE_OK ||
+        memcmp(head.graph, g->digest, sizeof head.graph) != 0)
+        return err->code; /* it is somebody else's */
+    snprintf(q->run_id, sizeof q->run_id, "%s", q->run);
+    return mortise_recover_one(q->m, q->tenant, q->run, err);
+}
+
+static int begin_run(struct mortise_request *q, struct mortise_graph *g,
+                     bool again, struct mortise_err *err)
+{
+    json_t *input = json_object_get(q->body, "input");
+    struct mortise_live *live;
+    int rv;
+
+    input = input != NULL ? json_incref(input) : json_object();
+    if (input == NULL)
+        return mortise_nomem(err);
+    rv = mortise_live_start(q->m, g, q->tenant, q->run, input, q->actor, &live,
+                            err);
+    json_decref(input);
+    if (rv == MORTISE_OK)
+        snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
+    return rv == MORTISE_EEXISTS && again && q->run != NULL
+               ? was_started(q, g, err)
+               : rv;
+}
+
 static int serve_start(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do",  "graph", "tenant",
-                                        "run", "input", NULL};
-    json_t *input = json_object_get(q->body, "input");
+    static const char *const known[] = {"do",    "graph", "tenant", "run",
+                                        "input", "until", "again",  NULL};
     struct mortise_graph *g = NULL;
-    struct mortise_live *live;
+    uint32_t again = 0;
+    bool watches = false;
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
         rv = get_text(q->body, "run", false, &q->run, err);
     if (rv == MORTISE_OK)
+        rv = get_flag(q->body, "again", 1, &again, err);
+    if (rv == MORTISE_OK)
+        rv = get_watch(q, &watches, err);
+    if (rv == MORTISE_OK)
         rv = compile(q, json_object_get(q->body, "graph"), &g, err);
     if (rv != MORTISE_OK)
         return rv;
-    input = input != NULL ? json_incref(input) : json_object();
-    rv = input != NULL ? mortise_live_start(q->m, g, q->tenant, q->run, input,
-                                            q->actor, &live, err)
-                       : mortise_nomem(err);
-    json_decref(input);
+    rv = begin_run(q, g, again != 0, err);
     mortise_graph_unref(g);
     if (rv != MORTISE_OK)
         return rv;
-    snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
+    q->run = q->run_id;
+    if (watches)
+        return watch(q, q->run_id, err);
     q->watch.until = MORTISE_UNTIL_SYNCED;
     q->watch.done = started;
     return mortise_watch_add(q->m, &q->watch, q->tenant, q->run_id, err);
@@ -268,31 +424,44 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
 
 /* ---- command ------------------------------------------------------------ */
 
-static json_t *standing(const char *run, int status, const char *reason)
+/* What a command with a watch has as an item, once it is on disk. */
+static int say_recorded(struct mortise_request *q, json_t *with)
 {
-    return json_pack("{s:s, s:s, s:s}", "run", run, "status",
-                     mortise_run_status_name(status), "reason", reason);
+    if (with != NULL &&
+        json_object_set_new(with, "type", json_string("recorded")) != 0) {
+        json_decref(with);
+        with = NULL;
+    }
+    return say_begun(q, with);
 }
 
 static void ordered(struct mortise_order *o, const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
     struct mortise_live *live = mortise_live_find(q->m, q->tenant, q->run);
+    bool watches = q->watch.until != 0;
 
     q->ordered = false;
-    if (err->code != MORTISE_OK)
+    if (err->code != MORTISE_OK) {
+        mortise_watch_end(q->m, &q->watch);
         finish(q, NULL, err);
-    else /* the run answered: it is in memory */
+        return;
+    }
+    /* The run answered: it is in memory. */
+    if (!watches || q->asker == NULL)
         reply(q, standing(q->run, mortise_run_status(live->run),
                           mortise_run_reason(live->run)));
+    else if (!q->giving &&
+             say_recorded(q, standing(q->run, mortise_run_status(live->run),
+                                      mortise_run_reason(live->run))) != 0)
+        mortise_serve_detach(q->asker);
 }
 
 static uint32_t kind_of(const char *name)
 {
-    static const char *const names[] = {"resume",       "update", "goto",
-                                        "approve_tool", "answer", "resolve",
-                                        "cancel",       "pause",  "limit",
-                                        "budget"};
+    static const char *const names[] = {
+        "resume",  "update", "goto",  "approve_tool", "answer",
+        "resolve", "cancel", "pause", "limit",        "budget"};
 
     for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0)
@@ -371,15 +540,44 @@ static int read_commands(struct mortise_request *q, struct mortise_err *err)
     return rv;
 }
 
+/* The command was given; it may be answered already.  Whatever it leads to
+ * happens from the next turn on. */
+static int watch_what_follows(struct mortise_request *q,
+                              struct mortise_err *err)
+{
+    const struct mortise_asker *a = q->asker;
+    const struct mortise_live *live;
+    int rv;
+
+    rv = watch(q, q->run, err);
+    if (a->request == NULL) /* the asker wants no more */
+        return rv;
+    q->giving = false;
+    if (rv != MORTISE_OK || q->ordered)
+        return rv;
+    live = mortise_live_find(q->m, q->tenant, q->run);
+    if (say_recorded(q, standing(q->run, mortise_run_status(live->run),
+                                 mortise_run_reason(live->run))) != 0)
+        mortise_serve_detach(q->asker);
+    return MORTISE_OK;
+}
+
 static int serve_command(struct mortise_request *q, struct mortise_err *err)
 {
     static const char *const known[] = {
-        "do",          "tenant",         "run", "commands",
-        "no_continue", "accept_plugins", NULL};
+        "do",    "tenant", "run", "commands", "no_continue", "accept_plugins",
+        "after", "until",  NULL};
+    bool watches = false;
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
         rv = get_text(q->body, "run", true, &q->run, err);
+    if (rv == MORTISE_OK)
+        rv = get_watch(q, &watches, err);
+    if (rv == MORTISE_OK)
+        rv = get_number(q->body, "after", &q->watch.after, err);
+    if (rv == MORTISE_OK && !watches && q->watch.after != 0)
+        rv = mortise_fail(err, MORTISE_EINVAL, "'after' goes with 'until'");
     if (rv == MORTISE_OK)
         rv = get_flag(q->body, "no_continue", MORTISE_NO_CONTINUE,
                       &q->order.flags, err);
@@ -395,54 +593,23 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     q->order.actor = q->actor;
     q->order.done = ordered;
     q->ordered = true;
+    q->giving = watches;
     rv = mortise_live_command(q->m, q->tenant, q->run, &q->order, err);
     if (rv != MORTISE_OK)
         q->ordered = false;
+    else if (watches)
+        rv = watch_what_follows(q, err);
     return rv;
 }
 
 /* ---- follow ------------------------------------------------------------- */
 
-static int followed(struct mortise_watch *w, json_t *event)
-{
-    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
-
-    return q->asker->item(q->asker, event);
-}
-
-static void follow_over(struct mortise_watch *w, int status, const char *reason,
-                        const struct mortise_err *err)
-{
-    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
-
-    if (err == NULL) /* it wants no more: nothing is left to say */
-        request_free(q);
-    else if (err->code != MORTISE_OK)
-        finish(q, NULL, err);
-    else
-        reply(q, standing(q->run, status, reason));
-}
-
-static int until_of(const char *name, enum mortise_until *out,
-                    struct mortise_err *err)
-{
-    if (name == NULL || strcmp(name, "now") == 0)
-        *out = MORTISE_UNTIL_NOW;
-    else if (strcmp(name, "idle") == 0)
-        *out = MORTISE_UNTIL_IDLE;
-    else if (strcmp(name, "end") == 0)
-        *out = MORTISE_UNTIL_END;
-    else
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "'until' is now, idle or end, not '%.100s'", name);
-    return MORTISE_OK;
-}
-
 static int serve_follow(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do",    "tenant", "run",
-                                        "after", "until",  NULL};
+    static const char *const known[] = {"do",    "tenant", "run", "after",
+                                        "until", "go_on",  NULL};
     const char *until = NULL;
+    uint32_t go_on = 0;
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
@@ -453,11 +620,13 @@ static int serve_follow(struct mortise_request *q, struct mortise_err *err)
         rv = get_text(q->body, "until", false, &until, err);
     if (rv == MORTISE_OK)
         rv = until_of(until, &q->watch.until, err);
+    if (rv == MORTISE_OK)
+        rv = get_flag(q->body, "go_on", 1, &go_on, err);
+    if (rv == MORTISE_OK && go_on != 0)
+        rv = mortise_recover_one(q->m, q->tenant, q->run, err);
     if (rv != MORTISE_OK)
         return rv;
-    q->watch.event = followed;
-    q->watch.done = follow_over;
-    return mortise_watch_add(q->m, &q->watch, q->tenant, q->run, err);
+    return watch(q, q->run, err);
 }
 
 /* ---- queries ------------------------------------------------------------ */
@@ -523,6 +692,11 @@ static int serve_history(struct mortise_request *q, struct mortise_err *err)
     return serve_look(q, mortise_query_history, err);
 }
 
+static int serve_find(struct mortise_request *q, struct mortise_err *err)
+{
+    return serve_look(q, mortise_query_find, err);
+}
+
 static int serve_engine(struct mortise_request *q, struct mortise_err *err)
 {
     static const char *const known[] = {"do", "tenant", NULL};
@@ -533,6 +707,80 @@ static int serve_engine(struct mortise_request *q, struct mortise_err *err)
               json_pack("{s:I, s:s, s:s}", "pid", (json_int_t)getpid(),
                         "version", MORTISE_VERSION, "store", q->m->site.store));
     return rv;
+}
+
+/* ---- hello -------------------------------------------------------------- */
+
+/* A deployment other than ours is refused: what is started here runs under
+ * ours. */
+static int check_deployment(struct mortise_request *q, const json_t *theirs,
+                            struct mortise_err *err)
+{
+    static const char *const known[] = {"path", "digest", NULL};
+    const struct mortise_deployment *d = q->m->site.deployment;
+    uint8_t ours[MORTISE_DIGEST];
+    char hex[MORTISE_DIGEST_HEX];
+    const char *path, *digest;
+    int rv = json_is_object(theirs)
+                 ? check_members(theirs, known, err)
+                 : mortise_fail(err, MORTISE_EINVAL,
+                                "'deployment' must be {path, digest}");
+
+    if (rv == MORTISE_OK)
+        rv = get_text(theirs, "path", true, &path, err);
+    if (rv == MORTISE_OK)
+        rv = get_text(theirs, "digest", true, &digest, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (mortise_deployment_digest(ours, d, q->m->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    mortise_hex(hex, ours, sizeof ours);
+    if (strcmp(hex, digest) == 0)
+        return MORTISE_OK;
+    return mortise_fail(
+        err, MORTISE_ECONFIG,
+        "process %ld works on the store %s under %s%s, and you named %s: they "
+        "do not say the same, and what you start there would run under the "
+        "former; name that one, or wait until the process has ended (kill %ld "
+        "stops it, and its runs can be resumed)",
+        (long)getpid(), q->m->site.store,
+        d->path != NULL ? "the deployment " : "no deployment file",
+        d->path != NULL ? d->path : "", path, (long)getpid());
+}
+
+static int serve_hello(struct mortise_request *q, struct mortise_err *err)
+{
+    static const char *const known[] = {"do",      "tenant",     "protocol",
+                                        "version", "deployment", NULL};
+    const json_t *theirs = json_object_get(q->body, "deployment");
+    const char *version = NULL;
+    uint64_t protocol = 0;
+    int rv = get_number(q->body, "protocol", &protocol, err);
+
+    if (rv == MORTISE_OK)
+        rv = get_text(q->body, "version", false, &version, err);
+    if (rv == MORTISE_OK && protocol != MORTISE_PROTOCOL)
+        rv = mortise_fail(err, MORTISE_EUNAVAILABLE,
+                          "process %ld works on the store and speaks protocol "
+                          "%d of the control socket (Mortise %s), and you "
+                          "speak %llu%s%s: wait until it has ended, stop it "
+                          "(kill %ld), or use its version",
+                          (long)getpid(), MORTISE_PROTOCOL, MORTISE_VERSION,
+                          (unsigned long long)protocol,
+                          version != NULL ? ", Mortise " : "",
+                          version != NULL ? version : "", (long)getpid());
+    if (rv == MORTISE_OK)
+        rv = check_members(q->body, known, err);
+    if (rv == MORTISE_OK && theirs != NULL)
+        rv = check_deployment(q, theirs, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    q->asker->greeted = true;
+    reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b}", "pid", (json_int_t)getpid(),
+                       "version", MORTISE_VERSION, "protocol", MORTISE_PROTOCOL,
+                       "store", q->m->site.store, "stays",
+                       q->m->holding == MORTISE_HOLDING_STAYS));
+    return MORTISE_OK;
 }
 
 /* ---- serving ------------------------------------------------------------ */
@@ -547,7 +795,8 @@ static const struct {
     {"start", serve_start, false},     {"command", serve_command, false},
     {"follow", serve_follow, false},   {"runs", serve_runs, false},
     {"inbox", serve_inbox, false},     {"show", serve_show, false},
-    {"history", serve_history, false}, {"engine", serve_engine, true},
+    {"history", serve_history, false}, {"find", serve_find, false},
+    {"engine", serve_engine, true},    {"hello", serve_hello, true},
 };
 
 /* MORTISE_OK: it is answered, or will be.  Else the error is the answer. */

@@ -11,7 +11,11 @@ struct mortise_asker {
     int (*item)(struct mortise_asker *a, json_t *item);
     void (*reply)(struct mortise_asker *a, json_t *reply);
     void (*error)(struct mortise_asker *a, const struct mortise_err *err);
+    /* Is no room left for events?  mortise_serve_go_on() once there is some;
+     * NULL: it takes all. */
+    bool (*full)(struct mortise_asker *a);
     struct mortise_request *request; /* under way; NULL: none */
+    bool greeted; /* it said hello: it understands {"alive": true} */
 };
 
 /* Serve one; the answer may come before this returns, or later. */
@@ -22,6 +26,9 @@ void mortise_serve_detach(struct mortise_asker *a);
 
 /* Will what is under way go on for as long as the asker listens? */
 bool mortise_serve_is_follow(const struct mortise_asker *a);
+
+/* It has room again. */
+void mortise_serve_go_on(struct mortise_asker *a);
 
 /* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO for a word that is none. */
 int mortise_serve_code(const char *name);

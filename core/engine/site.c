@@ -10,6 +10,9 @@
  *     OBJECT-DIR/../lib/mortise   BINDIR/../lib, for a program
  *
  * and then where it was to be installed, MORTISE_LIBDIR.
+ *
+ * A site that is open may be used: whose its files are, and whether somebody
+ * said what has to be said, was asked (guarded.h).
  */
 #include "engine/site.h"
 
@@ -20,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "engine/guarded.h"
 
 #ifndef MORTISE_LIBDIR
 #define MORTISE_LIBDIR "/usr/local/lib/mortise"
@@ -111,7 +116,7 @@ static int find_dirs(struct mortise_site *s, struct mortise_err *err)
 }
 
 int mortise_site_open(struct mortise_site *s, const struct mortise_mem *mem,
-                      const char *path, const char *store,
+                      const char *path, const char *store, unsigned how,
                       struct mortise_diags *diags, struct mortise_err *err)
 {
     int rv;
@@ -136,9 +141,16 @@ int mortise_site_open(struct mortise_site *s, const struct mortise_mem *mem,
         if (s->store == NULL)
             rv = mortise_nomem(err);
     }
+    if (rv == MORTISE_OK)
+        rv = mortise_guarded_check(s, how, diags, err);
     if (rv != MORTISE_OK)
         mortise_site_close(s);
     return rv;
+}
+
+unsigned mortise_site_how(uint32_t flags)
+{
+    return (flags & MORTISE_OPEN_FOUND) != 0 ? MORTISE_SITE_FOUND : 0;
 }
 
 void mortise_site_close(struct mortise_site *s)

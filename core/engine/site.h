@@ -21,11 +21,22 @@ struct mortise_site {
     const char *store; /* where the store is */
 };
 
+enum {
+    /* Nobody named the Deployment file, it was found: what it needs somebody's
+     * word for must have been said (allow.h). */
+    MORTISE_SITE_FOUND = 1 << 0,
+    /* Nothing is run, nor written: what else would be refused is a finding. */
+    MORTISE_SITE_LOOK = 1 << 1
+};
+
 /* `path` NULL: no Deployment file; `store` NULL: as deployed.  Findings go to
- * diags; MORTISE_ECHECK then. */
+ * diags; MORTISE_ECHECK then.  MORTISE_EDENIED: it may not be obeyed, or what it
+ * names not be used (guarded.h). */
 int mortise_site_open(struct mortise_site *s, const struct mortise_mem *mem,
-                      const char *path, const char *store,
+                      const char *path, const char *store, unsigned how,
                       struct mortise_diags *diags, struct mortise_err *err);
+/* The `how` of mortise_options.flags. */
+unsigned mortise_site_how(uint32_t flags);
 void mortise_site_close(struct mortise_site *s); /* zeroed is fine */
 
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "engine/door.h"
 #include "engine/secret.h"
 
 struct offer {
@@ -61,16 +60,6 @@ static struct offer *offer_new(struct mortise_stock *s, const char *plugin,
     return o;
 }
 
-/* A plugin that may ask for effects has them that way alone. */
-static bool asks_for_effects(const struct mortise_manifest *m)
-{
-    for (size_t i = 0; i < m->n_methods; i++) {
-        if (mortise_door_is_caller(m->methods[i]))
-            return true;
-    }
-    return false;
-}
-
 static const struct mortise_operation *
 keep(struct mortise_stock *s, const struct mortise_manifest *m,
      const struct mortise_manifest_op *from, bool ask, struct mortise_err *why)
@@ -82,7 +71,7 @@ keep(struct mortise_stock *s, const struct mortise_manifest *m,
     o->op.effect = effect_of(from->effect);
     o->op.idempotent = from->idempotent;
     o->op.reconcile = from->reconcile;
-    o->op.by_asking = asks_for_effects(m);
+    o->op.steps = from->steps;
     o->op.timeout_ms = from->timeout_ms;
     o->op.usage = from->usage;
     o->op.input = from->input;

@@ -12,6 +12,11 @@
  *   (4) Memory that held a value is overwritten before it is let go of.
  *   (5) A program gets our environment of that time, no input, a process group
  *       of its own and ten seconds; then the group is killed.
+ *   (6) A value that was given out is covered from then on, in every form that
+ *       base/mask.h knows, wherever the engine takes in, keeps or shows what
+ *       others say; so are the values that it had before.  One of less than
+ *       eight bytes is not, since it would be found everywhere; the log says
+ *       so, and `mortise check` warns of it.
  */
 #include "engine/vault.h"
 
@@ -21,6 +26,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +37,20 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
+#include "json/masked.h"
 
-enum { NS_PER_MS = 1000000, TOO_SHORT_TO_COVER = 4 };
+enum {
+    NS_PER_MS = 1000000,
+    KNOWN_MAX = 16 /* values of a secret, of which all but one are old */
+};
 
 struct secret {
     const struct mortise_provider *from; /* lent */
-    char *last;        /* the value that was given out last; NULL: none yet */
+    char *last;        /* EXEC: what the program said last; NULL: nothing yet */
     uint64_t until_ns; /* EXEC: `last` is good until then */
     char *env;         /* ENV: the variable; NULL: it was not set */
     bool warned;
+    char *known[KNOWN_MAX]; /* values that were given out, the newest first */
 };
 
 struct mortise_vault {
@@ -48,7 +59,9 @@ struct mortise_vault {
     char *creds;  /* CREDENTIALS_DIRECTORY, or NULL */
     char **env;   /* of programs, ends with NULL; NULL: there are none */
     size_t n_env; /* with the NULL */
-    pthread_mutex_t lock; /* guards last, until_ns and warned */
+    struct mortise_mask *mask; /* over all that is known; NULL: nothing is */
+    atomic_bool has_mask;
+    pthread_mutex_t lock; /* guards last, until_ns, warned, known and mask */
     size_t n;
     struct secret list[];
 };
@@ -132,7 +145,10 @@ void mortise_vault_close(struct mortise_vault *v)
     for (size_t i = 0; i < v->n; i++) {
         wipe(v->mem, v->list[i].last);
         wipe(v->mem, v->list[i].env);
+        for (size_t j = 0; j < KNOWN_MAX; j++)
+            wipe(v->mem, v->list[i].known[j]);
     }
+    mortise_mask_unref(v->mask);
     for (size_t i = 0; v->env != NULL && i < v->n_env; i++)
         wipe(v->mem, v->env[i]);
     mortise_release(v->mem, v->env, v->n_env * sizeof *v->env);
@@ -431,23 +447,104 @@ static int fetch(struct mortise_vault *v, struct secret *s, struct text *t,
     return from_program(v, s, t, value, err);
 }
 
-/* Remember what was given out: to cover it, and a program's for a while. */
-static int keep(struct mortise_vault *v, struct secret *s, const char *value,
-                struct mortise_err *err)
+/* What a program said is good for a while. */
+static int keep_last(struct mortise_vault *v, struct secret *s,
+                     const char *value, struct mortise_err *err)
 {
-    char *copy = mortise_strdup(v->mem, value);
+    char *copy;
 
+    if (s->from->kind != MORTISE_PROVIDER_EXEC)
+        return MORTISE_OK;
+    copy = mortise_strdup(v->mem, value);
     if (copy == NULL)
         return mortise_nomem(err);
     pthread_mutex_lock(&v->lock);
     wipe(v->mem, s->last);
     s->last = copy;
-    s->until_ns = 0;
-    if (s->from->kind == MORTISE_PROVIDER_EXEC)
-        s->until_ns =
-            mortise_mono_ns() + (uint64_t)MORTISE_SECRET_KEPT_MS * NS_PER_MS;
+    s->until_ns =
+        mortise_mono_ns() + (uint64_t)MORTISE_SECRET_KEPT_MS * NS_PER_MS;
     pthread_mutex_unlock(&v->lock);
     return MORTISE_OK;
+}
+
+static void warn_of_length(struct mortise_vault *v, const struct secret *s,
+                           const char *value)
+{
+    if (strlen(value) < MORTISE_MASK_MIN)
+        mortise_log(v->m, MORTISE_LOG_WARN,
+                    "the secret '%s' is shorter than %d bytes: it is not "
+                    "masked where it comes back",
+                    s->from->name, (int)MORTISE_MASK_MIN);
+}
+
+/* Is it one of those that were given out before? */
+static bool is_known(const struct secret *s, const char *value)
+{
+    for (size_t i = 0; i < KNOWN_MAX; i++)
+        if (s->known[i] != NULL && strcmp(s->known[i], value) == 0)
+            return true;
+    return false;
+}
+
+/* A new one, with the lock; false: out of memory.  Of a secret that changes
+ * all the time, the oldest is forgotten. */
+static bool know(struct mortise_vault *v, struct secret *s, const char *value)
+{
+    char *copy = mortise_strdup(v->mem, value);
+
+    if (copy == NULL)
+        return false;
+    wipe(v->mem, s->known[KNOWN_MAX - 1]);
+    memmove(s->known + 1, s->known, (KNOWN_MAX - 1) * sizeof s->known[0]);
+    s->known[0] = copy;
+    return true;
+}
+
+static bool add_all(const struct mortise_vault *v, struct mortise_mask *mask)
+{
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t j = 0; j < KNOWN_MAX; j++) {
+            const char *value = v->list[i].known[j];
+
+            if (value != NULL && !mortise_mask_add(mask, v->list[i].from->name,
+                                                   value, strlen(value)))
+                return false;
+        }
+    return mortise_mask_close(mask);
+}
+
+/* With the lock; who has the old one goes on with that. */
+static bool make_mask(struct mortise_vault *v)
+{
+    struct mortise_mask *mask = mortise_mask_new(v->mem);
+
+    if (mask == NULL || !add_all(v, mask)) {
+        mortise_mask_unref(mask);
+        return false;
+    }
+    mortise_mask_unref(v->mask);
+    v->mask = mask;
+    atomic_store(&v->has_mask, true);
+    return true;
+}
+
+/* Remember what was given out: to cover it, and a program's for a while.  What
+ * cannot be covered is not given out. */
+static int keep(struct mortise_vault *v, struct secret *s, const char *value,
+                struct mortise_err *err)
+{
+    bool is_new;
+
+    pthread_mutex_lock(&v->lock);
+    is_new = !is_known(s, value);
+    if (is_new && (!know(v, s, value) || !make_mask(v))) {
+        pthread_mutex_unlock(&v->lock);
+        return mortise_nomem(err);
+    }
+    pthread_mutex_unlock(&v->lock);
+    if (is_new)
+        warn_of_length(v, s, value);
+    return keep_last(v, s, value, err);
 }
 
 static int get_new(struct mortise_vault *v, struct secret *s, char **value,
@@ -498,16 +595,63 @@ void mortise_vault_give_back(struct mortise_vault *v, char *value)
     wipe(v->mem, value);
 }
 
-void mortise_vault_cover(struct mortise_vault *v, char *text)
-{
-    pthread_mutex_lock(&v->lock);
-    for (size_t i = 0; i < v->n; i++) {
-        const char *value = v->list[i].last;
-        size_t n = value != NULL ? strlen(value) : 0;
-        char *at = text;
+/* ---- covering (6) ----------------------------------------------------------
+ */
 
-        while (n >= TOO_SHORT_TO_COVER && (at = strstr(at, value)) != NULL)
-            memset(at, '*', n);
-    }
+struct mortise_mask *mortise_vault_mask(struct mortise_vault *v)
+{
+    struct mortise_mask *mask;
+
+    if (v == NULL || !atomic_load(&v->has_mask))
+        return NULL;
+    pthread_mutex_lock(&v->lock);
+    mask = mortise_mask_ref(v->mask);
     pthread_mutex_unlock(&v->lock);
+    return mask;
+}
+
+void mortise_vault_cover(struct mortise_vault *v, char *text, size_t room)
+{
+    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_buf b;
+    size_t n = strlen(text);
+
+    if (mortise_mask_finds(mask, text, n)) {
+        mortise_buf_init(&b, v->mem);
+        mortise_mask_text(mask, text, n, &b);
+        snprintf(text, room, "%s",
+                 mortise_buf_cstr(&b) != NULL ? b.p : "(out of memory)");
+        mortise_buf_finish(&b);
+    }
+    mortise_mask_unref(mask);
+}
+
+char *mortise_vault_covered(struct mortise_vault *v, const char *text)
+{
+    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_buf b;
+    char *out = NULL;
+
+    if (mask == NULL)
+        return mortise_strdup(v->mem, text);
+    mortise_buf_init(&b, v->mem);
+    mortise_mask_text(mask, text, strlen(text), &b);
+    if (mortise_buf_cstr(&b) != NULL)
+        out = mortise_strdup(v->mem, b.p);
+    mortise_buf_finish(&b);
+    mortise_mask_unref(mask);
+    return out;
+}
+
+json_t *mortise_vault_masked(struct mortise_vault *v, json_t *value)
+{
+    struct mortise_mask *mask = mortise_vault_mask(v);
+    json_t *out = value;
+
+    if (mask != NULL && value != NULL) {
+        out = mortise_json_masked(mask, value, v->mem);
+        json_decref(value);
+    }
+    mortise_mask_unref(mask);
+    return out;
 }

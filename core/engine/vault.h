@@ -2,6 +2,9 @@
 #ifndef MORTISE_ENGINE_VAULT_H
 #define MORTISE_ENGINE_VAULT_H
 
+#include <jansson.h>
+
+#include "base/mask.h"
 #include "graph/provider.h"
 
 struct mortise;
@@ -30,8 +33,15 @@ int mortise_vault_get(struct mortise_vault *v, const char *name, char **value,
                       struct mortise_err *err);
 void mortise_vault_give_back(struct mortise_vault *v, char *value);
 
-/* Put stars over every value that was given out, before others see a text.
- * [any] */
-void mortise_vault_cover(struct mortise_vault *v, char *text);
+/* What covers every value that was ever given out, a reference of the caller's;
+ * NULL: none was.  [any] */
+struct mortise_mask *mortise_vault_mask(struct mortise_vault *v);
+/* Cover them in a text that has `room` bytes with its NUL; what does not fit is
+ * cut.  [any] */
+void mortise_vault_cover(struct mortise_vault *v, char *text, size_t room);
+/* The same in a copy, to be given to mortise_release_str(); NULL: no memory. */
+char *mortise_vault_covered(struct mortise_vault *v, const char *text);
+/* The value without them; takes `value`; NULL when memory ran out. */
+json_t *mortise_vault_masked(struct mortise_vault *v, json_t *value);
 
 #endif

@@ -21,12 +21,13 @@ struct mortise_operation { /* lives as long as the catalogue */
     const char *plugin, *name;
     enum mortise_effect effect;
     bool idempotent, reconcile;
-    uint64_t timeout_ms;                         /* 0: none given */
+    uint64_t timeout_ms; /* 0: none given */
     struct mortise_usage_bound usage;
     const struct mortise_schema *input, *output; /* NULL: anything */
-    /* What it does to the world it does by asking the host, and nothing
-     * besides: its effects are those of its steps. */
-    bool by_asking;
+    /* intent: steps.  What it does to the world it does by asking the host, and
+     * nothing besides: its effects are those of its steps.  Else each entry of
+     * a call has an intent of its own. */
+    bool steps;
     /* Where its arguments may refer to secrets. */
     struct mortise_secret_places secrets;
     bool ask; /* the deployment wants each call approved */
@@ -60,7 +61,7 @@ struct mortise_catalog {
      * asks. */
     int (*secret)(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why);
-    const struct mortise_bounds *limits; /* the deployment's; NULL: none */
+    const struct mortise_bounds *limits;     /* the deployment's; NULL: none */
     const struct mortise_graph_files *files; /* NULL: nothing is found */
     bool advise; /* warn also of what is right and wants to be known */
 };

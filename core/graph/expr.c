@@ -92,8 +92,8 @@ static int at_place(const struct mortise_expr *e, int rv,
 
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM || span.file == NULL)
         return rv;
-    return mortise_doing(err, rv, "%s:%u:%u", span.file->path, span.line,
-                         span.col);
+    return mortise_doing(err, rv, "%s:%u:%u", mortise_yaml_called(span.file),
+                         span.line, span.col);
 }
 
 int mortise_expr_eval(const struct mortise_expr *e,

@@ -6,10 +6,13 @@
  *       in and on texts, never on the place where we are: the sources that a
  *       run pins, under the paths that they had, load to the same graph on
  *       any machine.
- *   (3) Names are looked for in the directory of the file that says them, and
+ *   (4) Names are looked for in the directory of the file that says them, and
  *       nowhere else.  A file there that cannot be parsed has no name; that is
  *       no finding, since nobody asked for it.
- *   (4) The digest of a graph covers those of the graphs that it names, by
+ *   (3) Runs record what went wrong where, and nothing that they record may
+ *       depend on how a path was spelled, or from which directory: there a file
+ *       is called as it is seen from the directory of the graph's own file.
+ *   (5) The digest of a graph covers those of the graphs that it names, by
  *       content: a file that is moved is the same graph still.
  */
 #include "graph/files.h"
@@ -71,6 +74,27 @@ static const char *beside(struct mortise_loader *ld, const char *from,
     memcpy(path + dir, name, n);
     clean(path);
     return path;
+}
+
+static const char *last_of(const char *path)
+{
+    return path + dir_of(path);
+}
+
+void mortise_load_call_root(const struct mortise_yaml *root)
+{
+    mortise_yaml_call(root, last_of(root->span.file->path));
+}
+
+/* What the file is called in records (3): `name` as the file at `from` says it.
+ * By the first who says so. */
+static void call_it(struct mortise_loader *ld,
+                    const struct mortise_graph_file *f,
+                    const struct mortise_yaml *from, const char *name)
+{
+    if (f->tree != NULL && f->tree->span.file->alias == NULL)
+        mortise_yaml_call(
+            f->tree, beside(ld, mortise_yaml_called(from->span.file), name));
 }
 
 /* ---- references ------------------------------------------------------ */
@@ -276,17 +300,18 @@ static struct mortise_graph_file *by_path(struct mortise_loader *ld,
 
     if (path == NULL || (f == NULL && (f = add(ld, path)) == NULL))
         return NULL;
-    if (f->tree != NULL || f->bad)
+    rv = f->tree != NULL || f->bad ? MORTISE_OK : fetch(ld, f, ld->diags, &why);
+    call_it(ld, f, ref->at, ref->file->str);
+    if (rv == MORTISE_OK)
         return f;
-    rv = fetch(ld, f, ld->diags, &why);
-    f->bad = rv != MORTISE_OK;
-    if (f->bad && rv != MORTISE_ECHECK && rv != MORTISE_ENOMEM)
+    f->bad = true;
+    if (rv != MORTISE_ECHECK && rv != MORTISE_ENOMEM)
         mortise_diag_add(ld->diags, "E0315", ref->file->span,
                          "no graph in %s: %s", path, why.msg);
     return f;
 }
 
-/* ---- names (3) ------------------------------------------------------- */
+/* ---- names (4) ------------------------------------------------------- */
 
 static const char *metadata(const struct mortise_graph_file *f, const char *key)
 {
@@ -342,16 +367,21 @@ static void look_beside(struct mortise_loader *ld, const char *from)
     files->list(files->ud, path, look_at, ld, &why);
 }
 
-static bool is_in(const struct mortise_graph_file *f, const char *from)
+/* Is it in the directory of `from`, however that is spelled? */
+static bool is_in(struct mortise_loader *ld, const struct mortise_graph_file *f,
+                  const char *from)
 {
-    size_t n = dir_of(from);
+    const char *plain = beside(ld, "", from);
+    size_t n = plain != NULL ? dir_of(plain) : 0;
 
-    return dir_of(f->source.path) == n && memcmp(f->source.path, from, n) == 0;
+    return plain != NULL && dir_of(f->source.path) == n &&
+           memcmp(f->source.path, plain, n) == 0;
 }
 
-static bool fits(const struct mortise_graph_file *f, const struct ref *ref)
+static bool fits(struct mortise_loader *ld, const struct mortise_graph_file *f,
+                 const struct ref *ref)
 {
-    return is_in(f, ref->at->span.file->path) &&
+    return is_in(ld, f, ref->at->span.file->path) &&
            strcmp(metadata(f, "name"), ref->id) == 0 &&
            (ref->want == NULL ||
             strcmp(metadata(f, "version"), ref->want) == 0);
@@ -366,7 +396,7 @@ static struct mortise_graph_file *named(struct mortise_loader *ld,
     *n = 0;
     for (struct mortise_graph_file *f = ld->root->files; f != NULL;
          f = f->next) {
-        if (!fits(f, ref))
+        if (!fits(ld, f, ref))
             continue;
         if (found == NULL)
             found = f;
@@ -384,7 +414,7 @@ static void suggest(struct mortise_loader *ld, const struct ref *ref,
 
     for (const struct mortise_graph_file *f = ld->root->files;
          f != NULL && n < 64; f = f->next) {
-        if (!is_in(f, ref->at->span.file->path))
+        if (!is_in(ld, f, ref->at->span.file->path))
             continue;
         if (strcmp(metadata(f, "name"), ref->id) == 0) {
             mortise_diag_help(ld->diags, d, "%s has the version '%s'",
@@ -413,6 +443,8 @@ static struct mortise_graph_file *by_name(struct mortise_loader *ld,
     if (ld->nomem)
         return NULL;
     f = named(ld, ref, &n);
+    if (f != NULL)
+        call_it(ld, f, ref->at, last_of(f->source.path));
     if (n == 0)
         suggest(ld, ref,
                 mortise_diag_add(ld->diags, "E0315", ref->name->span,

@@ -43,6 +43,8 @@ mortise_load_known_file(struct mortise_loader *ld,
 void mortise_load_check_digest(struct mortise_loader *ld,
                                const struct mortise_yaml *ref,
                                const struct mortise_graph_file *f);
+/* What the graph's own file is called in records. */
+void mortise_load_call_root(const struct mortise_yaml *root);
 /* All that are used, the graph's own first: what a run pins. */
 void mortise_load_sources(struct mortise_loader *ld);
 

@@ -199,11 +199,20 @@ enum mortise_branch_error {
     MORTISE_BRANCH_DROP /* join: best_effort is ALL with this */
 };
 
+/* What a graph means, where that has changed: a run keeps the rules under which
+ * it was admitted, for its journal follows them (run/rules.c). */
+enum mortise_rules {
+    MORTISE_RULES_FIRST,  /* an admission that names none */
+    MORTISE_RULES_SECOND, /* `any` and `quorum` drop what failed; see rules.c */
+    MORTISE_N_RULES,
+    MORTISE_RULES_NOW = MORTISE_N_RULES - 1
+};
+
 struct mortise_join {
     enum mortise_join_kind kind;
     uint32_t quorum; /* QUORUM: 1..n_in */
     bool finish;     /* losers: finish; else they are cancelled */
-    enum mortise_branch_error on_branch_error;
+    enum mortise_branch_error on_branch_error[MORTISE_N_RULES];
 };
 
 enum mortise_backoff {
@@ -292,8 +301,9 @@ struct mortise_node {
     uint32_t region, slot;    /* the innermost; position among its nodes */
     struct mortise_fate fate; /* as an item of it */
     struct mortise_join join;
-    bool mendable; /* a join that its failure may come to, or that of a loop or
-                      map around it, collects or drops */
+    bool mendable[MORTISE_N_RULES]; /* a join that its failure may come to, or
+                                       that of a loop or map around it, collects
+                                       or drops */
     uint32_t max_visits; /* of the limits, where the node says nothing */
 
     /* tool, extension */

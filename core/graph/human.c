@@ -146,17 +146,28 @@ void mortise_node_read_guardrail_override(void *ctx, void *into,
                          "see what is accepted so");
 }
 
-/* An automatic acceptance has no answer to give but null. */
+/* What is accepted without anybody's answer is accepted with null.  That nobody
+ * is ever asked is a mistake then; that nobody answers in time may be what is
+ * meant, and whoever reads the answer has to know. */
 void mortise_node_finish_human(struct mortise_loader *ld,
                                struct mortise_reading *r)
 {
     const struct mortise_schema *schema = r->node->answer_schema;
     json_t *null = json_null();
+    bool refused = schema != NULL &&
+                   mortise_schema_check(schema, null, NULL) != MORTISE_OK;
 
-    if (r->node->auto_accept && schema != NULL &&
-        mortise_schema_check(schema, null, NULL) != MORTISE_OK)
+    if (refused && r->node->auto_accept)
         mortise_diag_add(ld->diags, "E0212",
                          mortise_yaml_get(r->map, "auto_accept")->span,
                          "'auto_accept' answers null, which 'schema' refuses");
+    if (refused && r->node->on_timeout == MORTISE_TIMEOUT_ACCEPT)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "W0812",
+                             mortise_yaml_get(r->map, "on_timeout")->span,
+                             "'on_timeout: accept' accepts with the answer "
+                             "null, which 'schema' refuses"),
+            "let the schema take null, if what reads the answer does");
     json_decref(null);
 }

@@ -2,6 +2,10 @@
  *
  * `join: best_effort` is another word for waiting for all and dropping what
  * failed, so a run knows three kinds of joins and not four.
+ *
+ * `any` and `quorum` ask for some of their branches, so a failed one is nothing
+ * to them while enough others may come: they drop it unless the graph says
+ * something else.  (It failed the run where no rules were recorded yet.)
  */
 #include "graph/node.h"
 
@@ -12,6 +16,20 @@ static const struct mortise_word joins[] = {
     {NULL, 0, false},
 };
 
+/* What a failed branch is to it where nothing is said. */
+static void drop_by_default(struct mortise_join *join)
+{
+    for (int i = MORTISE_RULES_SECOND; i < MORTISE_N_RULES; i++)
+        join->on_branch_error[i] = MORTISE_BRANCH_DROP;
+}
+
+static void on_branch_error(struct mortise_join *join,
+                            enum mortise_branch_error how)
+{
+    for (int i = 0; i < MORTISE_N_RULES; i++)
+        join->on_branch_error[i] = how;
+}
+
 static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
@@ -19,6 +37,7 @@ static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
     (void)ctx;
     r->node->join.kind = MORTISE_JOIN_QUORUM;
     r->node->join.quorum = (uint32_t)slot->value->u.i;
+    drop_by_default(&r->node->join);
 }
 
 static const struct mortise_key quorum_keys[] = {
@@ -48,10 +67,12 @@ static void read_word(struct mortise_loader *ld, struct mortise_join *join,
 
     if (w == NULL)
         mortise_node_also_takes(ld, "{quorum: N}");
-    else if (w->value != 0)
-        join->kind = (enum mortise_join_kind)w->value;
+    else if (w->value == 0)
+        on_branch_error(join, MORTISE_BRANCH_DROP);
     else
-        join->on_branch_error = MORTISE_BRANCH_DROP;
+        join->kind = (enum mortise_join_kind)w->value;
+    if (join->kind == MORTISE_JOIN_ANY)
+        drop_by_default(join);
 }
 
 void mortise_node_read_join(void *ctx, void *into,
@@ -87,11 +108,11 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
     struct mortise_reading *r = into;
     enum mortise_branch_error how = (enum mortise_branch_error)slot->word;
 
-    if (r->node->join.on_branch_error == MORTISE_BRANCH_DROP &&
+    if (r->node->join.on_branch_error[0] == MORTISE_BRANCH_DROP &&
         how != MORTISE_BRANCH_DROP)
         mortise_diag_add(ld->diags, "E0212", slot->value->span,
                          "join: best_effort drops the errors of branches");
-    r->node->join.on_branch_error = how;
+    on_branch_error(&r->node->join, how);
 }
 
 /* More than lead here can never be taken. */

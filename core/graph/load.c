@@ -273,6 +273,7 @@ static int load(struct mortise_loader *ld, const char *path, const char *text,
         return rv;
     ld->g->tree = root;
     ld->g->path = root->span.file->path;
+    mortise_load_call_root(root);
     read_all(ld);
     rv = finish(ld);
     return rv == MORTISE_OK && mortise_load_errors(ld) > 0 ? MORTISE_ECHECK

@@ -16,6 +16,7 @@
 
 struct walk {
     struct mortise_graph *g;
+    enum mortise_rules rules;
     bool *regions;   /* those that were met */
     uint32_t *stack; /* nodes at whose join, or after which, one mends */
     bool *known;     /* ... that are or were among them */
@@ -32,7 +33,7 @@ static void reach(struct walk *w, uint32_t node)
 
 static void meet_node(struct walk *w, uint32_t node)
 {
-    w->g->nodes[node].mendable = true;
+    w->g->nodes[node].mendable[w->rules] = true;
     reach(w, node);
 }
 
@@ -71,7 +72,8 @@ static void meet_source(struct walk *w, const struct mortise_edge *e)
 static void walk(struct walk *w)
 {
     for (uint32_t i = 0; i < w->g->n_nodes; i++)
-        if (w->g->nodes[i].join.on_branch_error != MORTISE_BRANCH_FAIL)
+        if (w->g->nodes[i].join.on_branch_error[w->rules] !=
+            MORTISE_BRANCH_FAIL)
             reach(w, i);
     while (w->n > 0) {
         const struct mortise_node *n = &w->g->nodes[w->stack[--w->n]];
@@ -81,9 +83,9 @@ static void walk(struct walk *w)
     }
 }
 
-void mortise_load_mends(struct mortise_loader *ld)
+static void mend(struct mortise_loader *ld, enum mortise_rules rules)
 {
-    struct walk w = {.g = ld->g};
+    struct walk w = {.g = ld->g, .rules = rules};
     struct mortise_arena a;
 
     mortise_arena_init(&a, ld->mem);
@@ -95,4 +97,10 @@ void mortise_load_mends(struct mortise_loader *ld)
     else
         walk(&w);
     mortise_arena_finish(&a);
+}
+
+void mortise_load_mends(struct mortise_loader *ld)
+{
+    for (int i = 0; i < MORTISE_N_RULES; i++)
+        mend(ld, (enum mortise_rules)i);
 }

@@ -323,7 +323,8 @@ static const struct mortise_key keys[] = {
      .read = mortise_node_read_depends_on},
     {.name = "join",
      .about = "How a node with several edges into it starts: all (the "
-              "default), any, {quorum: N} or best_effort.",
+              "default), any, {quorum: N} or best_effort (all, and a branch "
+              "that failed is dropped).",
      MORTISE_FORMS(mortise_join_forms),
      .here = ALL,
      .read = mortise_node_read_join},
@@ -336,8 +337,8 @@ static const struct mortise_key keys[] = {
      .words = losers,
      .read = mortise_node_read_losers},
     {.name = "on_branch_error",
-     .about = "What a failed branch is to the join: fail (the default), "
-              "collect or drop.",
+     .about = "What a failed branch is to the join: fail (the default of "
+              "all), collect or drop (the default of any and quorum).",
      .value = MORTISE_V_WORD,
      .here = ALL,
      .later = LATER,
@@ -495,8 +496,9 @@ static void start_node(struct mortise_loader *ld, struct mortise_reading *r)
     ld->names[MORTISE_IN_OUTPUT].schema = node->type == MORTISE_NODE_HUMAN
                                               ? mortise_load_decision(ld, NULL)
                                               : NULL;
-    node->join = (struct mortise_join){.kind = MORTISE_JOIN_ALL,
-                                       .on_branch_error = MORTISE_BRANCH_FAIL};
+    node->join.kind = MORTISE_JOIN_ALL;
+    for (int i = 0; i < MORTISE_N_RULES; i++)
+        node->join.on_branch_error[i] = MORTISE_BRANCH_FAIL;
     node->max_visits = ld->g->limits.visits;
     node->retry = mortise_retry_default;
     node->on_timeout = MORTISE_TIMEOUT_ERROR;

@@ -118,7 +118,7 @@ mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer)
             ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s}}", "approved",
                                  "type", "boolean", "reason", "type", "string",
                                  "decided_by", "type", "string"))),
-        "answer", answer);
+        "answer", mortise_schema_or_null(ld->arena, answer));
 }
 
 void mortise_load_scope(struct mortise_loader *ld,

@@ -2,8 +2,9 @@
  * (endless.c), lists without bound, effects that a crash leaves in doubt.
  *
  * Each warning can be answered in the file, by saying what was meant in so
- * many words; then it is silent.  Doubt is nothing that can be mended in every
- * graph, so `mortise check` alone speaks of it.
+ * many words; then it is silent, but for what may be done twice.  Doubt is
+ * nothing that can be mended in every graph, so `mortise check` alone speaks of
+ * it.
  */
 #include "graph/loader.h"
 
@@ -59,8 +60,44 @@ static bool can_be_in_doubt(const struct mortise_node *node)
 {
     const struct mortise_operation *op = node->op;
 
-    return op != NULL && node->effect >= MORTISE_WRITE && !op->idempotent &&
-           !op->reconcile && !op->by_asking;
+    return op != NULL && node->effect >= MORTISE_WRITE && !op->idempotent;
+}
+
+/* What its author did not say is asked of people. */
+static void warn_of_doubt(struct mortise_loader *ld,
+                          const struct mortise_node *node)
+{
+    struct mortise_diag *d =
+        node->op->steps
+            ? mortise_diag_add(ld->diags, "W0806", node->span,
+                               "a crash or a lost connection while a request "
+                               "of '%s' is under way leaves the run in doubt: "
+                               "%s/%s cannot tell whether it was done",
+                               node->id, node->op->plugin, node->op->name)
+            : mortise_diag_add(ld->diags, "W0806", node->span,
+                               "a crash while '%s' is at work leaves the run "
+                               "in doubt: %s/%s cannot tell whether it was "
+                               "done",
+                               node->id, node->op->plugin, node->op->name);
+
+    mortise_diag_help(ld->diags, d,
+                      "on_in_doubt: ask (as it is), retry or fail");
+}
+
+/* retry: it is done again, whatever became of it. */
+static void warn_of_repetition(struct mortise_loader *ld,
+                               const struct mortise_node *node,
+                               const struct mortise_yaml *at)
+{
+    struct mortise_diag *d = mortise_diag_add(
+        ld->diags, "W0809", at->span,
+        "the effect of '%s' may happen twice: %s/%s is not idempotent",
+        node->id, node->op->plugin, node->op->name);
+
+    mortise_diag_help(ld->diags, d,
+                      node->op->reconcile
+                          ? "reconcile, which asks the plugin; ask or fail"
+                          : "ask or fail, unless twice is as good as once");
 }
 
 static void check_doubt(struct mortise_loader *ld)
@@ -69,19 +106,15 @@ static void check_doubt(struct mortise_loader *ld)
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *node = &g->nodes[i];
-        const struct mortise_yaml *map =
-            mortise_yaml_get(g->nodes_map, node->id);
+        const struct mortise_yaml *said = mortise_yaml_get(
+            mortise_yaml_get(g->nodes_map, node->id), "on_in_doubt");
 
-        if (!can_be_in_doubt(node) ||
-            mortise_yaml_get(map, "on_in_doubt") != NULL)
+        if (!can_be_in_doubt(node))
             continue;
-        mortise_diag_help(
-            ld->diags,
-            mortise_diag_add(ld->diags, "W0806", node->span,
-                             "a crash while '%s' is at work leaves the run in "
-                             "doubt: %s/%s cannot tell whether it was done",
-                             node->id, node->op->plugin, node->op->name),
-            "on_in_doubt: ask (as it is), retry or fail");
+        if (said == NULL && !node->op->reconcile)
+            warn_of_doubt(ld, node);
+        else if (said != NULL && node->on_in_doubt == MORTISE_DOUBT_RETRY)
+            warn_of_repetition(ld, node, said);
     }
 }
 

@@ -137,6 +137,19 @@ mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
     return s;
 }
 
+struct mortise_schema *mortise_schema_or_null(struct mortise_arena *a,
+                                              const struct mortise_schema *part)
+{
+    struct mortise_schema *s = anything(a);
+
+    if (s != NULL && part != NULL) {
+        *s = *part;
+        s->types |= MORTISE_T_NULL;
+        s->kinds |= MORTISE_T_NULL;
+    }
+    return s;
+}
+
 /* One against one: the winner so far and the next. */
 static const char *nearer(const struct mortise_schema *s, const char *name,
                           const char *best)

@@ -63,6 +63,12 @@ const struct mortise_schema *
 mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
                     const char *name, struct mortise_schema *part);
 
+/* The same for a checker (NULL: anything goes), but null fits, too.  In the
+ * arena, and lives as long as `part`. */
+struct mortise_schema *
+mortise_schema_or_null(struct mortise_arena *a,
+                       const struct mortise_schema *part);
+
 /* What a checker asks: a schema that every member of this name, every item,
  * will fit (NULL: unknown, anything goes). */
 const struct mortise_schema *

@@ -32,6 +32,7 @@ struct mortise_ask {
     uint64_t id;
     mortise_answer_fn *fn;
     void *ud;
+    size_t bytes; /* of its body */
 };
 
 /* A cell is used for one call after the other and never freed before its table,
@@ -64,6 +65,7 @@ struct mortise_cell {
     bool cancelled; /* the plugin was told */
     bool overflow;  /* more output than it may emit */
     bool lost;      /* memory ran out for something it said */
+    bool mute;      /* its end says nothing of what it did */
     bool violation;
     bool said_more; /* it emitted something besides output, or asked */
     mortise_status status;
@@ -79,7 +81,8 @@ struct mortise_cell {
     struct mortise_wire_held held;
 
     struct mortise_ask *asks;
-    uint64_t waiting; /* the ask that ask_wait() waits for; 0: none */
+    size_t n_asks, ask_bytes; /* so many of them, and of their bodies */
+    uint64_t waiting;         /* the ask that ask_wait() waits for; 0: none */
     mortise_status answer_status;
     struct mortise_buf answer;
 };

@@ -13,8 +13,13 @@
  *       kilobyte and cleaned before anybody sees them; bodies are bounded.
  *   (3) No lock is held while an op of the engine or a callback of the plugin
  *       runs.
- *   (4) If memory runs out for something a plugin said, the call does not end
+ *   (4) What one call may ask at a time is bounded, by number and by bytes: a
+ *       plugin that does not wait for answers is told so, and why is what its
+ *       call failed of if it says nothing better.
+ *   (5) If memory runs out for something a plugin said, the call does not end
  *       well: a result that lacks a piece is no result.
+ *   (6) The child of a fork gets no further than here: two processes would
+ *       write one store.
  */
 #include "plugin/host.h"
 
@@ -38,8 +43,44 @@ enum {
     SAID_STALE_FINISH = 2,
     SAID_EARLY_FINISH = 4,
     SAID_DETAIL = 8,
-    SAID_USAGE = 16
+    SAID_USAGE = 16,
+    SAID_ASKS = 32
 };
+
+/* ---- into the plugin ------------------------------------------------------
+ */
+
+static uint64_t patience(const struct mortise_instance *i)
+{
+    const struct mortise_manifest *m = i->manifest;
+
+    return m->executor.present ? m->executor.idle_ms : m->guardrail.idle_ms;
+}
+
+void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
+                        enum mortise_inside_stage stage,
+                        const struct mortise_whose *whose, bool on_loop)
+{
+    mortise_inside_enter(v, i->culprit, stage, whose, on_loop ? patience(i) : 0,
+                         on_loop ? MORTISE_MASK_LATER : MORTISE_MASK_NOW);
+}
+
+void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v)
+{
+    mortise_host_not_a_child(i);
+    mortise_inside_leave(v);
+}
+
+void mortise_host_call_back(struct mortise_instance *i,
+                            const struct mortise_ask *a, mortise_status status,
+                            mortise_str body)
+{
+    struct mortise_visit v;
+
+    mortise_host_visit(i, &v, MORTISE_INSIDE_ANSWER, NULL, true);
+    a->fn(a->ud, status, body);
+    mortise_host_leave(i, &v);
+}
 
 /* ---- words ----------------------------------------------------------------
  */
@@ -177,7 +218,7 @@ static void make_words(struct mortise_instance *i, struct mortise_words *w,
 
 static bool is_status(mortise_status status)
 {
-    return status <= 0 && status >= MORTISE_S_TIMEOUT;
+    return status <= 0 && status >= MORTISE_S_DOUBT;
 }
 
 /* A call that waits for an answer ends, and is made again. */
@@ -208,10 +249,12 @@ void mortise_host_settle(struct mortise_cell *s, mortise_status status,
                  "failed with status %d and without a word", (int)status);
 }
 
-/* An outcome of our own making, in place of the plugin's. */
+/* An outcome of our own making, in place of the plugin's: what succeeded did
+ * happen, and is no failure that might be tried again. */
 static void overrule(struct mortise_cell *s, mortise_status status,
                      const char *class, const char *message)
 {
+    s->mute |= s->status == MORTISE_S_OK;
     s->status = status;
     s->words = (struct mortise_words){.class = class};
     snprintf(s->words.message, sizeof s->words.message, "%s", message);
@@ -239,6 +282,7 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
     struct mortise_call_done done = {
         .id = s->id,
         .status = s->status,
+        .mute = s->mute,
         .violation = s->violation && !failed,
         .has_output = s->has_output && done_well,
         .has_update = s->has_update && done_well,
@@ -583,11 +627,34 @@ static struct mortise_cell *asking(struct mortise_instance *i,
     return NULL;
 }
 
+void mortise_host_not_waiting(struct mortise_cell *s,
+                              const struct mortise_ask *a)
+{
+    s->n_asks--;
+    s->ask_bytes -= a->bytes;
+}
+
+/* Is there room for one more ask (4)?  Else it is said, once an instance, and
+ * left in the call.  Cell locked. */
+static bool has_room(struct mortise_cell *s, size_t bytes)
+{
+    if (s->n_asks < MORTISE_ASKS_MAX &&
+        bytes <= MORTISE_ASKS_BYTES_MAX - s->ask_bytes)
+        return true;
+    snprintf(s->words.message, sizeof s->words.message,
+             "asks for more than one call may while it waits for answers: %zu "
+             "asks of %zu bytes have none yet, and %d asks of %d bytes are the "
+             "most; wait for some before asking on",
+             s->n_asks, s->ask_bytes, MORTISE_ASKS_MAX, MORTISE_ASKS_BYTES_MAX);
+    return false;
+}
+
 /* Note an ask; *why says how it went.  Gives the owner's id of the call. */
 static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
-                         uint64_t ask, mortise_answer_fn *fn, void *ud,
-                         mortise_status *why)
+                         uint64_t ask, size_t bytes, mortise_answer_fn *fn,
+                         void *ud, mortise_status *why)
 {
+    char words[MORTISE_WORDS_MAX] = "";
     struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
     struct mortise_cell *s = asking(i, call, why);
     uint64_t id = 0;
@@ -597,15 +664,23 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
     else if (s != NULL &&
              (!may_pend(s) || s->threading != MORTISE_THREAD_ASYNC))
         *why = MORTISE_S_UNSUPPORTED;
+    else if (s != NULL && !has_room(s, bytes)) {
+        *why = MORTISE_S_DENIED;
+        memcpy(words, s->words.message, sizeof words);
+    }
     if (*why == MORTISE_S_OK) {
-        *a = (struct mortise_ask){s->asks, ask, fn, ud};
+        *a = (struct mortise_ask){s->asks, ask, fn, ud, bytes};
         s->asks = a;
+        s->n_asks++;
+        s->ask_bytes += bytes;
         s->pins++;
         id = s->id;
         a = NULL;
     }
     if (s != NULL)
         pthread_mutex_unlock(&s->lock);
+    if (words[0] != '\0')
+        scold(i, SAID_ASKS, words);
     mortise_release(i->mem, a, sizeof *a);
     return id;
 }
@@ -674,6 +749,7 @@ static void forget_ask(struct mortise_instance *i, mortise_call call,
         return;
     }
     *at = a->next;
+    mortise_host_not_waiting(s, a);
     mortise_host_unpin(i, s, 1);
     mortise_release(i->mem, a, sizeof *a);
 }
@@ -687,13 +763,15 @@ static mortise_status host_ask(mortise_host *h, mortise_call call,
     const char *name = granted(i, method);
     mortise_status status = MORTISE_S_OK;
 
+    mortise_host_not_a_child(i);
     if (name == NULL)
         return MORTISE_S_DENIED;
     if (on_answer == NULL || body.n > MORTISE_OUTPUT_MAX)
         return MORTISE_S_INVALID;
     if (i->ops.ask == NULL)
         return MORTISE_S_UNSUPPORTED;
-    id = note_ask(i, call, ask, on_answer, ud, &status);
+    id = note_ask(i, call, ask, (size_t)cut(body, UINT64_MAX).n, on_answer, ud,
+                  &status);
     if (status != MORTISE_S_OK)
         return status;
     status = pass_on(i, id, ask, name, body);
@@ -729,6 +807,7 @@ static mortise_status host_ask_wait(mortise_host *h, mortise_call call,
     const char *name = granted(i, method);
     mortise_status status = MORTISE_S_OK;
 
+    mortise_host_not_a_child(i);
     *answer = (mortise_str){"", 0};
     if (name == NULL)
         return MORTISE_S_DENIED;
@@ -753,6 +832,7 @@ void mortise_host_answer_all(struct mortise_instance *i, struct mortise_cell *s)
     unsigned n = 0;
 
     s->asks = NULL;
+    s->n_asks = s->ask_bytes = 0;
     if (s->waiting != 0) {
         s->waiting = 0;
         s->answer_status = MORTISE_S_CANCELLED;
@@ -763,7 +843,7 @@ void mortise_host_answer_all(struct mortise_instance *i, struct mortise_cell *s)
     while (list != NULL) {
         a = list;
         list = a->next;
-        a->fn(a->ud, MORTISE_S_CANCELLED, why);
+        mortise_host_call_back(i, a, MORTISE_S_CANCELLED, why);
         mortise_release(i->mem, a, sizeof *a);
         n++;
     }
@@ -806,7 +886,7 @@ static mortise_status serve(struct mortise_instance *i,
     }
 }
 
-/* A message that could not be carried (4). */
+/* A message that could not be carried (5). */
 static mortise_status lose(struct mortise_instance *i,
                            const struct mortise_wire *msg)
 {
@@ -828,6 +908,7 @@ static mortise_status from_plugin(mortise_host *h, struct mortise_wire *msg)
     struct mortise_wire_held held = {0};
     mortise_status status;
 
+    mortise_host_not_a_child(h->instance);
     /* A body too large for the wire is too large for everything; it is refused
      * by its length, unread. */
     if (msg->body.n <= MORTISE_WIRE_BODY_MAX &&
@@ -885,12 +966,13 @@ static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
 
 static int32_t host_cancelled(mortise_host *h, mortise_call call)
 {
+    mortise_host_not_a_child(h->instance);
     return mortise_cells_stopped(&h->instance->calls, call);
 }
 
 static uint64_t host_now_ns(mortise_host *h)
 {
-    (void)h;
+    mortise_host_not_a_child(h->instance);
     return mortise_mono_ns();
 }
 

@@ -4,6 +4,7 @@
 #define MORTISE_PLUGIN_HOST_H
 
 #include "plugin/cells.h"
+#include "plugin/inside.h"
 
 /* The opaque thing that a plugin is handed. */
 struct mortise_host {
@@ -15,6 +16,8 @@ struct mortise_instance {
     const struct mortise_mem *mem;
     const struct mortise_plugin *plugin;
     const struct mortise_manifest *manifest;
+    const struct mortise_culprit *culprit; /* NULL: deaths are nobody's */
+    uint64_t process; /* where it lives: no child of fork goes on with it */
     struct mortise_instance_ops ops;
     mortise_inst *inst;
     const mortise_executor *executor;   /* NULL: not provided */
@@ -33,6 +36,29 @@ struct mortise_instance {
 
 /* What create() gets. */
 extern const mortise_host_api mortise_host_functions;
+
+/* Whoever comes here from the plugin is in the process that created it; the
+ * child of a fork ends here. */
+static inline void mortise_host_not_a_child(const struct mortise_instance *i)
+{
+    if (!mortise_inside_is(i->process))
+        mortise_inside_end_child();
+}
+
+/* Around each call of the plugin's code; what is there besides the arguments of
+ * inside.h is the instance's. */
+void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
+                        enum mortise_inside_stage stage,
+                        const struct mortise_whose *whose, bool on_loop);
+void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v);
+
+/* An answer, or a piece of one; the cell unlocked. */
+void mortise_host_call_back(struct mortise_instance *i,
+                            const struct mortise_ask *a, mortise_status status,
+                            mortise_str body);
+/* An ask left its call's list.  Cell locked. */
+void mortise_host_not_waiting(struct mortise_cell *s,
+                              const struct mortise_ask *a);
 
 /* In the loopback build: msg through bytes and back; else nothing. */
 int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,

@@ -209,9 +209,9 @@ static void fill_request(mortise_request *r, const struct mortise_wire *m)
 }
 
 /* The plugin's function; what it returned, as a message. */
-static struct mortise_wire enter(struct mortise_instance *i,
-                                 const struct mortise_wire *msg,
-                                 const mortise_request *request)
+static struct mortise_wire run(struct mortise_instance *i,
+                               const struct mortise_wire *msg,
+                               const mortise_request *request)
 {
     struct mortise_wire ret = {.type = MORTISE_WIRE_RETURN, .call = msg->call};
     mortise_verdict verdict = {.size = sizeof verdict};
@@ -235,12 +235,31 @@ static struct mortise_wire enter(struct mortise_instance *i,
     return ret;
 }
 
+static struct mortise_wire enter(struct mortise_instance *i,
+                                 const struct mortise_call *call,
+                                 const struct mortise_wire *msg,
+                                 const mortise_request *request)
+{
+    const struct mortise_whose whose = {call->tenant, call->run_id,
+                                        call->node_path};
+    bool on_loop =
+        provides(i, call->kind)->threading != MORTISE_THREAD_BLOCKING;
+    struct mortise_visit v;
+    struct mortise_wire ret;
+
+    mortise_host_visit(i, &v, MORTISE_INSIDE_CALL, &whose, on_loop);
+    ret = run(i, msg, request);
+    mortise_host_leave(i, &v);
+    return ret;
+}
+
 static void settle_oddity(struct mortise_cell *s, const char *what)
 {
     struct mortise_words words = {.class = "permanent"};
 
     snprintf(words.message, sizeof words.message, "%s", what);
     s->words = (struct mortise_words){0};
+    s->mute = true;
     mortise_host_settle(s, MORTISE_S_FAILED, &words);
 }
 
@@ -326,7 +345,7 @@ int mortise_instance_call(struct mortise_instance *i,
     msg.call = handle;
     s->held = held; /* nobody else looks before the call has ended */
     fill_request(&s->request, &msg);
-    ret = enter(i, &msg, &s->request);
+    ret = enter(i, call, &msg, &s->request);
     /* Without memory the words are lost, but what it returned is not: a call
      * that is pending must not end here. */
     if (mortise_host_carry(&ret, &held, i->mem, NULL) != MORTISE_OK)
@@ -358,6 +377,7 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
     struct mortise_wire msg = {.type = MORTISE_WIRE_CANCEL};
     struct mortise_wire_held held;
+    struct mortise_visit v;
     bool tell;
 
     if (s == NULL)
@@ -374,8 +394,11 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     if (!tell)
         return true;
     carry_number(i, &msg, &held);
-    if (i->plugin->cancel != NULL)
+    if (i->plugin->cancel != NULL) {
+        mortise_host_visit(i, &v, MORTISE_INSIDE_CANCEL, NULL, true);
         i->plugin->cancel(i->inst, msg.call);
+        mortise_host_leave(i, &v);
+    }
     mortise_wire_release(&held);
     return true;
 }
@@ -422,8 +445,10 @@ static struct mortise_ask *unlink_ask(struct mortise_cell *s, uint64_t ask)
     while (*at != NULL && (*at)->id != ask)
         at = &(*at)->next;
     a = *at;
-    if (a != NULL)
+    if (a != NULL) {
         *at = a->next;
+        mortise_host_not_waiting(s, a);
+    }
     return a;
 }
 
@@ -441,7 +466,7 @@ static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
 
 /* A piece of an answer that is still to come; who waits gets the whole alone.
  * Takes the cell locked. */
-static void deliver_piece(struct mortise_cell *s,
+static void deliver_piece(struct mortise_instance *i, struct mortise_cell *s,
                           const struct mortise_wire *msg)
 {
     struct mortise_ask *a = s->asks, copy = {.fn = NULL};
@@ -452,7 +477,7 @@ static void deliver_piece(struct mortise_cell *s,
         copy = *a; /* it may be answered from inside the call */
     pthread_mutex_unlock(&s->lock);
     if (copy.fn != NULL)
-        copy.fn(copy.ud, MORTISE_S_PENDING, msg->body);
+        mortise_host_call_back(i, &copy, MORTISE_S_PENDING, msg->body);
 }
 
 static void deliver_answer(struct mortise_instance *i, uint64_t call,
@@ -466,7 +491,7 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
         return;
     atomic_store(&s->stirred, true); /* it has something to think about */
     if (msg->status == MORTISE_S_PENDING) {
-        deliver_piece(s, msg);
+        deliver_piece(i, s, msg);
         return;
     }
     if (s->waiting == msg->ask) {
@@ -478,8 +503,8 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
     pthread_mutex_unlock(&s->lock);
     if (a == NULL)
         return; /* answered when its call was cancelled */
-    a->fn(a->ud, ended ? MORTISE_S_CANCELLED : msg->status,
-          ended ? zstr("the call has ended") : msg->body);
+    mortise_host_call_back(i, a, ended ? MORTISE_S_CANCELLED : msg->status,
+                           ended ? zstr("the call has ended") : msg->body);
     mortise_release(i->mem, a, sizeof *a);
     pthread_mutex_lock(&s->lock);
     mortise_host_unpin(i, s, 1);
@@ -595,6 +620,7 @@ int mortise_instance_open(struct mortise_instance **out,
                           const struct mortise_mem *mem,
                           const struct mortise_plugin *plugin,
                           const struct mortise_manifest *manifest,
+                          const struct mortise_culprit *culprit,
                           const struct mortise_instance_ops *ops,
                           const char *config, size_t n, bool *leaked,
                           struct mortise_err *err)
@@ -610,6 +636,8 @@ int mortise_instance_open(struct mortise_instance **out,
     i->mem = mem;
     i->plugin = plugin;
     i->manifest = manifest;
+    i->culprit = culprit;
+    i->process = mortise_inside_process();
     i->ops = *ops;
     if (mortise_cells_init(&i->calls, mem) != MORTISE_OK) {
         mortise_release(mem, i, sizeof *i);
@@ -656,11 +684,15 @@ static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
     struct mortise_wire msg = {.type = MORTISE_WIRE_QUIESCE,
                                .deadline_ns = deadline_ns};
     struct mortise_wire_held held;
+    struct mortise_visit v;
     mortise_status status = MORTISE_S_OK;
 
     carry_number(i, &msg, &held);
-    if (i->plugin->quiesce != NULL)
+    if (i->plugin->quiesce != NULL) {
+        mortise_host_visit(i, &v, MORTISE_INSIDE_END, NULL, false);
         status = i->plugin->quiesce(i->inst, msg.deadline_ns);
+        mortise_host_leave(i, &v);
+    }
     mortise_wire_release(&held);
     return status;
 }

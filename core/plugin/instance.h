@@ -21,7 +21,8 @@
 #include "plugin/manifest.h"
 
 struct mortise_instance;
-struct mortise_plugin; /* of <mortise/plugin.h> */
+struct mortise_culprit; /* of inside.h */
+struct mortise_plugin;  /* of <mortise/plugin.h> */
 
 enum mortise_call_kind {
     MORTISE_CALL_EXECUTE = 1,
@@ -39,12 +40,15 @@ struct mortise_call {
     const char *body;      /* JSON text */
     size_t body_size;
     const char *run_id, *node_path, *idempotency_key; /* "" where none */
-}; /* all lent until mortise_instance_call() returns */
+    const char *tenant; /* of the run, for who asks what died; or NULL */
+};                      /* all lent until mortise_instance_call() returns */
 
 /* All strings lent for the call of `done`. */
 struct mortise_call_done {
     uint64_t id;
     int32_t status;     /* mortise_status: 0 ok, < 0 error */
+    bool mute;          /* an error that says nothing of what it did: it broke
+                           its rules, or its result could not be kept */
     bool violation;     /* CHECK */
     bool has_output;    /* something was emitted as "output", status is 0 */
     const char *output; /* what was emitted, with a NUL behind; the engine
@@ -115,18 +119,21 @@ enum {
                                     and as "update" */
     MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
     MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event" */
-    MORTISE_USAGE_TEXT_MAX = 4096  /* bytes of one "usage" */
+    MORTISE_USAGE_TEXT_MAX = 4096, /* bytes of one "usage" */
+    MORTISE_ASKS_MAX = 4096,       /* of one call that wait for an answer ... */
+    MORTISE_ASKS_BYTES_MAX = 64 << 20 /* ... and the bytes of their bodies */
 };
 
 /* ---- for registry.c, which alone makes instances ----------------------- */
 
-/* create() and the interfaces that the manifest promises.  The manifest is lent
- * for the instance's life; *leaked: for good, as a failed one does not let go.
+/* create() and the interfaces that the manifest promises.  Manifest and culprit
+ * (NULL: deaths are nobody's) are lent for the instance's life; *leaked: for good, as a failed one does not let go.
  * [loop] */
 int mortise_instance_open(struct mortise_instance **out,
                           const struct mortise_mem *mem,
                           const struct mortise_plugin *plugin,
                           const struct mortise_manifest *manifest,
+                          const struct mortise_culprit *culprit,
                           const struct mortise_instance_ops *ops,
                           const char *config, size_t n, bool *leaked,
                           struct mortise_err *err);

@@ -453,6 +453,21 @@ static void read_reconcile(void *ctx, void *into,
     op->reconcile = slot->value->u.b;
 }
 
+static const struct mortise_word intents[] = {
+    {.word = "call", .value = false},
+    {.word = "steps", .value = true},
+    {.word = NULL},
+};
+
+static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->steps = slot->word;
+    op->intent_at = slot->value;
+}
+
 static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
@@ -546,6 +561,14 @@ static const struct mortise_key op_keys[] = {
      .value = MORTISE_V_BOOL,
      MAY,
      .read = read_reconcile},
+    {.name = "intent",
+     .about = "What is recorded before an effect: call, each entry of a call "
+              "(the default); steps, only what it asks of the host, since it "
+              "touches nothing else.",
+     .value = MORTISE_V_WORD,
+     MAY,
+     .words = intents,
+     .read = read_intent},
     {.name = "timeout",
      .about = "How long a call may take, unless a node says.",
      .value = MORTISE_V_DURATION,
@@ -632,7 +655,8 @@ static void read_idle(void *ctx, void *into, const struct mortise_slot *slot)
 #define THREADS                                                                \
     {.name = "idle",                                                           \
      .about = "How long a call may neither say nor ask anything before it is " \
-              "cancelled (30s; 0s: any time).",                                \
+              "cancelled, and code on the engine's thread not return before "  \
+              "the process ends (30s; 0s: any time).",                         \
      .value = MORTISE_V_DURATION,                                              \
      MAY,                                                                      \
      .read = read_idle},                                                       \
@@ -810,13 +834,15 @@ static bool is_config(const char *s)
 
 static bool is_host_port(const char *s)
 {
-    const char *colon = strrchr(s, ':');
+    const char *colon = strrchr(s, ':'), *end;
 
     if (is_config(s))
         return true;
-    return colon != NULL && colon != s && colon[1] != '\0' &&
-           strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
-           atol(colon + 1) <= 65535;
+    if (colon == NULL || colon == s)
+        return false;
+    end = colon + 1 + strspn(colon + 1, "0123456789");
+    return end > colon + 1 && atol(colon + 1) <= 65535 &&
+           (*end == '\0' || strcmp(end, " private") == 0);
 }
 
 static bool is_file(const char *s)
@@ -833,7 +859,7 @@ static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest *m = into;
 
-    m->net = names_of(ctx, slot, is_host_port, "HOST:PORT or config:PATH");
+    m->net = names_of(ctx, slot, is_host_port, "HOST:PORT, HOST:PORT private or config:PATH");
 }
 
 static void read_fs_read(void *ctx, void *into, const struct mortise_slot *slot)
@@ -1054,6 +1080,43 @@ const struct mortise_place mortise_manifest_place = {
     .keys = manifest_keys,
     .n = sizeof manifest_keys / sizeof manifest_keys[0]};
 
+/* ---- intents -------------------------------------------------------------- */
+
+/* May any of the methods that it requires change the world?  (door.h's
+ * MORTISE_DOOR_CALLER.) */
+static bool asks_effects(const struct mortise_manifest *m)
+{
+    for (size_t i = 0; i < m->n_methods; i++)
+        if (strcmp(m->methods[i], "http.request/1") == 0)
+            return true;
+    return false;
+}
+
+/* An operation whose effects are all steps needs a way to have one. */
+static void check_intent(struct reading *r,
+                         const struct mortise_manifest_op *op)
+{
+    struct mortise_diag *d;
+
+    if (op->intent_at == NULL || op->effect == NULL)
+        return;
+    if (strcmp(op->effect, "pure") == 0 || strcmp(op->effect, "read") == 0) {
+        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
+                             "operation '%s' is '%s': it has no effect to "
+                             "intend",
+                             op->name, op->effect);
+        mortise_diag_help(r->diags, d, "take 'intent' out");
+    } else if (op->steps && !asks_effects(r->m)) {
+        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
+                             "operation '%s' has its effects by steps, and no "
+                             "method that the plugin requires has any",
+                             op->name);
+        mortise_diag_help(r->diags, d,
+                          "intent: call, for what it does itself; or "
+                          "requires: {methods: [http.request/1]}");
+    }
+}
+
 static void read_root(struct reading *r, const struct mortise_yaml *root)
 {
     struct mortise_manifest *m = r->m;
@@ -1066,6 +1129,8 @@ static void read_root(struct reading *r, const struct mortise_yaml *root)
         return;
     mortise_keys_read(&mortise_manifest_place, MORTISE_HERE, root, root->span,
                       r, m, r->diags);
+    for (size_t i = 0; i < m->n_ops; i++)
+        check_intent(r, &m->ops[i]);
     if (r->need_artifacts && mortise_yaml_get(root, "artifacts") == NULL)
         mortise_diag_help(r->diags,
                           mortise_diag_add(r->diags, "E0703", root->span,

@@ -21,7 +21,9 @@ struct mortise_manifest_op {
     const char *name, *description;
     const char *effect; /* "pure" "read" "write" "external" */
     bool idempotent, reconcile;
-    uint64_t timeout_ms;                   /* 0: none */
+    bool steps;                           /* intent: steps; false: call */
+    const struct mortise_yaml *intent_at; /* where it is said; NULL: nowhere */
+    uint64_t timeout_ms;                  /* 0: none */
     struct mortise_usage_bound usage;
     struct mortise_schema *input, *output; /* NULL: anything */
     struct mortise_secret_places secrets;  /* of input */

@@ -1,25 +1,27 @@
-/* quarantine.c -- marks of plugins that took processes down.
+/* quarantine.c -- plugins that took processes down, and for which executions.
  *
- * A plugin that crashes in create() would do so at every start, and with it the
- * engine.  So a line is on disk before any of its code runs, and goes when
- * create() has returned.  A line that stays says that a process died in there,
- * and not of what: a kill -9 or a power cut at that moment leaves the same.
- * Such a process must go on at its next start; a plugin that crashes does it
- * every time.  Therefore only MORTISE_DEATHS_MAX deaths in a row count.
+ * A file of ours, DIR/NAME, has a line for each death that was noted as the
+ * plugin's (death.c says which are, and writes it):
  *
- * A file of ours, DIR/NAME, has a line for each start that is running or died:
- * the digest of the plugin's manifest in hex.  One with a blank and a reason
- * behind it was put there by the engine, for good.
+ *     DIGEST died MS HOW STAGE TENANT RUN PATH
  *
- *   (1) Lines count only while nobody has the file locked.  A start locks it
- *       (flock, shared) before it adds its line; the lock belongs to the open
- *       file, so the kernel gives it up with the process, however that ended.
- *   (2) A line is of one plugin's bytes.  Any change of the plugin lifts it.
- *   (3) create() that returns ends the row, whatever it returned.
- *   (4) Half a line, or one that a power cut left empty, is of no plugin: at
- *       worst a row begins anew.  So the lines of starts need no sync, and a
- *       start costs an open, a write and an unlink.  (Never a truncation to
- *       nothing: ext4 writes such a file out when it is closed.)
+ * DIGEST is that of its manifest, in hex; MS the time, since 1970; HOW a signal
+ * (SIGSEGV), `exit`, `thread` or `hang`; STAGE what it was called for (create,
+ * call, answer, cancel, end), or `thread` for one of its own; TENANT, RUN and
+ * PATH the execution, `-` where there was none.  A line of a digest, a blank
+ * and other words is a reason that the engine gave, and holds for good.
+ *
+ *   (1) A line is of one plugin's bytes.  Any change of the plugin lifts it.
+ *   (2) The third death in a row quarantines it for a minute, the fourth for
+ *       ten, each later one for an hour; meanwhile it is not started.  A day
+ *       without a death ends the row.
+ *   (3) An execution in which it died three times is blocked for as long as
+ *       the lines are there, quarantined or not: it would do it again.
+ *   (4) Deaths from the future are void: the clock was wrong then or is now.
+ *   (5) Half a line, or one that a power cut left empty, says nothing.  So the
+ *       lines need no sync.  A digest alone is a start of which older programs
+ *       did not know how it ended; it says nothing, either.
+ *   (6) Only the last TAIL_MAX bytes are looked at.
  */
 #include "plugin/quarantine.h"
 
@@ -28,20 +30,25 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "plugin/death.h"
 #include "plugin/files.h"
 
 enum {
     HEX = MORTISE_DIGEST_HEX - 1,
-    START_LEN = HEX + 2, /* it ends what stands half before it, and itself */
     MARK_MAX = HEX + 1 + MORTISE_WHY_MAX, /* with its end */
-    /* Of a file's end, enough for a reason and the deaths behind it. */
-    TAIL_MAX = MARK_MAX + MORTISE_DEATHS_MAX * START_LEN
+    TAIL_MAX = 256 << 10,
+    LINE_MAX_ = 1280, /* no note is longer */
+    FIELDS = 6
 };
+
+#define MINUTE_MS UINT64_C(60000)
+#define DAY_MS    (24 * 60 * MINUTE_MS)
 
 static int mark_path(char path[PATH_MAX], const char *dir, const char *name,
                      struct mortise_err *err)
@@ -49,42 +56,77 @@ static int mark_path(char path[PATH_MAX], const char *dir, const char *name,
     return mortise_file_path(path, PATH_MAX, err, "%s/%s", dir, name);
 }
 
-/* ---- reading ---------------------------------------------------------------
- */
+/* ---- a death -------------------------------------------------------------- */
 
-static bool is_locked(int fd)
-{
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        flock(fd, LOCK_UN);
-        return false;
-    }
-    return errno == EWOULDBLOCK;
-}
-
-/* What a file's lines say of the plugin with this digest. */
-struct row {
-    char hex[MORTISE_DIGEST_HEX];
-    unsigned deaths; /* in a row, up to the last line */
-    const char *why; /* a reason, of so many bytes; or NULL */
-    size_t n_why;
+struct death { /* its strings are in a copy of the line */
+    uint64_t at_ms;
+    const char *how, *stage, *tenant, *run, *path;
 };
 
-static void read_line(struct row *r, const char *line, size_t n)
+static bool parse_death(struct death *d, char *rest)
 {
-    if (n == 0)
+    char *fields[FIELDS], *end;
+    size_t n = 0;
+
+    for (char *at = strtok_r(rest, " ", &end); at != NULL && n < FIELDS;
+         at = strtok_r(NULL, " ", &end))
+        fields[n++] = at;
+    if (n < FIELDS)
+        return false;
+    *d = (struct death){.at_ms = strtoull(fields[0], &end, 10),
+                        .how = fields[1],
+                        .stage = fields[2],
+                        .tenant = fields[3],
+                        .run = fields[4],
+                        .path = fields[5]};
+    return *end == '\0' && d->at_ms > 0;
+}
+
+/* "died of SIGSEGV", "ended the process". */
+static void say_how(char out[64], const char *how)
+{
+    if (strcmp(how, MORTISE_DEATH_EXIT) == 0)
+        snprintf(out, 64, "ended the process (exit)");
+    else if (strcmp(how, MORTISE_DEATH_THREAD) == 0)
+        snprintf(out, 64, "ended a thread of the engine (pthread_exit)");
+    else if (strcmp(how, MORTISE_DEATH_HANG) == 0)
+        snprintf(out, 64, "held up the engine's thread");
+    else
+        snprintf(out, 64, "died of %.30s", how);
+}
+
+/* ---- reading lines -------------------------------------------------------- */
+
+struct reading {
+    char hex[MORTISE_DIGEST_HEX];
+    uint64_t now_ms;
+    void (*death)(void *ud, const struct death *d);
+    void (*reason)(void *ud, const char *why);
+    void *ud;
+};
+
+static void read_line(struct reading *r, const char *line, size_t n)
+{
+    static const char word[] = "died ";
+    char rest[LINE_MAX_];
+    struct death d;
+
+    if (n <= HEX + 1 || n - HEX >= sizeof rest ||
+        memcmp(line, r->hex, HEX) != 0 || line[HEX] != ' ' ||
+        memchr(line, '\0', n) != NULL)
         return;
-    if (n < HEX || memcmp(line, r->hex, HEX) != 0) {
-        r->deaths = 0;
-        r->why = NULL;
-    } else if (n == HEX) {
-        r->deaths++;
-    } else if (line[HEX] == ' ') {
-        r->why = line + HEX + 1;
-        r->n_why = n - HEX - 1;
+    memcpy(rest, line + HEX + 1, n - HEX - 1);
+    rest[n - HEX - 1] = '\0';
+    if (strncmp(rest, word, sizeof word - 1) != 0) {
+        if (r->reason != NULL)
+            r->reason(r->ud, rest);
+    } else if (parse_death(&d, rest + sizeof word - 1) &&
+               d.at_ms <= r->now_ms && r->death != NULL) {
+        r->death(r->ud, &d);
     }
 }
 
-static void read_lines(struct row *r, const char *text, size_t n)
+static void read_lines(struct reading *r, const char *text, size_t n)
 {
     const char *end;
 
@@ -95,35 +137,34 @@ static void read_lines(struct row *r, const char *text, size_t n)
     }
 }
 
-static void say_why(char why[MORTISE_WHY_MAX], const struct row *r)
+/* The end of a file. */
+static int read_tail(struct mortise_buf *b, int fd, const char *path,
+                     struct mortise_err *err)
 {
-    if (r->why != NULL)
-        snprintf(why, MORTISE_WHY_MAX, "%.*s", (int)r->n_why, r->why);
-    else if (r->deaths >= MORTISE_DEATHS_MAX)
-        snprintf(why, MORTISE_WHY_MAX,
-                 "each of its last %u starts took the process down", r->deaths);
-}
-
-/* The end of a file, or -1. */
-static ssize_t read_tail(int fd, char text[TAIL_MAX])
-{
+    char block[4096];
     off_t size = lseek(fd, 0, SEEK_END);
-
-    if (size < 0)
-        return -1;
-    return pread(fd, text, TAIL_MAX, size > TAIL_MAX ? size - TAIL_MAX : 0);
-}
-
-int mortise_quarantine_why(char why[MORTISE_WHY_MAX], const char *dir,
-                           const struct mortise_manifest *m,
-                           struct mortise_err *err)
-{
-    char path[PATH_MAX], text[TAIL_MAX];
-    struct row r = {.deaths = 0};
-    int fd, rv = mark_path(path, dir, m->name, err);
+    off_t at = size > TAIL_MAX ? size - TAIL_MAX : 0;
     ssize_t n;
 
-    why[0] = '\0';
+    while (size >= 0 && (n = pread(fd, block, sizeof block, at)) != 0) {
+        if (n < 0)
+            return mortise_syserr(err, errno, "read %s", path);
+        mortise_buf_put(b, block, (size_t)n);
+        at += n;
+    }
+    if (size < 0)
+        return mortise_syserr(err, errno, "read %s", path);
+    return b->failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
+/* Every line that is of this manifest. */
+static int read_all(struct reading *r, const char *dir,
+                    const struct mortise_manifest *m, struct mortise_err *err)
+{
+    char path[PATH_MAX];
+    struct mortise_buf b;
+    int fd, rv = mark_path(path, dir, m->name, err);
+
     if (rv != MORTISE_OK)
         return rv;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -131,20 +172,135 @@ int mortise_quarantine_why(char why[MORTISE_WHY_MAX], const char *dir,
         return errno == ENOENT || errno == ENOTDIR
                    ? MORTISE_OK
                    : mortise_syserr(err, errno, "read %s", path);
-    mortise_hex(r.hex, m->digest, sizeof m->digest);
-    n = read_tail(fd, text);
-    if (n < 0) {
-        rv = mortise_syserr(err, errno, "read %s", path);
-    } else if (!is_locked(fd)) {
-        read_lines(&r, text, (size_t)n);
-        say_why(why, &r);
-    }
+    mortise_hex(r->hex, m->digest, sizeof m->digest);
+    mortise_buf_init(&b, &mortise_heap);
+    rv = read_tail(&b, fd, path, err);
     close(fd);
+    if (rv == MORTISE_OK && b.n > 0)
+        read_lines(r, b.p, b.n);
+    mortise_buf_finish(&b);
     return rv;
 }
 
-/* ---- writing ---------------------------------------------------------------
- */
+/* ---- is it quarantined? --------------------------------------------------- */
+
+struct row {
+    char *why; /* MORTISE_WHY_MAX; "" until a reason */
+    unsigned deaths;
+    uint64_t last_ms;
+    char how[64];
+};
+
+static void count(void *ud, const struct death *d)
+{
+    struct row *r = ud;
+    bool goes_on = d->at_ms < r->last_ms + DAY_MS;
+
+    r->deaths = goes_on ? r->deaths + 1 : 1;
+    r->last_ms = d->at_ms;
+    say_how(r->how, d->how);
+}
+
+static void take_reason(void *ud, const char *why)
+{
+    struct row *r = ud;
+
+    snprintf(r->why, MORTISE_WHY_MAX, "%s", why);
+}
+
+static uint64_t back_off(unsigned deaths)
+{
+    return deaths == MORTISE_DEATHS_BLOCK       ? MINUTE_MS
+           : deaths == MORTISE_DEATHS_BLOCK + 1 ? 10 * MINUTE_MS
+                                                : 60 * MINUTE_MS;
+}
+
+int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
+                           bool *noted, const char *dir,
+                           const struct mortise_manifest *m, uint64_t now_ms,
+                           struct mortise_err *err)
+{
+    struct row row = {.why = why};
+    struct reading r = {
+        .now_ms = now_ms, .death = count, .reason = take_reason, .ud = &row};
+    char until[MORTISE_TIME_TEXT];
+    int rv;
+
+    why[0] = '\0';
+    *until_ms = 0;
+    rv = read_all(&r, dir, m, err);
+    *noted = row.deaths > 0;
+    if (rv != MORTISE_OK || why[0] != '\0' ||
+        row.deaths < MORTISE_DEATHS_BLOCK ||
+        now_ms >= row.last_ms + back_off(row.deaths))
+        return rv;
+    *until_ms = row.last_ms + back_off(row.deaths);
+    mortise_time_text(until, *until_ms);
+    snprintf(why, MORTISE_WHY_MAX,
+             "it took the process down %u times (the last time it %s), and is "
+             "left alone until %s",
+             row.deaths, row.how, until);
+    return rv;
+}
+
+/* ---- which executions ------------------------------------------------------ */
+
+struct blame {
+    struct mortise_deaths *out;
+    const char *tenant, *run;
+    /* The executions of the run that died; more of them are as rare as a day
+     * without one, and then the first are told apart. */
+    struct {
+        char path[MORTISE_INSIDE_PATH];
+        unsigned times;
+    } of[16];
+    size_t n;
+};
+
+static void blame(void *ud, const struct death *d)
+{
+    struct blame *b = ud;
+    size_t i = 0;
+
+    if (strcmp(d->tenant, b->tenant) != 0 || strcmp(d->run, b->run) != 0)
+        return;
+    while (i < b->n && strcmp(b->of[i].path, d->path) != 0)
+        i++;
+    if (i == sizeof b->of / sizeof b->of[0])
+        return;
+    if (i == b->n) {
+        snprintf(b->of[i].path, sizeof b->of[i].path, "%s", d->path);
+        b->n++;
+    }
+    if (++b->of[i].times < b->out->times)
+        return;
+    b->out->times = b->of[i].times;
+    b->out->last_ms = d->at_ms;
+    snprintf(b->out->path, sizeof b->out->path, "%s", d->path);
+    say_how(b->out->how, d->how);
+}
+
+int mortise_quarantine_deaths(struct mortise_deaths *out, const char *dir,
+                              const struct mortise_manifest *m,
+                              const char *tenant, const char *run,
+                              struct mortise_err *err)
+{
+    struct blame *b = mortise_zalloc(&mortise_heap, sizeof *b);
+    struct reading r = {.now_ms = mortise_now_ms(), .death = blame, .ud = b};
+    int rv;
+
+    *out = (struct mortise_deaths){.times = 0};
+    if (b == NULL)
+        return mortise_nomem(err);
+    b->out = out;
+    b->tenant = tenant;
+    b->run = run;
+    rv = read_all(&r, dir, m, err);
+    mortise_release(&mortise_heap, b, sizeof *b);
+    return rv;
+}
+
+/* ---- writing --------------------------------------------------------------- */
 
 static int make_dir(const char *dir, struct mortise_err *err)
 {
@@ -153,11 +309,21 @@ static int make_dir(const char *dir, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+int mortise_quarantine_open(int *fd, const char *dir, struct mortise_err *err)
+{
+    int rv = make_dir(dir, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *fd >= 0 ? MORTISE_OK : mortise_syserr(err, errno, "open %s", dir);
+}
+
 int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
                            const char *why, struct mortise_err *err)
 {
-    char path[PATH_MAX], hex[MORTISE_DIGEST_HEX], line[MARK_MAX + 1];
-    int n, rv = make_dir(dir, err);
+    char path[PATH_MAX], hex[MORTISE_DIGEST_HEX], line[MARK_MAX + 2];
+    int fd, n, rv = make_dir(dir, err);
 
     assert(strchr(why, '\n') == NULL); /* the engine's words, one line */
     if (rv == MORTISE_OK)
@@ -165,8 +331,16 @@ int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
     if (rv != MORTISE_OK)
         return rv;
     mortise_hex(hex, m->digest, sizeof m->digest);
-    n = snprintf(line, sizeof line, "%s %.*s\n", hex, MORTISE_WHY_MAX - 1, why);
-    return mortise_file_write(path, line, (size_t)n, 0600, 0, err);
+    n = snprintf(line, sizeof line, "\n%s %.*s\n", hex, MORTISE_WHY_MAX - 1,
+                 why);
+    /* Behind the deaths, which go on counting. */
+    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return mortise_syserr(err, errno, "write %s", path);
+    if (mortise_file_put(fd, line, (size_t)n) != 0 || fdatasync(fd) != 0)
+        rv = mortise_syserr(err, errno, "write %s", path);
+    close(fd);
+    return rv;
 }
 
 int mortise_quarantine_lift(const char *dir, const char *name,
@@ -183,56 +357,4 @@ int mortise_quarantine_lift(const char *dir, const char *name,
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "plugin %s is not quarantined", name);
     return mortise_syserr(err, errno, "remove %s", path);
-}
-
-/* ---- around create() -------------------------------------------------------
- */
-
-/* The first start in a store makes the directory. */
-static int open_mark(int *fd, const char *dir, const char *path,
-                     struct mortise_err *err)
-{
-    static const int flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC;
-    int rv;
-
-    *fd = open(path, flags, 0600);
-    if (*fd < 0 && errno == ENOENT) {
-        rv = make_dir(dir, err);
-        if (rv != MORTISE_OK)
-            return rv;
-        *fd = open(path, flags, 0600);
-    }
-    return *fd >= 0 ? MORTISE_OK : mortise_syserr(err, errno, "write %s", path);
-}
-
-int mortise_quarantine_begin(int *fd, const char *dir,
-                             const struct mortise_manifest *m,
-                             struct mortise_err *err)
-{
-    char path[PATH_MAX], line[START_LEN + 1] = "\n";
-    int f, saved, rv = mark_path(path, dir, m->name, err);
-
-    if (rv == MORTISE_OK)
-        rv = open_mark(&f, dir, path, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_hex(line + 1, m->digest, sizeof m->digest);
-    line[START_LEN - 1] = '\n';
-    /* Who only looks has the lock for a moment, so we wait for it. */
-    if (flock(f, LOCK_SH) != 0 || mortise_file_put(f, line, START_LEN) != 0) {
-        saved = errno;
-        close(f);
-        return mortise_syserr(err, saved, "write %s", path);
-    }
-    *fd = f;
-    return MORTISE_OK;
-}
-
-void mortise_quarantine_end(int fd, const char *dir, const char *name)
-{
-    char path[PATH_MAX];
-
-    if (mark_path(path, dir, name, NULL) == MORTISE_OK)
-        unlink(path);
-    close(fd);
 }

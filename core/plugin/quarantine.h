@@ -1,5 +1,5 @@
-/* quarantine.h -- marks of plugins that took processes down.  Internal to
- * registry.c.
+/* quarantine.h -- plugins that took processes down, and for which executions.
+ * Internal to registry.c.
  *
  * A directory of ours has one file a plugin; the essay in quarantine.c has its
  * format.  [loop] */
@@ -7,31 +7,30 @@
 #define MORTISE_PLUGIN_QUARANTINE_H
 
 #include "plugin/manifest.h"
+#include "plugin/registry.h"
 
-enum {
-    MORTISE_WHY_MAX = 512,
-    /* Starts in a row that died inside a plugin; it gets no further one. */
-    MORTISE_DEATHS_MAX = 3
-};
+enum { MORTISE_WHY_MAX = 512 };
 
-/* Why a plugin is quarantined into why, "" when it is not: fewer deaths, marks
- * of other bytes than these, or one whose create() is running in another
- * process right now. */
-int mortise_quarantine_why(char why[MORTISE_WHY_MAX], const char *dir,
-                           const struct mortise_manifest *m,
+/* Why a plugin is quarantined at `now_ms` into why, "" when it is not: fewer
+ * deaths, those of other bytes than these, or its time is over.  *until_ms: 0
+ * for good.  *noted: there are deaths of these bytes. */
+int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
+                           bool *noted, const char *dir,
+                           const struct mortise_manifest *m, uint64_t now_ms,
                            struct mortise_err *err);
+/* The deaths of one run's executions by these bytes; of that which died most,
+ * or nothing (out->times 0). */
+int mortise_quarantine_deaths(struct mortise_deaths *out, const char *dir,
+                              const struct mortise_manifest *m,
+                              const char *tenant, const char *run,
+                              struct mortise_err *err);
 /* Leave a mark for good. */
 int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
                            const char *why, struct mortise_err *err);
+/* Forget marks and deaths. */
 int mortise_quarantine_lift(const char *dir, const char *name,
                             struct mortise_err *err);
-
-/* Mark while create() runs; *fd is for end(), which lifts it and every death
- * before it.  The mark is locked as long as this process lives, so nobody
- * mistakes it for a crash. */
-int mortise_quarantine_begin(int *fd, const char *dir,
-                             const struct mortise_manifest *m,
-                             struct mortise_err *err);
-void mortise_quarantine_end(int fd, const char *dir, const char *name);
+/* Made when it is missing; *fd is for notes of deaths (death.h). */
+int mortise_quarantine_open(int *fd, const char *dir, struct mortise_err *err);
 
 #endif

@@ -29,6 +29,14 @@
  *       what is loaded later must have it.  A build that comes between is
  *       refused.  Such a manifest's seq says nothing: it neither is held
  *       against releases nor locks any out.
+ *   (7) Nothing goes back: not the seq of a plugin, of all that keys signed
+ *       which count, nor what a seq stood for, nor the seq of a trust directory,
+ *       nor a key's revocation.  The store remembers, and the user does, so
+ *       that neither a fresh store nor a directory of another name forgets.
+ *       What is bundled is the program's own, and the user's memory is not
+ *       asked about it.  allow_downgrade goes back, once, and remembers that.
+ *   (8) Trust is what the files say now: they are looked at before each load and
+ *       each call, every MORTISE_TRUST_MS at most, and read when they changed.
  */
 #include "plugin/registry.h"
 
@@ -36,12 +44,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "plugin/death.h"
 #include "plugin/dirs.h"
 #include "plugin/elf.h"
 #include "plugin/files.h"
 #include "plugin/load.h"
 #include "plugin/quarantine.h"
+#include "plugin/seen.h"
 #include "plugin/trust.h"
 #include "plugin/version.h"
 
@@ -49,7 +61,8 @@ enum {
     TEXT_MAX = 1 << 20,
     SIG_MAX = 64 * 1024,
     QUIESCE_MS = 10000,
-    NAMES_MAX = 256 /* that "did you mean" looks at */
+    NAME_ROOM = 512, /* for what something is remembered by */
+    NAMES_MAX = 256  /* that "did you mean" looks at */
 };
 
 static const char suffix[] = ".plugin.yaml";
@@ -64,12 +77,18 @@ struct entry {
     struct mortise_found pub;          /* its strings are in the arena */
     struct mortise_manifest *manifest; /* owned; pub's when it is usable */
     struct mortise_signed signature;
+    struct mortise_pubkey key; /* that made it */
+    const char *distrusted;    /* why, since the trust files changed; or NULL */
     size_t dir;
-    int code;                      /* with `problem` */
-    const char *problem;           /* of its own */
-    const char *quarantined;       /* why, or NULL */
-    struct mortise_loaded *loaded; /* while there is an instance ... */
-    const mortise_plugin *plugin;  /* ... and what was found in it */
+    int code;                        /* with `problem` */
+    const char *problem;             /* of its own */
+    const char *quarantined;         /* why, or NULL */
+    uint64_t until_ms;               /* ... for how long; 0: for good */
+    bool given_up;                   /* ... and in this process in any case */
+    bool noted;                      /* it took processes down */
+    struct mortise_culprit *culprit; /* from its first start on */
+    struct mortise_loaded *loaded;   /* while there is an instance ... */
+    const mortise_plugin *plugin;    /* ... and what was found in it */
     struct created *created;
 };
 
@@ -78,8 +97,11 @@ struct mortise_plugins {
     const struct mortise_mem *mem;
     struct mortise_arena arena;
     struct mortise_trust *trust;
+    uint8_t print[MORTISE_DIGEST]; /* of the trust files, as they were read */
+    uint64_t looked_ns;            /* ... and when they were looked at */
     struct entry *entries;
     size_t n, cap;
+    int notes; /* quarantine_dir, from the first start on; or -1 */
 };
 
 /* ---- problems --------------------------------------------------------------
@@ -96,7 +118,10 @@ static bool is_started(const struct entry *e)
 static void publish(struct entry *e)
 {
     e->pub.manifest = e->manifest;
-    e->pub.problem = e->quarantined != NULL ? e->quarantined : e->problem;
+    e->pub.problem = e->distrusted != NULL    ? e->distrusted
+                     : e->quarantined != NULL ? e->quarantined
+                                              : e->problem;
+    e->pub.quarantined = e->quarantined != NULL;
     e->pub.started = is_started(e);
 }
 
@@ -251,23 +276,217 @@ static int check_isolation(const struct entry *e, struct mortise_err *why)
     return MORTISE_OK;
 }
 
+/* ---- what was seen (7) ------------------------------------------------------
+ */
+
+/* Does this user's own memory count for it? */
+static bool is_remembered(const struct mortise_plugins *p,
+                          const struct entry *e)
+{
+    return p->config.user_remembers && !(p->config.last_is_own && e != NULL &&
+                                         e->dir + 1 == p->config.n_dirs);
+}
+
+/* The higher of what the store and the user have under a name; `e` NULL: it is
+ * of no plugin. */
+static int seen_get(const struct mortise_plugins *p, const struct entry *e,
+                    const char *name, uint64_t *value, struct mortise_err *err)
+{
+    uint64_t other = 0;
+    int rv = MORTISE_OK;
+
+    *value = 0;
+    if (p->config.seq_get != NULL)
+        rv = p->config.seq_get(p->config.seq_ud, name, value, err);
+    if (rv == MORTISE_OK && is_remembered(p, e))
+        rv = mortise_seen_get((void *)(uintptr_t)p->mem, name, &other, err);
+    if (other > *value)
+        *value = other;
+    return rv;
+}
+
+static int seen_put(const struct mortise_plugins *p, const struct entry *e,
+                    const char *name, uint64_t value, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (p->config.seq_put != NULL)
+        rv = p->config.seq_put(p->config.seq_ud, name, value, err);
+    if (rv == MORTISE_OK && is_remembered(p, e))
+        rv = mortise_seen_put((void *)(uintptr_t)p->mem, name, value, err);
+    return rv;
+}
+
+/* What a key signed of a plugin. */
+static void name_of_seq(char out[NAME_ROOM], const char *plugin,
+                        const struct mortise_pubkey *key)
+{
+    char text[MORTISE_PUBKEY_TEXT];
+
+    mortise_pubkey_text(text, key);
+    snprintf(out, NAME_ROOM, "%s %s", plugin, text);
+}
+
+/* The highest seq of a plugin that was seen, of all that keys signed which count
+ * now: who has a key that was revoked could lock the name with it for good.  A
+ * mark without a key is an older version's. */
+static int highest_seq(const struct mortise_plugins *p, const struct entry *e,
+                       uint64_t *seen, struct mortise_err *err)
+{
+    const char *plugin = e->manifest->name;
+    char name[NAME_ROOM];
+    int rv = seen_get(p, e, plugin, seen, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
+         i++) {
+        const struct mortise_trusted *by = mortise_trust_at(p->trust, i);
+        uint64_t one = 0;
+
+        if (by->revoked)
+            continue;
+        name_of_seq(name, plugin, &by->key);
+        rv = seen_get(p, e, name, &one, err);
+        if (one > *seen)
+            *seen = one;
+    }
+    return rv;
+}
+
+/* Going back was meant: everything that is higher is forgotten. */
+static int lower_seq(const struct mortise_plugins *p, const struct entry *e,
+                     uint64_t seq, struct mortise_err *err)
+{
+    const char *plugin = e->manifest->name;
+    char name[NAME_ROOM];
+    uint64_t seen;
+    int rv = seen_get(p, e, plugin, &seen, err);
+
+    if (rv == MORTISE_OK && seen > seq)
+        rv = seen_put(p, e, plugin, seq, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
+         i++) {
+        name_of_seq(name, plugin, &mortise_trust_at(p->trust, i)->key);
+        rv = seen_get(p, e, name, &seen, err);
+        if (rv == MORTISE_OK && seen > seq)
+            rv = seen_put(p, e, name, seq, err);
+    }
+    return rv;
+}
+
+/* What is told of a release's manifest, so that another one is not taken for
+ * it; never 0. */
+static uint64_t mark_of(const struct mortise_manifest *m)
+{
+    uint64_t mark;
+
+    memcpy(&mark, m->digest, sizeof mark);
+    return mark | 1;
+}
+
+static void name_of_release(char out[NAME_ROOM],
+                            const struct mortise_manifest *m)
+{
+    snprintf(out, NAME_ROOM, "release:%s %s %llu", m->name, m->version,
+             (unsigned long long)m->seq);
+}
+
+/* What is the program's own changes with it. */
+static bool is_own(const struct mortise_plugins *p, const struct entry *e)
+{
+    return p->config.last_is_own && e->dir + 1 == p->config.n_dirs;
+}
+
+static int check_release(const struct mortise_plugins *p, const struct entry *e,
+                         struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    char name[NAME_ROOM];
+    uint64_t seen;
+    int rv;
+
+    if (is_own(p, e) || p->config.allow_downgrade)
+        return MORTISE_OK;
+    name_of_release(name, m);
+    rv = seen_get(p, e, name, &seen, why);
+    if (rv != MORTISE_OK || seen == 0 || seen == mark_of(m))
+        return rv;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "is %s seq %llu, and another manifest of that version "
+                        "and seq ran here before: a release has a seq of its "
+                        "own; install one of seq %llu or later (if this one is "
+                        "meant: --allow-downgrade)",
+                        m->version, (unsigned long long)m->seq,
+                        (unsigned long long)m->seq + 1);
+}
+
 static int check_seq(const struct mortise_plugins *p, const struct entry *e,
                      struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     uint64_t seen = 0;
-    int rv = MORTISE_OK;
+    int rv = highest_seq(p, e, &seen, why);
 
-    if (p->config.seq_get != NULL)
-        rv = p->config.seq_get(p->config.seq_ud, m->name, &seen, why);
-    if (rv != MORTISE_OK || m->seq >= seen)
+    if (rv != MORTISE_OK || p->config.allow_downgrade)
         return rv;
+    if (m->seq >= seen)
+        return check_release(p, e, why);
     return mortise_fail(why, MORTISE_EDENIED,
                         "is seq %llu, and seq %llu ran here before: an older "
                         "release may bring back what was mended; install one "
-                        "of seq %llu or later",
+                        "of seq %llu or later (if going back is meant: "
+                        "--allow-downgrade)",
                         (unsigned long long)m->seq, (unsigned long long)seen,
                         (unsigned long long)seen);
+}
+
+/* ---- revocations that were seen (7) ------------------------------------------
+ */
+
+static void name_of_revocation(char out[NAME_ROOM],
+                               const struct mortise_pubkey *key)
+{
+    char text[MORTISE_PUBKEY_TEXT];
+
+    mortise_pubkey_text(text, key);
+    snprintf(out, NAME_ROOM, "revoked:%s", text);
+}
+
+static int remember_revoked(const struct mortise_plugins *p,
+                            const struct mortise_trusted *by,
+                            struct mortise_err *err)
+{
+    char name[NAME_ROOM];
+    uint64_t seen;
+    int rv;
+
+    name_of_revocation(name, &by->key);
+    rv = seen_get(p, NULL, name, &seen, err);
+    if (rv == MORTISE_OK && by->revoked && seen == 0)
+        rv = seen_put(p, NULL, name, 1, err);
+    if (rv == MORTISE_OK && !by->revoked && seen != 0 &&
+        p->config.allow_downgrade)
+        rv = seen_put(p, NULL, name, 0, err);
+    return rv;
+}
+
+static int check_remembered(const struct mortise_plugins *p,
+                            const struct entry *e, struct mortise_err *why)
+{
+    char name[NAME_ROOM], id[MORTISE_KEYID_TEXT];
+    uint64_t seen;
+    int rv;
+
+    name_of_revocation(name, &e->key);
+    rv = seen_get(p, NULL, name, &seen, why);
+    if (rv != MORTISE_OK || seen == 0)
+        return rv;
+    mortise_keyid_text(id, e->key.id);
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "is signed with key %s, which was revoked here before, "
+                        "and no trust file says so any more; restore the one "
+                        "that did (if taking it back is meant: "
+                        "--allow-downgrade)",
+                        id);
 }
 
 /* ---- without a signature (6) ----------------------------------------------
@@ -367,7 +586,10 @@ static int judge(struct mortise_plugins *p, struct entry *e,
                                   text->n, sig->p != NULL ? sig->p : "", sig->n,
                                   &e->signature, why);
 
+    if (rv == MORTISE_OK)
+        e->key = e->signature.by->key;
     if (rv != MORTISE_OK || (rv = parse(p, e, text, true, why)) != MORTISE_OK ||
+        (rv = check_remembered(p, e, why)) != MORTISE_OK ||
         (rv = check_comment(e, why)) != MORTISE_OK ||
         (rv = check_kinds(e, why)) != MORTISE_OK ||
         (rv = check_seq(p, e, why)) != MORTISE_OK ||
@@ -509,25 +731,54 @@ static int check_twins(struct mortise_plugins *p, struct entry *a,
     return MORTISE_OK;
 }
 
-/* What is known of a plugin from another process. */
-static int check_quarantine(struct mortise_plugins *p, struct entry *e,
-                            struct mortise_err *err)
+/* Why it may not start, in words that last. */
+static int set_quarantined(struct mortise_plugins *p, struct entry *e,
+                           const char *why)
 {
-    char why[MORTISE_WHY_MAX], words[MORTISE_WHY_MAX + 128];
-    int rv;
+    char words[MORTISE_WHY_MAX + 256];
 
-    if (p->config.quarantine_dir == NULL || e->manifest == NULL)
-        return MORTISE_OK;
-    rv =
-        mortise_quarantine_why(why, p->config.quarantine_dir, e->manifest, err);
-    if (rv != MORTISE_OK || why[0] == '\0')
-        return rv;
     snprintf(words, sizeof words,
              "is quarantined: %s; mortise plugin unquarantine %s, or install "
              "another version",
              why, e->pub.name);
+    if (e->quarantined != NULL && strcmp(e->quarantined, words) == 0)
+        return MORTISE_OK;
     e->quarantined = mortise_arena_strdup(&p->arena, words);
-    return e->quarantined != NULL ? MORTISE_OK : mortise_nomem(err);
+    if (e->quarantined != NULL)
+        return MORTISE_OK;
+    e->quarantined = "is quarantined";
+    return MORTISE_ENOMEM;
+}
+
+/* What is noted of a plugin. */
+static int check_quarantine(struct mortise_plugins *p, struct entry *e,
+                            struct mortise_err *err)
+{
+    char why[MORTISE_WHY_MAX];
+    int rv;
+
+    if (p->config.quarantine_dir == NULL || e->manifest == NULL)
+        return MORTISE_OK;
+    rv = mortise_quarantine_why(why, &e->until_ms, &e->noted,
+                                p->config.quarantine_dir, e->manifest,
+                                mortise_now_ms(), err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (why[0] == '\0') {
+        e->quarantined = NULL;
+        return MORTISE_OK;
+    }
+    return set_quarantined(p, e, why) == MORTISE_OK ? MORTISE_OK
+                                                    : mortise_nomem(err);
+}
+
+/* A quarantine may be over by now, or lifted. */
+static void look_again(struct mortise_plugins *p, struct entry *e)
+{
+    if (e->quarantined == NULL || e->given_up)
+        return;
+    check_quarantine(p, e, NULL);
+    publish(e);
 }
 
 static int scan(struct mortise_plugins *p, struct mortise_err *err)
@@ -559,22 +810,22 @@ static int check_trust_seq(struct mortise_plugins *p, size_t dir,
     char real[PATH_MAX], key[PATH_MAX + 8];
     int rv;
 
-    if (p->config.seq_get == NULL || realpath(path, real) == NULL)
+    if (realpath(path, real) == NULL)
         return MORTISE_OK;
     snprintf(key, sizeof key, "trust:%s", real);
-    rv = p->config.seq_get(p->config.seq_ud, key, &seen, err);
+    rv = seen_get(p, NULL, key, &seen, err);
     if (rv != MORTISE_OK)
         return rv;
+    if (seq < seen && p->config.allow_downgrade)
+        return seen_put(p, NULL, key, seq, err);
     if (seq < seen)
         return mortise_fail(
             err, MORTISE_EDENIED,
             "trust directory %s is at seq %llu and was at %llu before: a "
-            "revocation may be missing; restore its newest files, or raise "
-            "`seq` in one of them if that is meant",
+            "revocation may be missing; restore its newest files (if going "
+            "back is meant: --allow-downgrade)",
             path, (unsigned long long)seq, (unsigned long long)seen);
-    if (seq > seen && p->config.seq_put != NULL)
-        return p->config.seq_put(p->config.seq_ud, key, seq, err);
-    return MORTISE_OK;
+    return seq > seen ? seen_put(p, NULL, key, seq, err) : MORTISE_OK;
 }
 
 static int open_trust(struct mortise_plugins *p, struct mortise_err *err)
@@ -594,7 +845,83 @@ static int open_trust(struct mortise_plugins *p, struct mortise_err *err)
     mortise_diags_finish(&diags);
     for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_trust_dirs; i++)
         rv = check_trust_seq(p, i, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
+         i++)
+        rv = remember_revoked(p, mortise_trust_at(p->trust, i), err);
     return rv;
+}
+
+/* ---- trust that changes (8) -------------------------------------------------
+ */
+
+/* Of one that was judged before, as the trust files are now. */
+static int judge_again(struct mortise_plugins *p, struct entry *e,
+                       struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    int rv = m->dev ? mortise_trust_version(p->trust, m->name, m->version, why)
+                    : mortise_trust_again(p->trust, &e->key, m->digest,
+                                          &e->signature, why);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < m->n_artifacts; i++)
+        rv = mortise_trust_digest(p->trust, m->artifacts[i].digest, why);
+    if (rv == MORTISE_OK && !m->dev)
+        rv = check_kinds(e, why);
+    return rv == MORTISE_OK ? check_isolation(e, why) : rv;
+}
+
+static void distrust(struct mortise_plugins *p, struct entry *e,
+                     const struct mortise_err *why)
+{
+    e->distrusted =
+        why != NULL ? mortise_arena_strdup(&p->arena, why->msg) : NULL;
+    if (why != NULL && e->distrusted == NULL)
+        e->distrusted = "is not trusted any more";
+    publish(e);
+}
+
+/* `why` NULL: each by itself; else none is trusted, for that reason. */
+static void judge_all(struct mortise_plugins *p, const struct mortise_err *why)
+{
+    struct mortise_err own;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct entry *e = &p->entries[i];
+
+        if (e->manifest == NULL)
+            continue;
+        if (why != NULL)
+            distrust(p, e, why);
+        else
+            distrust(p, e, judge_again(p, e, &own) != MORTISE_OK ? &own : NULL);
+    }
+}
+
+/* The files are read when they are not as they were; while one has errors,
+ * nothing is trusted. */
+static void look_at_trust(struct mortise_plugins *p)
+{
+    uint64_t now = mortise_mono_ns();
+    uint8_t print[MORTISE_DIGEST];
+    struct mortise_err why;
+    struct mortise_trust *was = p->trust;
+
+    if (now < p->looked_ns + (uint64_t)MORTISE_TRUST_MS * 1000000)
+        return;
+    p->looked_ns = now;
+    mortise_trust_print(print, p->config.trust_dirs, p->config.n_trust_dirs);
+    if (memcmp(print, p->print, sizeof print) == 0)
+        return;
+    memcpy(p->print, print, sizeof print);
+    if (open_trust(p, &why) == MORTISE_OK) {
+        judge_all(p, NULL);
+        mortise_trust_close(was);
+    } else {
+        if (p->trust != was)
+            mortise_trust_close(p->trust);
+        p->trust = was;
+        judge_all(p, &why);
+    }
 }
 
 /* ---- open and close --------------------------------------------------------
@@ -643,10 +970,15 @@ int mortise_plugins_open(struct mortise_plugins **out,
     if (p == NULL)
         return mortise_nomem(err);
     p->mem = config->mem;
+    p->notes = -1;
     mortise_arena_init(&p->arena, p->mem);
     rv = copy_config(p, config, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK) {
+        mortise_trust_print(p->print, p->config.trust_dirs,
+                            p->config.n_trust_dirs);
+        p->looked_ns = mortise_mono_ns();
         rv = open_trust(p, err);
+    }
     if (rv == MORTISE_OK)
         rv = scan(p, err);
     if (rv != MORTISE_OK) {
@@ -677,16 +1009,37 @@ static void let_go(struct entry *e, bool leaked)
 static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
 {
     struct mortise_instance *i = c->instance;
+    struct mortise_visit v;
 
     c->instance = NULL;
-    if (i != NULL)
-        let_go(e, !mortise_instance_close(i, p->config.quiesce_ms));
+    if (i == NULL)
+        return;
+    /* No patience: quiesce() has a clock of its own, and a thread. */
+    mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_END, NULL, 0,
+                         MORTISE_MASK_NOW);
+    let_go(e, !mortise_instance_close(i, p->config.quiesce_ms));
+    mortise_inside_leave(&v);
+}
+
+/* What was leaked may still die, and then has a name, but no more a file. */
+static void close_culprit(struct entry *e)
+{
+    struct mortise_culprit *c = e->culprit;
+
+    if (c == NULL)
+        return;
+    c->dir = -1;
+    if (e->manifest == NULL)
+        return;
+    mortise_death_forget(c);
+    mortise_release(&mortise_heap, c, sizeof *c);
 }
 
 static void close_entry(struct mortise_plugins *p, struct entry *e)
 {
     for (struct created *c = e->created; c != NULL; c = c->next)
         stop(p, e, c);
+    close_culprit(e);
     mortise_manifest_free(e->manifest);
 }
 
@@ -696,6 +1049,8 @@ void mortise_plugins_close(struct mortise_plugins *p)
         return;
     for (size_t i = p->n; i-- > 0;)
         close_entry(p, &p->entries[i]);
+    if (p->notes >= 0)
+        close(p->notes);
     mortise_release(p->mem, p->entries, p->cap * sizeof *p->entries);
     mortise_trust_close(p->trust);
     mortise_arena_finish(&p->arena);
@@ -772,16 +1127,34 @@ static int not_found(const struct mortise_plugins *p, const char *name,
 static int usable(struct mortise_plugins *p, const char *name,
                   struct entry **out, struct mortise_err *why)
 {
-    struct entry *e = best(p, name);
+    struct entry *e;
 
+    look_at_trust(p);
+    e = best(p, name);
     if (e == NULL)
         return not_found(p, name, why);
+    look_again(p, e);
     if (e->pub.problem != NULL)
         return mortise_fail(
-            why, e->quarantined != NULL ? MORTISE_EDENIED : e->code,
+            why,
+            e->quarantined != NULL || e->distrusted != NULL ? MORTISE_EDENIED
+                                                            : e->code,
             "plugin %s (%s): %s", name, e->pub.path, e->pub.problem);
     *out = e;
     return MORTISE_OK;
+}
+
+int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
+                            struct mortise_err *why)
+{
+    const struct entry *e;
+
+    look_at_trust(p);
+    e = best(p, name);
+    if (e == NULL || e->distrusted == NULL)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_EDENIED, "plugin %s (%s): %s", name,
+                        e->pub.path, e->distrusted);
 }
 
 const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
@@ -933,47 +1306,81 @@ static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
 
     if (rv != MORTISE_OK)
         return rv;
+    if (e->culprit->code == 0)
+        mortise_death_know(e->culprit, (const void *)e->plugin);
     rv = mortise_instance_open(&c->instance, p->mem, e->plugin, e->manifest,
-                               &p->config.ops, config->p, config->n, &leaked,
-                               err);
+                               e->culprit, &p->config.ops, config->p, config->n,
+                               &leaked, err);
     if (rv != MORTISE_OK)
         let_go(e, leaked);
     return rv;
 }
 
-/* With a mark on disk while code of the plugin runs that nobody has seen run:
- * its constructors, init() and create(). */
-static int create_marked(struct mortise_plugins *p, struct entry *e,
-                         struct created *c, const struct mortise_buf *config,
-                         struct mortise_err *err)
+static int make_culprit(struct mortise_plugins *p, struct entry *e,
+                        struct mortise_err *err)
 {
-    const char *dir = p->config.quarantine_dir;
-    int mark, rv;
+    struct mortise_culprit *c = e->culprit;
+    int rv = MORTISE_OK;
 
-    if (dir == NULL)
-        return create(p, e, c, config, err);
-    rv = mortise_quarantine_begin(&mark, dir, e->manifest, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = create(p, e, c, config, err);
-    mortise_quarantine_end(mark, dir, e->pub.name);
+    if (c == NULL)
+        c = e->culprit = mortise_zalloc(&mortise_heap, sizeof *c);
+    if (c == NULL)
+        return mortise_nomem(err);
+    if (p->notes < 0 && p->config.quarantine_dir != NULL)
+        rv = mortise_quarantine_open(&p->notes, p->config.quarantine_dir, err);
+    snprintf(c->name, sizeof c->name, "%s", e->manifest->name);
+    mortise_hex(c->hex, e->manifest->digest, sizeof e->manifest->digest);
+    c->dir = p->notes;
     return rv;
 }
 
-/* From now on an older release is refused. */
-static int remember_seq(struct mortise_plugins *p, const struct entry *e,
+static uint64_t patience(const struct mortise_manifest *m)
+{
+    return m->executor.present ? m->executor.idle_ms : m->guardrail.idle_ms;
+}
+
+/* As a visit (inside.h), from its constructors on. */
+static int create_visiting(struct mortise_plugins *p, struct entry *e,
+                           struct created *c, const struct mortise_buf *config,
+                           struct mortise_err *err)
+{
+    struct mortise_visit v;
+    int rv = make_culprit(p, e, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_CREATE, NULL,
+                         patience(e->manifest), MORTISE_MASK_NOW);
+    rv = create(p, e, c, config, err);
+    mortise_inside_leave(&v);
+    return rv;
+}
+
+/* From now on an older release is refused, and another of the same number. */
+static int remember_seq(const struct mortise_plugins *p, const struct entry *e,
                         struct mortise_err *err)
 {
-    const struct mortise_plugins_config *c = &p->config;
+    const struct mortise_manifest *m = e->manifest;
+    char name[NAME_ROOM];
     uint64_t seen = 0;
     int rv = MORTISE_OK;
 
-    if (c->seq_get == NULL || c->seq_put == NULL || e->manifest->dev)
+    if (m->dev)
         return rv;
-    rv = c->seq_get(c->seq_ud, e->pub.name, &seen, err);
-    if (rv == MORTISE_OK && e->manifest->seq > seen)
-        rv = c->seq_put(c->seq_ud, e->pub.name, e->manifest->seq, err);
-    return rv;
+    if (p->config.allow_downgrade)
+        rv = lower_seq(p, e, m->seq, err);
+    name_of_seq(name, m->name, &e->key);
+    if (rv == MORTISE_OK)
+        rv = seen_get(p, e, name, &seen, err);
+    if (rv == MORTISE_OK && m->seq > seen)
+        rv = seen_put(p, e, name, m->seq, err);
+    if (rv != MORTISE_OK || is_own(p, e))
+        return rv;
+    name_of_release(name, m);
+    rv = seen_get(p, e, name, &seen, err);
+    return rv == MORTISE_OK && seen != mark_of(m)
+               ? seen_put(p, e, name, mark_of(m), err)
+               : rv;
 }
 
 static int start(struct mortise_plugins *p, struct entry *e, struct created *c,
@@ -985,7 +1392,7 @@ static int start(struct mortise_plugins *p, struct entry *e, struct created *c,
     mortise_buf_init(&text, p->mem);
     rv = check_config(e, c, config, &text, err);
     if (rv == MORTISE_OK)
-        rv = create_marked(p, e, c, &text, err);
+        rv = create_visiting(p, e, c, &text, err);
     if (rv == MORTISE_OK) {
         /* Only what came up counts as seen: a release that cannot start must
          * not lock out the one that could. */
@@ -1050,24 +1457,75 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why)
 {
     struct entry *e = best(p, name);
-    char words[MORTISE_WHY_MAX + 128];
     struct mortise_err err;
 
     if (e == NULL || e->manifest == NULL)
         return;
-    snprintf(words, sizeof words,
-             "is quarantined: %.*s; mortise plugin unquarantine %s, or install "
-             "another version",
-             (int)MORTISE_WHY_MAX - 1, why, name);
-    e->quarantined = mortise_arena_strdup(&p->arena, words);
-    if (e->quarantined == NULL)
-        e->quarantined = "is quarantined";
+    e->given_up = true;
+    e->until_ms = 0;
+    set_quarantined(p, e, why);
     publish(e);
     if (p->config.quarantine_dir != NULL &&
         mortise_quarantine_put(p->config.quarantine_dir, e->manifest, why,
                                &err) != MORTISE_OK &&
         p->config.ops.log != NULL)
         p->config.ops.log(p->config.ops.ud, MORTISE_LOG_ERROR, name, err.msg);
+}
+
+bool mortise_plugins_deaths(struct mortise_plugins *p, const char *name,
+                            const char *tenant, const char *run,
+                            struct mortise_deaths *out)
+{
+    const struct entry *e = best(p, name);
+
+    *out = (struct mortise_deaths){.times = 0};
+    if (e == NULL || !e->noted || e->manifest == NULL)
+        return false;
+    mortise_quarantine_deaths(out, p->config.quarantine_dir, e->manifest,
+                              tenant, run, NULL);
+    return out->times > 0;
+}
+
+bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
+                                const char *run, const char **name,
+                                struct mortise_deaths *out)
+{
+    struct mortise_deaths d;
+
+    *out = (struct mortise_deaths){.times = 0};
+    for (size_t i = 0; i < p->n; i++) {
+        const struct entry *e = &p->entries[i];
+
+        if (!e->noted ||
+            !mortise_plugins_deaths(p, e->pub.name, tenant, run, &d) ||
+            d.times <= out->times)
+            continue;
+        *out = d;
+        *name = e->pub.name;
+    }
+    return out->times > 0;
+}
+
+bool mortise_plugins_is_quarantined(struct mortise_plugins *p, const char *name)
+{
+    const struct entry *e = best(p, name);
+
+    return e != NULL && e->quarantined != NULL && e->problem == NULL;
+}
+
+uint64_t mortise_plugins_until(struct mortise_plugins *p)
+{
+    uint64_t until = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        struct entry *e = &p->entries[i];
+
+        look_again(p, e);
+        if (e->quarantined != NULL && e->until_ms != 0 &&
+            (until == 0 || e->until_ms < until))
+            until = e->until_ms;
+    }
+    return until;
 }
 
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
@@ -1078,7 +1536,7 @@ int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
 
     if (e == NULL)
         return not_found(p, name, err);
-    if (e->quarantined == NULL)
+    if (e->quarantined == NULL && !e->noted)
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "plugin %s is not quarantined", name);
     if (p->config.quarantine_dir != NULL)
@@ -1086,6 +1544,7 @@ int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
     e->quarantined = NULL;
+    e->noted = e->given_up = false;
     publish(e);
     return MORTISE_OK;
 }

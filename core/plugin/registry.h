@@ -10,6 +10,8 @@
 
 struct mortise_plugins;
 
+enum { MORTISE_TRUST_MS = 20 };
+
 struct mortise_plugins_config {
     const struct mortise_mem *mem;
     const char *const *dirs; /* searched in order */
@@ -19,16 +21,21 @@ struct mortise_plugins_config {
     size_t first_dev, n_dev;
     const char *const *trust_dirs; /* all count */
     size_t n_trust_dirs;
-    /* A directory of ours where a mark stands while create() runs: three
-     * starts in a row that left theirs took a process down, and the plugin is
-     * quarantined until it changes or unquarantine.  NULL: none. */
+    /* A directory of ours where the deaths are noted that plugins caused: three
+     * in a row, and the plugin is quarantined for a time, or until it changes
+     * or unquarantine.  NULL: none. */
     const char *quarantine_dir;
-    /* The highest seq seen per plugin (rollback protection); NULL: not kept. */
-    int (*seq_get)(void *ud, const char *plugin, uint64_t *seq,
+    /* What was seen before, against going back: numbers by name; NULL: not
+     * kept. */
+    int (*seq_get)(void *ud, const char *name, uint64_t *value,
                    struct mortise_err *err);
-    int (*seq_put)(void *ud, const char *plugin, uint64_t seq,
+    int (*seq_put)(void *ud, const char *name, uint64_t value,
                    struct mortise_err *err);
     void *seq_ud;
+    /* This user remembers, too (seen.h), but of what is in the last directory,
+     * when that is the program's own. */
+    bool user_remembers, last_is_own;
+    bool allow_downgrade;            /* going back is meant, this time */
     struct mortise_instance_ops ops; /* for every instance */
     uint64_t quiesce_ms;             /* at close, each; 0: 10 s */
 };
@@ -41,7 +48,20 @@ struct mortise_found {
     const struct mortise_manifest *manifest;
     const char *problem; /* why it cannot be used: a sentence; NULL if it can
                             (as far as reading tells) */
+    bool quarantined;    /* that is why */
     bool started;
+};
+
+/* An execution that took the process down so often is blocked, and a plugin
+ * that did quarantined. */
+enum { MORTISE_DEATHS_BLOCK = 3 };
+
+/* How often an execution took the process down. */
+struct mortise_deaths {
+    unsigned times;
+    uint64_t last_ms;
+    char how[64];   /* the last time: "died of SIGSEGV" */
+    char path[641]; /* of the execution */
 };
 
 /* The config is copied, what its pointers lend (ops, mem) stays the caller's.
@@ -74,9 +94,28 @@ int mortise_plugins_start(struct mortise_plugins *p, const char *name,
 /* Everything that start does up to the dlopen, for `plugin verify`. */
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
                            struct mortise_err *err);
+/* May it still be called, as the trust files are now?  They are looked at again
+ * when MORTISE_TRUST_MS went by.  MORTISE_EDENIED and why not. */
+int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
+                            struct mortise_err *why);
 /* Let nothing start this plugin any more in this process, and remember why. */
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why);
+/* The worst that an execution of this run did to the process by the plugin that
+ * a name stands for, as it is now.  False: none did. */
+bool mortise_plugins_deaths(struct mortise_plugins *p, const char *name,
+                            const char *tenant, const char *run,
+                            struct mortise_deaths *out);
+/* The same of any plugin; *name is whose. */
+bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
+                                const char *run, const char **name,
+                                struct mortise_deaths *out);
+/* Is that all that keeps it from being used? */
+bool mortise_plugins_is_quarantined(struct mortise_plugins *p,
+                                    const char *name);
+/* When the first of those that are quarantined for a time may start again;
+ * 0: none is. */
+uint64_t mortise_plugins_until(struct mortise_plugins *p);
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
                                  struct mortise_err *err);
 

@@ -844,6 +844,34 @@ int mortise_trust_digest(const struct mortise_trust *t,
     return MORTISE_OK;
 }
 
+static bool is_listed(const struct mortise_trust *t,
+                      const struct mortise_pubkey *key)
+{
+    for (const struct trusted *k = t->trusted; k != NULL; k = k->next)
+        if (mortise_pubkey_equal(&k->pub.key, key))
+            return true;
+    return false;
+}
+
+int mortise_trust_again(const struct mortise_trust *t,
+                        const struct mortise_pubkey *key,
+                        const uint8_t digest[MORTISE_DIGEST],
+                        struct mortise_signed *s, struct mortise_err *err)
+{
+    int rv;
+
+    s->by = NULL;
+    if ((rv = check_key(t, key, err)) != MORTISE_OK ||
+        (rv = mortise_trust_version(t, s->name, s->version, err)) !=
+            MORTISE_OK ||
+        (rv = mortise_trust_digest(t, digest, err)) != MORTISE_OK)
+        return rv;
+    if (!is_listed(t, key))
+        return unknown_key(t, key->id, err);
+    s->by = allows(t, key, s, err);
+    return s->by != NULL ? MORTISE_OK : MORTISE_EDENIED;
+}
+
 int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          size_t n, const char *sig, size_t sig_n,
                          struct mortise_signed *out, struct mortise_err *err)
@@ -859,15 +887,49 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
     if (by == NULL)
         return MORTISE_EDENIED;
     mortise_digest(digest, manifest, n);
-    if ((rv = check_key(t, &by->key, err)) != MORTISE_OK ||
-        (rv = mortise_signed_parse(out, s.comment, s.comment_size, err)) !=
-            MORTISE_OK ||
-        (rv = mortise_trust_version(t, out->name, out->version, err)) !=
-            MORTISE_OK ||
-        (rv = mortise_trust_digest(t, digest, err)) != MORTISE_OK)
-        return rv;
-    out->by = allows(t, &by->key, out, err);
-    return out->by != NULL ? MORTISE_OK : MORTISE_EDENIED;
+    rv = mortise_signed_parse(out, s.comment, s.comment_size, err);
+    return rv == MORTISE_OK ? mortise_trust_again(t, &by->key, digest, out, err)
+                            : rv;
+}
+
+/* ---- whether anything changed ------------------------------------------------
+ */
+
+static void print_file(struct mortise_hasher *h, const char *path)
+{
+    struct stat st = {.st_ino = 0};
+
+    if (stat(path, &st) != 0)
+        st.st_size = -1;
+    mortise_hasher_str(h, path);
+    mortise_hasher_u64(h, st.st_ino);
+    mortise_hasher_u64(h, (uint64_t)st.st_size);
+    mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_sec);
+    mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_nsec);
+    mortise_hasher_u64(h, (uint64_t)st.st_ctim.tv_sec);
+    mortise_hasher_u64(h, (uint64_t)st.st_ctim.tv_nsec);
+}
+
+void mortise_trust_print(uint8_t out[MORTISE_DIGEST], const char *const *dirs,
+                         size_t n)
+{
+    struct mortise_hasher h;
+    struct mortise_listing l;
+    char path[PATH_MAX];
+
+    mortise_hasher_init(&h);
+    for (size_t i = 0; i < n; i++) {
+        print_file(&h, dirs[i]);
+        if (mortise_listing_read(&l, &mortise_heap, dirs[i], ".yaml", NULL) !=
+            MORTISE_OK)
+            continue;
+        for (size_t j = 0; j < l.n; j++)
+            if (mortise_file_path(path, sizeof path, NULL, "%s/%s", dirs[i],
+                                  l.names[j]) == MORTISE_OK)
+                print_file(&h, path);
+        mortise_listing_finish(&l);
+    }
+    mortise_hasher_final(&h, out);
 }
 
 /* ---- changing -------------------------------------------------------------

@@ -72,6 +72,17 @@ struct mortise_signed {
 int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          size_t n, const char *sig, size_t sig_n,
                          struct mortise_signed *out, struct mortise_err *err);
+/* The same of one that verified before, by that key, and whose digest is known:
+ * for when the trust files changed since.  s->by is looked up again. */
+int mortise_trust_again(const struct mortise_trust *t,
+                        const struct mortise_pubkey *key,
+                        const uint8_t digest[MORTISE_DIGEST],
+                        struct mortise_signed *s, struct mortise_err *err);
+/* A digest of the names and times of all trust files of the directories: while
+ * it stays the same, they do.  Files that cannot be looked at count as changed
+ * by their absence. */
+void mortise_trust_print(uint8_t out[MORTISE_DIGEST], const char *const *dirs,
+                         size_t n);
 /* What nobody signed, where that is allowed: is its version revoked?
  * MORTISE_EDENIED. */
 int mortise_trust_version(const struct mortise_trust *t, const char *name,

@@ -162,11 +162,11 @@ int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
 static bool is_settled(const struct mortise_run *r, const struct frame *f,
                        const struct mortise_edge *e, const struct item *it)
 {
-    const struct mortise_join *j = &f->graph->nodes[e->to].join;
+    const struct mortise_node *n = &f->graph->nodes[e->to];
 
     if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return !join_minds_late(j, it) ||
+    return !join_minds_late(r, n, it) ||
            !race_counts(r->execs[f->edge_src[e->slot]], f);
 }
 

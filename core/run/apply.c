@@ -169,6 +169,7 @@ int exec_forget_live(struct mortise_run *r, struct exec *x,
     leave_forget(x);
     exec_drop_body(x);
     drop(&x->broke);
+    drop(&x->failure);
     drop(&x->subject);
     drop(&x->judged);
     drop(&x->verdicts);
@@ -184,8 +185,10 @@ static int announce_end(struct mortise_run *r, const struct exec *x,
     json_t *extra = NULL;
 
     if (seen(r)) {
-        extra =
-            json_pack("{s:I}", "ms", (json_int_t)(e->at_ms - e->started_ms));
+        extra = json_pack("{s:I}", "ms",
+                          e->at_ms > e->started_ms /* else the clock was set */
+                              ? (json_int_t)(e->at_ms - e->started_ms)
+                              : 0);
         if (extra == NULL || usage_put(extra, x) != 0 ||
             (x->cached && json_object_set_new(extra, "cached", json_true()))) {
             json_decref(extra);
@@ -261,6 +264,8 @@ static int apply_retry(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
         rv = step_clear(r, x, err);
     hold(&x->error, e->value);
+    x->child_again = r->rules >= MORTISE_RULES_SECOND && x->child != NULL &&
+                     sub_failed(x->child);
     x->attempt = e->attempt + 1;
     x->started_ms = e->started_ms;
     x->next_ms = e->at_ms;
@@ -415,6 +420,8 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
         rv = pending_close(r, x->request, x->deadline_ms, false, err);
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
         rv = step_resolved(r, x, json_object_get(x->payload, "step"), e, err);
+    else if (e->how == MORTISE_SETTLE_RETRY) /* the call, and all in it */
+        step_clear_doubts(x);
     if (rv != MORTISE_OK)
         return rv;
     x->request[0] = '\0';
@@ -453,6 +460,7 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
     if (x->error == NULL)
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
+    x->effect_open |= step_is_open(x); /* should it be tried again */
     if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     exec_become(r, x, X_CANCELLED);
@@ -619,6 +627,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         return MORTISE_OK;
     case MORTISE_E_CHILD:
         return apply_child(r, x, e, err);
+    case MORTISE_E_AGAIN:
+        return apply_again(r, x, e, err);
     case MORTISE_E_FAN:
         return apply_fan(r, x, e, err);
     case MORTISE_E_FOUND:
@@ -630,10 +640,16 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
     }
 }
 
+/* A run begins with its admission, and that with its rules. */
+static bool is_admission(const struct mortise_entry *e)
+{
+    return e->type == MORTISE_E_ADMIT || e->type == MORTISE_E_RULES;
+}
+
 int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
                 struct mortise_err *err)
 {
-    if ((e->type == MORTISE_E_ADMIT) != (r->n_execs == 0))
+    if (is_admission(e) != (r->n_execs == 0))
         return corrupt(err, e);
     return apply_is_of_run(e) ? apply_of_run(r, e, err)
                               : apply_of_exec(r, e, err);
@@ -644,6 +660,7 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
 static enum mortise_phase phase_of(const struct mortise_entry *e)
 {
     switch (e->type) {
+    case MORTISE_E_RULES:
     case MORTISE_E_ADMIT:
         return MORTISE_PHASE_ADMIT;
     case MORTISE_E_INTENT:
@@ -672,6 +689,7 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_SAID:
     case MORTISE_E_GATHER:
     case MORTISE_E_CHILD:
+    case MORTISE_E_AGAIN:
     case MORTISE_E_CLOCK:
     case MORTISE_E_WALL:
     case MORTISE_E_EXCEEDED:

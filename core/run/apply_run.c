@@ -240,6 +240,7 @@ static int apply_lead(struct mortise_run *r, const struct mortise_entry *e,
 bool apply_is_of_run(const struct mortise_entry *e)
 {
     switch (e->type) {
+    case MORTISE_E_RULES:
     case MORTISE_E_ADMIT:
     case MORTISE_E_UPDATE:
     case MORTISE_E_GOTO:
@@ -267,6 +268,8 @@ int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
     if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME)
         r->status = MORTISE_RUN_RUNNING;
     switch (e->type) {
+    case MORTISE_E_RULES:
+        return apply_rules(r, e, err);
     case MORTISE_E_ADMIT:
         return apply_admit(r, e, err);
     case MORTISE_E_UPDATE:

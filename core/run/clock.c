@@ -7,6 +7,8 @@
  * went out or the last came back (r->clocks).  While one is active, a timer of
  * its owner's (of START's, for the run) is armed for when its time is up.
  *
+ * All of it is measured by a clock that is not set (steady_ms).
+ *
  *   (1) That time is up is decided by an entry (`halt`), and replay follows it.
  *   (2) The run's active time is stored with each commit, so that a crash does
  *       not give it anew; an attempt's begins again with it, like a call's.
@@ -55,8 +57,9 @@ void clock_count(struct mortise_run *r, struct exec *x, uint32_t by)
 /* Since it began to tick. */
 static uint64_t lately_ms(const struct mortise_run *r, const struct scope *in)
 {
-    return in->ticks && r->time_ms > in->since_ms ? r->time_ms - in->since_ms
-                                                  : 0;
+    return in->ticks && r->steady_ms > in->since_ms
+               ? r->steady_ms - in->since_ms
+               : 0;
 }
 
 static uint64_t active_ms(const struct mortise_run *r, const struct scope *in)
@@ -85,7 +88,7 @@ static uint64_t due_ms(const struct mortise_run *r, const struct scope *in)
         wall = left(clock_wall_ms(r, in), in->purse->most[MORTISE_SPEND_WALL]);
         in_ms = wall < in_ms ? wall : in_ms;
     }
-    return in_ms != UINT64_MAX ? r->time_ms + in_ms : UINT64_MAX;
+    return in_ms != UINT64_MAX ? r->steady_ms + in_ms : UINT64_MAX;
 }
 
 static int arm_clock(struct mortise_run *r, struct scope *in,
@@ -93,7 +96,9 @@ static int arm_clock(struct mortise_run *r, struct scope *in,
 {
     uint64_t due = due_ms(r, in);
 
-    return due != UINT64_MAX ? arm(r, timer_of(r, in), due, err) : MORTISE_OK;
+    return due != UINT64_MAX
+               ? arm_in(r, timer_of(r, in), due - r->steady_ms, err)
+               : MORTISE_OK;
 }
 
 /* It is stored while it ticks, and once more. */
@@ -114,7 +119,7 @@ static int start_clock(struct mortise_run *r, struct scope *in,
     if (in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
     in->ticks = true;
-    in->since_ms = r->time_ms;
+    in->since_ms = r->steady_ms;
     in->wall_over = false;
     note_wall(r, in);
     x->serial++;
@@ -222,7 +227,7 @@ void clock_set(struct mortise_run *r, uint64_t active)
 
     in->wall_ms = clock_wall_ms(r, in);
     in->active_ms = active;
-    in->since_ms = r->time_ms;
+    in->since_ms = r->steady_ms;
 }
 
 int clock_is_due(struct mortise_run *r, struct exec *x, struct mortise_err *err)
@@ -236,7 +241,7 @@ int clock_is_due(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return MORTISE_OK;
     if (most_ms(r, in) != 0 && active_ms(r, in) >= most_ms(r, in))
         return record(r, &e, err);
-    if (due_ms(r, in) > r->time_ms) /* the clock was set back */
+    if (due_ms(r, in) > r->steady_ms) /* there is more to spend since */
         return arm_clock(r, in, err);
     in->wall_over = true;
     rv = budget_wall_over(r, in, err);

@@ -539,7 +539,7 @@ static bool is_patient(const struct held_command *h)
            !command_has(h, MORTISE_CMD_CANCEL);
 }
 
-/* When the node's own timeout ends the call; 0: never. */
+/* When the node's own timeout ends the call, by steady_ms; 0: never. */
 static uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x)
 {
     uint64_t timeout = node_of(r, x)->timeout_ms;
@@ -551,14 +551,14 @@ bool command_gives_up(const struct mortise_run *r, const struct exec *x)
 {
     uint64_t end = call_end_ms(r, x);
 
-    return r->held != NULL && (end == 0 || r->time_ms < end);
+    return r->held != NULL && (end == 0 || r->steady_ms < end);
 }
 
 /* Ask a call to stop; one with an effect, only when patience is over. */
 static int stop_call(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    uint64_t until = r->time_ms + r->held->patience_ms;
+    uint64_t until = r->steady_ms + r->held->patience_ms;
     uint64_t end = call_end_ms(r, x);
     int rv;
 
@@ -568,7 +568,7 @@ static int stop_call(struct mortise_run *r, struct exec *x,
     if (end != 0 && end <= until)
         return MORTISE_OK;
     rv = disarm(r, x, err);
-    return rv != MORTISE_OK ? rv : arm(r, x, until, err);
+    return rv != MORTISE_OK ? rv : arm_in(r, x, r->held->patience_ms, err);
 }
 
 static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,

@@ -14,7 +14,8 @@
  *       decided, commands, ends.  So nothing that changes the world or is told
  *       to anybody stands on something that a crash could take.
  *   (2) A record waits only while a call is out that will end; what comes to
- *       rest is committed.  And it waits no longer than it is small.
+ *       rest is committed.  And it waits no longer than it is small, or than
+ *       somebody is to be told what stands behind it (MORTISE_IN_COMMIT).
  *   (3) Nobody is told of what waits (r->unsent).
  *   (4) The times of events are those of their steps, and stand in the record
  *       (MORTISE_E_TIME) where they are not the commit's.

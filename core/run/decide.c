@@ -29,14 +29,24 @@ static struct exec *request_of(const struct mortise_run *r, const char *id,
     return NULL;
 }
 
+/* A decision that names nothing is refused whatever the run's state. */
+static int check_named(const struct mortise_command *c, struct mortise_err *err)
+{
+    return c->id == NULL || c->id[0] == '\0'
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "a decision needs the id of its request")
+               : MORTISE_OK;
+}
+
 static int find_request(const struct mortise_run *r,
                         const struct mortise_command *c, struct exec **out,
                         struct step **s, struct mortise_err *err)
 {
     uint64_t deadline_ms;
+    int rv = check_named(c, err);
 
-    if (c->id == NULL || c->id[0] == '\0')
-        return mortise_fail(err, MORTISE_EINVAL, "a decision needs an id");
+    if (rv != MORTISE_OK)
+        return rv;
     *out = request_of(r, c->id, s);
     if (*out == NULL)
         return mortise_fail(err, MORTISE_EMISMATCH,
@@ -50,19 +60,15 @@ static int find_request(const struct mortise_run *r,
     return MORTISE_OK;
 }
 
-/* A step in doubt, by request id, node id or path. */
+/* A step in doubt, by its request's id.  The name of its node would do for this
+ * doubt as for the next one of that node, which nobody has looked into. */
 static struct exec *doubt_of(const struct mortise_run *r, const char *id)
 {
-    char path[MORTISE_EXEC_PATH];
-
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (x->state != X_ASKED || x->ask != MORTISE_ASK_DOUBT)
-            continue;
-        exec_path(r, x, path);
-        if (strcmp(x->request, id) == 0 || strcmp(path, id) == 0 ||
-            strcmp(node_of(r, x)->id, id) == 0)
+        if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT &&
+            strcmp(x->request, id) == 0)
             return x;
     }
     return NULL;
@@ -105,7 +111,9 @@ int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
     const char *digest;
     int rv;
 
-    rv = check_decision(c, err);
+    rv = check_named(c, err);
+    if (rv == MORTISE_OK)
+        rv = check_decision(c, err);
     if (rv != MORTISE_OK || run_is_over(r))
         return rv;
     rv = find_request(r, c, &x, &s, err);
@@ -160,8 +168,9 @@ static int check_decision_value(const struct mortise_node *n,
                             "an answer must say approved: true or false");
     if (reason != NULL && !json_is_string(reason))
         return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
-    if (n->answer_schema == NULL || json_is_false(approved))
-        return MORTISE_OK;
+    if (n->answer_schema == NULL ||
+        (json_is_false(approved) && (answer == NULL || json_is_null(answer))))
+        return MORTISE_OK; /* a rejection need not answer */
     if (answer == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the question wants an answer: member 'answer' is "
@@ -252,14 +261,18 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
                          struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
-    struct exec *x = c->id != NULL ? doubt_of(r, c->id) : NULL;
+    struct exec *x;
     json_t *result;
-    int rv;
+    int rv = check_named(c, err);
 
+    if (rv != MORTISE_OK)
+        return rv;
+    x = doubt_of(r, c->id);
     if (x == NULL)
         return mortise_fail(err, MORTISE_EMISMATCH,
-                            "no step '%s' of run %s is in doubt",
-                            c->id != NULL ? c->id : "", r->id);
+                            "no request '%s' of run %s is in doubt (unknown, "
+                            "or settled already)",
+                            c->id, r->id);
     if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
         return MORTISE_OK;
     if (strcmp(d, "done") != 0)
@@ -285,7 +298,7 @@ bool decide_is(uint32_t kind)
            kind == MORTISE_CMD_RESOLVE;
 }
 
-/* What a decision is about, under whatever name; NULL: nothing. */
+/* What a decision is about; NULL: nothing. */
 const void *decide_subject(const struct mortise_run *r,
                            const struct mortise_command *c)
 {
@@ -390,8 +403,7 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
                        human ? value : NULL, NULL, actor, err);
     if (rv == MORTISE_OK && human)
-        rv = human_decided(r, x, human_answered(node_of(r, x), value, actor),
-                           err);
+        rv = human_decided(r, x, human_answered(r, x, value, actor), err);
     json_decref(value);
     return rv;
 }
@@ -411,10 +423,10 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
         rv = decide_record(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
         return rv != MORTISE_OK
                    ? rv
-                   : fail_attempt(r, x, "in_doubt", "permanent",
-                                  c->reason != NULL ? c->reason
-                                                    : "resolved as failed",
-                                  err);
+                   : doubt_fail(r, x,
+                                c->reason != NULL ? c->reason
+                                                  : "resolved as failed",
+                                err);
     }
     rv = command_json(&result, c, "result", err);
     if (rv == MORTISE_OK)

@@ -104,7 +104,7 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
     if (rv != MORTISE_OK)
         return rv;
     x->serial++;
-    return arm(r, x, x->next_ms, err);
+    return arm_in(r, x, x->next_ms - r->time_ms, err);
 }
 
 /* The attempt that was about to be, or was stopped, does not count as one. */
@@ -123,15 +123,30 @@ int fail_not_done(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : exec_ready(r, x, err);
 }
 
+/* {code, message, span, class?}, where the class is not permanent: whoever has
+ * what is around it tried again wants to know. */
+static json_t *failure(const struct mortise_run *r, const struct exec *x,
+                       const char *code, const char *class, const char *message)
+{
+    json_t *error = fail_json(r, x, code, message);
+
+    if (error != NULL && !is_permanent(class) &&
+        json_object_set_new(error, "class", json_string(class)) != 0)
+        drop(&error);
+    return error;
+}
+
 /* For good.  `open`: the effect never answered. */
-int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
-                  const char *message, bool open, struct mortise_err *err)
+static int record_failed(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class,
+                         const char *message, bool open,
+                         struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
     uint32_t edge[1];
     int rv;
 
-    e.value = fail_json(r, x, code, message);
+    e.value = failure(r, x, code, class, message);
     if (e.value == NULL)
         return mortise_nomem(err);
     e.edges = edge;
@@ -144,6 +159,12 @@ int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
     rv = record(r, &e, err);
     mortise_entry_finish(&e);
     return rv;
+}
+
+int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
+                  const char *message, bool open, struct mortise_err *err)
+{
+    return record_failed(r, x, code, "permanent", message, open, err);
 }
 
 /* on_error: {value}: that is the output, then. */
@@ -196,7 +217,8 @@ int fail_attempt(struct mortise_run *r, struct exec *x, const char *code,
         return settle_retry(r, x, code, message, err);
     if (n->on_error_value)
         return settle_value(r, x, code, message, err);
-    return fail_for_good(r, x, code, message, step_in_doubt(r, x) != NULL, err);
+    return record_failed(r, x, code, class, message,
+                         step_in_doubt(r, x) != NULL, err);
 }
 
 int fail_attempt_err(struct mortise_run *r, struct exec *x, const char *code,

@@ -220,8 +220,8 @@ static bool is_doomed(const struct mortise_run *r, const struct exec *x)
 
     if (x->fan != NULL)
         n = &x->frame->graph->nodes[x->fan->map->join];
-    return race_counts(x, x->frame->top) && !n->mendable &&
-           (x->fan == NULL || n->join.on_branch_error == MORTISE_BRANCH_FAIL);
+    return race_counts(x, x->frame->top) && !n->mendable[r->rules] &&
+           (x->fan == NULL || join_on_error(r, n) == MORTISE_BRANCH_FAIL);
 }
 
 /* Known at once, so that what puts an early end to its graph finds it. */
@@ -501,7 +501,7 @@ static int win(struct mortise_run *r, struct frame *f,
         it->n_decided < n->n_in ? race_won(r, f, n->index, err) : MORTISE_OK;
 
     return rv == MORTISE_OK && it->n_failed > 0 &&
-                   n->join.on_branch_error == MORTISE_BRANCH_FAIL
+                   join_on_error(r, n) == MORTISE_BRANCH_FAIL
                ? fail_all(r, f, it->cause, err)
                : rv;
 }
@@ -521,7 +521,7 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
     rv = start(r, f, node, preds, n_preds, err);
     mortise_release(r->mem, preds, n->n_in * sizeof *preds);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
-        n->join.on_branch_error == MORTISE_BRANCH_COLLECT)
+        join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
         rv = join_collect(r, f, n, r->execs[r->n_execs - 1], err);
     return rv == MORTISE_OK && n->join.kind != MORTISE_JOIN_ALL
                ? win(r, f, n, it, err)
@@ -596,7 +596,7 @@ static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
 int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                 const struct item *it, struct mortise_err *err)
 {
-    switch (join_judge(f, &f->graph->nodes[node], it)) {
+    switch (join_judge(r, f, &f->graph->nodes[node], it)) {
     case JOIN_FIRE:
         return fire(r, f, node, err);
     case JOIN_SKIP:
@@ -614,7 +614,7 @@ static int come_late(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      uint32_t src, struct mortise_err *err)
 {
-    return join_minds_late(&n->join, it) && race_counts(r->execs[src], f)
+    return join_minds_late(r, n, it) && race_counts(r->execs[src], f)
                ? fail_all(r, f, src, err)
                : MORTISE_OK;
 }

@@ -1,8 +1,9 @@
 /* human.c -- human nodes: who decides, and what a decision is.
  *
- * {approved, reason, decided_by, answer?} is the output of a human node.  In
+ * {approved, reason, decided_by, answer} is the output of a human node.  In
  * this order: `auto_accept`, `auto_reject`, then a question to people, who may
- * let it expire.  Whoever decides, exactly one arm runs.
+ * let it expire.  Whoever decides, exactly one arm runs.  Where there is no
+ * answer, it is null: what reads `output.answer` finds one, whoever decided.
  *
  * An acceptance may have to pass guardrails, which see it with the prompt that
  * it is about.  One by people is recorded before they are asked, by the entry
@@ -16,59 +17,68 @@
 
 /* ---- decisions ----------------------------------------------------------- */
 
-static json_t *decision(bool approved, const char *reason, const char *by)
+/* Nobody gave an answer.  By the first rules there is a null in its place only
+ * where an automatic acceptance was asked for one. */
+static bool has_null(const struct mortise_run *r, const struct mortise_node *n,
+                     bool automatic)
 {
-    return json_pack("{s:b, s:s, s:s}", "approved", (int)approved, "reason",
-                     reason, "decided_by", by);
+    return r->rules >= MORTISE_RULES_SECOND ||
+           (automatic && n->auto_accept && n->answer_schema != NULL);
 }
 
-/* {approved, reason, decided_by, answer?}: the output of a human node, the
- * answer typed by its schema. */
-json_t *human_answered(const struct mortise_node *n, const json_t *answer,
-                       const char *actor)
+static json_t *decision(bool approved, const char *reason, const char *by,
+                        bool null)
 {
-    json_t *out = json_pack("{s:O, s:s}", "approved",
-                            json_object_get(answer, "approved"), "reason", "");
-    json_t *reason = json_object_get(answer, "reason");
-    json_t *value = json_object_get(answer, "answer");
+    return json_pack("{s:b, s:s, s:s, s:o*}", "approved", (int)approved,
+                     "reason", reason, "decided_by", by, "answer",
+                     null ? json_null() : NULL);
+}
+
+/* What somebody answered, as the schema types it: a new reference. */
+static json_t *typed(const struct mortise_node *n, json_t *answer)
+{
+    return n->answer_schema != NULL && !json_is_null(answer)
+               ? mortise_schema_normal(n->answer_schema, answer)
+               : json_incref(answer);
+}
+
+json_t *human_answered(const struct mortise_run *r, const struct exec *x,
+                       const json_t *said, const char *actor)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const char *reason = json_string_value(json_object_get(said, "reason"));
+    json_t *answer = json_object_get(said, "answer");
     char by[300];
+    json_t *out;
 
     snprintf(by, sizeof by, "person %s", actor);
-    if (value != NULL && n->answer_schema != NULL)
-        value = mortise_schema_normal(n->answer_schema, value);
-    else
-        json_incref(value);
-    if (out == NULL ||
-        (reason != NULL && json_object_set(out, "reason", reason) != 0) ||
-        json_object_set_new(out, "decided_by", json_string(by)) != 0 ||
-        (json_object_get(answer, "answer") != NULL &&
-         json_object_set_new(out, "answer", value) != 0)) {
-        json_decref(out);
-        return NULL;
-    }
-    return out;
-}
-
-json_t *human_expired(const struct mortise_node *n)
-{
-    static const char reason[] = "nobody answered in time";
-
-    return n->on_timeout == MORTISE_TIMEOUT_ACCEPT
-               ? decision(true, reason, "timeout-accept")
-               : decision(false, reason, "timeout-reject");
-}
-
-/* What is decided without asking; it answers null where an answer is due. */
-static json_t *automatic(const struct mortise_node *n)
-{
-    json_t *out = n->auto_accept
-                      ? decision(true, "", "auto-accept")
-                      : decision(false, n->auto_reason, "auto-reject");
-
-    if (out != NULL && n->auto_accept && n->answer_schema != NULL &&
-        json_object_set_new(out, "answer", json_null()) != 0)
+    out = decision(json_is_true(json_object_get(said, "approved")),
+                   reason != NULL ? reason : "", by, has_null(r, n, false));
+    if (out != NULL && answer != NULL &&
+        json_object_set_new(out, "answer", typed(n, answer)) != 0)
         drop(&out);
     return out;
+}
+
+json_t *human_expired(const struct mortise_run *r, const struct exec *x)
+{
+    static const char reason[] = "nobody answered in time";
+    const struct mortise_node *n = node_of(r, x);
+
+    return n->on_timeout == MORTISE_TIMEOUT_ACCEPT
+               ? decision(true, reason, "timeout-accept", has_null(r, n, false))
+               : decision(false, reason, "timeout-reject",
+                          has_null(r, n, false));
+}
+
+/* What is decided without asking. */
+static json_t *automatic(const struct mortise_run *r,
+                         const struct mortise_node *n)
+{
+    return n->auto_accept
+               ? decision(true, "", "auto-accept", has_null(r, n, true))
+               : decision(false, n->auto_reason, "auto-reject",
+                          has_null(r, n, true));
 }
 
 /* Are guardrails to see it? */
@@ -84,18 +94,17 @@ static bool is_guarded(const struct mortise_node *n, const json_t *decided)
 int human_keep(struct mortise_run *r, struct exec *x,
                const struct mortise_entry *e, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
     json_t *decided;
 
-    if (n->guards[MORTISE_GUARD_DECISION].n == 0 ||
+    if (node_of(r, x)->guards[MORTISE_GUARD_DECISION].n == 0 ||
         (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
         return MORTISE_OK;
     decided = e->how == MORTISE_SETTLE_ANSWERED
-                  ? human_answered(n, e->value, e->actor)
-                  : human_expired(n);
+                  ? human_answered(r, x, e->value, e->actor)
+                  : human_expired(r, x);
     if (decided == NULL)
         return mortise_nomem(err);
-    if (is_guarded(n, decided))
+    if (is_guarded(node_of(r, x), decided))
         hold(&x->decision, decided);
     json_decref(decided);
     return MORTISE_OK;
@@ -200,7 +209,7 @@ int human_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (x->started_ms == 0)
         x->started_ms = r->time_ms;
     if (x->decision == NULL && (n->auto_accept || n->auto_reject) &&
-        (x->decision = automatic(n)) == NULL)
+        (x->decision = automatic(r, n)) == NULL)
         rv = mortise_nomem(err);
     else
         rv = x->decision != NULL ? go_on(r, x, prompt, err)

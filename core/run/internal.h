@@ -7,6 +7,7 @@
  *   exec.c     an execution: made, named, moved from state to state
  *   event.c    durable events
  *   join.c     what a join says of its edges
+ *   failures.c what a graph failed of, every failure named
  *   frame.c    activation: frames, items, edges, loops
  *   again.c    what people do to frames: goto, and trying again
  *   clock.c    how long a graph was active
@@ -21,7 +22,9 @@
  *   race.c     who has lost, once enough of a graph is done
  *   apply.c    what each entry does to the struct; recording
  *   apply_run.c  ... those about the run as a whole
+ *   rules.c    under which rules it was admitted, and in which store
  *   start.c    an activated execution: up to its call, its question, its end
+ *   doubt.c    an effect of which nobody knows whether it happened
  *   steps.c    the steps of an execution's journal: kept and recorded
  *   step.c     ... asked and answered
  *   route.c    the edges that an execution takes
@@ -100,6 +103,13 @@ enum step_state {
     STEP_ANSWERED
 };
 
+struct heard { /* an answer that leaves it open whether the effect happened */
+    int32_t status;
+    json_t *value;  /* or words */
+    json_t *seen;   /* {cause, answer?}, for people; NULL: nothing */
+    uint32_t after; /* so many asks came before it */
+};
+
 struct step { /* one ask; `key` and `method` lie behind it */
     size_t size;
     uint32_t index, ordinal;
@@ -119,6 +129,8 @@ struct step { /* one ask; `key` and `method` lie behind it */
 
     char request[REQUEST_ID];
     uint64_t deadline_ms;
+    uint64_t lasts_ms; /* a wait of so and so long; 0: until a time of day */
+    uint64_t ends_ms;  /* of the former, by steady_ms; 0: not known yet */
 
     int32_t status;
     json_t *answer; /* or words */
@@ -126,10 +138,11 @@ struct step { /* one ask; `key` and `method` lie behind it */
     bool completed; /* an effect that was done */
 
     /* Live only. */
-    uint64_t ask;      /* what waits for the answer; 0: nothing */
-    uint32_t entrance; /* in which it was asked last */
-    uint32_t settled;  /* ... and answered */
-    uint64_t seq;      /* the commit that its answer waits for */
+    struct heard *heard; /* OPEN: of what became of it; NULL: nothing */
+    uint64_t ask;        /* what waits for the answer; 0: nothing */
+    uint32_t entrance;   /* in which it was asked last */
+    uint32_t settled;    /* ... and answered */
+    uint64_t seq;        /* the commit that its answer waits for */
 };
 
 struct journal {
@@ -220,6 +233,7 @@ struct exec {
     json_t *inner;           /* ... and the state that it ended with */
     bool child_failed;       /* ... which failed, and so did this */
     bool child_over;         /* ... which did not, and is done with */
+    bool child_again;        /* ... which failed, and what did is tried again */
     bool surfaced;           /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 
@@ -278,15 +292,17 @@ struct exec {
     struct mortise_table *effects; /* by key; NULL: none */
 
     /* Live only. */
+    json_t *failure; /* how the attempt failed whose effect is in doubt: {code,
+                        class, message}; NULL: the process died */
     json_t *broke;   /* it asked for something else than before: the words */
     bool near;       /* SUSPENDED, on a timer that is due soon */
     bool goes_on;    /* its newest call began with a journal */
     uint32_t serial; /* of the newest call or timer */
     enum mortise_run_call_kind call;
     enum stop_why stop;
-    uint64_t called_ms;      /* when the newest call began */
+    uint64_t called_ms;      /* when the newest call began, by steady_ms */
     uint64_t retry_after_ms; /* of its error */
-    bool timer;
+    bool timer, elapses; /* armed; for a while, not until a time of day */
     struct fresh *fresh; /* NULL: nothing was ever looked up for it */
     json_t *body;        /* the arguments, once evaluated in this generation */
     uint8_t body_digest[MORTISE_DIGEST];
@@ -440,6 +456,8 @@ struct mortise_run {
     const char *tenant, *id;
     uint64_t size_written; /* by all commits (size.c) */
     uint8_t seed[MORTISE_DIGEST];
+    enum mortise_rules rules;  /* under which it was admitted (rules.c) */
+    struct mortise_uuid store; /* in which; by the first rules, zeroes */
     json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
     struct mortise_pin *pins;
     size_t n_pins;
@@ -497,6 +515,9 @@ struct mortise_run {
     uint64_t sync_asked; /* a sync of commits up to here was asked for */
     struct mortise_uuid head;
     uint64_t time_ms, created_ms; /* of the event under way */
+    /* Its time by a clock that goes on with the wall clock's of the first event,
+     * and is never set: what takes so and so long is measured by it. */
+    uint64_t steady_ms, elapsed_ms;
     uint64_t n_events;
 
     bool watched;
@@ -665,10 +686,14 @@ int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
 
 /* ---- join.c ---- */
 enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
-enum join_verdict join_judge(const struct frame *f,
+/* What a failed branch is to the join of n, by the run's rules. */
+enum mortise_branch_error join_on_error(const struct mortise_run *r,
+                                        const struct mortise_node *n);
+enum join_verdict join_judge(const struct mortise_run *r, const struct frame *f,
                              const struct mortise_node *n,
                              const struct item *it);
-bool join_minds_late(const struct mortise_join *j, const struct item *it);
+bool join_minds_late(const struct mortise_run *r, const struct mortise_node *n,
+                     const struct item *it);
 /* Edges that failed, for x, which collects them: [{node, error}]. */
 int join_collect(struct mortise_run *r, const struct frame *f,
                  const struct mortise_node *n, struct exec *x,
@@ -677,6 +702,12 @@ int join_collect(struct mortise_run *r, const struct frame *f,
  */
 uint32_t join_sources(const struct frame *f, const struct mortise_node *n,
                       uint32_t *preds);
+
+/* ---- failures.c ---- */
+/* What the graph of this frame, which failed, failed of: {code, message, span,
+ * path} of the first, in the order of activation, and of several also `failed`,
+ * [{node, path, error}].  A new reference; NULL when memory ran out. */
+json_t *failures_of(struct mortise_run *r, const struct frame *top);
 
 /* ---- frame.c ---- */
 /* A frame of a graph, with nothing decided; visits go on from `before`. */
@@ -900,6 +931,8 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
               struct mortise_err *err);
 /* Nothing is left to do in f, a graph's: its owner will end. */
 int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err);
+int apply_again(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err);
 /* Is what ended it a failure inside? */
 bool sub_failed(const struct frame *f);
 /* x->inner, of a child that is over and did not fail, with these artifacts. */
@@ -965,11 +998,16 @@ json_t *step_effect_answer(const struct exec *x,
  * and never another's. */
 void step_become_effect(const struct mortise_run *r, const struct exec *x,
                         struct step *s);
-/* The first effect between intent and answer, NULL: none. */
+/* All that are between intent and answer are to be made again. */
+void step_clear_doubts(const struct exec *x);
+/* The first effect between intent and answer that must not be repeated by
+ * itself; NULL: none. */
 const struct step *step_in_doubt(const struct mortise_run *r,
                                  const struct exec *x);
 /* Is there one, on disk already or not?  What a replay sees, too. */
 bool step_is_open(const struct exec *x);
+/* Was anything that it waited for answered? */
+bool step_was_awaited(const struct exec *x);
 json_t *step_name(const struct step *s);
 /* The pending request of that id, NULL: none of x. */
 struct step *step_requested(const struct exec *x, const char *id);
@@ -1016,6 +1054,37 @@ int step_check_answer(struct mortise_run *r, const struct step *s,
 int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
                   json_t *value, const char *actor, struct mortise_err *err);
 
+/* A step in doubt did not happen: what was heard of it is its answer, or
+ * that. */
+int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
+                struct mortise_err *err);
+
+/* ---- doubt.c ---- */
+enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
+/* Is it open whether that effect happened, until somebody settles it? */
+bool doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
+                      const struct step *s);
+/* What that end of its call leaves open; and then what becomes of it. */
+enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
+                        const struct mortise_result_in *in);
+int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
+                const struct mortise_result_in *in, struct mortise_err *err);
+/* `value`: the answer, or words. */
+int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
+                const struct mortise_answer_in *in, json_t *value,
+                struct mortise_err *err);
+void heard_forget(struct mortise_run *r, struct step *s);
+/* x is READY, with something in doubt. */
+int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* A person is to say what happened. */
+int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* The plugin says that it did not. */
+int doubt_refuted(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err);
+/* It fails; the doubt stays. */
+int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
+               struct mortise_err *err);
+
 /* ---- start.c ---- */
 /* Hashes what names an execution, for identities within it. */
 void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
@@ -1028,12 +1097,13 @@ int start_call(struct mortise_run *r, struct exec *x,
                enum mortise_run_call_kind kind, struct mortise_err *err);
 int start_execute(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);
-/* It was between intent and answer when the process died. */
-int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
 int exec_check_body(const struct mortise_node *n, const json_t *body,
                     const struct mortise_mem *mem, struct mortise_err *err);
+/* The idempotency key of its call: the same on every attempt and in every
+ * generation, different for another operation or other arguments. */
+void exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                     uint8_t out[MORTISE_DIGEST]);
 /* What approving a call with this body would be bound to. */
 int exec_approval_digest(struct mortise_run *r, struct exec *x,
                          const json_t *body, uint8_t out[MORTISE_DIGEST],
@@ -1041,9 +1111,12 @@ int exec_approval_digest(struct mortise_run *r, struct exec *x,
 /* Record a request; takes the payload (NULL: out of memory). */
 int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
         json_t *payload, uint64_t deadline_ms, struct mortise_err *err);
-/* Arm x's one timer. */
+/* Arm x's one timer: for when the wall clock says so, or so much later, whatever
+ * that clock is set to. */
 int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
         struct mortise_err *err);
+int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+           struct mortise_err *err);
 int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
                 struct mortise_err *err);
@@ -1136,11 +1209,12 @@ json_t *fail_json(const struct mortise_run *r, const struct exec *x,
 
 /* ---- human.c ---- */
 int human_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-/* What people said is the node's output: a new reference. */
-json_t *human_answered(const struct mortise_node *n, const json_t *answer,
-                       const char *actor);
+/* What people said, {approved, reason?, answer?}, is the node's output: a new
+ * reference. */
+json_t *human_answered(const struct mortise_run *r, const struct exec *x,
+                       const json_t *said, const char *actor);
 /* ... and what it is that they said nothing in time. */
-json_t *human_expired(const struct mortise_node *n);
+json_t *human_expired(const struct mortise_run *r, const struct exec *x);
 /* It was decided; takes the decision (NULL: out of memory). */
 int human_decided(struct mortise_run *r, struct exec *x, json_t *decided,
                   struct mortise_err *err);
@@ -1185,7 +1259,7 @@ int leave_choose(struct mortise_run *r, struct exec *x,
 int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
                  struct mortise_err *err);
 int apply_leaving(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
+                  const struct mortise_entry *e, struct mortise_err *err);
 /* Nothing leaves x any more. */
 void leave_forget(struct exec *x);
 /* x is READY, and something leaves it: ask. */
@@ -1286,6 +1360,15 @@ int command_stop_one(struct mortise_run *r, struct exec *x,
                      enum mortise_entry_type type, struct mortise_err *err);
 /* End, by entries, everything that is not done and has no call out. */
 int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
+
+/* ---- rules.c ---- */
+/* Ahead of the admission: today's rules, and the store. */
+int rules_record(struct mortise_run *r, struct mortise_uuid store,
+                 struct mortise_err *err);
+int apply_rules(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err);
+/* What tells apart the same names in two stores. */
+void rules_hash(const struct mortise_run *r, struct mortise_hasher *h);
 
 /* ---- pins.c ---- */
 /* Of none: zeros. */

@@ -11,7 +11,7 @@
  *   t  started u64, ms                e  edges: count u32, then u32 each
  *   u  at u64, ms                     h  how u8
  *   k  step: ordinal u32, key         m  method
- *   x  status i32, after u32
+ *   x  status i32, after u32          y  a store's identity, 16 bytes
  *   w  writes: count u32, then each: ref u16, flags u8, reduce u8, text where
  *      ref says "spelled", and the value unless flags bit 0 says that it is
  *      the entry's own value, which is the common case and stored once
@@ -66,6 +66,8 @@ static const struct {
     [MORTISE_E_STEP] = {"step", "ngakmdhiuv"},
     [MORTISE_E_ANSWER] = {"answer", "ngakmdxhuv"},
     [MORTISE_E_LET_GO] = {"let_go", "nguh"},
+    [MORTISE_E_RULES] = {"rules", "hy"},
+    [MORTISE_E_AGAIN] = {"again", "ngat"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
@@ -156,6 +158,9 @@ static void put_field(struct mortise_buf *b, char field,
     case 'x':
         mortise_buf_u32(b, (uint32_t)e->status);
         mortise_buf_u32(b, e->after);
+        break;
+    case 'y':
+        mortise_buf_put(b, e->store.b, sizeof e->store.b);
         break;
     case 'e':
         mortise_buf_u32(b, (uint32_t)e->n_edges);
@@ -307,6 +312,11 @@ static int get_field(struct mortise_entry *e, char field,
     case 'x':
         e->status = (int32_t)mortise_read_u32(r);
         e->after = mortise_read_u32(r);
+        return MORTISE_OK;
+    case 'y':
+        p = mortise_read_raw(r, sizeof e->store.b);
+        if (p != NULL)
+            memcpy(e->store.b, p, sizeof e->store.b);
         return MORTISE_OK;
     case 'e':
         return get_edges(e, r, a, err);

@@ -6,6 +6,7 @@
 #ifndef MORTISE_RUN_JOURNAL_H
 #define MORTISE_RUN_JOURNAL_H
 
+#include "base/id.h"
 #include "graph/graph.h"
 
 enum mortise_entry_type {
@@ -47,7 +48,9 @@ enum mortise_entry_type {
     MORTISE_E_TIME,    /* the entries after it were made then */
     MORTISE_E_WALL,    /* how much of the frame's graph's budget.wall is used */
     MORTISE_E_USED,    /* what a call cost; an entry about its end follows */
-    MORTISE_E_LEAVING,  /* an output that is judged; on those edges, if any */
+    MORTISE_E_LEAVING, /* an output that is judged; on those edges, if any */
+    MORTISE_E_RULES,   /* ahead of `admit`: under which, in which store */
+    MORTISE_E_AGAIN,   /* a subgraph's child failed: what did is tried again */
     MORTISE_E_N
 };
 
@@ -102,6 +105,7 @@ struct mortise_entry {
     uint32_t node, visit, generation, attempt;
     uint8_t how; /* enum mortise_ask, _settle, _pause, done_how, status */
     uint64_t started_ms, at_ms;
+    struct mortise_uuid store;
     json_t *value, *note;     /* references of the entry's; NULL: none */
     const char *actor, *id;   /* "" when none */
     uint32_t ordinal, after;  /* of a step: which one; its answer: after how

@@ -214,7 +214,7 @@ static int map_over(struct mortise_run *r, struct fan *fan,
 
     if (is_lost(fan))
         return frame_map_over(r, fan, EDGE_DEAD, 0, err);
-    if (cause != 0 && join->join.on_branch_error == MORTISE_BRANCH_FAIL)
+    if (cause != 0 && join_on_error(r, join) == MORTISE_BRANCH_FAIL)
         return frame_map_over(r, fan, EDGE_FAILED, cause, err);
     return gather_later(r, fan, err);
 }
@@ -375,7 +375,7 @@ static int gather(struct mortise_run *r, struct exec *x,
 {
     const struct fan *fan = x->fan;
     enum mortise_branch_error how =
-        fan->home->graph->nodes[fan->map->join].join.on_branch_error;
+        join_on_error(r, &fan->home->graph->nodes[fan->map->join]);
     json_t *results = json_array(), *failed = json_array();
     json_t *value =
         json_pack("{s:o, s:o}", "results", results, "failed", failed);

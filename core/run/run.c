@@ -159,6 +159,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
 {
     step_finish(r, x);
     json_decref(x->broke);
+    json_decref(x->failure);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     json_decref(x->view);
@@ -238,28 +239,6 @@ void mortise_run_free(struct mortise_run *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* Of what did f, a graph's, fail?  The first, in the order of activation, of
- * those whose failure nothing took in its stride. */
-static json_t *first_error(const struct mortise_run *r, const struct frame *f)
-{
-    for (size_t i = 1; i < r->n_execs; i++) {
-        const struct exec *x = r->execs[i];
-        char path[MORTISE_EXEC_PATH];
-        json_t *error;
-
-        if (x->frame->top != f || x->state != X_FAILED || x->handled ||
-            !x->surfaced)
-            continue;
-        error = json_copy(x->error);
-        exec_path(r, x, path);
-        if (error != NULL &&
-            json_object_set_new(error, "path", json_string(path)) != 0)
-            drop(&error);
-        return error;
-    }
-    return NULL;
-}
-
 static int check_root(const struct mortise_schema *s, const json_t *state,
                       const char *root, struct mortise_err *why)
 {
@@ -306,7 +285,7 @@ int run_outcome(struct mortise_run *r, struct frame *f, json_t **error,
                            "the run was active for longer than its "
                            "limits.timeout");
     } else if (f->failed) {
-        *error = first_error(r, f);
+        *error = failures_of(r, f);
     } else if (f->scope->loop_error != NULL) {
         *error = json_incref(f->scope->loop_error);
     } else {
@@ -521,7 +500,9 @@ int go_live(struct mortise_run *r, struct mortise_err *err)
             rv = exec_ready(r, x, err);
         } else if (x->state == X_BACKOFF && !x->timer) {
             x->serial++;
-            rv = arm(r, x, x->next_ms, err);
+            rv = arm_in(r, x,
+                        x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0,
+                        err);
         } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
             x->serial++;
             rv = arm(r, x, x->deadline_ms, err);
@@ -627,12 +608,27 @@ static int on_synced(struct mortise_run *r, uint64_t seq,
 
 /* ---- a step -------------------------------------------------------------- */
 
+/* The wall clock may be set between two events; steady_ms goes on by as much as
+ * time has passed. */
+static void tell_time(struct mortise_run *r, uint64_t now_ms,
+                      uint64_t elapsed_ms)
+{
+    if (elapsed_ms == 0 || r->elapsed_ms == 0)
+        r->steady_ms = now_ms;
+    else
+        r->steady_ms += elapsed_ms - r->elapsed_ms;
+    assert(elapsed_ms == 0 || elapsed_ms >= r->elapsed_ms);
+    r->elapsed_ms = elapsed_ms;
+    r->time_ms = now_ms;
+}
+
 /* Begin a step: its actions, its time, the place of its commit. */
 static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
-                      uint64_t now_ms, size_t *slot, struct mortise_err *err)
+                      uint64_t now_ms, uint64_t elapsed_ms, size_t *slot,
+                      struct mortise_err *err)
 {
     r->actions = actions;
-    r->time_ms = now_ms;
+    tell_time(r, now_ms, elapsed_ms);
     r->recorded = r->record.n;
     r->applied = false;
     *slot = actions->n;
@@ -737,6 +733,8 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
              ? run_choose_start(r, r->graph, e.value, &e, err)
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
+        rv = rules_record(r, adm->store, err);
+    if (rv == MORTISE_OK)
         rv = record(r, &e, err);
     mortise_entry_finish(&e);
     return rv;
@@ -755,7 +753,7 @@ int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
     if (rv != MORTISE_OK)
         return rv;
     r->live = true;
-    rv = begin_step(r, actions, now_ms, &slot, err);
+    rv = begin_step(r, actions, now_ms, adm->elapsed_ms, &slot, err);
     if (rv == MORTISE_OK)
         rv = admit(r, adm, err);
     rv = rv == MORTISE_OK ? end_step(r, slot, err) : refuse(r, slot, rv);
@@ -860,6 +858,9 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
         return on_synced(r, in->u.seq, err);
     case MORTISE_IN_WRITTEN:
         return on_written(r, in->u.seq, err);
+    case MORTISE_IN_COMMIT:
+        r->must |= r->record.n > 0;
+        return MORTISE_OK;
     case MORTISE_IN_ASK:
         return step_ask(r, &in->u.ask, err);
     case MORTISE_IN_ANSWER:
@@ -874,7 +875,7 @@ int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,
                      struct mortise_actions *actions, struct mortise_err *err)
 {
     size_t slot;
-    int rv = begin_step(r, actions, in->now_ms, &slot, err);
+    int rv = begin_step(r, actions, in->now_ms, in->elapsed_ms, &slot, err);
 
     if (rv != MORTISE_OK) {
         r->actions = NULL;
@@ -923,6 +924,11 @@ uint64_t mortise_run_seq(const struct mortise_run *r)
 uint64_t mortise_run_newest(const struct mortise_run *r)
 {
     return r->seq + (r->n_events > r->first_event);
+}
+
+uint64_t mortise_run_events(const struct mortise_run *r)
+{
+    return r->n_events;
 }
 
 uint64_t mortise_run_created_ms(const struct mortise_run *r)

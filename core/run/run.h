@@ -1,7 +1,8 @@
 /* run.h -- THE STEP FUNCTION: one run as a value that events change.
  *
  * Pure: no clock, file, thread or randomness inside.  Time comes with each
- * event, ids and jitter come from the seed in the admission.  What must happen
+ * event, ids and jitter come from the seed in the admission, and so does the
+ * identity of the store, which is part of every key.  What must happen
  * in the world comes out as actions; whoever carries them out feeds the
  * outcome back as events.
  *
@@ -34,9 +35,11 @@ struct mortise_pin {
 
 struct mortise_admission {
     const char *tenant, *run;
+    struct mortise_uuid store; /* whose it is: part of every key (rules.c) */
     json_t *input; /* borrowed; checked against the graph's schema here */
     const char *actor;
     uint8_t seed[MORTISE_DIGEST]; /* random */
+    uint64_t elapsed_ms;          /* as an event has it */
     const struct mortise_pin *pins;
     size_t n_pins;
 };
@@ -60,7 +63,10 @@ enum mortise_input_kind {
     MORTISE_IN_ANSWER, /* what was to be performed was */
     /* Commits up to `seq` are stored, and may be told of; a power cut may still
      * take them.  SYNCED says so, too. */
-    MORTISE_IN_WRITTEN
+    MORTISE_IN_WRITTEN,
+    /* Somebody is to be told of what was recorded and waits for a later step's
+     * commit: commit it now. */
+    MORTISE_IN_COMMIT
 };
 
 struct mortise_result_in {
@@ -76,6 +82,9 @@ struct mortise_result_in {
     const char *message;      /* error or reason; "" */
     const char *error_code;  /* what `retry_on` and people see; "" = "failed" */
     const char *error_class; /* transient | permanent | timeout | cancelled */
+    bool silent; /* an error that says no more than that it was told to stop,
+                    or that its result was lost: whether its effect happened
+                    is open */
     uint64_t retry_after_ms; /* an error: not again before; 0: not said */
     const struct mortise_usage *usage; /* however it ended; NULL: none */
 };
@@ -89,7 +98,8 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                                                    each of them optional */
                          MORTISE_STEP_TIMER, /* body: {for_ms} or {until_ms} */
                          MORTISE_STEP_GET,   /* body: {key} */
-                         MORTISE_STEP_PUT    /* body: {key, value?} */
+                         MORTISE_STEP_PUT,   /* body: {key, value?} */
+                         MORTISE_STEP_REPEAT /* an effect that twice is once */
 };
 
 struct mortise_ask_in {
@@ -111,11 +121,16 @@ struct mortise_answer_in {
     json_t *value;     /* borrowed; status 0 only */
     const char *words; /* otherwise */
     bool completed;    /* an effect that need not be done again */
+    bool doubtful;     /* whether it happened, nobody knows */
+    bool undone;  /* it was stopped before anything of it left: it did not */
+    json_t *seen; /* borrowed: {cause, answer?} of that, for people; or NULL */
 };
 
 struct mortise_input {
     enum mortise_input_kind kind;
     uint64_t now_ms; /* CLOCK_REALTIME of the event */
+    /* Of a clock that is never set, whatever its zero; 0: the wall clock does. */
+    uint64_t elapsed_ms;
     union {
         struct mortise_result_in result;
         struct mortise_ask_in ask;
@@ -227,6 +242,7 @@ struct mortise_run_call {
     char key[MORTISE_DIGEST_HEX]; /* idempotency key of a `write` or `external`
                                      execution; else "" */
     uint64_t timeout_ms;          /* 0: none; the run arms it itself */
+    bool resumed; /* it let go before, to wait, and was answered */
 };
 
 struct mortise_action {
@@ -237,7 +253,9 @@ struct mortise_action {
         uint64_t cancel; /* call id */
         struct {
             uint64_t id, at_ms;
-        } timer;         /* ARM, DISARM */
+            uint64_t in_ms; /* from now ... */
+            bool wall;      /* ... unless the clock is set: at_ms counts */
+        } timer;            /* ARM, DISARM */
         json_t *publish; /* owned */
         struct {
             int result; /* MORTISE_OK or why not */
@@ -326,6 +344,7 @@ const char *mortise_run_reason(const struct mortise_run *r); /* static */
 uint64_t mortise_run_seq(const struct mortise_run *r);
 /* The commit that has what happened last: one more, if that is yet to come. */
 uint64_t mortise_run_newest(const struct mortise_run *r);
+uint64_t mortise_run_events(const struct mortise_run *r); /* durable, so far */
 uint64_t mortise_run_created_ms(const struct mortise_run *r);
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no command under way) and

@@ -232,7 +232,7 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     const json_t *happened = json_object_get(in->output, "happened");
 
     if (in->status != 0 || !json_is_boolean(happened))
-        return ask_doubt(r, x, err); /* it does not know: a person must */
+        return doubt_ask(r, x, err); /* it does not know: a person must */
     if (json_is_true(happened)) {
         json_t *result = json_object_get(in->output, "result");
         json_t *output = result != NULL ? json_incref(result) : json_null();
@@ -244,31 +244,39 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
         json_decref(output);
         return rv;
     }
-    exec_become(r, x,
-                X_READY); /* that call is over; this one may have to wait */
-    return start_execute(r, x, err);
+    return doubt_refuted(r, x, err);
 }
 
+/* What the call did besides its asks may have happened: its end says nothing,
+ * unless it is an error. */
 static int settle_broke(struct mortise_run *r, struct exec *x,
-                        const char *words, struct mortise_err *err)
+                        const struct mortise_result_in *in, const char *words,
+                        struct mortise_err *err)
 {
-    return fail_attempt(r, x, "determinism", "permanent", words, err);
+    bool open = x->effect_open && (in->status >= 0 || in->silent);
+
+    return open && !node_of(r, x)->on_error_value
+               ? fail_for_good(r, x, "determinism", words, true, err)
+               : fail_attempt(r, x, "determinism", "permanent", words, err);
 }
 
 static int settle_executed(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
                            struct mortise_err *err)
 {
+    enum doubt doubt = doubt_at_end(r, x, in);
     json_t *output;
     int rv;
 
     x->retry_after_ms = in->retry_after_ms;
     if (x->broke != NULL)
-        return settle_broke(r, x, json_string_value(x->broke), err);
+        return settle_broke(r, x, in, json_string_value(x->broke), err);
+    if (doubt != DOUBT_NONE)
+        return doubt_ended(r, x, doubt, in, err);
     if (in->status == MORTISE_S_SUSPENDED)
         return step_let_go(r, x, err);
     if (in->status == MORTISE_S_OK && step_left_unasked(x))
-        return settle_broke(r, x,
+        return settle_broke(r, x, in,
                             "E_DETERMINISM: it ended without asking all that "
                             "it had asked before",
                             err);
@@ -285,8 +293,9 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
 }
 
 /* A call that was asked to stop has let go.  A `write` or `external` effect
- * that succeeded all the same did happen, and counts; anything else that came
- * too late changes nothing. */
+ * that succeeded all the same did happen, and counts; one of which its end says
+ * nothing is in doubt (doubt.c); anything else that came too late changes
+ * nothing. */
 static int settle_stopped(struct mortise_run *r, struct exec *x,
                           const struct mortise_result_in *in,
                           struct mortise_err *err)
@@ -294,11 +303,14 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
                     node_of(r, x)->effect >= MORTISE_WRITE;
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
+    enum doubt doubt = doubt_at_end(r, x, in);
 
     if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
         return race_lost(r, x, err);
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
+    if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
+        return doubt_ended(r, x, doubt, in, err);
     switch (x->stop) {
     case STOP_RUN:
         return record_stopped(r, x, err);
@@ -317,7 +329,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     if (x->call == MORTISE_RUN_CHECK)
         return guard_settle(r, x, in, "it did not answer in time", err);
     if (x->call == MORTISE_RUN_RECONCILE)
-        return ask_doubt(r, x, err);
+        return doubt_ask(r, x, err);
     return fail_attempt(r, x, "timeout.call", "timeout",
                         "the attempt took longer than its timeout", err);
 }
@@ -399,13 +411,12 @@ int settle_expired(struct mortise_run *r, struct exec *x,
         return fail_attempt(r, x, "timeout", "permanent",
                             "nobody answered in time", err);
     }
-    return human_decided(r, x, human_expired(n), err);
+    return human_decided(r, x, human_expired(r, x), err);
 }
 
 int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
 {
     struct exec *x = exec_at(r, timer);
-    uint64_t due;
 
     if (x == NULL || !x->timer)
         return MORTISE_OK; /* it was disarmed, or fired already */
@@ -418,9 +429,9 @@ int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
     if (x->state == X_SUSPENDED)
         return step_expired(r, x, err);
     assert(x->state == X_BACKOFF || x->state == X_ASKED); /* who else arms */
-    due = x->state == X_BACKOFF ? x->next_ms : x->deadline_ms;
-    if (r->time_ms < due) /* the clock was set back */
-        return arm(r, x, due, err);
-    return x->state == X_BACKOFF ? exec_ready(r, x, err)
-                                 : settle_expired(r, x, err);
+    if (x->state == X_BACKOFF)
+        return exec_ready(r, x, err);
+    if (r->time_ms < x->deadline_ms) /* the clock was set back */
+        return arm(r, x, x->deadline_ms, err);
+    return settle_expired(r, x, err);
 }

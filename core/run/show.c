@@ -249,12 +249,12 @@ static const char *how_name(const struct mortise_entry *e)
 
 static bool is_about_a_node(enum mortise_entry_type type)
 {
-    return type != MORTISE_E_ADMIT && type != MORTISE_E_UPDATE &&
-           type != MORTISE_E_RESUME && type != MORTISE_E_CANCEL &&
-           type != MORTISE_E_PAUSE && type != MORTISE_E_END &&
-           type != MORTISE_E_LIMIT && type != MORTISE_E_HALT &&
-           type != MORTISE_E_PINS && type != MORTISE_E_EXCEEDED &&
-           type != MORTISE_E_BUDGET;
+    return type != MORTISE_E_RULES && type != MORTISE_E_ADMIT &&
+           type != MORTISE_E_UPDATE && type != MORTISE_E_RESUME &&
+           type != MORTISE_E_CANCEL && type != MORTISE_E_PAUSE &&
+           type != MORTISE_E_END && type != MORTISE_E_LIMIT &&
+           type != MORTISE_E_HALT && type != MORTISE_E_PINS &&
+           type != MORTISE_E_EXCEEDED && type != MORTISE_E_BUDGET;
 }
 
 /* Its node, and where that was: as exec_path() spells it.  What gathers a map
@@ -335,6 +335,7 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
         e.frame = frame;
         if (e.type != MORTISE_E_FRAME && e.type != MORTISE_E_CLOCK &&
             e.type != MORTISE_E_TIME && e.type != MORTISE_E_WALL &&
+            e.type != MORTISE_E_RULES &&
             json_array_append_new(list, entry_json(r, &e)) != 0)
             drop(&list);
         mortise_entry_finish(&e);

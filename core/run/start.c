@@ -10,14 +10,16 @@
  *       is, since they are simply made again.
  *   (2) `write` and `external` calls first record their intent, and start when
  *       that commit is on disk; commits are in order, so everything that they
- *       depend on is there too.
+ *       depend on is there too.  Each entry of a call has one: a suspension
+ *       closes it, so that days of waiting are no doubt.  Operations with
+ *       `intent: steps` have none, since all that they do has one of its own
+ *       (step.c).
  *   (2b) What is to be on disk before it starts (`checkpoint: before`) is noted,
  *       and starts likewise.
  *   (3) A request to a person is published by its commit, not by us.
  *
- * An execution whose intent was recorded and whose answer was not is in doubt
- * when a replayed run begins to go; start_doubt() settles that before anything
- * else happens to it (runtime.md 6).
+ * An execution whose intent was recorded and whose answer was not is in doubt;
+ * doubt.c settles that before anything else happens to it (runtime.md 6).
  */
 #include <assert.h>
 #include <string.h>
@@ -33,12 +35,14 @@ void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
 
     exec_path(r, x, path);
     mortise_hasher_init(h);
+    rules_hash(r, h);
     mortise_hasher_str(h, r->tenant);
     mortise_hasher_str(h, r->id);
     mortise_hasher_str(h, path);
 }
 
-/* Stable across restarts, different in each generation. */
+/* Stable across restarts, different in each generation, and in another run of
+ * the same name: of another store, or of one made anew. */
 static void request_id(const struct mortise_run *r, const struct exec *x,
                        char out[REQUEST_ID])
 {
@@ -47,6 +51,7 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
 
     exec_hasher(&h, r, x);
     mortise_hasher_str(&h, "request");
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
     mortise_hasher_u64(&h, x->generation);
     mortise_hasher_u64(&h, x->ordinal);
     mortise_hasher_final(&h, digest);
@@ -55,8 +60,8 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
 
 /* The same on every attempt and in every generation, different for another
  * operation or other arguments. */
-static void effect_key(const struct mortise_run *r, const struct exec *x,
-                       uint8_t out[MORTISE_DIGEST])
+void exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                     uint8_t out[MORTISE_DIGEST])
 {
     const struct mortise_node *n = node_of(r, x);
     struct mortise_hasher h;
@@ -214,8 +219,9 @@ static uint64_t handle(const struct exec *x)
     return (uint64_t)x->index << 32 | x->serial;
 }
 
-int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-        struct mortise_err *err)
+/* `now_ms` is of the clock that at_ms is of. */
+static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+                  uint64_t now_ms, bool wall, struct mortise_err *err)
 {
     struct mortise_action *a = action_new(r, MORTISE_ACT_ARM, err);
 
@@ -223,9 +229,27 @@ int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
         return MORTISE_ENOMEM;
     assert(!x->timer); /* one thing is waited for at a time */
     x->timer = true;
+    x->elapses = !wall;
     a->u.timer.id = handle(x);
     a->u.timer.at_ms = at_ms;
+    a->u.timer.in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+    a->u.timer.wall = wall;
     return MORTISE_OK;
+}
+
+int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+        struct mortise_err *err)
+{
+    return arm_by(r, x, at_ms, r->time_ms, true, err);
+}
+
+int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+           struct mortise_err *err)
+{
+    uint64_t at_ms =
+        in_ms < UINT64_MAX - r->steady_ms ? r->steady_ms + in_ms : UINT64_MAX;
+
+    return arm_by(r, x, at_ms, r->steady_ms, false, err);
 }
 
 int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
@@ -280,10 +304,11 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->attempt = x->attempt;
     c->visit = x->visit;
     c->timeout_ms = n->timeout_ms;
+    c->resumed = step_was_awaited(x);
     exec_path(r, x, c->path);
     if (!check && n->effect >= MORTISE_WRITE) {
-        if (!x->effect_open) /* its intent has just made it */
-            effect_key(r, x, x->key);
+        if (!x->effect_open || n->op->steps) /* else its intent made it */
+            exec_effect_key(r, x, x->key);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
 }
@@ -311,13 +336,15 @@ int start_call(struct mortise_run *r, struct exec *x,
     x->call = kind;
     if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind)))
         x->started_ms = r->time_ms;
-    x->called_ms = r->time_ms;
+    x->called_ms = r->steady_ms;
     fill_call(r, x, &a->u.call);
-    if (kind == MORTISE_RUN_EXECUTE)
+    if (kind == MORTISE_RUN_EXECUTE) {
+        drop(&x->failure);
         step_enter(x);
+    }
     exec_become(r, x, X_RUNNING);
     return n->timeout_ms != 0 && kind != MORTISE_RUN_LOOKUP
-               ? arm(r, x, r->time_ms + n->timeout_ms, err)
+               ? arm_in(r, x, n->timeout_ms, err)
                : MORTISE_OK;
 }
 
@@ -512,7 +539,7 @@ static int record_intent(struct mortise_run *r, struct exec *x,
                               .attempt = x->attempt,
                               .started_ms = r->time_ms};
 
-    effect_key(r, x, e.digest);
+    exec_effect_key(r, x, e.digest);
     return record(r, &e, err);
 }
 
@@ -524,7 +551,7 @@ static bool has_result(const struct mortise_run *r, const struct exec *x)
 
     if (x->result == NULL || node_of(r, x)->effect < MORTISE_WRITE)
         return false;
-    effect_key(r, x, key);
+    exec_effect_key(r, x, key);
     return memcmp(key, x->result_key, sizeof key) == 0;
 }
 
@@ -538,7 +565,7 @@ int start_execute(struct mortise_run *r, struct exec *x,
 
     if (rv != MORTISE_OK || claim == CLAIM_LATER)
         return rv;
-    if (n->effect >= MORTISE_WRITE && !n->op->by_asking && !x->effect_open)
+    if (n->effect >= MORTISE_WRITE && !n->op->steps && !x->effect_open)
         return record_intent(r, x, err);
     return claim == CLAIM_FREE ? start_call(r, x, MORTISE_RUN_EXECUTE, err)
                                : MORTISE_OK;
@@ -570,7 +597,7 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
             return ask_approval(r, x, digest, err);
     }
     if (x->effect_open || step_in_doubt(r, x) != NULL)
-        return start_doubt(r, x, err);
+        return doubt_start(r, x, err);
     if (has_result(r, x))
         return settle_done(r, x, x->result, DONE_RECORDED, err);
     return n->cache ? cache_start(r, x, err) : start_execute(r, x, err);
@@ -580,7 +607,7 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
 {
     return n->checkpoint_before && x->noted != x->generation &&
-           (n->op == NULL || n->op->by_asking || n->effect < MORTISE_WRITE);
+           (n->op == NULL || n->op->steps || n->effect < MORTISE_WRITE);
 }
 
 static int record_before(struct mortise_run *r, struct exec *x,
@@ -626,65 +653,4 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         break;
     }
     return start_tool(r, x, err);
-}
-
-/* ---- doubt -------------------------------------------------------------- */
-
-/* {tool, args, idempotency_key, effect}: of the call, or of the one step of
- * it that is in doubt; then with that step's name and method. */
-int ask_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
-{
-    const struct mortise_node *n = node_of(r, x);
-    const struct step *s = step_in_doubt(r, x);
-    char tool[256], key[MORTISE_DIGEST_HEX];
-    json_t *payload;
-
-    mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
-    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    payload = json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args",
-                        s != NULL ? s->payload : x->body, "idempotency_key",
-                        key, "effect", mortise_effect_name(n->effect));
-    if (payload != NULL && s != NULL &&
-        (json_object_set_new(payload, "step", step_name(s)) != 0 ||
-         json_object_set_new(payload, "method", json_string(s->method)) != 0))
-        drop(&payload);
-    return ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
-}
-
-/* on_in_doubt: fail.  The doubt stays with the failure: who has it tried again
- * is asked what happened, and nothing is done twice silently. */
-static int fail_doubt(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
-{
-    static const char words[] = "the process died while the effect was under "
-                                "way; it may have happened";
-
-    if (x->doubted)
-        return ask_doubt(r, x, err);
-    return node_of(r, x)->on_error_value
-               ? fail_attempt(r, x, "in_doubt", "permanent", words, err)
-               : fail_for_good(r, x, "in_doubt", words, true, err);
-}
-
-/* The intent is on disk, the answer is not: the effect may have happened. */
-int start_doubt(struct mortise_run *r, struct exec *x, struct mortise_err *err)
-{
-    const struct mortise_node *n = node_of(r, x);
-
-    switch (n->on_in_doubt) {
-    case MORTISE_DOUBT_RETRY:
-        return start_execute(r, x, err);
-    case MORTISE_DOUBT_ASK:
-        return ask_doubt(r, x, err);
-    case MORTISE_DOUBT_FAIL:
-        return fail_doubt(r, x, err);
-    case MORTISE_DOUBT_DEFAULT:
-    case MORTISE_DOUBT_RECONCILE:
-        break;
-    }
-    if (n->op->idempotent) /* the same key: the plugin knows it again */
-        return start_execute(r, x, err);
-    if (n->op->reconcile)
-        return start_call(r, x, MORTISE_RUN_RECONCILE, err);
-    return ask_doubt(r, x, err);
 }

@@ -14,7 +14,7 @@
  *   (2) An EFFECT is performed once its intent is on disk, and its answer is
  *       recorded before, or together with, whatever depends on it, since
  *       commits are in order.  Between intent and answer it is in doubt
- *       (start.c).
+ *       (doubt.c).
  *   (3) A PUT is its own answer, and both are one commit with what is put:
  *       it is never in doubt.  The asker hears of it once that is on disk.  A
  *       GET is a READ that waits until all that its run has put is there; so
@@ -31,6 +31,10 @@
  *       its recorded answer when it is asked for again, equal in operation,
  *       method, arguments and occurrence.  A PUT is put again: in between
  *       there may have been others.
+ *
+ *   (8) Where the answer to an EFFECT leaves it open whether it happened, none is
+ *       recorded: the asker is told as in (4), and doubt.c settles it.  A REPEAT
+ *       is an effect of which twice is once (PUT): the same, but never in doubt.
  *
  * Only executions are journaled.  What a guardrail or a reconciliation asks is
  * part of that one call: it may read, and nothing is kept of it; so it puts
@@ -163,12 +167,23 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
 
 /* ---- asking for the first time ------------------------------------------ */
 
+/* The intent of an effect. */
+static int record_step(struct mortise_run *r, struct exec *x, struct step *s,
+                       const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
+    int rv;
+
+    e.how = (uint8_t)s->kind;
+    e.value = in->body;
+    rv = record(r, &e, err);
+    return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+}
+
 static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
                       const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    struct mortise_entry e;
     json_t *known;
-    int rv;
 
     if (node_of(r, x)->effect < MORTISE_WRITE) {
         s->kind = MORTISE_STEP_READ;
@@ -178,11 +193,7 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
     known = step_effect_answer(x, s->effect);
     if (known != NULL)
         return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
-    e = entry_for(r, x, s, MORTISE_E_STEP);
-    e.how = (uint8_t)s->kind;
-    e.value = in->body;
-    rv = record(r, &e, err);
-    return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+    return record_step(r, x, s, in, err);
 }
 
 /* (3) */
@@ -244,21 +255,23 @@ const char *step_kind_name(const struct step *s)
     return s->kind == MORTISE_STEP_TIMER ? "timer" : "custom";
 }
 
-/* {id, kind, node, path, ...}: what people see of a question; a timer
- * has no more than that. */
+/* {id, kind, node, path, ...}: what people see of a question; a timer has for_ms
+ * besides, when it is for so and so long and not until a time of day. */
 static json_t *request_payload(const struct mortise_run *r,
                                const struct exec *x, const struct step *s,
                                const json_t *body, const char *id)
 {
-    static const char *const members[] = {"prompt", "payload", "schema",
-                                          "assignees"};
+    static const char *const asked[] = {"prompt", "payload", "schema",
+                                        "assignees", NULL};
+    static const char *const waits[] = {"for_ms", NULL};
+    const char *const *members = s->kind == MORTISE_STEP_TIMER ? waits : asked;
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
     exec_path(r, x, path);
     out = json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind", step_kind_name(s),
                     "node", node_of(r, x)->id, "path", path);
-    for (size_t i = 0; out != NULL && i < 4; i++) {
+    for (size_t i = 0; out != NULL && members[i] != NULL; i++) {
         json_t *value = json_object_get(body, members[i]);
 
         if (value != NULL && json_object_set(out, members[i], value) != 0)
@@ -267,7 +280,8 @@ static json_t *request_payload(const struct mortise_run *r,
     return out;
 }
 
-/* Stable across restarts; another one in each attempt. */
+/* Stable across restarts; another one in each attempt, and in another run of the
+ * same name: of another store, or of one made anew. */
 static void request_id(const struct mortise_run *r, const struct exec *x,
                        const struct step *s, char out[REQUEST_ID])
 {
@@ -276,6 +290,7 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
 
     exec_hasher(&h, r, x);
     mortise_hasher_str(&h, "step");
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
     mortise_hasher_u64(&h, x->generation);
     mortise_hasher_u64(&h, x->attempt);
     mortise_hasher_u64(&h, s->ordinal);
@@ -306,6 +321,8 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     s->ask = 0;
+    if (s->lasts_ms != 0)
+        s->ends_ms = r->steady_ms + s->lasts_ms;
     return rv != MORTISE_OK ? rv
                             : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
                                           "the answer comes later", err);
@@ -316,6 +333,7 @@ static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
 {
     switch (s->kind) {
     case MORTISE_STEP_EFFECT:
+    case MORTISE_STEP_REPEAT:
         return ask_effect(r, x, s, in, err);
     case MORTISE_STEP_QUESTION:
     case MORTISE_STEP_TIMER:
@@ -336,9 +354,6 @@ static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
 static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    struct mortise_entry e;
-    int rv;
-
     switch (s->state) {
     case STEP_ANSWERED:
         return MORTISE_OK;
@@ -349,13 +364,9 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
     case STEP_OPEN:
         if (s->seq > r->synced)
             return MORTISE_OK; /* its wait is still under way */
-        if (!s->cleared)       /* start.c let it go on */
-            return perform(r, in->ask, s->index, s->effect, err);
-        e = entry_for(r, x, s, MORTISE_E_STEP);
-        e.how = (uint8_t)s->kind;
-        e.value = in->body;
-        rv = record(r, &e, err);
-        return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+        return s->cleared      /* else doubt.c let it go on */
+                   ? record_step(r, x, s, in, err)
+                   : perform(r, in->ask, s->index, s->effect, err);
     case STEP_OUT:
         break;
     }
@@ -464,6 +475,47 @@ int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 
 /* ---- answers ------------------------------------------------------------ */
 
+/* It was told to stop before it had begun to be anything: when it is asked for
+ * again, it is made as if for the first time. */
+static int take_back(struct mortise_run *r, struct step *s,
+                     const struct mortise_answer_in *in, json_t *words,
+                     struct mortise_err *err)
+{
+    s->ask = 0;
+    s->cleared |= s->state == STEP_OPEN;
+    return reply(r, in->ask, in->status, words, err);
+}
+
+/* (8): its asker is to let go, until somebody knows. */
+static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
+                        const struct mortise_answer_in *in, json_t *value,
+                        struct mortise_err *err)
+{
+    int rv = doubt_heard(r, x, s, in, value, err);
+
+    s->ask = 0;
+    return rv != MORTISE_OK
+               ? rv
+               : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                             "whether it happened is not known yet", err);
+}
+
+int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
+                struct mortise_err *err)
+{
+    const struct heard *h = s->heard;
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    int rv;
+
+    e.status = h != NULL ? h->status : MORTISE_S_CANCELLED;
+    e.after = h != NULL ? h->after : x->journal->issued;
+    e.value =
+        h != NULL ? json_incref(h->value) : json_string("it did not happen");
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
 int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
                 struct mortise_err *err)
 {
@@ -484,9 +536,13 @@ int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
         rv = MORTISE_OK; /* it was ended without it */
     } else {
         s = j->steps[in->step];
-        rv =
-            record_answer(r, x, s, in->status, value,
-                          s->kind == MORTISE_STEP_EFFECT && in->completed, err);
+        if (in->undone)
+            rv = take_back(r, s, in, value, err);
+        else if (in->doubtful && doubt_is_of_step(r, x, s))
+            rv = answer_later(r, x, s, in, value, err);
+        else
+            rv = record_answer(r, x, s, in->status, value,
+                               s->has_effect && in->completed, err);
         if (rv == MORTISE_OK)
             rv = pump(r, j, err);
     }
@@ -502,7 +558,7 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
     struct step *s = j != NULL && w->step < j->n ? j->steps[w->step] : NULL;
 
     if (s == NULL || s->seq != w->seq || x->state != X_RUNNING ||
-        s->entrance != j->entrance)
+        x->call != MORTISE_RUN_EXECUTE || s->entrance != j->entrance)
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
         return perform(r, s->ask, s->index, s->effect, err);
@@ -555,16 +611,31 @@ bool step_left_unasked(const struct exec *x)
 }
 
 /* The pending request of x that is due first, and has a deadline. */
-static const struct step *soonest(const struct exec *x)
+/* How long until its deadline: by the clock that is never set, when it waits for
+ * so and so long.  Of one that an earlier process began to wait for, that clock
+ * knows nothing: the wall clock says what is left, but never more than all. */
+static uint64_t left_ms(const struct mortise_run *r, struct step *s)
+{
+    uint64_t left =
+        s->deadline_ms > r->time_ms ? s->deadline_ms - r->time_ms : 0;
+
+    if (s->lasts_ms == 0)
+        return left;
+    if (s->ends_ms == 0)
+        s->ends_ms = r->steady_ms + (left < s->lasts_ms ? left : s->lasts_ms);
+    return s->ends_ms > r->steady_ms ? s->ends_ms - r->steady_ms : 0;
+}
+
+static struct step *soonest(const struct mortise_run *r, const struct exec *x)
 {
     const struct journal *j = x->journal;
-    const struct step *best = NULL;
+    struct step *best = NULL;
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
-        const struct step *s = j->steps[i];
+        struct step *s = j->steps[i];
 
         if (step_is_request(s) && s->deadline_ms != 0 &&
-            (best == NULL || s->deadline_ms < best->deadline_ms))
+            (best == NULL || left_ms(r, s) < left_ms(r, best)))
             best = s;
     }
     return best;
@@ -572,16 +643,15 @@ static const struct step *soonest(const struct exec *x)
 
 int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
-    const struct step *s = soonest(x);
+    struct step *s = soonest(r, x);
 
     assert(x->state == X_SUSPENDED);
     if (s == NULL || x->timer)
         return MORTISE_OK;
-    exec_near(r, x,
-              s->kind == MORTISE_STEP_TIMER &&
-                  s->deadline_ms <= r->time_ms + NEAR_MS);
+    exec_near(r, x, s->kind == MORTISE_STEP_TIMER && left_ms(r, s) <= NEAR_MS);
     x->serial++;
-    return arm(r, x, s->deadline_ms, err);
+    return s->lasts_ms != 0 ? arm_in(r, x, left_ms(r, s), err)
+                            : arm(r, x, s->deadline_ms, err);
 }
 
 int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
@@ -612,11 +682,11 @@ int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 
 int step_expired(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
-    const struct step *s;
+    struct step *s;
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && (s = soonest(x)) != NULL &&
-           s->deadline_ms <= r->time_ms) {
+    while (rv == MORTISE_OK && (s = soonest(r, x)) != NULL &&
+           left_ms(r, s) == 0) {
         struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
 
         e.how = MORTISE_SETTLE_EXPIRED;

@@ -53,6 +53,7 @@ static struct step *step_new(struct mortise_run *r, struct step_id id,
 
 static void step_free(struct mortise_run *r, struct step *s)
 {
+    heard_forget(r, s);
     json_decref(s->answer);
     json_decref(s->payload);
     mortise_release(r->mem, s, s->size);
@@ -291,11 +292,20 @@ static const struct step *first_open(const struct exec *x, uint64_t synced)
     const struct journal *j = x->journal;
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
-        if (j->steps[i]->state == STEP_OPEN && !j->steps[i]->cleared &&
+        if (j->steps[i]->state == STEP_OPEN &&
+            j->steps[i]->kind == MORTISE_STEP_EFFECT && !j->steps[i]->cleared &&
             j->steps[i]->seq <= synced)
             return j->steps[i];
     }
     return NULL;
+}
+
+void step_clear_doubts(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++)
+        j->steps[i]->cleared |= j->steps[i]->state == STEP_OPEN;
 }
 
 const struct step *step_in_doubt(const struct mortise_run *r,
@@ -307,6 +317,18 @@ const struct step *step_in_doubt(const struct mortise_run *r,
 bool step_is_open(const struct exec *x)
 {
     return first_open(x, UINT64_MAX) != NULL;
+}
+
+bool step_was_awaited(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (j->steps[i]->request[0] != '\0' &&
+            j->steps[i]->state == STEP_ANSWERED)
+            return true;
+    }
+    return false;
 }
 
 struct step *step_requested(const struct exec *x, const char *id)
@@ -324,7 +346,7 @@ struct step *step_requested(const struct exec *x, const char *id)
 static bool is_kind(uint8_t how)
 {
     return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
-           how == MORTISE_STEP_TIMER;
+           how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT;
 }
 
 /* The step of an entry; made when it was not known, or not recorded. */
@@ -366,6 +388,9 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
         return corrupt(err, e);
     memcpy(s->request, e->id, REQUEST_ID);
     s->deadline_ms = e->at_ms;
+    s->lasts_ms = (uint64_t)json_integer_value(
+        s->kind == MORTISE_STEP_TIMER ? json_object_get(e->value, "for_ms")
+                                      : NULL);
     hold(&s->payload, e->value);
     s->state = STEP_PENDING;
     ++*counter_of(r, s);
@@ -389,12 +414,13 @@ int apply_step(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     s->kind = (enum mortise_step_kind)e->how;
-    if (s->kind != MORTISE_STEP_EFFECT)
+    if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER)
         return apply_request(r, x, s, e, err);
     if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
         return corrupt(err, e);
     s->state = STEP_OPEN;
     s->cleared = false;
+    heard_forget(r, s);
     hold(&s->payload, e->value);
     step_become_effect(r, x, s);
     return MORTISE_OK;
@@ -418,6 +444,7 @@ static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
     s->settled = j->entrance;
     hold(&s->answer, value);
     drop(&s->payload);
+    heard_forget(r, s);
     return MORTISE_OK;
 }
 

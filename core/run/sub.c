@@ -6,9 +6,13 @@
  *
  *   (1) When nothing of the child is left to do, its whole-object schemas hold
  *       or it failed; its artifacts are the node's output.  The first failure
- *       of a child is the node's, of class permanent.
- *   (2) Each attempt is a new child, in which visits go on from the one before.
- *       A resume goes inside: what failed there is tried again.  A child that
+ *       of a child is the node's, of its class; one that is permanent, among
+ *       several, makes them so.
+ *   (2) A resume goes inside: what failed there is tried again, in a new
+ *       generation, and so does retry_policy.  What was done in the child stays
+ *       done: its effects are known by the same names.  A new child, in which
+ *       visits go on from the one before, is for a new input alone.  (By the
+ *       first rules an attempt was one, too.)  A child that
  *       did not fail, and whose output was to be judged (leave.c), is not begun
  *       again for the same input: it is judged again, and nothing done twice.
  *       A generation's children have one input, if guardrails judged it.
@@ -82,6 +86,28 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     return rv;
 }
 
+/* Its child failed, and it is tried again. */
+static int record_again(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_AGAIN);
+
+    e.started_ms = r->time_ms;
+    return record(r, &e, err);
+}
+
+int apply_again(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (!x->child_again || x->child == NULL || x->state == X_INSIDE)
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->child_again = false;
+    exec_become(r, x, X_INSIDE);
+    return frame_again(r, x->child, err);
+}
+
 static int end_one(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);
 
@@ -92,6 +118,8 @@ int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     const char *code = "expression";
     int rv = MORTISE_OK;
 
+    if (x->child_again)
+        return record_again(r, x, err);
     if (x->body_is_given)
         raw = json_incref(x->body);
     else
@@ -153,6 +181,7 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
     hold(&f->scope->input, input);
     x->child = f;
     x->child_over = false;
+    x->child_again = false;
     exec_become(r, x, X_INSIDE);
     return MORTISE_OK;
 }
@@ -183,6 +212,30 @@ bool sub_failed(const struct frame *f)
                         in->halt == LOSS_TIME || in->halt == LOSS_BUDGET);
 }
 
+static const char *class_of(const json_t *error)
+{
+    const char *class = json_string_value(json_object_get(error, "class"));
+
+    return class != NULL ? class : "permanent";
+}
+
+/* What the child failed of may go away only if all of it may. */
+static const char *class_of_all(const struct mortise_run *r,
+                                const json_t *error)
+{
+    json_t *one;
+    size_t i;
+
+    if (r->rules < MORTISE_RULES_SECOND)
+        return "permanent";
+    json_array_foreach(json_object_get(error, "failed"), i, one)
+    {
+        if (strcmp(class_of(json_object_get(one, "error")), "permanent") == 0)
+            return "permanent";
+    }
+    return class_of(error);
+}
+
 /* The child failed: its error is the node's. */
 static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
                       struct mortise_err *err)
@@ -194,8 +247,8 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
 
     mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
                  path != NULL ? ": " : "", message != NULL ? message : "");
-    return fail_attempt(r, x, code != NULL ? code : "failed", "permanent",
-                        words.msg, err);
+    return fail_attempt(r, x, code != NULL ? code : "failed",
+                        class_of_all(r, error), words.msg, err);
 }
 
 static int end_one(struct mortise_run *r, struct exec *x,

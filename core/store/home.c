@@ -2,6 +2,7 @@
  *
  *     STORE/           0700
  *     STORE/format     two lines of text: the format, and the oldest readable
+ *     STORE/mark       how much of it was synced (highwater.c)
  *     STORE/db/        0700, LevelDB's
  *
  * The stamp is a file beside LevelDB's directory, and not only a key in it,
@@ -49,8 +50,16 @@ static int sync_dir(int dir, const char *name, struct mortise_err *err)
 
 int mortise_home_open(int *dir, const char *path, struct mortise_err *err)
 {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return mortise_syserr(err, errno, "make the directory");
+    int errnum = mkdir(path, 0700) == 0 ? 0 : errno, rv;
+
+    rv = mortise_home_find(dir, path, err);
+    if (rv != MORTISE_ENOTFOUND || errnum == 0 || errnum == EEXIST)
+        return rv; /* where nothing can be made, one that is there will do */
+    return mortise_syserr(err, errnum, "make the directory");
+}
+
+int mortise_home_find(int *dir, const char *path, struct mortise_err *err)
+{
     *dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir < 0)
         return mortise_syserr(err, errno, "open the directory");
@@ -84,21 +93,22 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
                : mortise_fail(err, MORTISE_ECORRUPT, "%s is empty", stamp_name);
 }
 
-int mortise_home_read_stamp(int dir, bool *stamped, struct mortise_err *err)
+int mortise_home_read_stamp(int dir, uint32_t *format, struct mortise_err *err)
 {
     char text[128];
     struct mortise_stamp st;
     size_t n;
     int rv = read_text(dir, text, sizeof text, &n, err);
 
-    *stamped = false;
+    *format = 0;
     if (rv != MORTISE_OK || n == 0)
         return rv;
     if (sscanf(text, "mortise-store %9u\noldest-reader %9u", &st.format,
-               &st.oldest) != 2)
+               &st.oldest) != 2 ||
+        st.format == 0)
         return mortise_fail(err, MORTISE_ECORRUPT, "%s is not a store's stamp",
                             stamp_name);
-    *stamped = true;
+    *format = st.format;
     return mortise_stamp_check(&st, err);
 }
 
@@ -152,7 +162,50 @@ int mortise_home_sync(int dir, struct mortise_err *err)
     return rv != MORTISE_OK ? rv : sync_dir(dir, "..", err);
 }
 
-int mortise_home_sync_db(const char *db_path, struct mortise_err *err)
+int mortise_home_link(int from, const char *name, int to, const char *as,
+                      struct mortise_err *err)
 {
-    return sync_dir(AT_FDCWD, db_path, err);
+    if (linkat(from, name, to, as, 0) == 0)
+        return MORTISE_OK;
+    switch (errno) {
+    case EPERM: /* what such a file system says, as link(2) has it */
+    case EOPNOTSUPP:
+    case ENOSYS:
+    case EXDEV:
+    case EMLINK:
+        return MORTISE_ESTATE;
+    default:
+        return mortise_syserr(err, errno, "link %s", name);
+    }
+}
+
+/* All of one descriptor into another. */
+static int pour(int in, int out, const char *name, struct mortise_err *err)
+{
+    char room[32 * 1024];
+    ssize_t n, put;
+
+    while ((n = read(in, room, sizeof room)) > 0) {
+        put = write(out, room, (size_t)n);
+        if (put != n)
+            return mortise_syserr(err, put < 0 ? errno : ENOSPC, "copy %s",
+                                  name);
+    }
+    return n == 0 ? MORTISE_OK : mortise_syserr(err, errno, "read %s", name);
+}
+
+int mortise_home_copy(int from, const char *name, int to, const char *as,
+                      struct mortise_err *err)
+{
+    int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), out, rv;
+
+    if (in < 0)
+        return mortise_syserr(err, errno, "open %s", name);
+    out = openat(to, as, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    rv = out >= 0 ? pour(in, out, name, err)
+                  : mortise_syserr(err, errno, "make %s", as);
+    close(in);
+    if (out >= 0)
+        close(out);
+    return rv;
 }

@@ -2,16 +2,19 @@
 #ifndef MORTISE_STORE_HOME_H
 #define MORTISE_STORE_HOME_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
 /* Open STORE, made (0700) if missing; `*dir` is its descriptor. */
 int mortise_home_open(int *dir, const char *path, struct mortise_err *err);
 
-/* Read STORE/format.  *stamped is false when there is none.  MORTISE_ENEWER
- * when this build may not read the store, MORTISE_ECORRUPT for other text. */
-int mortise_home_read_stamp(int dir, bool *stamped, struct mortise_err *err);
+/* The same where it must be there. */
+int mortise_home_find(int *dir, const char *path, struct mortise_err *err);
+
+/* Read STORE/format; *format is 0 when there is none.  MORTISE_ENEWER when this
+ * build may not read the store, MORTISE_ECORRUPT for other text. */
+int mortise_home_read_stamp(int dir, uint32_t *format, struct mortise_err *err);
 /* Write it, durably, whole or not at all. */
 int mortise_home_write_stamp(int dir, struct mortise_err *err);
 
@@ -19,7 +22,13 @@ int mortise_home_write_stamp(int dir, struct mortise_err *err);
 int mortise_home_make_db(int dir, struct mortise_err *err);
 /* Make the names in STORE and beside STORE durable. */
 int mortise_home_sync(int dir, struct mortise_err *err);
-/* Make the names in STORE/db, by its path, durable. */
-int mortise_home_sync_db(const char *db_path, struct mortise_err *err);
+
+/* A second name for a file.  MORTISE_ESTATE, without words, where the file
+ * system has no such thing, or not between these two directories. */
+int mortise_home_link(int from, const char *name, int to, const char *as,
+                      struct mortise_err *err);
+/* A copy of it; what was there under that name is replaced. */
+int mortise_home_copy(int from, const char *name, int to, const char *as,
+                      struct mortise_err *err);
 
 #endif

@@ -12,6 +12,7 @@ enum mortise_key_tag {
     MORTISE_KEY_DEADLINE = 'd',   /* number, tenant, run, id */
     MORTISE_KEY_GRAPH = 'g',      /* digest */
     MORTISE_KEY_HEAD = 'h',       /* tenant, run */
+    MORTISE_KEY_IDENTITY = 'i',   /* nothing */
     MORTISE_KEY_CHECKPOINT = 'k', /* tenant, run, number */
     MORTISE_KEY_MARK = 'm',       /* name */
     MORTISE_KEY_KV = 'n',         /* tenant, plugin, bytes */
@@ -20,6 +21,7 @@ enum mortise_key_tag {
     MORTISE_KEY_CACHED = 'r',     /* tenant, digest, number */
     MORTISE_KEY_TOMBSTONE = 't',  /* tenant, run */
     MORTISE_KEY_STAMP = 'v',      /* nothing */
+    MORTISE_KEY_NOTED = 'w',      /* nothing */
     MORTISE_KEY_LEAVING = 'x'     /* tenant, run */
 };
 

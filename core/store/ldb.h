@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "store/highwater.h"
 #include "store/hold.h"
 #include "store/key.h"
 #include "store/record.h"
@@ -41,6 +42,8 @@ struct mortise_kept {
 struct mortise_store {
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
+    char *scratch; /* NULL, or the directory of a copy that is looked at */
+    int copied;    /* of what: its db/; -1 */
     struct mortise_hold hold;
     bool held;
     leveldb_options_t *options;
@@ -50,10 +53,15 @@ struct mortise_store {
     atomic_bool dead;             /* a write failed (R6b) */
     struct mortise_batch opening; /* what its batches say */
     uint64_t commits;             /* the number of the last batch */
+    uint8_t identity[MORTISE_STORE_ID];
+    bool identified;                /* the database has it */
+    struct mortise_highwater water; /* of what is synced */
 
     pthread_mutex_t writing;       /* guards what follows, and `commits` */
     size_t buffered;               /* LevelDB's log holds no more, since it was
                                       last begun by us */
+    bool full;                     /* the write that failed found no room */
+    bool roomy;                    /* the reserve is there, or need not be */
     bool unsynced;                 /* ... and what of it may not be on disk */
     struct mortise_buf key, value; /* of the entry being put */
     struct {
@@ -67,6 +75,40 @@ struct mortise_store {
     struct mortise_ldb_cache cache;
     struct mortise_kept kept;
 };
+
+/* ---- leveldb.c: opening -------------------------------------------------- */
+
+/* With nothing open; mortise_store_close() undoes it.  NULL: no memory. */
+struct mortise_store *mortise_ldb_new(const char *path,
+                                      const struct mortise_mem *mem);
+/* Take the lock of its directory, open as `dir`, which is taken too. */
+int mortise_ldb_hold(struct mortise_store *s, int dir, struct mortise_err *err);
+/* LevelDB's open, of s->db_path, into s->db. */
+int mortise_ldb_open(struct mortise_store *s, bool create,
+                     struct mortise_err *err);
+/* Is what is open in s->db whole? */
+int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err);
+/* Its stamp and its mark, which is to be there if the stamp says so. */
+int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
+                          uint32_t *format, struct mortise_err *err);
+/* mortise_store_open(), of a store that has this identity if it is new. */
+int mortise_ldb_open_as(struct mortise_store **out, const char *path,
+                        const uint8_t *identity, const struct mortise_mem *mem,
+                        struct mortise_err *err);
+/* DIR/NAME; NULL: no memory. */
+char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
+                       const char *name);
+
+/* ---- view.c -------------------------------------------------------------- */
+
+/* Copy the database of the directory open as `dir` to a fresh one, s->scratch,
+ * and have s->db_path name it: with its logs, or what is in tables alone. */
+int mortise_ldb_copy(struct mortise_store *s, int dir, bool logs,
+                     struct mortise_err *err);
+/* Open the copy, mended if need be. */
+int mortise_ldb_open_copy(struct mortise_store *s, struct mortise_err *err);
+/* The copy is closed: remove it. */
+void mortise_ldb_drop_copy(struct mortise_store *s);
 
 /* What LevelDB said, as ours; frees it.  The only function that sees one of
  * its strings.  MORTISE_OK when there is none. */

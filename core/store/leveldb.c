@@ -34,6 +34,24 @@
  *       could be lost while a newer batch is kept.  So LevelDB never comes to
  *       that by itself while something is unsynced: before its buffer can be
  *       full, by a sum that is never too small, we sync and have it emptied.
+ *   (9) A store has an identity of its own, which stands in its first batch:
+ *       what was written under it is never there without it.  A store of an
+ *       older program gets one with the first batch that an opening writes.
+ *  (10) A store is a directory, not a path: LevelDB reaches it through the
+ *       descriptor that holds its lock, so it stays one store when somebody
+ *       renames it, and never writes to another that took its place.
+ *  (11) A child of fork() never writes to it, nor reads, and its end or its
+ *       close changes nothing: our process is asked for before each of them.
+ *  (12) A store that ends before what was synced is MORTISE_ECORRUPT, and so is
+ *       one that should have a mark that says how far that is (highwater.c) and
+ *       has none: the mark is put after each sync, and failing to is a failed
+ *       write.  Whatever an opening refuses it leaves as it was, to be salvaged
+ *       (aside.c); a store of an older program gets a mark before the first
+ *       batch that is written to it.
+ *  (13) On a full disk the store opens and closes, and what is under way can
+ *       be written, as far as the reserve goes (reserve.c); a new run, which
+ *       would need more and more, gets MORTISE_ENOSPC, and that is no failed
+ *       write.
  *
  * LevelDB's error strings end in mortise_ldb_taken().  LevelDB is C++ and
  * allocates by itself; where it finds no memory it ends the process, which (1)
@@ -41,12 +59,17 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "store/aside.h"
 #include "store/home.h"
 #include "store/ldb.h"
+#include "store/reserve.h"
 
 enum {
     KEPT_COMMITS = 65536,
@@ -78,7 +101,10 @@ static bool says(const char *said, int errnum, const char *english)
 
 static int code_of(const char *said)
 {
-    if (strncmp(said, "Corruption: ", 12) == 0)
+    /* A file that is not there, or too short to be mapped, is a loss, too. */
+    if (strncmp(said, "Corruption: ", 12) == 0 ||
+        strncmp(said, "NotFound: ", 10) == 0 ||
+        says(said, EINVAL, "Invalid argument"))
         return MORTISE_ECORRUPT;
     if (says(said, ENOSPC, "No space left on device") ||
         says(said, EDQUOT, "Disk quota exceeded"))
@@ -88,12 +114,25 @@ static int code_of(const char *said)
     return MORTISE_EIO;
 }
 
+/* Its words without the descriptor that we named to it (10), in place: what is
+ * left is the path in the store. */
+static void trim_words(char *said)
+{
+    static const char prefix[] = "/proc/self/fd/";
+    char *at = strstr(said, prefix), *slash;
+
+    slash = at != NULL ? strchr(at + sizeof prefix - 1, '/') : NULL;
+    if (slash != NULL)
+        memmove(at, slash + 1, strlen(slash + 1) + 1);
+}
+
 int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing)
 {
     int code;
 
     if (said == NULL)
         return MORTISE_OK;
+    trim_words(said);
     code = mortise_fail(err, code_of(said), "%s: %s", doing, said);
     leveldb_free(said);
     return code;
@@ -125,6 +164,11 @@ int mortise_ldb_get(struct mortise_store *s,
 
 int mortise_ldb_alive(struct mortise_store *s, struct mortise_err *err)
 {
+    if (!mortise_hold_is_ours(&s->hold))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "this is a child that process %ld forked: the "
+                            "store is not its own",
+                            (long)s->hold.pid);
     if (!atomic_load(&s->dead))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
@@ -240,6 +284,19 @@ static int verify_commits(struct mortise_store *s, leveldb_iterator_t *it,
     return walk_commits(s, it, from, last, err);
 }
 
+/* A store of such a format has a mark; if somebody removed it, nobody can tell
+ * any more whether the newest commits are there. */
+static int check_marked(const struct mortise_store *s, uint32_t format,
+                        struct mortise_err *err)
+{
+    if (format < MORTISE_STORE_MARKED || s->water.fd >= 0)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "its file 'mark' is missing, which says how much of "
+                        "it was written: nobody can tell whether the newest "
+                        "commits are there");
+}
+
 /* The stamp in the database: the word for one that lost its STORE/format, or
  * whose db/ was put there from elsewhere. */
 static int verify_stamp(struct mortise_store *s, struct mortise_err *err)
@@ -260,10 +317,52 @@ static int verify_stamp(struct mortise_store *s, struct mortise_err *err)
     leveldb_free(value);
     if (rv != MORTISE_OK)
         return mortise_ldb_bad(err, rv, "the format stamp");
-    return mortise_stamp_check(&st, err);
+    rv = mortise_stamp_check(&st, err);
+    return rv == MORTISE_OK ? check_marked(s, st.format, err) : rv;
 }
 
-static int verify(struct mortise_store *s, struct mortise_err *err)
+/* (12) */
+static int verify_end(const struct mortise_store *s, struct mortise_err *err)
+{
+    uint64_t has = s->commits, wants = s->water.number;
+
+    if (s->water.fd < 0 || has >= wants)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "%llu commit%s missing: number %llu was written and "
+                        "synced, and the last one that can be read is %llu",
+                        (unsigned long long)(wants - has),
+                        wants - has == 1 ? " is" : "s are",
+                        (unsigned long long)wants, (unsigned long long)has);
+}
+
+/* (9) */
+static int read_identity(struct mortise_store *s, struct mortise_err *err)
+{
+    uint8_t id[MORTISE_STORE_ID];
+    char *value;
+    size_t n;
+    int rv;
+
+    mortise_key_of_tag(&s->key, MORTISE_KEY_IDENTITY);
+    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    s->identified = rv == MORTISE_OK;
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_identity(id, value, n);
+    leveldb_free(value);
+    if (rv != MORTISE_OK)
+        return mortise_ldb_bad(err, rv, "the store's identity");
+    if (s->water.fd >= 0 && memcmp(id, s->water.identity, sizeof id) != 0)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "its mark is that of another store");
+    memcpy(s->identity, id, sizeof id);
+    return MORTISE_OK;
+}
+
+int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
     char *said = NULL;
@@ -273,6 +372,10 @@ static int verify(struct mortise_store *s, struct mortise_err *err)
         rv = verify_stamp(s, err);
     if (rv == MORTISE_OK)
         rv = verify_commits(s, it, err);
+    if (rv == MORTISE_OK)
+        rv = verify_end(s, err);
+    if (rv == MORTISE_OK)
+        rv = read_identity(s, err);
     leveldb_iter_get_error(it, &said);
     torn = mortise_ldb_taken(said, err, "verify the store");
     leveldb_iter_destroy(it);
@@ -281,8 +384,8 @@ static int verify(struct mortise_store *s, struct mortise_err *err)
 
 /* ---- opening ----------------------------------------------------------- */
 
-static char *join(const struct mortise_mem *mem, const char *dir,
-                  const char *name)
+char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
+                       const char *name)
 {
     size_t d = strlen(dir), n = strlen(name);
     char *path = mortise_alloc(mem, d + 1 + n + 1);
@@ -295,14 +398,15 @@ static char *join(const struct mortise_mem *mem, const char *dir,
     return path;
 }
 
-static struct mortise_store *new_store(const char *path,
-                                       const struct mortise_mem *mem)
+struct mortise_store *mortise_ldb_new(const char *path,
+                                      const struct mortise_mem *mem)
 {
     struct mortise_store *s = mortise_zalloc(mem, sizeof *s);
 
     if (s == NULL)
         return NULL;
     s->mem = mem;
+    s->water.fd = s->copied = -1;
     atomic_init(&s->dead, true); /* until it is open */
     pthread_mutex_init(&s->writing, NULL);
     mortise_buf_init(&s->key, mem);
@@ -317,90 +421,199 @@ static struct mortise_store *new_store(const char *path,
     s->lazy = leveldb_writeoptions_create();
     leveldb_writeoptions_set_sync(s->synced, 1);
     s->path = mortise_strdup(mem, path);
-    s->db_path = join(mem, path, "db");
-    if (s->path == NULL || s->db_path == NULL) {
+    randombytes_buf(s->identity, sizeof s->identity); /* unless it has one */
+    if (s->path == NULL) {
         mortise_store_close(s);
         return NULL;
     }
     return s;
 }
 
-/* LevelDB's open and our verification of what it found. */
-static int open_db(struct mortise_store *s, bool create,
-                   struct mortise_err *err)
+/* (10): what we call the database to LevelDB.  Where there is no /proc, it is
+ * its path. */
+static bool name_db(struct mortise_store *s)
+{
+    char dir[64];
+
+    snprintf(dir, sizeof dir, "/proc/self/fd/%d", s->hold.dir);
+    s->db_path =
+        mortise_ldb_join(s->mem, access(dir, F_OK) == 0 ? dir : s->path, "db");
+    return s->db_path != NULL;
+}
+
+int mortise_ldb_open(struct mortise_store *s, bool create,
+                     struct mortise_err *err)
 {
     char *said = NULL;
+    bool lost;
     int rv;
 
-    s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
-    s->unsynced = false;
-    s->cache.known = false;
     leveldb_options_set_create_if_missing(s->options, create);
     s->db = leveldb_open(s->options, s->db_path, &said);
-    if (said != NULL) {
-        /* A CURRENT or MANIFEST that is not there is no plain I/O error. */
-        bool lost = strncmp(said, "NotFound: ", 10) == 0 ||
-                    strncmp(said, "Invalid argument: ", 18) == 0;
-
-        s->db = NULL;
-        rv = mortise_ldb_taken(said, err, "open the database");
-        return lost ? mortise_fail(err, MORTISE_ECORRUPT,
-                                   "files of its database are missing")
-                    : rv;
-    }
-    rv = verify(s, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_home_sync_db(s->db_path, err);
-    if (rv == MORTISE_OK) {
-        atomic_store(&s->dead, false);
+    if (said == NULL)
         return MORTISE_OK;
-    }
-    leveldb_close(s->db);
     s->db = NULL;
+    /* Its word for a CURRENT or MANIFEST that is not there. */
+    lost = strncmp(said, "NotFound: ", 10) == 0 ||
+           strncmp(said, "Invalid argument: ", 18) == 0;
+    rv = mortise_ldb_taken(said, err, "open the database");
+    return lost ? mortise_fail(err, MORTISE_ECORRUPT,
+                               "files of its database are missing")
+                : rv;
+}
+
+/* LevelDB's open and our verification of what it found. */
+static int open_and_verify(struct mortise_store *s, bool create,
+                           struct mortise_err *err)
+{
+    int rv = mortise_ldb_open(s, create, err);
+
+    FAULT_POINT("store: opened");
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_verify(s, err);
+    if (rv != MORTISE_OK && s->db != NULL) {
+        leveldb_close(s->db);
+        s->db = NULL;
+    }
     return rv;
 }
 
-/* In the order that home.c and hold.c want. */
-static int open_in(struct mortise_store *s, int dir, struct mortise_err *err)
+/* (12), and (6) */
+static int open_in_db(struct mortise_store *s, int db, bool create,
+                      struct mortise_err *err)
 {
-    bool stamped;
-    int rv = mortise_hold_take(&s->hold, dir, err);
+    struct mortise_err here;
+    int rv = mortise_aside_take(db, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    s->held = true;
+    rv = open_and_verify(s, create, err);
+    if (rv != MORTISE_OK) {
+        mortise_aside_put_back(db, &here); /* or the next opening does */
+        return rv;
+    }
+    FAULT_POINT("store: verified");
+    rv = mortise_aside_drop(db, err);
+    if (rv == MORTISE_OK && fsync(db) != 0)
+        rv = mortise_syserr(err, errno, "sync db");
+    if (rv != MORTISE_OK) {
+        leveldb_close(s->db);
+        s->db = NULL;
+    }
+    return rv;
+}
+
+static int open_db(struct mortise_store *s, bool create,
+                   struct mortise_err *err)
+{
+    int db = openat(s->hold.dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
+
+    if (db < 0 && errno == ENOENT)
+        return mortise_fail(err, MORTISE_ECORRUPT, "its database is missing");
+    if (db < 0)
+        return mortise_syserr(err, errno, "open db");
+    s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
+    s->unsynced = false;
+    s->cache.known = false;
+    rv = open_in_db(s, db, create, err);
+    close(db);
+    if (rv == MORTISE_OK)
+        atomic_store(&s->dead, false);
+    return rv;
+}
+
+/* A store that is new, or that lost its stamp. */
+static int stamp_it(struct mortise_store *s, struct mortise_err *err)
+{
+    int dir = s->hold.dir, rv = mortise_home_sync(dir, err);
+
+    if (rv == MORTISE_OK && s->water.fd < 0)
+        rv = mortise_highwater_make(&s->water, dir, s->identity, s->commits,
+                                    err);
+    return rv == MORTISE_OK ? mortise_home_write_stamp(dir, err) : rv;
+}
+
+int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
+                          uint32_t *format, struct mortise_err *err)
+{
+    int rv = mortise_home_read_stamp(s->hold.dir, format, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_highwater_open(&s->water, s->hold.dir, writing, err);
+    if (rv == MORTISE_OK)
+        rv = check_marked(s, *format, err);
+    if (rv == MORTISE_OK && s->water.fd >= 0)
+        memcpy(s->identity, s->water.identity, sizeof s->identity);
+    return rv;
+}
+
+/* Open what is there; a full disk gets its reserve (13). */
+static int open_with_reserve(struct mortise_store *s, bool create,
+                             struct mortise_err *err)
+{
+    int rv = open_db(s, create, err);
+
+    if (rv != MORTISE_ENOSPC || !mortise_reserve_release(s->hold.dir))
+        return rv;
+    return open_db(s, create, err);
+}
+
+/* In the order that home.c and hold.c want. */
+static int open_in(struct mortise_store *s, struct mortise_err *err)
+{
+    int dir = s->hold.dir, rv;
+    uint32_t format;
+    bool is_new;
+
+    if (!name_db(s))
+        return mortise_nomem(err);
     rv = mortise_hold_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = mortise_home_read_stamp(dir, &stamped, err);
-    if (rv == MORTISE_OK && !stamped)
-        rv = mortise_home_make_db(dir, err);
+        rv = mortise_ldb_read_mark(s, true, &format, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = open_db(s, !stamped, err);
+    is_new = format == 0 && s->water.number == 0;
+    if (is_new)
+        rv = mortise_home_make_db(dir, err);
+    if (rv == MORTISE_OK)
+        rv = open_with_reserve(s, is_new, err);
     if (rv == MORTISE_EIO && s->db == NULL &&
         mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY)
         rv = MORTISE_EBUSY; /* somebody came between */
-    if (rv == MORTISE_OK && !stamped)
-        rv = mortise_home_sync(dir, err);
-    if (rv == MORTISE_OK && !stamped)
-        rv = mortise_home_write_stamp(dir, err);
+    return rv == MORTISE_OK && format == 0 ? stamp_it(s, err) : rv;
+}
+
+int mortise_ldb_hold(struct mortise_store *s, int dir, struct mortise_err *err)
+{
+    int rv = mortise_hold_take(&s->hold, dir, err);
+
+    s->held = rv == MORTISE_OK;
     return rv;
 }
 
 int mortise_store_open(struct mortise_store **out, const char *path,
                        const struct mortise_mem *mem, struct mortise_err *err)
 {
-    struct mortise_store *s = new_store(path, mem);
+    return mortise_ldb_open_as(out, path, NULL, mem, err);
+}
+
+int mortise_ldb_open_as(struct mortise_store **out, const char *path,
+                        const uint8_t *identity, const struct mortise_mem *mem,
+                        struct mortise_err *err)
+{
+    struct mortise_store *s = mortise_ldb_new(path, mem);
     int dir = -1, rv;
 
     *out = NULL;
     if (s == NULL)
         return mortise_nomem(err);
+    if (identity != NULL)
+        memcpy(s->identity, identity, sizeof s->identity);
     rv = mortise_home_open(&dir, path, err);
-    if (rv == MORTISE_OK) {
-        rv = open_in(s, dir, err);
-        close(dir);
-    }
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_hold(s, dir, err);
+    if (rv == MORTISE_OK)
+        rv = open_in(s, err);
     if (rv != MORTISE_OK) {
         mortise_store_close(s);
         return mortise_doing(err, rv, "open store %s", path);
@@ -411,14 +624,17 @@ int mortise_store_open(struct mortise_store **out, const char *path,
 
 void mortise_store_close(struct mortise_store *s)
 {
-    if (s == NULL)
-        return;
+    if (s == NULL || (s->held && !mortise_hold_is_ours(&s->hold)))
+        return; /* a forked child's copy: LevelDB would touch the files */
     if (s->db != NULL)
         leveldb_close(s->db);
+    if (s->scratch != NULL)
+        mortise_ldb_drop_copy(s);
     leveldb_options_destroy(s->options);
     leveldb_readoptions_destroy(s->checked);
     leveldb_writeoptions_destroy(s->synced);
     leveldb_writeoptions_destroy(s->lazy);
+    mortise_highwater_close(&s->water);
     if (s->held)
         mortise_hold_drop(&s->hold);
     pthread_mutex_destroy(&s->writing);
@@ -435,6 +651,8 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
 {
     int rv;
 
+    if (!mortise_store_is_ours(s))
+        return mortise_ldb_alive(s, err);
     atomic_store(&s->dead, true);
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
@@ -442,7 +660,9 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
     if (s->db != NULL)
         leveldb_close(s->db);
     s->db = NULL;
-    rv = open_db(s, false, err);
+    if (s->full)
+        mortise_reserve_release(s->hold.dir);
+    rv = open_with_reserve(s, false, err);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "reopen store %s", s->path)
                             : MORTISE_OK;
 }
@@ -452,9 +672,24 @@ const char *mortise_store_path(const struct mortise_store *s)
     return s->path;
 }
 
+int mortise_store_dir(const struct mortise_store *s)
+{
+    return s->hold.dir;
+}
+
+bool mortise_store_is_ours(const struct mortise_store *s)
+{
+    return mortise_hold_is_ours(&s->hold);
+}
+
 uint64_t mortise_store_epoch(const struct mortise_store *s)
 {
     return s->opening.epoch;
+}
+
+const uint8_t *mortise_store_identity(const struct mortise_store *s)
+{
+    return s->identity;
 }
 
 bool mortise_store_wrote(struct mortise_store *s)
@@ -604,11 +839,23 @@ void mortise_ldb_forget(struct mortise_store *s, const char *tenant,
         s->spots[mark % MORTISE_SPOTS].at = (struct mortise_spot){0};
 }
 
-/* (2) */
-static int judge(const struct mortise_commit *c, const struct mortise_spot *at)
+/* (13): is there room for one more run?  Looked at by the first write, and by
+ * each new run while there is none. */
+static bool has_room(struct mortise_store *s)
 {
+    if (!s->roomy)
+        s->roomy = mortise_reserve_make(s->hold.dir);
+    return s->roomy;
+}
+
+/* (2) */
+static int judge(struct mortise_store *s, const struct mortise_commit *c,
+                 const struct mortise_spot *at)
+{
+    if (c->expected_seq == 0 && at->seq == 0)
+        return has_room(s) ? MORTISE_OK : MORTISE_ENOSPC;
     if (c->expected_seq == 0)
-        return at->seq == 0 ? MORTISE_OK : MORTISE_EEXISTS;
+        return MORTISE_EEXISTS;
     if (at->seq != c->expected_seq ||
         memcmp(&at->checkpoint, &c->checkpoint.parent, sizeof at->checkpoint) !=
             0)
@@ -771,7 +1018,7 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
         rv = spot_before(s, commits, i, &at, err);
         if (rv != MORTISE_OK)
             return rv;
-        c->result = judge(c, &at);
+        c->result = judge(s, c, &at);
     }
     if (c->result != MORTISE_OK)
         return MORTISE_OK;
@@ -788,6 +1035,21 @@ static void empty_buffer(struct mortise_store *s)
 {
     leveldb_compact_range(s->db, "\xff", 1, "\xff", 1);
     s->buffered = BUFFER_AT_FIRST;
+}
+
+/* (9): with the stamp, in the first batch that knows of it. */
+static int put_identity(struct mortise_store *s, leveldb_writebatch_t *batch)
+{
+    int rv;
+
+    mortise_key_stamp(&s->key);
+    mortise_record_stamp(&s->value);
+    rv = mortise_ldb_put(s, batch);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_key_of_tag(&s->key, MORTISE_KEY_IDENTITY);
+    mortise_record_identity(&s->value, s->identity);
+    return mortise_ldb_put(s, batch);
 }
 
 /* (1), (8) */
@@ -816,11 +1078,14 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
     uint64_t n = s->commits + 1;
     int rv = MORTISE_OK;
 
-    if (n == 1) {
-        mortise_key_stamp(&s->key);
-        mortise_record_stamp(&s->value);
-        rv = mortise_ldb_put(s, batch);
-    }
+    if (s->commits == s->opening.verified)
+        has_room(s);
+    if (s->water.fd < 0)
+        rv = stamp_it(s, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!s->identified)
+        rv = put_identity(s, batch);
     mortise_key_commit(&s->key, n);
     mortise_record_batch(&s->value, &s->opening);
     if (rv == MORTISE_OK)
@@ -833,8 +1098,12 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
         return mortise_nomem(err);
 
     rv = write_and_sync(s, batch, lazy, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && !s->unsynced)
+        rv = mortise_highwater_put(&s->water, n, err);
+    if (rv == MORTISE_OK) {
         s->commits = n;
+        s->identified = true;
+    }
     return rv;
 }
 
@@ -891,6 +1160,7 @@ static int write_commits(struct mortise_store *s, leveldb_writebatch_t *batch,
 struct new_mark {
     const char *name;
     uint64_t value;
+    bool may_fall;
 };
 
 /* "Only grow": one that is there already stays. */
@@ -901,7 +1171,7 @@ static int write_mark(struct mortise_store *s, leveldb_writebatch_t *batch,
     uint64_t old;
     int rv = mortise_store_mark_get(s, m->name, &old, err);
 
-    if (rv != MORTISE_OK || old >= m->value)
+    if (rv != MORTISE_OK || old == m->value || (old > m->value && !m->may_fall))
         return rv;
     mortise_key_mark(&s->key, m->name);
     mortise_record_mark(&s->value, m->value);
@@ -914,15 +1184,24 @@ static int write_mark(struct mortise_store *s, leveldb_writebatch_t *batch,
 int mortise_ldb_batch(struct mortise_store *s, mortise_fill_fn *fill, void *ud,
                       struct mortise_err *err)
 {
-    leveldb_writebatch_t *batch = leveldb_writebatch_create();
+    leveldb_writebatch_t *batch;
     int rv;
 
+    if (!mortise_store_is_ours(s)) /* nobody would unlock it in a child */
+        return mortise_ldb_alive(s, err);
+    if (s->scratch != NULL)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "this is a look at a copy of the store");
+    batch = leveldb_writebatch_create();
     pthread_mutex_lock(&s->writing);
     rv = mortise_ldb_alive(s, err);
     if (rv == MORTISE_OK)
         rv = fill(s, batch, ud, err);
-    if (rv != MORTISE_OK)
+    if (rv != MORTISE_OK) {
         atomic_store(&s->dead, true);
+        s->full = rv == MORTISE_ENOSPC;
+        s->roomy &= !s->full;
+    }
     mortise_buf_clear(&s->value);
     pthread_mutex_unlock(&s->writing);
     leveldb_writebatch_destroy(batch);
@@ -938,10 +1217,19 @@ int mortise_store_write(struct mortise_store *s,
     return mortise_ldb_batch(s, write_commits, &all, err);
 }
 
+int mortise_store_mark_set(struct mortise_store *s, const char *name,
+                           uint64_t value, struct mortise_err *err)
+{
+    struct new_mark m = {name, value, true};
+    int rv = mortise_ldb_names(name, NULL, NULL, err);
+
+    return rv == MORTISE_OK ? mortise_ldb_batch(s, write_mark, &m, err) : rv;
+}
+
 int mortise_store_mark_put(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err)
 {
-    struct new_mark m = {name, value};
+    struct new_mark m = {name, value, false};
     int rv = mortise_ldb_names(name, NULL, NULL, err);
 
     return rv == MORTISE_OK ? mortise_ldb_batch(s, write_mark, &m, err) : rv;

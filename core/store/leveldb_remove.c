@@ -16,6 +16,8 @@
  *   (5) Nothing here waits for the disk.  Batches are kept or lost in their
  *       order: what a power cut brings back is a run as it was, or its `x`.
  *   (6) Values that plugins keep, and marks, are no run's: they stay.
+ *   (7) `w` is a reading of the clock that the engine noted, one for the store:
+ *       what is removed must have been overdue then as well.
  */
 #include <string.h>
 
@@ -226,6 +228,51 @@ int mortise_store_removed(struct mortise_store *s, const char *tenant,
     rv = mortise_record_read_tombstone(out, value, n);
     leveldb_free(value);
     return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "a tombstone") : rv;
+}
+
+/* ---- (7) ---------------------------------------------------------------- */
+
+int mortise_store_noted(struct mortise_store *s, uint64_t *ms,
+                        struct mortise_err *err)
+{
+    struct mortise_buf key;
+    char *value = NULL;
+    size_t n;
+    int rv = mortise_ldb_alive(s, err);
+
+    *ms = 0;
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&key, s->mem);
+    mortise_key_of_tag(&key, MORTISE_KEY_NOTED);
+    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
+    mortise_buf_finish(&key);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+    rv = mortise_record_read_mark(ms, value, n);
+    leveldb_free(value);
+    return rv != MORTISE_OK
+               ? mortise_ldb_bad(err, rv, "when overdue runs were noted")
+               : rv;
+}
+
+static int put_note(struct mortise_store *s, leveldb_writebatch_t *batch,
+                    void *ud, struct mortise_err *err)
+{
+    const uint64_t *ms = ud;
+    int rv;
+
+    mortise_key_of_tag(&s->key, MORTISE_KEY_NOTED);
+    mortise_record_mark(&s->value, *ms);
+    rv = mortise_ldb_put(s, batch);
+    return rv != MORTISE_OK ? mortise_nomem(err)
+                            : mortise_ldb_write(s, batch, true, err);
+}
+
+int mortise_store_note(struct mortise_store *s, uint64_t ms,
+                       struct mortise_err *err)
+{
+    return mortise_ldb_batch(s, put_note, &ms, err);
 }
 
 /* ---- graphs that are needed ---------------------------------------------

@@ -57,6 +57,13 @@ void mortise_record_mark(struct mortise_buf *b, uint64_t value)
     mortise_buf_u64(b, value);
 }
 
+void mortise_record_identity(struct mortise_buf *b,
+                             const uint8_t id[MORTISE_STORE_ID])
+{
+    mortise_buf_u8(b, VERSION);
+    mortise_buf_put(b, id, MORTISE_STORE_ID);
+}
+
 void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h)
 {
     mortise_buf_u8(b, VERSION);
@@ -211,6 +218,18 @@ int mortise_record_read_mark(uint64_t *value, const void *p, size_t n)
     if (rv != MORTISE_OK)
         return rv;
     *value = mortise_read_u64(&r);
+    return end(&r);
+}
+
+int mortise_record_read_identity(uint8_t id[MORTISE_STORE_ID], const void *p,
+                                 size_t n)
+{
+    struct mortise_reader r;
+    int rv = begin(&r, p, n);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    read_bytes(&r, id, MORTISE_STORE_ID);
     return end(&r);
 }
 

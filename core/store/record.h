@@ -9,8 +9,9 @@
 #include "store/store.h"
 
 enum {
-    MORTISE_STORE_FORMAT = 1, /* what this build writes */
-    MORTISE_STORE_OLDEST = 1  /* the oldest format whose readers can read it */
+    MORTISE_STORE_FORMAT = 2, /* what this build writes */
+    MORTISE_STORE_OLDEST = 1, /* the oldest format whose readers can read it */
+    MORTISE_STORE_MARKED = 2  /* the first one that has a mark */
 };
 
 /* What a batch says of itself under its number. */
@@ -38,6 +39,8 @@ void mortise_record_stamp(struct mortise_buf *b);
 void mortise_record_batch(struct mortise_buf *b,
                           const struct mortise_batch *batch);
 void mortise_record_mark(struct mortise_buf *b, uint64_t value);
+void mortise_record_identity(struct mortise_buf *b,
+                             const uint8_t id[MORTISE_STORE_ID]);
 void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h);
 void mortise_record_checkpoint(struct mortise_buf *b,
                                const struct mortise_checkpoint *cp);
@@ -58,6 +61,8 @@ int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
 int mortise_record_read_batch(struct mortise_batch *out, const void *p,
                               size_t n);
 int mortise_record_read_mark(uint64_t *value, const void *p, size_t n);
+int mortise_record_read_identity(uint8_t id[MORTISE_STORE_ID], const void *p,
+                                 size_t n);
 int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n);
 /* Leaves seq, which is in the key. */
 int mortise_record_read_checkpoint(struct mortise_checkpoint *out,

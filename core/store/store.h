@@ -20,6 +20,8 @@
 
 struct mortise_store;
 
+enum { MORTISE_STORE_ID = 16 }; /* bytes */
+
 /* One immutable record (R8).  seq counts from 1 in its run and is the order;
  * the clock is not. */
 struct mortise_checkpoint {
@@ -96,7 +98,8 @@ struct mortise_commit {
     bool synced; /* when it was answered: it is, with all before it */
     /* Result of this commit, set by mortise_store_write(): MORTISE_OK,
      * MORTISE_ECONFLICT (the head is not at expected_seq, or not the parent),
-     * MORTISE_EEXISTS (the id is taken, or was), MORTISE_EINVAL (a name too long). */
+     * MORTISE_EEXISTS (the id is taken, or was), MORTISE_EINVAL (a name too
+     * long), MORTISE_ENOSPC (a new run, and the disk is nearly full). */
     int result;
 };
 
@@ -105,14 +108,31 @@ struct mortise_commit {
  * hole in the commit numbers or what the checksums refuse. */
 int mortise_store_open(struct mortise_store **out, const char *path,
                        const struct mortise_mem *mem, struct mortise_err *err);
+/* Where that fails, or nothing could be written: look at a copy of it, whatever
+ * is damaged and as far as it can be read (view.c).  Nothing is written to the
+ * store, and writing gives MORTISE_EDENIED. */
+int mortise_store_open_view(struct mortise_store **out, const char *path,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err);
 void mortise_store_close(struct mortise_store *s);
 /* After a failed write: close, open, verify.  Whether the failed batch is
  * there is known only by reading the heads again. */
 int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err);
 const char *mortise_store_path(const struct mortise_store *s);
+/* Its directory, whatever it is called by now; lent. */
+int mortise_store_dir(const struct mortise_store *s);
+/* Did this process open it?  A child of fork() has a copy, every call on which
+ * gives MORTISE_ESTATE, and closing which does nothing.  [any] */
+bool mortise_store_is_ours(const struct mortise_store *s);
 /* Of this opening: one more than that of the last opening that wrote, durable
  * with its own first write.  So an opening that only reads writes no record. */
 uint64_t mortise_store_epoch(const struct mortise_store *s);
+
+/* MORTISE_STORE_ID random bytes that no other store has; lent, the same until
+ * the store is closed.  They are made with the store and durable with whatever
+ * was written under them; a store that has none gets them with the first write
+ * of an opening. */
+const uint8_t *mortise_store_identity(const struct mortise_store *s);
 
 /* Did this opening write anything yet? */
 bool mortise_store_wrote(struct mortise_store *s);
@@ -216,6 +236,11 @@ int mortise_store_remove(struct mortise_store *s, struct mortise_removal *list,
  * *more: call again. */
 int mortise_store_remove_rest(struct mortise_store *s, bool *more,
                               struct mortise_err *err);
+/* When it was last noted which runs are overdue, 0: never; and to note it. */
+int mortise_store_noted(struct mortise_store *s, uint64_t *ms,
+                        struct mortise_err *err);
+int mortise_store_note(struct mortise_store *s, uint64_t ms,
+                       struct mortise_err *err);
 /* MORTISE_ENOTFOUND when that run was never removed. */
 int mortise_store_removed(struct mortise_store *s, const char *tenant,
                           const char *run, struct mortise_tombstone *out,
@@ -232,11 +257,14 @@ void mortise_store_sweep_keep(struct mortise_store *s,
 int mortise_store_sweep(struct mortise_store *s, bool *more,
                         struct mortise_err *err);
 
-/* Small durable counters that only grow ("plugin:NAME" -> highest seq seen).
+/* Small durable numbers ("plugin:NAME KEY" -> highest seq seen).
  * get gives 0 for one never put. */
 int mortise_store_mark_get(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err);
 int mortise_store_mark_put(struct mortise_store *s, const char *name,
+                           uint64_t value, struct mortise_err *err);
+/* The same, also to a smaller value: going back was meant. */
+int mortise_store_mark_set(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err);
 
 #endif

@@ -465,6 +465,14 @@ const struct mortise_code mortise_codes[] = {
      "value.",
      "kind: Plugin\n"
      "permissions: {net: [api.acme.com]}   # api.acme.com:443\n"},
+    {"E0706", "an intent that cannot be",
+     "intent: steps says of an operation that what it does to the world it "
+     "does "
+     "by asking the host, and nothing besides: then the plugin requires a "
+     "method that can.  What is pure, or only reads, has no intent.",
+     "kind: Plugin\n"
+     "provides: {executor: {operations: {refund: {effect: external, intent: "
+     "steps}}}}\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",
@@ -562,8 +570,14 @@ const struct mortise_code mortise_codes[] = {
     {"W0806", "an effect that a crash leaves in doubt",
      "The operation changes the world, is not idempotent and cannot be asked "
      "whether it was done.  When the machine stops between its intent and its "
-     "answer, on_in_doubt says what is done: ask (a person decides; so it is "
-     "when nothing is said), retry (it may be done twice) or fail.",
+     "answer, or a connection is lost behind its request, on_in_doubt says "
+     "what "
+     "is done: ask (a person decides; so it is when nothing is said), retry "
+     "(it "
+     "may be done twice) or fail.  What is recorded before an effect is said "
+     "by "
+     "the operation's `intent` (mortise plugin inspect): of a call, or of each "
+     "step that asks the host for one.",
      "start: a\n"
      "nodes:\n"
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
@@ -585,6 +599,43 @@ const struct mortise_code mortise_codes[] = {
      "# mortise check mortise.yaml\n"
      "kind: Deployment\n"
      "plugins: {config: {fiel: {roots: [./data]}}}   # file\n"},
+    {"W0809", "an effect that may happen twice",
+     "on_in_doubt: retry has an effect done again of which nobody knows "
+     "whether "
+     "it happened: after a crash, a lost connection, a timeout.  The operation "
+     "does not say that twice is once (idempotent).",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
+     "external, on_in_doubt: retry, next: END}\n"},
+    {"W0812", "an answer that its schema refuses",
+     "A decision always has an `answer`, and where nobody gave one it is null: "
+     "with `on_timeout: accept` the run goes on as after an acceptance, though "
+     "`schema` says that there is more.  Let the schema take null, and look at "
+     "what reads `output.answer` or the artifact; or reject, or go elsewhere.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
+     "      schema: {type: integer}, next: END}   # {type: [integer, "
+     "'null']}\n"},
+    {"W0820", "a deployment that is not obeyed yet",
+     "A mortise.yaml that was found beside a graph or in the working "
+     "directory, "
+     "and that nobody named, may not say which code runs (`plugins.path`, "
+     "`plugins.dev`, `trust`, programs of `secrets`) nor who gets a secret, "
+     "until its user has said so once: read it, then `mortise config allow "
+     "FILE`.  No deployment is obeyed while somebody else than root or its "
+     "user "
+     "owns it or what it names, or while others may write there.  Where "
+     "something would run, this is an error.",
+     "# mortise check graph.yaml, beside this mortise.yaml\n"
+     "# plugins: {dev: [.]}   code that nobody signed\n"},
+    {"W0821", "a secret that is not masked",
+     "Where a server or a plugin says a secret again, \"[secret NAME]\" stands "
+     "instead.  One of less than eight bytes is not looked for, since it would "
+     "be found everywhere: give it a longer value.",
+     "# export PIN=1234\n"
+     "# secrets: {pin: {env: PIN}}\n"},
     {"W1001", "something that an import leaves behind",
      "A field of the foreign graph has no like here, or its meaning cannot be "
      "carried over, as that of a condition that is a function.  Where what is "

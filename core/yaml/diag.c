@@ -359,5 +359,6 @@ void mortise_span_text(struct mortise_span span, struct mortise_buf *b)
     if (span.file == NULL)
         mortise_buf_puts(b, "?");
     else
-        mortise_buf_printf(b, "%s:%u:%u", span.file->path, span.line, span.col);
+        mortise_buf_printf(b, "%s:%u:%u", mortise_yaml_called(span.file),
+                           span.line, span.col);
 }

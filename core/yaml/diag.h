@@ -66,7 +66,7 @@ void mortise_diags_sort(struct mortise_diags *d);
 void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
 /* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]} */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
-/* "path:line:col", for errors at run time. */
+/* "alias:line:col", for errors at run time, which are recorded. */
 void mortise_span_text(struct mortise_span span, struct mortise_buf *b);
 
 #endif

@@ -39,12 +39,14 @@ static void unknown_keyword(void *ctx, const char *where, const char *words)
     mortise_diag_add(t->diags, "W0215", key_span(t->root, where), "%s", words);
 }
 
-/* The line and column of a rule.  A path that is too long is left out. */
+/* The line and column of a rule: values are checked in runs, so what is said is
+ * recorded.  A name that is too long is left out. */
 static void rule_place(const void *origin, const char *rule, char *out,
                        size_t size)
 {
     struct mortise_span at = key_span(origin, rule);
-    int n = snprintf(out, size, "%s:%u:%u", at.file->path, at.line, at.col);
+    int n = snprintf(out, size, "%s:%u:%u", mortise_yaml_called(at.file),
+                     at.line, at.col);
 
     if (n < 0 || (size_t)n >= size)
         snprintf(out, size, "%u:%u", at.line, at.col);

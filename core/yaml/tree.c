@@ -663,6 +663,19 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     return rv;
 }
 
+void mortise_yaml_call(const struct mortise_yaml *tree, const char *alias)
+{
+    struct mortise_yaml_file *file =
+        (struct mortise_yaml_file *)(uintptr_t)tree->span.file;
+
+    file->alias = alias;
+}
+
+const char *mortise_yaml_called(const struct mortise_yaml_file *file)
+{
+    return file->alias != NULL ? file->alias : file->path;
+}
+
 int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
                             const char *why, struct mortise_diags *diags)
 {

@@ -23,8 +23,9 @@ enum mortise_yaml_kind {
 };
 
 struct mortise_yaml_file {
-    const char *path; /* as given, for messages */
-    const char *text; /* the bytes, NUL-terminated */
+    const char *path;  /* as given, for messages */
+    const char *alias; /* what is recorded instead; NULL: the path */
+    const char *text;  /* the bytes, NUL-terminated */
     size_t size;
     const uint32_t *line_at; /* offset of each line's first byte */
     size_t n_lines;
@@ -54,6 +55,10 @@ struct mortise_yaml {
 int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
                        const char *path, const char *text, size_t n,
                        struct mortise_diags *diags);
+/* What its file is called in whatever outlives this process, and must not depend
+ * on how somebody came to spell the path.  The alias is lent. */
+void mortise_yaml_call(const struct mortise_yaml *tree, const char *alias);
+const char *mortise_yaml_called(const struct mortise_yaml_file *file);
 /* The same from a file on disk; a file that cannot be read is a finding. */
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);

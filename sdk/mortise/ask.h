@@ -263,7 +263,8 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
  * "config:PATH" for what the deployment's config of the plugin has there: such
  * a place, a URL, or a list of them); each redirect is judged like the first.
  * What changes something there (any method but GET, HEAD and OPTIONS) is sent
- * once. */
+ * once: mortise_http_request() says what follows for an operation that has an
+ * effect. */
 typedef struct mortise_http_ask {
     mortise_str method; /* empty: GET */
     mortise_str url;
@@ -366,6 +367,17 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
  * MORTISE_S_TIMEOUT, MORTISE_S_DENIED (it may not go there), MORTISE_S_INVALID
  * (that is no request) or MORTISE_S_FAILED (it would come out the same: TLS
  * does not verify, the body is too large, what answers speaks no HTTP).
+ *
+ * In an operation that is `write` or `external` and not `idempotent`, a request
+ * that changes something there (PUT and DELETE apart, which may be repeated)
+ * may have an answer that leaves it open whether it happened: a connection lost
+ * or a time run out once some of it had left, a cut answer, 408, 500, 502, 504.
+ * Then you are told MORTISE_S_SUSPENDED: let go, as with a question, and you are
+ * entered again when a person or your reconcile() has settled it.  The answer
+ * is then what that person gave, or the request is made again under the same
+ * key.  This holds for both intents of the manifest: with `intent: call` each
+ * entry of yours has an intent besides, for what you do yourself; with `intent:
+ * steps` you promise to do nothing but by asking.
  *
  * With `stream`, on_answer is called before that with MORTISE_S_PENDING: first
  * with the answer without its body, then with pieces of the body as they come,

@@ -70,6 +70,7 @@ typedef uint64_t mortise_call;  /* a handle, never a pointer; 0: none; unique
 #define MORTISE_S_UNSUPPORTED -8  /* no such method, operation or kind */
 #define MORTISE_S_STALE       -9  /* that call is not open (any more) */
 #define MORTISE_S_TIMEOUT     -10 /* the time for it is over */
+#define MORTISE_S_DOUBT       -11 /* whether it happened is not known */
 
 #define MORTISE_LEVEL_ERROR 1
 #define MORTISE_LEVEL_WARN  2
@@ -152,6 +153,8 @@ typedef struct mortise_host_api {
      * without being done again, and it runs forward to the first that has none.
      * The rule for that: between asks, be a function of your request and of the
      * answers.  One who asks something else than before fails (determinism).
+     * One call may have 4096 asks, of 64 MiB of bodies in all, that have no
+     * answer yet; one more gives MORTISE_S_DENIED: wait for answers first.
      * Asks that are issued in no fixed order carry a "step" in their body: a
      * name of 1 to 128 bytes, unique in the execution.
      *
@@ -195,8 +198,11 @@ typedef struct mortise_executor {
     /* Do the work.  Emit "output", return MORTISE_S_OK; or fail() and return an
      * error; or (async, blocking) return MORTISE_S_PENDING and finish() later.
      * An error of an operation that has an effect says that the effect did not
-     * happen, also when it comes after cancel(): one that cannot be sure looks
-     * before it answers.
+     * happen, also when it comes after cancel().  Two say that nobody knows:
+     * MORTISE_S_DOUBT, whenever; and, after cancel(), MORTISE_S_CANCELLED and
+     * MORTISE_S_TIMEOUT, which say no more than that you let go.  The call is in
+     * doubt then, unless the operation is `idempotent`: reconcile() is asked, or
+     * a person.
      * [call & created] */
     mortise_status (*execute)(mortise_inst *, const mortise_request *);
 

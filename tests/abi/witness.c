@@ -36,6 +36,7 @@ WITNESS(char, w_guardrail_1[sizeof MORTISE_GUARDRAIL_1]);
 
 WITNESS(enum mortise_result, w_result);
 WITNESS(enum mortise_log_level, w_log_level);
+WITNESS(enum mortise_open_flag, w_open_flag);
 WITNESS(enum mortise_command_kind, w_command_kind);
 WITNESS(enum mortise_run_status, w_run_status);
 

@@ -1,9 +1,9 @@
 /* loading.c -- plugins and graphs, until they can be used.
  *
  * A module stays loaded for good, so each load of the plugin happens in a
- * process of its own, where its registry was opened before.  A file marks that
- * create() runs; what the file system takes for that is shown by loads without
- * it. */
+ * process of its own, where its registry was opened before.  A directory is made
+ * for notes of its deaths; what the file system takes for that is shown by loads
+ * without it. */
 #include "bench.h"
 
 #include <dlfcn.h>
@@ -121,7 +121,7 @@ static void rows_plugin(void)
     bare = saw[SAW_DLOPEN];
     print("plugin of 100 KiB: verify, load and create", saw[SAW_START], bare,
           1e-3);
-    print("  ... without the file that marks create()", unmarked[SAW_START],
+    print("  ... without the directory for its deaths", unmarked[SAW_START],
           bare, 0);
     print("  ... verify alone", saw[SAW_VERIFY], bare, 0);
     print("  ... read the manifests of three", saw[SAW_OPEN], bare, 0);

@@ -52,22 +52,21 @@ static int print_findings(struct mortise *m, const char *run,
 
 static int run(struct mortise *m, struct mortise_graph *graph)
 {
+    char id[MORTISE_RUN_MAX], question[64] = "";
     struct mortise_start_options start = {
         .size = sizeof start,
         .input = "{\"text\": \"Mortise\\nand tenon\"}",
-        .actor = "alice"};
+        .actor = "alice",
+        .event = on_event,
+        .event_ud = question};
     struct mortise_command answer = {.size = sizeof answer,
                                      .kind = MORTISE_CMD_ANSWER,
                                      .json = "{\"approved\": true}"};
     struct mortise_err err;
-    char id[MORTISE_RUN_MAX], question[64] = "";
     int status;
 
     if (mortise_start(m, graph, &start, id, &err) != MORTISE_OK)
         return failed("start", &err);
-    if (mortise_events(m, NULL, id, 0, MORTISE_EVENTS_FOLLOW, on_event,
-                       question, NULL, &err) != MORTISE_OK)
-        return failed("events", &err);
     if (mortise_wait(m, NULL, id, &status, &err) != MORTISE_OK)
         return failed("wait", &err);
     printf("status: %s\n", mortise_run_status_name(status));

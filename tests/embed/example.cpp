@@ -64,10 +64,9 @@ std::string run(const Engine &m, const Graph &g, int *events)
 
     start.size = sizeof start;
     start.input = R"({"text": "Mortise\nand tenon"})";
+    start.event = count_event;
+    start.event_ud = events;
     check(mortise_start(m.get(), g.get(), &start, id, &err), err);
-    check(mortise_events(m.get(), nullptr, id, 0, MORTISE_EVENTS_FOLLOW,
-                         count_event, events, nullptr, &err),
-          err);
     check(mortise_wait(m.get(), nullptr, id, &status, &err), err);
     return mortise_run_status_name(status);
 }

@@ -87,6 +87,82 @@ static int batch(struct mortise_buf *b, const void *p, size_t n)
     return rv;
 }
 
+/* What a reader knows no version of is refused, and is no less well formed. */
+static int stamp(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_stamp of;
+    int rv = mortise_record_read_stamp(&of, p, n);
+
+    if (rv == MORTISE_OK) {
+        mortise_buf_put(b, p, n); /* only our own is ever written */
+        if (mortise_stamp_check(&of, NULL) == MORTISE_OK &&
+            of.oldest > MORTISE_STORE_FORMAT)
+            abort();
+    }
+    return rv;
+}
+
+static int mark(struct mortise_buf *b, const void *p, size_t n)
+{
+    uint64_t value;
+    int rv = mortise_record_read_mark(&value, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_mark(b, value);
+    return rv;
+}
+
+static int identity(struct mortise_buf *b, const void *p, size_t n)
+{
+    uint8_t id[MORTISE_STORE_ID];
+    int rv = mortise_record_read_identity(id, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_identity(b, id);
+    return rv;
+}
+
+static int tombstone(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_tombstone t;
+    int rv = mortise_record_read_tombstone(&t, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_tombstone(b, &t);
+    return rv;
+}
+
+static int leaving(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_leaving l;
+    int rv = mortise_record_read_leaving(&l, p, n);
+
+    if (rv == MORTISE_OK)
+        mortise_record_leaving(b, &l);
+    return rv;
+}
+
+/* A key of a tag with a tenant and one more name. */
+static int short_key(struct mortise_buf *b, const void *p, size_t n)
+{
+    struct mortise_reader r;
+    struct mortise_buf names;
+    int rv;
+
+    mortise_buf_init(&names, &mortise_heap);
+    mortise_reader_init(&r, p, n);
+    rv =
+        mortise_read_u8(&r) == MORTISE_KEY_HEAD ? MORTISE_OK : MORTISE_ECORRUPT;
+    mortise_key_read_name(&r, &names);
+    mortise_key_read_last(&r, &names);
+    if (r.bad)
+        rv = MORTISE_ECORRUPT;
+    if (rv == MORTISE_OK)
+        mortise_key_head(b, names.p, names.p + strlen(names.p) + 1);
+    mortise_buf_finish(&names);
+    return rv;
+}
+
 /* The longest key: that of a deadline, with its tag. */
 static int key(struct mortise_buf *b, const void *p, size_t n)
 {
@@ -117,14 +193,16 @@ static int key(struct mortise_buf *b, const void *p, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static int (*const again[])(struct mortise_buf *, const void *, size_t) = {
-        checkpoint, head, pending, graph, batch, key, deadline, kv};
+        checkpoint, head,  pending, graph,    batch,     key,     deadline,
+        kv,         stamp, mark,    identity, tombstone, leaving, short_key};
     struct mortise_buf b;
     int rv;
 
     if (size == 0)
         return 0;
     mortise_buf_init(&b, &mortise_heap);
-    rv = again[data[0] % 8](&b, data + 1, size - 1);
+    rv = again[data[0] % (sizeof again / sizeof again[0])](&b, data + 1,
+                                                           size - 1);
     if (rv == MORTISE_OK &&
         (b.failed || b.n != size - 1 || memcmp(b.p, data + 1, b.n) != 0))
         abort();

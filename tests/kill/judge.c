@@ -440,6 +440,8 @@ void judge(struct trial *t)
     check_files(t);
     if (t->job->counted && trial_count(t) != 1) /* (2) */
         wrong(t, "the effect happened %u times", trial_count(t));
+    if (t->job->posted && trial_posts(t) != 1)
+        wrong(t, "it was asked for %u times", trial_posts(t));
     said = ask(t);
     check_looks(t, json_object_get(said, "show"));
     check_events(t, json_object_get(said, "events"));

@@ -2,8 +2,9 @@
  *
  * What a person would do: `run`; after a crash `resume`, and `run` again when
  * there is no such run; `approve` when it waits; `resolve`, after looking at
- * the world, when it is in doubt.  Nothing else is ever needed, wherever the
- * process died.  Only exit code 0 ends a trial.
+ * the world, when it is in doubt; both name the request that was printed last.
+ * Nothing else is ever needed, wherever the process died.  Only exit code 0 ends
+ * a trial.
  *
  * All processes run under powercut.so, so that nothing is synced in truth and
  * the power can be cut after any of them.  The books are made here, by us, and
@@ -36,6 +37,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kill/counter.h"
 #include "lib/child.h"
 #include "lib/powercut.h"
 #include "lib/test.h"
@@ -48,12 +50,21 @@ static const char *const triage_files[] = {"triage-report.md", NULL};
 
 static const char small_log[] = "tests/kill/input.log";
 
-const struct job job_report = {"report", "tests/kill/report.graph.yaml",
-                               small_log, report_files, false};
+const struct job job_report = {"report",  "tests/kill/report.graph.yaml",
+                               small_log, report_files,
+                               false,     false};
 const struct job job_counted = {"counted", "tests/kill/counted.graph.yaml",
-                                small_log, no_files, true};
-const struct job job_triage = {"triage", "configs/triage/triage.graph.yaml",
-                               "configs/triage/sample.log", triage_files,
+                                small_log, no_files,
+                                true,      false};
+const struct job job_acting = {
+    "acting", "tests/kill/acting.graph.yaml", small_log, no_files, true, true};
+const struct job job_asking = {
+    "asking", "tests/kill/asking.graph.yaml", small_log, no_files, false, true};
+const struct job job_triage = {"triage",
+                               "configs/triage/triage.graph.yaml",
+                               "configs/triage/sample.log",
+                               triage_files,
+                               false,
                                false};
 
 /* ---- for all trials ---------------------------------------------------- */
@@ -86,11 +97,22 @@ static void write_deployment(void)
                      "    file: {roots: [disk/out]}\n"
                      "    pattern: {builtin: [secret, email, ipv6, ipv4]}\n"
                      "    counts: {file: count.log}\n"
+                     "    posts: {file: count.log, base_url: "
+                     "'http://127.0.0.1:%d/'}\n"
                      "trust: {dir: %s/trust.d}\n",
-                     suite_dir, suite_dir);
+                     suite_dir, counter_port(), suite_dir);
 
     snprintf(path, sizeof path, "%s/mortise.yaml", suite_dir);
     test_write(path, text, (size_t)n);
+}
+
+static void begin_counting(void)
+{
+    char dir[512];
+
+    snprintf(dir, sizeof dir, "%s/posts", suite_dir);
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    counter_begin(dir);
 }
 
 void trials_begin(void)
@@ -106,13 +128,16 @@ void trials_begin(void)
     sign("plugins/executor/text/text.plugin.yaml", "plugins/text.so");
     sign("plugins/guardrail/pattern/pattern.plugin.yaml", "plugins/pattern.so");
     sign("tests/plugins/counts.plugin.yaml", "tests/plugins/counts.so");
+    sign("tests/plugins/posts.plugin.yaml", "tests/plugins/posts.so");
     ok(child_run("$MORTISE key trust k.pub --trust trust.d --plugins '*' "
                  "--in-process"));
+    begin_counting();
     write_deployment();
 }
 
 void trials_end(void)
 {
+    counter_end();
     test_rmdir(suite_dir);
 }
 
@@ -249,6 +274,11 @@ void trial_finish(struct trial *t)
 {
     json_decref(t->told);
     test_rmdir(t->dir);
+}
+
+unsigned trial_posts(const struct trial *t)
+{
+    return counter_count(t->dir);
 }
 
 unsigned trial_count(const struct trial *t)
@@ -429,6 +459,18 @@ const char *trial_deployment(void)
 
 /* ---- what a process said ----------------------------------------------- */
 
+/* What the run waits for, as a process said at its end. */
+static void keep_request(struct trial *t, const json_t *said)
+{
+    const json_t *first = json_array_get(json_object_get(said, "pending"), 0);
+    const char *id = json_string_value(json_object_get(first, "id"));
+
+    if (id == NULL)
+        return;
+    snprintf(t->request, sizeof t->request, "%s", id);
+    t->open = json_object_get(first, "open") != NULL;
+}
+
 /* One line that was printed whole is a promise. */
 static void keep_line(struct trial *t, const char *line, size_t n)
 {
@@ -439,6 +481,7 @@ static void keep_line(struct trial *t, const char *line, size_t n)
     t->told_of = true;
     if (json_object_get(v, "seq") != NULL)
         json_array_append(t->told, v);
+    keep_request(t, v);
     json_decref(v);
 }
 
@@ -464,6 +507,34 @@ static const struct blow *blow_of(const struct trial *t)
     return NULL;
 }
 
+/* The half of a call that is missing, done by a person. */
+static void finish_by_hand(const struct trial *t)
+{
+    FILE *f = fopen(trial_path(t, "count.log"), "a");
+
+    ck_assert_ptr_nonnull(f);
+    fputs("by hand\n", f);
+    fclose(f);
+}
+
+/* A person looks at the world.  What a call asked for and was answered is in its
+ * journal; what it was not told of (`open`) would be asked for again. */
+static int settle_doubt(struct trial *t, const struct blow *b)
+{
+    const struct job *job = t->job;
+    bool line = job->counted && trial_count(t) > 0;
+    bool post = job->posted && trial_posts(t) > 0;
+
+    saw(SAW_DOUBT);
+    if (job->counted ? !line && !(post && t->open) : !post)
+        return run_process(t, b, "resolve\n--json\nr\n%s\n--retry", t->request);
+    if (job->counted && !line)
+        finish_by_hand(t);
+    return run_process(t, b, "resolve\n--json\nr\n%s\n--done\n%s", t->request,
+                       job->counted ? "{\"counted\": true}"
+                                    : "{\"status\": 200}");
+}
+
 static int do_step(struct trial *t, enum step step)
 {
     const struct blow *b = blow_of(t);
@@ -477,14 +548,9 @@ static int do_step(struct trial *t, enum step step)
     case RESUME:
         return run_process(t, b, "resume\n--json\nr");
     case APPROVE:
-        return run_process(t, b, "approve\n--json\nr");
+        return run_process(t, b, "approve\n--json\nr\n%s", t->request);
     case RESOLVE:
-        saw(SAW_DOUBT);
-        return trial_count(t) == 0
-                   ? run_process(t, b, "resolve\n--json\nr\n--retry")
-                   : run_process(t, b,
-                                 "resolve\n--json\nr\n--done\n"
-                                 "{\"counted\": true}");
+        return settle_doubt(t, b);
     case DONE:
         break;
     }
@@ -525,7 +591,7 @@ static enum step after_code(struct trial *t, enum step step, int code)
 
     if (code == 4)
         next = APPROVE;
-    else if (code == 5 && t->job->counted)
+    else if (code == 5 && (t->job->counted || t->job->posted))
         next = RESOLVE;
     else if (step == RESUME && strstr(said, "E_NOT_FOUND") != NULL)
         next = not_found(t);

@@ -27,8 +27,11 @@ struct job {
         *files;   /* what it writes, each by one rename; then NULL */
     bool counted; /* its effect is a line in `count.log`, which
                    * nobody can look for but a person */
+    bool posted;  /* ... or something that it told the counter (counter.h) */
 };
 extern const struct job job_report, job_counted, job_triage;
+extern const struct job job_acting; /* both, by a call with an intent */
+extern const struct job job_asking; /* by a step alone */
 
 enum blow_kind { AT_POINT = 1, AT_CALL, AT_TIME };
 
@@ -56,6 +59,8 @@ struct trial {
     bool landed[MOST_BLOWS];
     unsigned long us[MOST_PROCESSES]; /* how long each took */
     bool told_of;                     /* the run's id was printed */
+    char request[33];                 /* what it waits for, as printed last */
+    bool open;                        /* ... which is about a step in it, too */
     json_t *told; /* the durable events that were printed, by whomever */
 };
 
@@ -72,6 +77,8 @@ const char *trial_deployment(void);
 const char *trial_path(const struct trial *t, const char *path);
 /* How often the job's effect happened, as `count.log` has it. */
 unsigned trial_count(const struct trial *t);
+/* ... and as the counter has it. */
+unsigned trial_posts(const struct trial *t);
 void trial_finish(struct trial *t);
 
 /* Say what is wrong, in the worker that found it, and end the worker.  The

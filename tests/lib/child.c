@@ -14,15 +14,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/allow.h"
 #include "lib/test.h"
 
 struct child_result child;
 
 static const char *dir = ".";
 
+static bool allows = true;
+
 void child_dir(const char *where)
 {
     dir = where;
+}
+
+void child_allows(bool yes)
+{
+    allows = yes;
+}
+
+static void allow(void)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/mortise.yaml", dir);
+    if (allows && access(path, R_OK) == 0)
+        test_allow(path);
 }
 
 const char *child_build(const char *file)
@@ -130,6 +147,7 @@ int child_run(const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    allow();
     ck_assert(pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0);
     pid = fork();
     ck_assert_int_ge(pid, 0);
@@ -168,6 +186,7 @@ pid_t child_start(const char *name, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line + 5, sizeof line - 5, fmt, ap);
     va_end(ap);
+    allow();
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0)

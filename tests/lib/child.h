@@ -14,6 +14,9 @@
 
 /* Where lines run from now on; the string is lent. */
 void child_dir(const char *dir);
+/* Before each line, a mortise.yaml there gets the word that it needs (lib/allow.h);
+ * false: the test is about just that. */
+void child_allows(bool yes);
 /* The absolute path of a file under $MORTISE_BUILD (default: build); static
  * until the next call. */
 const char *child_build(const char *file);

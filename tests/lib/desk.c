@@ -6,6 +6,7 @@
 #include <string.h>
 
 char desk_plugins[4096], desk_dir[4096];
+static char *state_home; /* of the other tests, while one has its own */
 
 void desk_sign(void)
 {
@@ -69,8 +70,22 @@ void desk_begin(void)
     desk_deploy("");
 }
 
+void desk_own_home(void)
+{
+    char home[sizeof desk_dir + 8];
+
+    desk_ok("mkdir home && cp -r \"$XDG_STATE_HOME\"/. home");
+    snprintf(home, sizeof home, "%s/home", desk_dir);
+    state_home = strdup(getenv("XDG_STATE_HOME"));
+    setenv("XDG_STATE_HOME", home, 1);
+}
+
 void desk_end(void)
 {
+    if (state_home != NULL)
+        setenv("XDG_STATE_HOME", state_home, 1);
+    free(state_home);
+    state_home = NULL;
     test_rmdir(desk_dir);
 }
 

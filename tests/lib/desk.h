@@ -18,6 +18,9 @@ void desk_sign(void);
 void desk_unsign(void);
 void desk_begin(void);
 void desk_end(void);
+/* From now on, for this test alone: a user who knows what ours did so far, and
+ * whose memory (of releases that ran, say) goes with the directory. */
+void desk_own_home(void);
 
 /* A file of the directory; a graph of this name, with its header. */
 void desk_put(const char *name, const char *text);

@@ -49,7 +49,7 @@
  *
  * Kinds are open, read, write, sync (also spelt fsync and fdatasync), rename,
  * link, unlink, truncate, mkdir, close, any.  Errors are EIO, ENOSPC, EMFILE,
- * EACCES, EROFS, and for write `short`: half is written, and the next write
+ * EACCES, EPERM, EROFS, and for write `short`: half is written, and the next write
  * finds the disk full.  Opening to read is watched too.
  *
  * Below us are raw system calls, not the next library's functions: there is
@@ -1119,7 +1119,8 @@ static const struct {
     const char *name;
     int value;
 } errors[] = {{"EIO", EIO},       {"ENOSPC", ENOSPC}, {"EMFILE", EMFILE},
-              {"EACCES", EACCES}, {"EROFS", EROFS},   {"short", 0}};
+              {"EACCES", EACCES}, {"EPERM", EPERM},   {"EROFS", EROFS},
+              {"short", 0}};
 
 static bool parse_kind(const char *name)
 {

@@ -135,9 +135,13 @@ static void put_join(struct page *p, const struct ref_join *join)
         put(p, "join: {quorum: %d}", join->need);
     if (join->finish)
         put(p, "losers: finish");
-    if (join->on_error != REF_FAIL && !join->best_effort)
-        put(p, "on_branch_error: %s",
-            join->on_error == REF_COLLECT ? "collect" : "drop");
+    if (join->on_error == REF_COLLECT)
+        put(p, "on_branch_error: collect");
+    else if (join->on_error == REF_FAIL && join->need > 0)
+        put(p, "on_branch_error: fail");
+    else if (join->on_error == REF_DROP && join->need == 0 &&
+             !join->best_effort)
+        put(p, "on_branch_error: drop"); /* `any` and `quorum` do so anyway */
 }
 
 static void put_goto(struct page *p, const struct ref_graph *g, int i)

@@ -172,8 +172,7 @@ static enum ref_loss loss_of_edge(struct ref_run *r, int frame, int edge)
     if (to < 0)
         return g->edges[edge].to == REF_END ? REF_LOST_FOR_GOOD : REF_LOST_HERE;
     join = ref_join_of(g, to);
-    if (join->on_error == REF_DROP ||
-        (join->on_error == REF_COLLECT && has_started(r, frame, to)))
+    if (join->on_error != REF_FAIL && has_started(r, frame, to))
         return REF_MENDED;
     if (*ref_item_state(f, to) != REF_OVER || has_started(r, frame, to))
         return REF_LOST_FOR_GOOD;

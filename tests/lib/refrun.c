@@ -239,7 +239,7 @@ static void try_all(struct ref_run *r, int frame, int item,
     else if (t->n[REF_OPEN] > 0)
         return;
     else if (t->n[REF_TAKEN] == 0)
-        ref_item_over(r, frame, item, lost > 0 && join->on_error != REF_DROP);
+        ref_item_over(r, frame, item, lost > 0);
     else
         start_item(r, frame, item, &t->past,
                    join->on_error == REF_COLLECT ? lost : 0);
@@ -253,8 +253,7 @@ static void try_some(struct ref_run *r, int frame, int item,
                    join->on_error == REF_COLLECT ? t->n[REF_LOST] : 0);
         ref_drop_losers(r, frame, item);
     } else if (t->n[REF_TAKEN] + t->n[REF_OPEN] < join->need) {
-        ref_item_over(r, frame, item,
-                      t->n[REF_LOST] > 0 && join->on_error != REF_DROP);
+        ref_item_over(r, frame, item, t->n[REF_LOST] > 0);
     }
 }
 

@@ -55,9 +55,9 @@ void script_result(const struct script *sc, struct mortise_result_in *r)
 static enum mortise_step_kind kind_of(const char *name)
 {
     static const char *const names[] = {"read",  "look", "effect", "question",
-                                        "timer", "get",  "put"};
+                                        "timer", "get",  "put",    "repeat"};
 
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         if (strcmp(names[i], name) == 0)
             return (enum mortise_step_kind)(MORTISE_STEP_READ + i);
     }
@@ -221,8 +221,26 @@ static json_t *outcome(struct sim *s, const struct sim_ask *a)
     return json_pack("{s:b, s:O*}", "found", value != NULL, "value", value);
 }
 
+/* Is it one of those that nobody hears of?  It has happened then, or not. */
+static bool is_lost(struct sim *s, const struct sim_ask *a)
+{
+    struct sim_call *c = call_of(s, a->call);
+    struct sim_effect *e;
+
+    if (a->key[0] == '\0')
+        return false;
+    e = effect_of(s, a);
+    if (e->lost >= json_integer_value(member(c, a->index, "lost")))
+        return false;
+    if (e->lost++ % 2 == 0)
+        script_happen(s, a);
+    return true;
+}
+
 bool sim_end_ask(struct sim *s, size_t nth)
 {
+    json_t *seen = json_pack("{s:s, s:{s:i}}", "cause", "the wire was cut",
+                             "answer", "status", 500);
     struct mortise_input in = {.kind = MORTISE_IN_ANSWER};
     struct sim_ask *a = NULL;
 
@@ -230,17 +248,27 @@ bool sim_end_ask(struct sim *s, size_t nth)
         if (s->asks[i].performing && nth-- == 0)
             a = &s->asks[i];
     }
-    if (a == NULL)
+    if (a == NULL) {
+        json_decref(seen);
         return false;
-    script_happen(s, a);
-    a->performing = false;
+    }
     in.u.answer.call = a->call;
     in.u.answer.ask = a->id;
     in.u.answer.step = a->step;
-    in.u.answer.completed = true;
-    in.u.answer.value = outcome(s, a);
+    if (is_lost(s, a)) {
+        in.u.answer.status = MORTISE_S_IO;
+        in.u.answer.words = "lost";
+        in.u.answer.doubtful = true;
+        in.u.answer.seen = seen;
+    } else {
+        script_happen(s, a);
+        in.u.answer.completed = true;
+        in.u.answer.value = outcome(s, a);
+    }
+    a->performing = false;
     sim_feed(s, &in);
     json_decref(in.u.answer.value);
+    json_decref(seen);
     return true;
 }
 

@@ -1,8 +1,10 @@
 /* script.h -- the simulated operations that ask: what a call of theirs says.
  *
  * The body is {"asks": [ASK ...], "at_once": true?}, an ASK {"method", "kind",
- * "body", "key"?, "then"?}; `then` is its body once the process has died: an
- * executor that does not keep to its rule.  They are asked one after the other,
+ * "body", "key"?, "then"?, "lost"?}; `then` is its body once the process has
+ * died: an executor that does not keep to its rule; of the first `lost` times
+ * that it is performed nobody hears whether it happened, and it did every
+ * second time, beginning with the first.  They are asked one after the other,
  * or all at once; the call gives the list of answers ({"status": N} for a
  * refusal), fails with the `fail` of an ASK once that was answered ({"fail":
  * CODE}), and lets go when an answer is to come later. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/test.h"
+#include "mortise/plugin.h"
 #include "run/journal.h"
 
 uint32_t sim_random(uint32_t *seed)
@@ -47,20 +48,22 @@ static const struct mortise_operation ops[] = {
      .effect = MORTISE_READ,
      .usage = {true, {true, true, true, false}, {4, 100, 100, 0}}},
     {.plugin = "t", .name = "ask", .effect = MORTISE_READ},
-    {.plugin = "t",
-     .name = "does",
-     .effect = MORTISE_EXTERNAL,
-     .by_asking = true},
+    {.plugin = "t", .name = "does", .effect = MORTISE_EXTERNAL, .steps = true},
     {.plugin = "t",
      .name = "does_idem",
      .effect = MORTISE_EXTERNAL,
      .idempotent = true,
-     .by_asking = true},
+     .steps = true},
     {.plugin = "t",
      .name = "does_rec",
      .effect = MORTISE_WRITE,
      .reconcile = true,
-     .by_asking = true},
+     .steps = true},
+    {.plugin = "t", .name = "acts", .effect = MORTISE_EXTERNAL},
+    {.plugin = "t",
+     .name = "acts_rec",
+     .effect = MORTISE_WRITE,
+     .reconcile = true},
 };
 
 static const struct mortise_operation *
@@ -268,7 +271,7 @@ static void take_call(struct sim *s, struct mortise_run_call *c)
 {
     ck_assert_uint_lt(s->n_calls, SIM_MOST);
     if (c->kind == MORTISE_RUN_EXECUTE && c->node->effect >= MORTISE_WRITE &&
-        !c->node->op->by_asking)
+        !c->node->op->steps)
         ck_assert(intent_is_synced(s, c->key));
     s->calls[s->n_calls].cancelled = false;
     s->calls[s->n_calls].call = *c;
@@ -462,7 +465,7 @@ static void happen(struct sim *s, const struct mortise_run_call *c)
     struct sim_effect *e;
 
     if (c->kind != MORTISE_RUN_EXECUTE || c->node->effect < MORTISE_WRITE ||
-        c->node->op->by_asking)
+        c->node->op->steps)
         return;
     e = effect_of(s, c);
     if (c->node->op->idempotent && e->times > 0)
@@ -557,22 +560,33 @@ static void answer(struct sim *s, struct sim_call *c,
         r->status = -3;
         r->message = "cancelled";
         r->error_class = "cancelled";
+        /* it let go, and knows no more */
+        r->silent = json_object_get(c->call.body, "sure") == NULL;
     } else if (c->call.kind == MORTISE_RUN_CHECK) {
         guard(c, r);
     } else if (c->call.kind == MORTISE_RUN_RECONCILE) {
-        bool did = c->call.node->op->by_asking
+        bool did = c->call.node->op->steps
                        ? sim_effect_count(s, c->call.node->id) > 0
                        : effect_of(s, &c->call)->times > 0;
 
-        r->output = json_pack("{s:b, s:O}", "happened", (int)did, "result",
-                              c->call.body);
+        if (!did && !c->call.node->op->steps &&
+            json_object_get(c->call.body, "sure") == NULL &&
+            sim_effect_count(s, c->call.node->id) > 0)
+            r->status = -1; /* some of it did, so it cannot tell */
+        else
+            r->output = json_pack("{s:b, s:O}", "happened", (int)did, "result",
+                                  c->call.body);
     } else if (c->script.answers != NULL) {
         script_result(&c->script, r);
+        if (r->status == 0)
+            happen(s, &c->call);
     } else if (strcmp(c->call.operation, "fail") == 0) {
         fail_as_told(c, r);
     } else {
         happen(s, &c->call);
         r->output = json_incref(c->call.body);
+        if (json_object_get(c->call.body, "unsure") != NULL)
+            r->status = MORTISE_S_DOUBT;
     }
 }
 
@@ -833,6 +847,15 @@ int sim_effect_count(const struct sim *s, const char *node)
             times += s->effects[i].times;
     }
     return times;
+}
+
+int sim_effect_times(const struct sim *s, const char *key)
+{
+    for (size_t i = 0; i < s->n_effects; i++) {
+        if (strcmp(s->effects[i].key, key) == 0)
+            return s->effects[i].times;
+    }
+    return 0;
 }
 
 const char *sim_request(struct sim *s, const char *node)

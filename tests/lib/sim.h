@@ -8,13 +8,21 @@
  * Operations of plugin `t` (their effect, how they can be settled):
  *   echo  pure               gives its body
  *   read  read               gives its body; uses at most a call and 10 tokens
- *   write write              happens; nobody can tell afterwards
+ *   write write              happens; nobody can tell afterwards.  Told to
+ *                            stop it lets go; with {"sure": ...} it says, too,
+ *                            that it did not happen; with {"unsure": ...} it
+ *                            says that it does not know
  *   idem  external           happens; idempotent by key
  *   rec   write              happens; reconcile knows by key
  *   ask   read               asks what its body says (script.h), as do
  *   does  external           the three whose effects are all asked for:
  *   does_idem                ... idempotent by key
  *   does_rec write           ... reconcile knows whether any happened
+ *   acts  external           asks, and has an effect of its own besides, with
+ *                            which it ends
+ *   acts_rec write           ... reconcile knows whether that happened, unless
+ *                            something else of it did; with {"sure": ...} then,
+ *                            too
  *   spend read               gives its body (or asks, if that has "asks"); uses at
  *                            most 4 calls, 100 tokens in and out, half a dollar
  *   spend_write write        the same; reconcile knows by key
@@ -67,6 +75,7 @@ struct sim_effect { /* how often an effect happened in the world */
     char key[MORTISE_DIGEST_HEX];
     char node[80];
     int times;
+    int lost; /* so often nobody heard of it */
 };
 
 struct sim {
@@ -139,6 +148,8 @@ json_t *sim_show(struct sim *s);
 /* What is on disk of what a plugin keeps: borrowed, or NULL. */
 json_t *sim_kept(const struct sim *s, const char *plugin, const char *key);
 int sim_effect_count(const struct sim *s, const char *node);
+/* How often the effect of that idempotency key happened. */
+int sim_effect_times(const struct sim *s, const char *key);
 /* The id of the one pending request of a node, or NULL. */
 const char *sim_request(struct sim *s, const char *node);
 bool sim_saw(const struct sim *s, const char *type, const char *node);

@@ -1,6 +1,6 @@
 /* store_reader.c -- the store read by somebody else.
  *
- * One pass over LevelDB in the order of its keys (tags: c d g h k m n o p r v),
+ * One pass over LevelDB in the order of its keys (tags: c d g h i k m n o p r t v x),
  * then the checks that need more than one record:
  *
  *   - commits are numbered without a gap, up to 65,536 of them, from 1 when
@@ -12,7 +12,9 @@
  *     index;
  *   - each result that is kept has its age and each age its result; ages follow
  *     each other by the bytes that the results count with;
- *   - the graph of every run is there.
+ *   - the graph of every run is there;
+ *   - the mark, where there is one, is of this store, and names no batch that
+ *     is not there.
  *
  * With -DSTORE_READER_MAIN this is a command: store_reader STORE prints it all,
  * one record a line, and exits with 2 when something is wrong.
@@ -20,6 +22,7 @@
 #include "store_reader.h"
 
 #include <leveldb/c.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -388,6 +391,12 @@ static int read_request(struct reader_store *s, struct bytes *k,
     return 0;
 }
 
+static int read_noted(struct bytes *v)
+{
+    little(v, 8); /* any time: clocks are set */
+    return 0;
+}
+
 static int read_stamp(struct reader_store *s, struct bytes *v)
 {
     s->format = little32(v);
@@ -416,6 +425,11 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
     case 'h':
         rv = read_head(s, k, v);
         break;
+    case 'i':
+        array(v, s->identity, sizeof s->identity);
+        s->identified = 1;
+        rv = 0;
+        break;
     case 'k':
         rv = read_checkpoint(s, k, v);
         break;
@@ -439,6 +453,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         break;
     case 'v':
         rv = read_stamp(s, v);
+        break;
+    case 'w':
+        rv = read_noted(v);
         break;
     default:
         return wrong(s, "a key of an unknown kind, %d", tag);
@@ -578,7 +595,7 @@ static int check_store(struct reader_store *s)
                        s->n_cached == 0
                    ? 0
                    : wrong(s, "records, but no commit");
-    if (s->format != 1)
+    if (s->format != 1 && s->format != 2)
         return wrong(s, "no stamp, or another format");
     if (kept != (s->last_commit < 65536 ? s->last_commit : 65536))
         return wrong(s, "%llu commit numbers are kept",
@@ -589,6 +606,59 @@ static int check_store(struct reader_store *s)
     if (check_cached(s) != 0 || check_removed(s) != 0)
         return -1;
     return check_deadlines(s);
+}
+
+/* ---- the mark ----------------------------------------------------------- */
+
+/* One slot; false when it is torn. */
+static bool read_slot(struct reader_store *s, const unsigned char *p)
+{
+    unsigned char digest[32];
+    struct bytes b = {.p = p + 8, .n = 56};
+    uint64_t number = little(&b, 8);
+
+    crypto_generichash(digest, sizeof digest, p, 32, NULL, 0);
+    if (memcmp(p, "mortmark", 8) != 0 || memcmp(p + 32, digest, 32) != 0)
+        return false;
+    if (s->has_mark == 0 || number > s->mark) {
+        s->mark = number;
+        array(&b, s->mark_identity, sizeof s->mark_identity);
+    }
+    s->has_mark = 1;
+    return true;
+}
+
+static int read_mark_file(struct reader_store *s, const char *path)
+{
+    unsigned char all[513] = {0};
+    char full[4096];
+    size_t n;
+    FILE *f;
+
+    snprintf(full, sizeof full, "%s/mark", path);
+    f = fopen(full, "re");
+    if (f == NULL)
+        return 0;
+    n = fread(all, 1, sizeof all, f);
+    fclose(f);
+    read_slot(s, all);
+    read_slot(s, all + 256);
+    if (n != 512 || s->has_mark == 0)
+        return wrong(s, "the mark does not read");
+    return 0;
+}
+
+static int check_mark(struct reader_store *s)
+{
+    if (s->has_mark == 0)
+        return s->format < 2 ? 0 : wrong(s, "the mark is missing");
+    if (s->mark > s->last_commit)
+        return wrong(s, "the mark says %llu, the last commit is %llu",
+                     (unsigned long long)s->mark,
+                     (unsigned long long)s->last_commit);
+    if (s->identified != 0 && memcmp(s->identity, s->mark_identity, 16) != 0)
+        return wrong(s, "the mark is another store's");
+    return 0;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -654,7 +724,11 @@ int store_reader_read(struct reader_store *out, const char *path)
     } else {
         rv = read_all(out, db);
         if (rv == 0)
+            rv = read_mark_file(out, path);
+        if (rv == 0)
             rv = check_store(out);
+        if (rv == 0)
+            rv = check_mark(out);
         leveldb_close(db);
     }
     leveldb_options_destroy(options);
@@ -798,6 +872,8 @@ static void print_run(const struct reader_run *r)
 
 static void print_store(const struct reader_store *s)
 {
+    if (s->has_mark != 0)
+        printf("mark %llu\n", (unsigned long long)s->mark);
     printf("commits %llu..%llu epoch=%llu\n",
            (unsigned long long)s->first_commit,
            (unsigned long long)s->last_commit, (unsigned long long)s->epoch);

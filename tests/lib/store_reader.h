@@ -82,6 +82,11 @@ struct reader_store {
     uint64_t first_commit, last_commit, epoch; /* 0: none was written */
     uint64_t verified;                         /* as the last commit says */
     uint32_t format, oldest;
+    uint8_t identity[16];
+    int identified; /* 1: it has one */
+    uint64_t mark;  /* of STORE/mark */
+    uint8_t mark_identity[16];
+    int has_mark; /* 1: it is there */
     struct reader_run *runs;
     size_t n_runs;
     struct reader_graph *graphs;

@@ -17,14 +17,28 @@ static bool failed;
 
 static int fds_before, threads_before;
 
+/* Where this program's tests remember what their user allowed and saw. */
+static char state_home[4096];
+
+static bool fresh_dir(char dir[4096])
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(dir, 4096, "%s/mortise-test-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    return mkdtemp(dir) != NULL;
+}
+
 int test_run(Suite *s)
 {
     SRunner *sr = srunner_create(s);
     int n;
 
+    fresh_dir(state_home);
+    setenv("XDG_STATE_HOME", state_home, 1);
     srunner_run_all(sr, CK_ENV);
     n = srunner_ntests_failed(sr);
     srunner_free(sr);
+    test_rmdir(state_home);
     return n == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -105,6 +119,11 @@ static int entries(const char *dir)
 
 void test_begin(void)
 {
+    char own[sizeof state_home + 16];
+
+    /* Each test is a user who has seen nothing. */
+    snprintf(own, sizeof own, "%s/%d", state_home, (int)getpid());
+    setenv("XDG_STATE_HOME", own, 1);
     test_mem_fail_at(-1);
     fds_before = entries("/proc/self/fd");
     threads_before = entries("/proc/self/task");
@@ -139,11 +158,8 @@ void test_nothing_left(void)
 const char *test_mkdir(void)
 {
     static char dir[4096];
-    const char *tmp = getenv("TMPDIR");
 
-    snprintf(dir, sizeof dir, "%s/mortise-test-XXXXXX",
-             tmp != NULL ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert(fresh_dir(dir));
     return dir;
 }
 

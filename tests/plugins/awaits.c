@@ -53,7 +53,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     int64_t ms = 0;
 
     mortise_jv_parse(r->body, &body);
-    if (mortise_str_is(r->operation, "ask")) {
+    if (!mortise_str_is(r->operation, "sleep")) {
         note_entrance("ask");
         return ask(i, r, body);
     }

@@ -1,6 +1,6 @@
 /* confides.c -- a plugin with secrets, too frank about them.  ask {name, then}:
  * gets a secret and emits {value, key}: how long it is, and how long config.key
- * is; with `then: fail` or `then: log` it says the value besides.  With
+ * is; with `then: fail`, `then: log` or `then: emit` it says the value.  With
  * config.refuse it does not start, and says its key. */
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
 static mortise_status tell(mortise_inst *i, const mortise_request *r,
                            mortise_str answer, const char *then)
 {
-    char value[1024] = "", text[1100];
+    char value[1024] = "", text[2200];
     mortise_jv v;
 
     if (mortise_jv_parse(answer, &v) == MORTISE_S_OK)
@@ -42,6 +42,15 @@ static mortise_status tell(mortise_inst *i, const mortise_request *r,
     if (strcmp(then, "fail") == 0)
         return mortise_refuse(i->host, i->api, r->call, MORTISE_S_FAILED,
                               "permanent", "loud", text);
+    if (strcmp(then, "emit") == 0) {
+        char event[1200];
+
+        snprintf(event, sizeof event, "{\"said\": \"it is %s\"}", value);
+        i->api->emit(i->host, r->call, mortise_strz("event"),
+                     mortise_strz(event));
+        snprintf(text, sizeof text, "{\"%s\": [\"it is %s\"]}", value, value);
+        return simple_emit(i, r, text);
+    }
     snprintf(text, sizeof text, "{\"value\": %d, \"key\": %d}",
              (int)strlen(value), (int)strlen(key));
     return simple_emit(i, r, text);

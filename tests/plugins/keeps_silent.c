@@ -6,6 +6,14 @@
 
 static _Atomic mortise_call cancelled_call;
 
+/* Calls are counted anew by each engine of a process. */
+static mortise_status create(mortise_host *host, const mortise_host_api *api,
+                             mortise_str config, mortise_inst **out)
+{
+    atomic_store(&cancelled_call, 0);
+    return simple_create(host, api, config, out);
+}
+
 static void cancel(mortise_inst *i, mortise_call call)
 {
     (void)i;
@@ -48,7 +56,7 @@ static const mortise_plugin plugin = {
     .size = sizeof plugin,
     .id = "keeps_silent",
     .version = "1.0.0",
-    .create = simple_create,
+    .create = create,
     .get_interface = get_interface,
     .cancel = cancel,
     .destroy = simple_destroy,

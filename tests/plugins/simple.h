@@ -13,7 +13,8 @@
 struct mortise_inst {
     mortise_host *host;
     const mortise_host_api *api;
-    char file[1024]; /* config.file; "" when there is none */
+    char file[1024];     /* config.file; "" when there is none */
+    char base_url[1024]; /* config.base_url, likewise */
     pthread_mutex_t lock;
     pthread_cond_t idle;
     int threads; /* of ours that run */
@@ -75,8 +76,11 @@ MORTISE_INLINE mortise_status simple_create(mortise_host *host,
     i->api = api;
     pthread_mutex_init(&i->lock, NULL);
     pthread_cond_init(&i->idle, NULL);
-    if (mortise_jv_parse(config, &c) == MORTISE_S_OK)
+    if (mortise_jv_parse(config, &c) == MORTISE_S_OK) {
         mortise_jv_cstr(mortise_jv_get(c, "file"), i->file, sizeof i->file);
+        mortise_jv_cstr(mortise_jv_get(c, "base_url"), i->base_url,
+                        sizeof i->base_url);
+    }
     *out = i;
     return MORTISE_S_OK;
 }

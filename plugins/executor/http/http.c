@@ -6,12 +6,14 @@
  *            Reads: made again after a crash.
  *   request  {url, method?, headers?, body? | json?, ...}      -> the same
  *            May change something: method is POST unless it says otherwise.
- *            After a crash in the middle nobody knows whether it arrived: the
- *            run is in doubt, and a person decides.
+ *            When a crash, a lost connection, a timeout or a status of 408, 500,
+ *            502 or 504 leaves it open whether it happened, the run is in doubt,
+ *            and a person decides; but a PUT or DELETE is made again.  Neither
+ *            retry_policy nor resume is a way around.
  *   submit   {url, method?, headers?, body? | json?, ...}      -> the same
  *            With the header Idempotency-Key, the same on every attempt of the
  *            node: for servers that promise to do a thing once for each key.
- *            After a crash it is sent again.
+ *            After a crash or a lost connection it is sent again.
  *
  *   as          what body is: `json` (an answer that is none is the error
  *               `bad_json`), `text`, or `auto` (the default): JSON where the
@@ -26,7 +28,8 @@
  * Config
  *   allow    where requests may go: a list of HOST:PORT or URLs.  The engine
  *            holds the plugin to it, at each redirect, too; without it no
- *            request is made.
+ *            request is made.  "HOST:PORT private" is for a name that leads
+ *            to a private network or to this machine.
  *   secrets  names of the deployment's secrets that headers may refer to.  The
  *            engine puts the values in on the way out: none comes in here.
  *
@@ -35,6 +38,8 @@
  *                         are transient; Retry-After is honoured)
  *   http.unreachable*  http.timeout  http.denied  http.invalid  http.failed
  *   bad_json  invalid  no_memory*  cancelled               (* transient)
+ * A request that is in doubt is none of these, unless the node says on_in_doubt:
+ * retry.
  *
  * A deployment and a node
  *   plugins:
@@ -51,7 +56,9 @@
  *
  * What it promises: nothing waits here.  A call asks the host for the request
  * and ends when the answer comes; connections, TLS, limits and time are the
- * host's (engine/http.c); a cancelled call ends by the answer to its ask. */
+ * host's (engine/http.c); a cancelled call ends by the answer to its ask.  It
+ * touches nothing else (`intent: steps`): a request in doubt is answered later,
+ * as the host says (MORTISE_S_SUSPENDED), and the call is entered again. */
 #include <mortise/ask.h>
 
 #include <stdlib.h>
@@ -101,6 +108,22 @@ static int says_json(mortise_jv headers)
            (end - type > 5 && strcasecmp(end - 5, "+json") == 0);
 }
 
+/* A member that a person who settled a doubt may have left out. */
+static void write_member(mortise_emitter *out, const char *name, mortise_jv v)
+{
+    mortise_jw_key(&out->w, name);
+    if (mortise_jv_type(v) != MORTISE_JV_NONE) {
+        mortise_jw_value(&out->w, v);
+    } else if (strcmp(name, "status") == 0) {
+        mortise_jw_int(&out->w, 200);
+    } else if (strcmp(name, "headers") == 0) {
+        mortise_jw_object(&out->w);
+        mortise_jw_end(&out->w);
+    } else {
+        mortise_jw_cstr(&out->w, "");
+    }
+}
+
 /* {status, url, headers, body}, the body last. */
 static mortise_status emit(const struct call *c, mortise_jv answer,
                            mortise_jv body)
@@ -112,12 +135,9 @@ static mortise_status emit(const struct call *c, mortise_jv answer,
     mortise_emitter_init(&out, c->inst->host, c->inst->api, c->id, room,
                          sizeof room);
     mortise_jw_object(&out.w);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        mortise_jw_key(&out.w, members[i]);
-        mortise_jw_value(&out.w, mortise_jv_get(answer, members[i]));
-    }
-    mortise_jw_key(&out.w, "body");
-    mortise_jw_value(&out.w, body);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        write_member(&out, members[i], mortise_jv_get(answer, members[i]));
+    write_member(&out, "body", body);
     mortise_jw_end(&out.w);
     return mortise_emitter_finish(&out);
 }
@@ -172,8 +192,10 @@ static void answered(const struct call *c, mortise_str text)
         return;
     }
     body = mortise_jv_get(answer, "body");
-    if (mortise_jv_type(body) != MORTISE_JV_STRING)
+    if (mortise_jv_type(body) == MORTISE_JV_NONE)
         give(c, answer, mortise_jv_get(answer, "body_base64"));
+    else if (mortise_jv_type(body) != MORTISE_JV_STRING)
+        give(c, answer, body); /* JSON that a person gave */
     else if (c->form == JSON || (c->form == AUTO && body.n > 2 &&
                                  says_json(mortise_jv_get(answer, "headers"))))
         give_json(c, answer, body);

@@ -1,0 +1,237 @@
+/* owner.c -- whose a file is, and who could put another in its place.
+ *
+ * A file that decides what code runs is as trustworthy as whoever can change
+ * it: its owner, those who may write it, and those who may rename something
+ * on the way to it.  The way is walked as the kernel walks it, link by link.
+ *
+ *   (1) Root and this user (by the effective id) may own what there is.
+ *   (2) Nobody else may write.  A directory with the sticky bit, such as /tmp,
+ *       may stand on the way: its entries can be replaced by their owners
+ *       alone, and those are looked at.  It may not be the end of the way,
+ *       for others can add to it.
+ *   (3) A group that has this user alone as its member is this user, as long
+ *       as no access control list adds others.
+ *   (4) /proc leads to what is open already; nobody can put another there.
+ */
+#include "base/owner.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40, PROC_MAGIC = 0x9fa0, ENTRY_MAX = 16384 };
+
+struct walk {
+    char at[PATH_MAX];   /* what was walked, without links; "" is the root */
+    char rest[PATH_MAX]; /* what is to be */
+    unsigned links;
+    mortise_fault_fn *fault;
+    void *ud;
+    struct mortise_err *err;
+};
+
+static int too_long(const char *path, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EINVAL, "path too long: %.200s...", path);
+}
+
+/* ---- who ----------------------------------------------------------------- */
+
+/* (3) */
+static bool is_own_group(const char *path, gid_t gid)
+{
+    char users[ENTRY_MAX], groups[ENTRY_MAX];
+    struct passwd pw, *user = NULL;
+    struct group gr, *group = NULL;
+
+    if (getpwuid_r(geteuid(), &pw, users, sizeof users, &user) != 0 ||
+        user == NULL || user->pw_gid != gid ||
+        getgrgid_r(gid, &gr, groups, sizeof groups, &group) != 0 ||
+        group == NULL || strcmp(group->gr_name, user->pw_name) != 0)
+        return false;
+    for (char **m = group->gr_mem; *m != NULL; m++)
+        if (strcmp(*m, user->pw_name) != 0)
+            return false;
+    return getxattr(path, "system.posix_acl_access", NULL, 0) <= 0;
+}
+
+static bool others_may_write(const char *path, const struct stat *st, bool last)
+{
+    if (S_ISLNK(st->st_mode) ||
+        (!last && S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0))
+        return false;
+    if ((st->st_mode & S_IWOTH) != 0)
+        return true;
+    return (st->st_mode & S_IWGRP) != 0 && !is_own_group(path, st->st_gid);
+}
+
+/* ---- what to do about it --------------------------------------------------
+ */
+
+/* As a word of the shell. */
+static void quote(char *out, size_t size, const char *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ_./:@%+=,-";
+    size_t n = 0;
+
+    bool quoted = strspn(s, plain) < strlen(s);
+
+    if (quoted)
+        out[n++] = '\'';
+    for (; *s != '\0' && n + 6 < size; s++) {
+        if (*s == '\'')
+            n += (size_t)sprintf(out + n, "'\\''");
+        else
+            out[n++] = *s;
+    }
+    if (quoted)
+        out[n++] = '\'';
+    out[n] = '\0';
+}
+
+static int refuse(const struct mortise_fault *f, struct mortise_err *err)
+{
+    char word[700];
+
+    quote(word, sizeof word, f->path);
+    if (f->foreign)
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "%s belongs to uid %lu, neither to root nor to you (uid %lu), so "
+            "somebody else decides what is there; if you have looked at it: "
+            "chown -h %lu %s",
+            f->path, (unsigned long)f->uid, (unsigned long)geteuid(),
+            (unsigned long)geteuid(), word);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "%s may be written by others (mode %04o), so they "
+                        "decide what is there; if that is not meant: chmod "
+                        "go-w %s",
+                        f->path, (unsigned)(f->mode & 07777), word);
+}
+
+static int judge(struct walk *w, const struct stat *st, bool last)
+{
+    struct mortise_fault f = {.uid = st->st_uid, .mode = st->st_mode};
+
+    snprintf(f.path, sizeof f.path, "%s", w->at[0] != '\0' ? w->at : "/");
+    f.foreign = st->st_uid != 0 && st->st_uid != geteuid();
+    if (!f.foreign && !others_may_write(f.path, st, last))
+        return MORTISE_OK;
+    if (w->fault != NULL && w->fault(w->ud, &f))
+        return MORTISE_OK;
+    return refuse(&f, w->err);
+}
+
+/* ---- the way --------------------------------------------------------------
+ */
+
+/* On from where a link stands to where it leads. */
+static int follow(struct walk *w, size_t before)
+{
+    char to[PATH_MAX], rest[PATH_MAX];
+    ssize_t n = readlink(w->at, to, sizeof to - 1);
+    int room;
+
+    if (n < 0)
+        return mortise_syserr(w->err, errno, "read %s", w->at);
+    w->links++;
+    to[n] = '\0';
+    strcpy(rest, w->rest);
+    room = snprintf(w->rest, sizeof w->rest, "%s/%s", to, rest);
+    if (room < 0 || (size_t)room >= sizeof w->rest)
+        return too_long(to, w->err);
+    w->at[to[0] == '/' ? 0 : before] = '\0';
+    return MORTISE_OK;
+}
+
+static bool is_proc(const char *path)
+{
+    struct statfs fs;
+
+    return statfs(path, &fs) == 0 && fs.f_type == PROC_MAGIC;
+}
+
+/* One name further; *done: there is nothing behind it. */
+static int step(struct walk *w, const char *name, bool *done)
+{
+    size_t before = strlen(w->at), n = strlen(name);
+    bool last = w->rest[strspn(w->rest, "/")] == '\0';
+    struct stat st;
+    int rv;
+
+    if (before + n + 2 > sizeof w->at)
+        return too_long(w->at, w->err);
+    w->at[before] = '/';
+    memcpy(w->at + before + 1, name, n + 1);
+    if (lstat(w->at, &st) != 0) {
+        *done = true;
+        return errno == ENOENT || errno == ENOTDIR
+                   ? MORTISE_OK
+                   : mortise_syserr(w->err, errno, "look at %s", w->at);
+    }
+    rv = judge(w, &st, last);
+    *done = is_proc(w->at) || w->links == LINKS_MAX; /* nobody gets further */
+    return rv == MORTISE_OK && S_ISLNK(st.st_mode) && !*done ? follow(w, before)
+                                                             : rv;
+}
+
+static void up(struct walk *w)
+{
+    char *slash = strrchr(w->at, '/');
+
+    if (slash != NULL)
+        *slash = '\0';
+}
+
+/* The next name of the rest, taken from it; "" at the end. */
+static void next_name(struct walk *w, char name[PATH_MAX])
+{
+    const char *from = w->rest + strspn(w->rest, "/");
+    size_t n = strcspn(from, "/");
+
+    memcpy(name, from, n);
+    name[n] = '\0';
+    memmove(w->rest, from + n, strlen(from + n) + 1);
+}
+
+static int walk(struct walk *w)
+{
+    char name[PATH_MAX];
+    bool done = false;
+    struct stat st;
+    int rv = stat("/", &st) == 0 ? judge(w, &st, false) : MORTISE_OK;
+
+    while (rv == MORTISE_OK && !done) {
+        next_name(w, name);
+        if (name[0] == '\0')
+            break;
+        if (strcmp(name, "..") == 0)
+            up(w);
+        else if (strcmp(name, ".") != 0)
+            rv = step(w, name, &done);
+    }
+    return rv;
+}
+
+int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
+                        struct mortise_err *err)
+{
+    struct walk w = {.fault = fault, .ud = ud, .err = err};
+    char here[PATH_MAX] = "";
+    int n;
+
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
+        return mortise_syserr(err, errno, "this directory");
+    n = snprintf(w.rest, sizeof w.rest, "%s/%s", here, path);
+    if (n < 0 || (size_t)n >= sizeof w.rest)
+        return too_long(path, err);
+    return walk(&w);
+}

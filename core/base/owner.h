@@ -1,0 +1,30 @@
+/* owner.h -- whose a file is, and who could put another in its place.  [any] */
+#ifndef MORTISE_BASE_OWNER_H
+#define MORTISE_BASE_OWNER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* A file or directory, the one that was asked about or one on the way to it,
+ * that others own or may write. */
+struct mortise_fault {
+    char path[PATH_MAX]; /* from the root on */
+    uid_t uid;
+    mode_t mode;
+    bool foreign; /* it belongs to neither root nor this user; else others may
+                     write it */
+};
+
+/* Look at everything on the way to `path`, links included, and at what is
+ * there.  `fault` is told what is wrong, from the root on, until it returns
+ * false; NULL: the first ends it.  MORTISE_EDENIED: that was so, and err says
+ * what to do.  What does not exist is nobody's: MORTISE_OK, if the way to it
+ * is. */
+typedef bool mortise_fault_fn(void *ud, const struct mortise_fault *f);
+int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
+                        struct mortise_err *err);
+
+#endif

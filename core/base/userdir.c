@@ -1,0 +1,95 @@
+/* userdir.c -- where this user's state is kept.
+ *
+ * What is kept there decides what may run, so it is held to the same rule as
+ * what it decides about: nobody but root and this user may change it.  The
+ * home of the environment counts only when it is this user's (sudo may keep that
+ * of the one who called it), and never for a program that runs with more rights
+ * than its caller has.
+ */
+#include "base/userdir.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/owner.h"
+
+enum { ENTRY_MAX = 16384 };
+
+static int put(char out[PATH_MAX], const char *base, const char *below,
+               struct mortise_err *err)
+{
+    int n = snprintf(out, PATH_MAX, "%s/%s", base, below);
+
+    return n > 0 && n < PATH_MAX
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL, "path too long: %s", base);
+}
+
+static bool is_mine(const char *dir)
+{
+    struct stat st;
+
+    return dir != NULL && dir[0] == '/' && stat(dir, &st) == 0 &&
+           st.st_uid == geteuid();
+}
+
+static int find(char out[PATH_MAX], struct mortise_err *err)
+{
+    const char *state = secure_getenv("XDG_STATE_HOME");
+    const char *home = secure_getenv("HOME");
+    char room[ENTRY_MAX];
+    struct passwd pw, *user = NULL;
+
+    /* The specification: a path that is relative is none. */
+    if (state != NULL && state[0] == '/')
+        return put(out, state, "mortise", err);
+    if (!is_mine(home)) {
+        getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
+        home = user != NULL ? user->pw_dir : home;
+    }
+    if (home == NULL || home[0] != '/')
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "there is no place to remember what is allowed: "
+                            "set HOME or XDG_STATE_HOME");
+    return put(out, home, ".local/state/mortise", err);
+}
+
+int mortise_userdir(char out[PATH_MAX], struct mortise_err *err)
+{
+    int rv = find(out, err);
+
+    return rv == MORTISE_OK ? mortise_owner_check(out, NULL, NULL, err) : rv;
+}
+
+/* Each directory on the way that is not there yet. */
+static int make_all(char *path, struct mortise_err *err)
+{
+    for (char *at = path + 1;; at++) {
+        char was = *at;
+
+        if (was != '/' && was != '\0')
+            continue;
+        *at = '\0';
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            return mortise_syserr(err, errno, "make %s", path);
+        *at = was;
+        if (was == '\0')
+            return MORTISE_OK;
+    }
+}
+
+int mortise_userdir_make(char out[PATH_MAX], const char *name,
+                         struct mortise_err *err)
+{
+    char base[PATH_MAX];
+    int rv = mortise_userdir(base, err);
+
+    if (rv == MORTISE_OK)
+        rv = put(out, base, name, err);
+    return rv == MORTISE_OK ? make_all(out, err) : rv;
+}

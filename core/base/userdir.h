@@ -1,0 +1,18 @@
+/* userdir.h -- where this user's state is kept: what was allowed, and what was
+ * seen.  [any] */
+#ifndef MORTISE_BASE_USERDIR_H
+#define MORTISE_BASE_USERDIR_H
+
+#include <limits.h>
+
+#include "base/err.h"
+
+/* $XDG_STATE_HOME/mortise, or ~/.local/state/mortise; it need not exist.
+ * MORTISE_ENOTFOUND: this user has no home.  MORTISE_EDENIED: others own it or
+ * may write there. */
+int mortise_userdir(char out[PATH_MAX], struct mortise_err *err);
+/* DIR/name of it, made with all that leads there (0700). */
+int mortise_userdir_make(char out[PATH_MAX], const char *name,
+                         struct mortise_err *err);
+
+#endif

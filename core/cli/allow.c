@@ -1,0 +1,160 @@
+/* allow.c -- `mortise config allow`: a person's word for a deployment.
+ *
+ * It prints what it is that is allowed, line by line, so that whoever pastes the
+ * command from a refusal sees it once more.  What is kept is engine/allow.h's.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "engine/guarded.h"
+
+struct saying {
+    struct mortise_cli *cli;
+    json_t *places;
+    bool nomem;
+};
+
+/* ---- allow ----------------------------------------------------------------- */
+
+static bool note_fault(void *ud, const struct mortise_fault *f)
+{
+    struct saying *s = ud;
+    struct mortise_out *o = &s->cli->out;
+
+    s->nomem |= json_array_append_new(s->places, mortise_allow_place(f)) != 0;
+    mortise_out_puts(o, "  ");
+    mortise_out_word(o, f->path);
+    if (f->foreign)
+        mortise_out_printf(o, " belongs to uid %lu\n", (unsigned long)f->uid);
+    else
+        mortise_out_printf(o, " may be written by others (mode %04o)\n",
+                           (unsigned)(f->mode & 07777));
+    return true;
+}
+
+static void print_needs(struct mortise_cli *cli,
+                        const struct mortise_deployment *d)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    size_t n = mortise_allow_needs(d, needs);
+
+    for (size_t i = 0; i < n; i++)
+        mortise_out_printf(&cli->out, "  %s (line %u)\n", needs[i].key,
+                           needs[i].value->span.line);
+}
+
+static int open_file(struct mortise_cli *cli, struct mortise_site *site,
+                     struct mortise_diags *diags, struct mortise_err *err)
+{
+    return mortise_site_open(site, cli->mem, cli->args.operands[0],
+                             cli->args.store, MORTISE_SITE_LOOK, diags, err);
+}
+
+static int allow(struct mortise_cli *cli, const struct mortise_site *site,
+                 struct mortise_err *err)
+{
+    struct saying s = {.cli = cli, .places = json_array()};
+    struct mortise_allowance a;
+    int rv = mortise_allow_read(&a, site->deployment, err);
+
+    mortise_out_puts(&cli->out, "allowed: ");
+    mortise_out_word(&cli->out, a.file);
+    mortise_out_puts(&cli->out, "\n");
+    print_needs(cli, site->deployment);
+    if (rv == MORTISE_OK)
+        rv = mortise_guarded_faults(site, note_fault, &s, err);
+    if (rv == MORTISE_OK && (s.nomem || s.places == NULL))
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = mortise_allow_write(&a, s.places, err);
+    mortise_allow_finish(&a);
+    json_decref(s.places);
+    return rv;
+}
+
+static int take_back(const struct mortise_site *site, struct mortise_err *err)
+{
+    struct mortise_allowance a;
+    int rv = mortise_allow_read(&a, site->deployment, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_allow_remove(&a, err);
+    mortise_allow_finish(&a);
+    return rv;
+}
+
+static int with_file(struct mortise_cli *cli, struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    struct mortise_site site = {0};
+    int rv;
+
+    mortise_diags_init(&diags, cli->mem);
+    rv = open_file(cli, &site, &diags, err);
+    if (rv == MORTISE_ECHECK) /* else it is what is being mended here */
+        mortise_cli_findings(cli, &diags);
+    if (rv == MORTISE_OK)
+        rv = cli->args.remove ? take_back(&site, err) : allow(cli, &site, err);
+    mortise_site_close(&site);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+/* ---- list ------------------------------------------------------------------ */
+
+static int list(struct mortise_cli *cli, struct mortise_err *err)
+{
+    json_t *all, *record;
+    size_t i;
+    int rv = mortise_allow_list(&all, cli->mem, err);
+
+    json_array_foreach(all, i, record)
+    {
+        mortise_out_word(&cli->out, mortise_cli_text(record, "file"));
+        mortise_out_puts(&cli->out, "\n");
+    }
+    json_decref(all);
+    return rv;
+}
+
+static int config_allow(struct mortise_cli *cli)
+{
+    struct mortise_err err;
+    bool listing = cli->args.n_operands == 0;
+    int rv;
+
+    if (listing && cli->args.remove)
+        return mortise_cli_usage(cli, "--remove takes a FILE");
+    rv = listing ? list(cli, &err) : with_file(cli, &err);
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_FLAG("remove", remove, "Take it back"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_config_allow = {
+    .name = "config allow",
+    .operands = "[FILE]",
+    .min = 0,
+    .max = 1,
+    .summary = "Allow a deployment that was found to say what runs",
+    .text =
+        "A mortise.yaml that lies beside a graph or here is obeyed without\n"
+        "being named.  What it says of directories of plugins, of trust, of\n"
+        "programs that give secrets and of who gets them counts only when you\n"
+        "said so once.  Read the file first.  It is remembered for you, for\n"
+        "this path, and for those keys as they are: a change asks again.\n"
+        "\n"
+        "It also accepts that the file, or what it names, belongs to another\n"
+        "user or may be written by others, as in a container.  Without FILE,\n"
+        "what is allowed is listed.  A deployment that --deployment or\n"
+        "MORTISE_DEPLOYMENT names needs no such word.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_FINDINGS | MORTISE_EXITS_STORE,
+    .example = "mortise config allow examples/plugin-c/mortise.yaml",
+    .run = config_allow,
+};

@@ -1,0 +1,267 @@
+/* choice.c -- which request a decision is about.
+ *
+ * Between the question that a person saw and the decision that arrives, another
+ * question may have taken its place: the first one expired, was answered by
+ * somebody else, or its loop went round.  So a decision holds for what was seen:
+ *
+ * (1) A request is named by its id, or by its first eight digits or more where
+ *     no other pending one of its run begins like it.  The id is a digest of
+ *     what asks and of how often it has asked; whatever was asked before or
+ *     will be asked later has another one.
+ * (2) Without that (nothing given, fewer digits, the name of a node), what would
+ *     be settled is shown with the command that names it, and a person at the
+ *     terminal is asked.  The command that goes out then names what was shown.
+ * (3) Where nobody can be asked, that is stdin is no terminal, nothing is
+ *     decided: the exit code is that of a usage error.
+ *
+ * Nobody waits for a person: the store is let go of while one thinks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "json/value.h"
+
+/* ---- choosing ------------------------------------------------------------ */
+
+static bool begins(const char *id, const char *prefix)
+{
+    return strncmp(id, prefix, strlen(prefix)) == 0;
+}
+
+/* May `given` mean this one?  Nobody is asked by a timer. */
+static bool answers_to(const json_t *request, const char *given)
+{
+    if (strcmp(mortise_cli_text(request, "kind"), "timer") == 0)
+        return false;
+    return given == NULL || begins(mortise_cli_text(request, "id"), given) ||
+           strcmp(mortise_cli_text(request, "node"), given) == 0 ||
+           strcmp(mortise_cli_text(request, "path"), given) == 0;
+}
+
+/* Does `given` name it, rather than describe it? */
+static bool names(const json_t *request, const char *given)
+{
+    return given != NULL && strlen(given) >= MORTISE_CLI_SHORT_ID &&
+           begins(mortise_cli_text(request, "id"), given);
+}
+
+/* Those of all that is pending which may be meant: a new reference. */
+static json_t *select_from(const json_t *pending, const char *given)
+{
+    json_t *out = json_array(), *one;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        if (answers_to(one, given) && json_array_append(out, one) != 0) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+int mortise_cli_choose(struct mortise_cli *cli, const char *run,
+                       const char *given, struct mortise_cli_choice *out,
+                       struct mortise_err *err)
+{
+    json_t *show = NULL;
+    int rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                              NULL, &show, err);
+
+    memset(out, 0, sizeof *out);
+    if (rv != MORTISE_OK)
+        return rv;
+    out->pending = select_from(json_object_get(show, "pending"), given);
+    json_decref(show);
+    if (out->pending == NULL)
+        return mortise_nomem(err);
+    switch (json_array_size(out->pending)) {
+    case 0:
+        return given == NULL
+                   ? mortise_fail(err, MORTISE_EMISMATCH,
+                                  "run %s: nothing is pending", run)
+                   : mortise_fail(err, MORTISE_EMISMATCH,
+                                  "run %s: no request '%s' is pending: it may "
+                                  "be settled already",
+                                  run, given);
+    case 1:
+        out->request = json_incref(json_array_get(out->pending, 0));
+        out->named = names(out->request, given);
+        break;
+    default:
+        break;
+    }
+    return MORTISE_OK;
+}
+
+void mortise_cli_choice_finish(struct mortise_cli_choice *c)
+{
+    json_decref(c->request);
+    json_decref(c->pending);
+    memset(c, 0, sizeof *c);
+}
+
+/* ---- saying how to name it ----------------------------------------------- */
+
+/* Options that mortise_cli_suggest() has said already. */
+static bool is_place(const struct mortise_opt *o)
+{
+    return o->at == offsetof(struct mortise_args, store) ||
+           o->at == offsetof(struct mortise_args, deployment) ||
+           o->at == offsetof(struct mortise_args, tenant);
+}
+
+static void put_option(struct mortise_out *o, const struct mortise_opt *opt,
+                       const struct mortise_args *args)
+{
+    const char *at = (const char *)args + opt->at;
+    const char *text = NULL;
+
+    if (opt->arg != NULL)
+        memcpy(&text, at, sizeof text);
+    if (opt->arg == NULL ? !*(const bool *)at : text == NULL)
+        return;
+    mortise_out_printf(o, " --%s", opt->name);
+    if (text != NULL) {
+        mortise_out_puts(o, " ");
+        mortise_out_shell(o, text);
+    }
+}
+
+/* The command line as it was given, with this request in it. */
+static void put_command(struct mortise_cli *cli, struct mortise_out *o,
+                        const char *run, const json_t *request)
+{
+    const struct mortise_opt *opt;
+    char id[MORTISE_CLI_SHORT_ID + 1] = "";
+
+    strncat(id, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
+    mortise_cli_suggest(cli, o, cli->cmd->name, run);
+    mortise_out_printf(o, " %s", id);
+    for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
+        if (!is_place(opt))
+            put_option(o, opt, &cli->args);
+    mortise_out_puts(o, "\n");
+}
+
+/* One that would be settled by the command as it was given, with its id. */
+static void put_one(struct mortise_cli *cli, struct mortise_out *o,
+                    const char *run, const json_t *request)
+{
+    mortise_cli_describe(o, request);
+    put_command(cli, o, run, request);
+}
+
+/* Nothing is decided: say of each what it is and how it is settled. */
+static int refuse(struct mortise_cli *cli, const char *run,
+                  const struct mortise_cli_choice *c)
+{
+    struct mortise_out *o = &cli->err;
+    size_t i;
+    json_t *one;
+
+    mortise_out_flush(&cli->out);
+    mortise_out_puts(o, c->request != NULL
+                            ? "mortise: a decision names the request that it "
+                              "is for; this one is pending:\n"
+                            : "mortise: several requests are pending: say "
+                              "which is meant\n");
+    if (c->request != NULL)
+        put_one(cli, o, run, c->request);
+    else
+        json_array_foreach(c->pending, i, one)
+            mortise_cli_print_request(cli, o, run, one);
+    mortise_out_flush(o);
+    return MORTISE_EXIT_USAGE;
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+/* The terminal of whoever typed the command, -1: nobody is there. */
+static int open_terminal(void)
+{
+    int fd;
+
+    if (isatty(STDIN_FILENO) != 1)
+        return -1;
+    fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    return fd >= 0 ? fd : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+}
+
+/* A line that is "y" or "yes", and nothing else, means it. */
+static bool read_yes(int fd)
+{
+    char line[8];
+    size_t n = 0;
+    char c = 0;
+
+    while (c != '\n') {
+        ssize_t got = read(fd, &c, 1);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        if (c != '\n' && n < sizeof line - 1)
+            line[n++] = c;
+    }
+    line[n] = '\0';
+    return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+}
+
+static bool ask(struct mortise_cli *cli, int fd, const char *run,
+                const json_t *request)
+{
+    struct mortise_out o;
+
+    mortise_out_init(&o, fd, cli->mem);
+    put_one(cli, &o, run, request);
+    mortise_out_puts(&o, "Do this? [y/N] ");
+    return mortise_out_flush(&o) == 0 && read_yes(fd);
+}
+
+/* The engine that this process may be is not there while a person thinks. */
+static bool ask_without_store(struct mortise_cli *cli, int fd, const char *run,
+                              const json_t *request, int *code)
+{
+    struct mortise_err err;
+
+    mortise_out_flush(&cli->out);
+    cli->hasty = true; /* whoever counts on us meanwhile goes on elsewhere */
+    mortise_cli_leave(cli);
+    cli->hasty = false;
+    if (!ask(cli, fd, run, request)) {
+        mortise_out_puts(&cli->err, "mortise: nothing was decided\n");
+        *code = MORTISE_EXIT_USAGE;
+        return false;
+    }
+    if (mortise_cli_reopen(cli, &err) != MORTISE_OK) {
+        *code = mortise_cli_fail(cli, &err);
+        return false;
+    }
+    return true;
+}
+
+bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
+                          const struct mortise_cli_choice *c, int *code)
+{
+    bool yes;
+    int fd;
+
+    if (c->named)
+        return true;
+    fd = c->request != NULL ? open_terminal() : -1;
+    if (fd < 0) {
+        *code = refuse(cli, run, c);
+        return false;
+    }
+    yes = ask_without_store(cli, fd, run, c->request, code);
+    close(fd);
+    return yes;
+}

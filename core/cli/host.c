@@ -1,0 +1,84 @@
+/* host.c -- when others count on the store that we hold.
+ *
+ * Of the commands on one store one holds it, and the others' runs are at work
+ * in its process.  Such a host has a life of its own: its run ends, or somebody
+ * presses Ctrl-C, which means that run and no other.  So before it lets go of
+ * the store:
+ *
+ *   (1) It stays until nothing is at work any more: no effect in flight becomes
+ *       a doubt because somebody else's command was done.  It says so.
+ *   (2) Another Ctrl-C, or a SIGTERM, does not wait for that: what is at work is
+ *       paused, durably, and the store handed over.  Its clients wait for that,
+ *       take the store and go on (link.c).
+ *   (3) A third one kills; effects in flight are then what the rules say.
+ */
+#include <signal.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "cli/stop.h"
+#include "engine/control.h"
+#include "engine/recover.h"
+
+bool mortise_cli_hosts(const struct mortise_cli *cli)
+{
+    const struct mortise *m =
+        cli->link != NULL ? mortise_link_engine(cli->link) : NULL;
+
+    return m != NULL && mortise_control_is_used(m);
+}
+
+static void say(struct mortise_cli *cli, const struct mortise *m)
+{
+    size_t n = m->lives.n;
+
+    mortise_out_flush(&cli->out); /* our own result comes first */
+    mortise_out_printf(&cli->err,
+                       "mortise: %zu other run%s at work here: this process "
+                       "stays as the engine until %s (Ctrl-C hands over)\n",
+                       n, n == 1 ? " is" : "s are",
+                       n == 1 ? "it rests" : "they rest");
+    mortise_out_flush(&cli->err);
+}
+
+/* Turn until nothing is at work, or a signal comes. */
+static void stay(struct mortise_cli *cli, struct mortise *m)
+{
+    struct mortise_err err;
+
+    say(cli, m);
+    if (mortise_stop_begin(&err) != MORTISE_OK)
+        return;
+    mortise_stop_again();
+    if (mortise_link_until(cli->link, mortise_stop_fd(), &err) != MORTISE_OK)
+        return;
+    while (!mortise_rests(m) && !mortise_link_is_over(cli->link))
+        if (mortise_poll(m, -1, &err) < 0)
+            return; /* the disk failed: nothing is at work any more */
+}
+
+static void hand_over(struct mortise_cli *cli, struct mortise *m)
+{
+    mortise_out_puts(&cli->err, "mortise: pausing them, and handing the store "
+                                "over\n");
+    mortise_out_flush(&cli->err);
+    mortise_control_close(m);
+    mortise_pause_all(m);
+}
+
+void mortise_cli_leave(struct mortise_cli *cli)
+{
+    struct mortise *m =
+        cli->link != NULL ? mortise_link_engine(cli->link) : NULL;
+    bool hasty = cli->hasty || mortise_stop_signal() == SIGTERM;
+
+    if (m != NULL && m->holding == MORTISE_HOLDING_PASSES &&
+        !mortise_rests(m)) {
+        if (!hasty)
+            stay(cli, m);
+        if (!mortise_rests(m))
+            hand_over(cli, m);
+    }
+    mortise_link_close(cli->link);
+    cli->link = NULL;
+}

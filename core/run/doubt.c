@@ -1,0 +1,349 @@
+/* doubt.c -- an effect of which nobody knows whether it happened.
+ *
+ * Two things can be in doubt, since two things have an intent on disk before
+ * they begin (start.c, step.c):
+ *
+ *   a call  of an operation with `intent: call`: all that its plugin did in that
+ *           entry, by itself or by asking.  Its intent is open from the entry
+ *           until the plugin has spoken: a result, an error, a suspension.
+ *   a step  an effectful ask, inside a call of either intent: open from its
+ *           intent until its answer.
+ *
+ * They come to be in doubt when the process dies, when a call was told to stop
+ * and only let go, when it ended well and its result could not be kept, when a
+ * plugin says so (MORTISE_S_DOUBT), or when what was heard of a step says
+ * nothing: a connection that broke behind the request, a
+ * server that failed while it worked (door.h).
+ *
+ *   (1) Nothing that is in doubt is done again before somebody settled that: the
+ *       plugin, which is asked where it can tell (`reconcile`); else a person.
+ *       No retry_policy, resume, race, pause or timeout is a way around.
+ *   (2) What may be done again is not in doubt: an operation that is
+ *       `idempotent`, which says that the same key twice is once; a node with
+ *       `on_in_doubt: retry`, whose author wants it so; a step that by its
+ *       nature may be repeated (PUT and DELETE).  What was heard of it is its
+ *       answer, and an error like any.
+ *   (3) A call in doubt is settled as a whole.  The plugin's `reconcile` speaks
+ *       for all of it, and so does the person who is shown the call: "it did not
+ *       happen" covers the steps in it that are open, too, so that there is one
+ *       question for one crash.  Steps that were answered stay answered: the
+ *       call is entered again with the same journal.
+ *   (4) Where only a step is open, because the plugin has spoken for the rest,
+ *       that step alone is settled: with the result that it had, which is then
+ *       the answer to its ask, or by being made again under the same key.
+ *   (5) Until a step in doubt is settled its asker is told that the answer
+ *       comes later (MORTISE_S_SUSPENDED), as with any that people give.  One
+ *       that fails instead of letting go is in doubt all the same: its error
+ *       stands on an answer that it did not get.  One that succeeds needs no
+ *       answer, and nobody is asked.
+ *   (6) "It did not happen", said by the plugin of what failed in other ways
+ *       than by a crash, is that failure: its retry_policy says how often it is
+ *       tried.  Otherwise an effect that can never come to be would be tried for
+ *       ever.  Of a step, what was heard of it is its answer then.
+ *   (7) Where doubt fails the node (on_in_doubt: fail, or a person's word), the
+ *       doubt stays with the failure: who has it tried again is asked what
+ *       happened.  What a race or a graph's end stopped in the middle of an
+ *       effect keeps its doubt, too, if it comes to be tried again.
+ *
+ * What was heard, and why an attempt failed, is not recorded by itself: after a
+ * crash the doubt is one of the crash.  A request to a person shows both.
+ */
+#include "mortise/plugin.h"
+#include "run/internal.h"
+
+/* ---- is it one? --------------------------------------------------------- */
+
+/* (2) */
+static bool may_be_repeated(const struct mortise_node *n)
+{
+    return n->op->idempotent || n->on_in_doubt == MORTISE_DOUBT_RETRY;
+}
+
+bool doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
+                      const struct step *s)
+{
+    return s->kind == MORTISE_STEP_EFFECT && s->has_effect &&
+           !may_be_repeated(node_of(r, x));
+}
+
+/* Is the call's own intent open, which only its plugin could have closed? */
+static bool is_call_open(const struct exec *x)
+{
+    return x->effect_open && x->call == MORTISE_RUN_EXECUTE;
+}
+
+enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
+                        const struct mortise_result_in *in)
+{
+    bool silent = in->silent || in->status == MORTISE_S_DOUBT;
+
+    if (x->call != MORTISE_RUN_EXECUTE || in->status == MORTISE_S_OK ||
+        may_be_repeated(node_of(r, x)))
+        return DOUBT_NONE;
+    if (silent && is_call_open(x))
+        return DOUBT_CALL;
+    return step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
+}
+
+/* ---- it came to be ------------------------------------------------------ */
+
+/* How the attempt failed (6): {code, class, message}. */
+static int note_failure(struct exec *x, const char *code, const char *class,
+                        const char *message, struct mortise_err *err)
+{
+    drop(&x->failure);
+    x->failure = json_pack("{s:s, s:s, s:s}", "code", code, "class", class,
+                           "message", message);
+    return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* Why a call that was told to stop was; not a failure where people said so. */
+static int note_stop(struct exec *x, struct mortise_err *err)
+{
+    if (x->stop == STOP_TIMEOUT)
+        return note_failure(x, "timeout.call", "timeout",
+                            "the attempt took longer than its timeout", err);
+    return note_failure(x, "", "", "the call was stopped in the middle", err);
+}
+
+/* The plugin spoke for all but the step: its intent is closed, and it goes on
+ * with the doubt (doubt_start). */
+static int close_call(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LET_GO);
+
+    e.how = true; /* at once */
+    return record(r, &e, err);
+}
+
+int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
+                const struct mortise_result_in *in, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (x->state == X_STOPPING)
+        rv = note_stop(x, err);
+    else if (what == DOUBT_CALL)
+        rv = note_failure(
+            x, in->error_code[0] != '\0' ? in->error_code : "in_doubt",
+            in->error_class, in->message, err);
+    else
+        rv = note_failure(x, "", "", "the call ended before its answer came",
+                          err);
+    x->stop = STOP_NONE;
+    if (rv != MORTISE_OK)
+        return rv;
+    return what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
+}
+
+int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
+                const struct mortise_answer_in *in, json_t *value,
+                struct mortise_err *err)
+{
+    struct heard *h = s->heard;
+
+    if (h == NULL)
+        h = s->heard = mortise_zalloc(r->mem, sizeof *h);
+    if (h == NULL)
+        return mortise_nomem(err);
+    h->status = in->status;
+    h->after = x->journal->issued;
+    hold(&h->value, value);
+    hold(&h->seen, in->seen);
+    return MORTISE_OK;
+}
+
+void heard_forget(struct mortise_run *r, struct step *s)
+{
+    if (s->heard == NULL)
+        return;
+    json_decref(s->heard->value);
+    json_decref(s->heard->seen);
+    mortise_release(r->mem, s->heard, sizeof *s->heard);
+    s->heard = NULL;
+}
+
+/* ---- a person is asked -------------------------------------------------- */
+
+/* What is in doubt: NULL, the call (3). */
+static const struct step *subject_of(const struct mortise_run *r,
+                                     const struct exec *x)
+{
+    return x->effect_open ? NULL : step_in_doubt(r, x);
+}
+
+/* Why nobody knows. */
+static const char *cause_of(const struct exec *x, const struct step *s)
+{
+    const json_t *seen = s != NULL && s->heard != NULL ? s->heard->seen : NULL;
+    const char *words = json_string_value(json_object_get(seen, "cause"));
+
+    if (words == NULL)
+        words = json_string_value(json_object_get(x->failure, "message"));
+    return words != NULL && words[0] != '\0'
+               ? words
+               : "the process died while the effect was under way";
+}
+
+static int add_open(json_t *list, const struct step *s)
+{
+    char key[MORTISE_DIGEST_HEX];
+
+    mortise_hex(key, s->effect, MORTISE_DIGEST);
+    return json_array_append_new(
+        list, json_pack("{s:o, s:s, s:O, s:s}", "step", step_name(s), "method",
+                        s->method, "args", s->payload, "idempotency_key", key));
+}
+
+/* The steps that the word about a call covers, too (3): who gives it has to
+ * look at them. */
+static int show_open(json_t *payload, const struct exec *x)
+{
+    const struct journal *j = x->journal;
+    json_t *list = step_is_open(x) ? json_array() : NULL;
+    int rv = 0;
+
+    for (size_t i = 0; list != NULL && rv == 0 && i < j->n; i++)
+        if (j->steps[i]->state == STEP_OPEN)
+            rv = add_open(list, j->steps[i]);
+    if (list != NULL && rv == 0)
+        return json_object_set_new(payload, "open", list);
+    json_decref(list);
+    return rv;
+}
+
+/* What there is to see of a step, besides. */
+static int show_step(json_t *payload, const struct step *s)
+{
+    json_t *answer =
+        s->heard != NULL ? json_object_get(s->heard->seen, "answer") : NULL;
+
+    if (json_object_set_new(payload, "step", step_name(s)) != 0 ||
+        json_object_set_new(payload, "method", json_string(s->method)) != 0)
+        return -1;
+    return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
+}
+
+/* {tool, args, idempotency_key, effect, cause}: of the call, with a list of the
+ * steps in it that are `open`; or of the one step of it that is in doubt, with
+ * that step's name and method, and with what the world answered, if it did. */
+int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const struct step *s = subject_of(r, x);
+    char tool[256], key[MORTISE_DIGEST_HEX];
+    json_t *payload;
+
+    if (s == NULL && n->op->steps) /* no intent has left its key */
+        exec_effect_key(r, x, x->key);
+    mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
+    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    payload = json_pack("{s:s, s:O, s:s, s:s, s:s}", "tool", tool, "args",
+                        s != NULL ? s->payload : x->body, "idempotency_key",
+                        key, "effect", mortise_effect_name(n->effect), "cause",
+                        cause_of(x, s));
+    if (payload != NULL &&
+        (s != NULL ? show_step(payload, s) : show_open(payload, x)) != 0)
+        drop(&payload);
+    return ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
+}
+
+/* ---- it is to be settled ------------------------------------------------ */
+
+int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
+               struct mortise_err *err)
+{
+    return node_of(r, x)->on_error_value
+               ? fail_attempt(r, x, "in_doubt", "permanent", words, err)
+               : fail_for_good(r, x, "in_doubt", words, true, err);
+}
+
+/* on_in_doubt: fail (7). */
+static int fail_at_once(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    char words[512];
+
+    if (x->doubted)
+        return doubt_ask(r, x, err);
+    snprintf(words, sizeof words, "%.400s; it may have happened",
+             cause_of(x, subject_of(r, x)));
+    return doubt_fail(r, x, words, err);
+}
+
+int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    switch (n->on_in_doubt) {
+    case MORTISE_DOUBT_RETRY:
+        return start_execute(r, x, err);
+    case MORTISE_DOUBT_ASK:
+        return doubt_ask(r, x, err);
+    case MORTISE_DOUBT_FAIL:
+        return fail_at_once(r, x, err);
+    case MORTISE_DOUBT_DEFAULT:
+    case MORTISE_DOUBT_RECONCILE:
+        break;
+    }
+    if (n->op->idempotent) /* the same key: the plugin knows it again */
+        return start_execute(r, x, err);
+    if (n->op->reconcile)
+        return start_call(r, x, MORTISE_RUN_RECONCILE, err);
+    return doubt_ask(r, x, err);
+}
+
+/* ---- it did not happen, says the plugin --------------------------------- */
+
+/* (6): each open step is answered with what was heard of it, or with that. */
+static int answer_open(struct mortise_run *r, struct exec *x, bool heard_only,
+                       bool *any, struct mortise_err *err)
+{
+    const struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    *any = false;
+    for (size_t i = 0; j != NULL && rv == MORTISE_OK && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (s->state != STEP_OPEN || (heard_only && s->heard == NULL))
+            continue;
+        *any = true;
+        rv = step_refute(r, x, s, err);
+    }
+    return rv;
+}
+
+/* As it failed, now that it is known that nothing happened. */
+static int fail_as_noted(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
+{
+    json_t *failure = json_incref(x->failure);
+    bool any;
+    int rv = answer_open(r, x, false, &any, err);
+
+    if (rv == MORTISE_OK)
+        rv = fail_attempt(
+            r, x, json_string_value(json_object_get(failure, "code")),
+            json_string_value(json_object_get(failure, "class")),
+            json_string_value(json_object_get(failure, "message")), err);
+    json_decref(failure);
+    return rv;
+}
+
+int doubt_refuted(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    const char *code = json_string_value(json_object_get(x->failure, "code"));
+    bool any;
+    int rv = answer_open(r, x, true, &any, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!any && code != NULL && code[0] != '\0')
+        return fail_as_noted(r, x, err);
+    /* That call is over, and this one may have to wait. */
+    exec_become(r, x, X_READY);
+    return start_execute(r, x, err);
+}

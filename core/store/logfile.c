@@ -1,0 +1,169 @@
+/* logfile.c -- LevelDB's log, read by us.
+ *
+ * LevelDB's own reader takes a damaged length for the end of the log, or drops
+ * the rest of its block of 32 KiB.  Who salvages a store wants all that is
+ * there.  So (1) behind damage the next record is looked for at each byte, and
+ * is one if its checksum (CRC-32C) says so, which one in four billion would by
+ * accident; (2) a record is given whole or not at all; (3) that something was
+ * passed over is said.
+ *
+ * A block is records: u32 checksum (masked) of what follows the length, u16
+ * length, u8 type (1: whole, 2: the first piece, 3: a middle one, 4: the last),
+ * the bytes; less than seven bytes at its end are zeros.  A record's content is
+ * a batch: u64 sequence number, u32 count, and each a u8 (1: put, 0: delete),
+ * key and value behind their lengths as varints (doc/log_format.md and
+ * db/write_batch.cc of LevelDB).
+ */
+#include "store/logfile.h"
+
+#include <string.h>
+
+enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
+enum { WHOLE = 1, FIRST, MIDDLE, LAST };
+
+/* CRC-32C, bit by bit: logs are small. */
+static uint32_t crc32c(const uint8_t *p, size_t n)
+{
+    uint32_t crc = 0xFFFFFFFF;
+
+    while (n-- > 0) {
+        crc ^= *p++;
+        for (int i = 0; i < 8; i++)
+            crc = crc >> 1 ^ (0x82F63B78 & -(crc & 1));
+    }
+    return ~crc;
+}
+
+static uint32_t little(const uint8_t *p, size_t n)
+{
+    uint32_t v = 0;
+
+    while (n-- > 0)
+        v = v << 8 | p[n];
+    return v;
+}
+
+void mortise_logfile_init(struct mortise_logfile *l, const void *p, size_t n,
+                          const struct mortise_mem *mem)
+{
+    *l = (struct mortise_logfile){.p = p, .end = p, .begin = p};
+    l->end += n;
+    mortise_buf_init(&l->record, mem);
+}
+
+void mortise_logfile_finish(struct mortise_logfile *l)
+{
+    mortise_buf_finish(&l->record);
+}
+
+/* Bytes from l->p to the end of its block, as far as there are some. */
+static size_t left_in_block(const struct mortise_logfile *l)
+{
+    size_t in_block = BLOCK - (size_t)(l->p - l->begin) % BLOCK;
+    size_t left = (size_t)(l->end - l->p);
+
+    return left < in_block ? left : in_block;
+}
+
+/* Is there a whole piece at l->p? */
+static bool is_piece(const struct mortise_logfile *l)
+{
+    size_t left = left_in_block(l), n;
+    uint32_t crc;
+
+    if (left < HEADER || l->p[6] < WHOLE || l->p[6] > LAST)
+        return false;
+    n = little(l->p + 4, 2);
+    if (n > left - HEADER)
+        return false;
+    crc = crc32c(l->p + 6, n + 1);
+    crc = (crc >> 15 | crc << 17) + 0xA282EAD8;
+    return crc == little(l->p, 4);
+}
+
+/* Is the rest of the block what is left when no header fits? */
+static bool is_trailer(const struct mortise_logfile *l)
+{
+    size_t left = left_in_block(l);
+
+    for (size_t i = 0; i < left; i++)
+        if (l->p[i] != 0)
+            return false;
+    return left < HEADER || (size_t)(l->end - l->p) == left;
+}
+
+/* (1): stand on the next piece; false at the end. */
+static bool find_piece(struct mortise_logfile *l)
+{
+    while (l->p < l->end && !is_piece(l)) {
+        if (is_trailer(l)) {
+            l->p += left_in_block(l);
+            continue;
+        }
+        l->damaged = true;
+        l->in_record = false;
+        l->p++;
+    }
+    return l->p < l->end;
+}
+
+bool mortise_logfile_next(struct mortise_logfile *l)
+{
+    while (find_piece(l)) {
+        size_t n = little(l->p + 4, 2);
+        int type = l->p[6];
+        bool begins = type == WHOLE || type == FIRST;
+
+        if (begins == l->in_record)
+            l->damaged = true; /* (2): its other pieces are missing */
+        if (begins)
+            mortise_buf_clear(&l->record);
+        if (begins || l->in_record)
+            mortise_buf_put(&l->record, l->p + HEADER, n);
+        l->p += HEADER + n;
+        if (type == WHOLE || (type == LAST && l->in_record)) {
+            l->in_record = false;
+            return true;
+        }
+        l->in_record = begins || (l->in_record && type == MIDDLE);
+    }
+    l->damaged |= l->in_record;
+    return false;
+}
+
+/* A length and that many bytes. */
+static bool read_slice(const struct mortise_buf *b, size_t *at,
+                       const uint8_t **p, size_t *n)
+{
+    const uint8_t *bytes = (const uint8_t *)b->p;
+    unsigned shift = 0;
+    uint64_t v = 0;
+
+    do {
+        if (*at >= b->n || shift > 28)
+            return false;
+        v |= (uint64_t)(bytes[*at] & 0x7F) << shift;
+        shift += 7;
+    } while ((bytes[(*at)++] & 0x80) != 0);
+    if (v > b->n - *at)
+        return false;
+    *p = bytes + *at;
+    *n = (size_t)v;
+    *at += *n;
+    return true;
+}
+
+bool mortise_logfile_op(const struct mortise_buf *record, size_t *at,
+                        struct mortise_logop *op)
+{
+    uint8_t type;
+
+    if (*at == 0)
+        *at = BATCH_HEADER;
+    if (*at >= record->n)
+        return false;
+    type = (uint8_t)record->p[(*at)++];
+    *op = (struct mortise_logop){.put = type == 1};
+    return type <= 1 && read_slice(record, at, &op->key, &op->key_size) &&
+           (type == 0 || read_slice(record, at, &op->value, &op->value_size));
+}

@@ -1,0 +1,238 @@
+/* view.c -- the store on LevelDB: looking at a copy.
+ *
+ * LevelDB cannot open a database without writing to it.  So where nothing can
+ * be written (a full disk, one that is mounted read-only, somebody else's
+ * files), or where nothing should be because the store is damaged, a copy is
+ * opened in a directory of its own.  The promises:
+ *
+ *   (1) Nothing in the store is written, made or removed.  Tables, which never
+ *       change, are linked, or reached through a symbolic link from another
+ *       file system; log, MANIFEST and CURRENT, which are small, are copied.
+ *   (2) While it is looked at, the lock of the store is ours: one that somebody
+ *       else has open is not looked at behind their back.
+ *   (3) Damage is no reason not to open: what LevelDB refuses is mended in the
+ *       copy, by its own means, as far as it goes.  So what is missing is not
+ *       said here; who comes here was told why the store did not open.
+ *   (4) The copy is gone when it is closed.
+ *
+ * An opening that was killed left the files that it found aside (aside.c):
+ * these are copied then, in place of what it may have made of them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/aside.h"
+#include "store/home.h"
+#include "store/ldb.h"
+
+/* ---- the copy ----------------------------------------------------------- */
+
+struct copying {
+    int from, to; /* the two db/ */
+    bool logs;
+    bool aside; /* what is aside counts */
+};
+
+/* (1) */
+static int copy_table(const struct copying *c, const char *name, const char *as,
+                      struct mortise_err *err)
+{
+    char target[NAME_MAX + 64];
+
+    if (linkat(c->from, name, c->to, as, 0) == 0 || errno == EEXIST)
+        return MORTISE_OK;
+    snprintf(target, sizeof target, "/proc/self/fd/%d/%s", c->from, name);
+    if (access(target, F_OK) == 0 && symlinkat(target, c->to, as) == 0)
+        return MORTISE_OK;
+    return mortise_home_copy(c->from, name, c->to, as, err);
+}
+
+/* One file of the database, if it counts. */
+static int copy_one(const struct copying *c, const char *name,
+                    struct mortise_err *err)
+{
+    const char *as = mortise_aside_name(name);
+    bool is_aside = as != name;
+
+    switch (mortise_aside_kind(as)) {
+    case MORTISE_ASIDE_TABLE:
+        return is_aside && !c->aside ? MORTISE_OK
+                                     : copy_table(c, name, as, err);
+    case MORTISE_ASIDE_LOG:
+        if (!c->logs)
+            return MORTISE_OK;
+        /* fall through */
+    case MORTISE_ASIDE_MANIFEST:
+    case MORTISE_ASIDE_CURRENT:
+        return is_aside == c->aside
+                   ? mortise_home_copy(c->from, name, c->to, as, err)
+                   : MORTISE_OK;
+    case MORTISE_ASIDE_NONE:
+        break;
+    }
+    return MORTISE_OK;
+}
+
+static int copy_all(struct copying *c, struct mortise_err *err)
+{
+    int fd = openat(c->from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv = 0;
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+
+    if (d == NULL) {
+        rv = mortise_syserr(err, errno, "list db");
+        if (fd >= 0)
+            close(fd);
+        return rv;
+    }
+    c->aside = mortise_aside_is_whole(c->from);
+    while (rv == MORTISE_OK && (e = readdir(d)) != NULL)
+        rv = copy_one(c, e->d_name, err);
+    closedir(d);
+    return rv;
+}
+
+/* Where there is room, if the disk is full. */
+static const char *parent(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (tmp != NULL && tmp[0] != '\0')
+        return tmp;
+    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+static int make_scratch(struct mortise_store *s, struct mortise_err *err)
+{
+    char *dir = mortise_ldb_join(s->mem, parent(), "mortise-view-XXXXXX");
+
+    if (dir == NULL)
+        return mortise_nomem(err);
+    if (mkdtemp(dir) == NULL) {
+        int rv = mortise_syserr(err, errno, "make %s", dir);
+
+        mortise_release_str(s->mem, dir);
+        return rv;
+    }
+    s->scratch = dir;
+    mortise_release_str(s->mem, s->db_path);
+    s->db_path = mortise_strdup(s->mem, dir);
+    return s->db_path != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+int mortise_ldb_copy(struct mortise_store *s, int dir, bool logs,
+                     struct mortise_err *err)
+{
+    int rv = make_scratch(s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->copied = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->copied < 0)
+        return mortise_syserr(err, errno, "open db");
+    struct copying c = {
+        .from = s->copied,
+        .to = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        .logs = logs};
+    if (c.to < 0)
+        return mortise_syserr(err, errno, "open %s", s->scratch);
+    rv = copy_all(&c, err);
+    close(c.to);
+    return rv;
+}
+
+/* All below it: LevelDB makes a directory `lost` in it at most. */
+static void remove_dir(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        char full[PATH_MAX];
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(full, sizeof full, "%s/%s", path, e->d_name);
+        if (unlink(full) != 0 && errno == EISDIR)
+            remove_dir(full);
+    }
+    if (d != NULL)
+        closedir(d);
+    rmdir(path);
+}
+
+/* (4) */
+void mortise_ldb_drop_copy(struct mortise_store *s)
+{
+    remove_dir(s->scratch);
+    mortise_release_str(s->mem, s->scratch);
+    s->scratch = NULL;
+    if (s->copied >= 0)
+        close(s->copied);
+    s->copied = -1;
+}
+
+/* ---- opening it --------------------------------------------------------- */
+
+/* (3) */
+int mortise_ldb_open_copy(struct mortise_store *s, struct mortise_err *err)
+{
+    char *said = NULL;
+    int rv;
+
+    leveldb_options_set_paranoid_checks(s->options, 0);
+    rv = mortise_ldb_open(s, false, err);
+    if (rv != MORTISE_ECORRUPT)
+        return rv;
+    leveldb_repair_db(s->options, s->db_path, &said);
+    rv = mortise_ldb_taken(said, err, "mend the copy");
+    return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
+}
+
+/* With the lock taken. */
+static int open_view(struct mortise_store *s, struct mortise_err *err)
+{
+    int dir = s->hold.dir, rv;
+    uint32_t format;
+
+    rv = mortise_hold_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK)
+        rv = mortise_home_read_stamp(dir, &format, err);
+    if (rv == MORTISE_ECORRUPT)
+        rv = MORTISE_OK; /* (3) */
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_copy(s, dir, true, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_open_copy(s, err);
+    if (rv == MORTISE_OK)
+        atomic_store(&s->dead, false);
+    return rv;
+}
+
+int mortise_store_open_view(struct mortise_store **out, const char *path,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err)
+{
+    struct mortise_store *s = mortise_ldb_new(path, mem);
+    int dir = -1, rv;
+
+    *out = NULL;
+    if (s == NULL)
+        return mortise_nomem(err);
+    rv = mortise_home_find(&dir, path, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_hold(s, dir, err);
+    if (rv == MORTISE_OK)
+        rv = open_view(s, err);
+    if (rv != MORTISE_OK) {
+        mortise_store_close(s);
+        return mortise_doing(err, rv, "look at a copy of store %s", path);
+    }
+    *out = s;
+    return MORTISE_OK;
+}

@@ -1,0 +1,190 @@
+/* test_cli_old_store.c -- a run keeps the rules and the keys of its admission.
+ *
+ * tests/stores/0920f9b is a store that a program of that revision made, which
+ * recorded no rules and had nothing of the store in its keys.  Its runs are
+ * these, with the plugins `counts` (the key of each effect becomes a line of the
+ * file `sink`) and `tried` (tests/plugins):
+ *
+ *   judged  failed: r happened, and its output broke the schema of the node
+ *   doubt   the process died while s happened
+ *   joins   a failed first; then b came to the join of any, which ran; h waits
+ *
+ * What they had done is done: nothing of it is repeated, what is in doubt or
+ * still to come has the key that it would have had, and a join means what it
+ * meant.  The same graphs started today follow today's rules. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "lib/desk.h"
+
+#define KEY_JUDGED_A                                                           \
+    "f21fa1631e1e0d624b9d6f5cb5422cfddf505485eb05ac8bbd9f12c25e841c7d"
+#define KEY_DOUBT_S                                                            \
+    "9f2a29bae00ae9b45d207f268b8f4c7674eb64b2bf8523a23056e41749a1071f"
+#define KEY_DOUBT_Z                                                            \
+    "aeac377c094b7381d11855b84db883677c7511b2114480523abf03a2cd196814"
+
+static char root[4096];
+
+static void put_graphs(void)
+{
+    static const char *const graphs[][2] = {
+        {"judged", "start: a\nnodes:\n"
+                   "  a: {type: tool, tool: counts/count, args: {n: 1}, next: "
+                   "r}\n"
+                   "  r: {type: tool, tool: counts/count, args: {n: 2}, "
+                   "output_schema: {type: object, required: [more]}}\n"},
+        {"joins",
+         "start: [a, b, h]\nnodes:\n"
+         "  a: {type: tool, tool: tried/fail, args: {code: sad}, next: j}\n"
+         "  b: {type: human, prompt: b?, next: j}\n"
+         "  h: {type: human, prompt: h?, next: END}\n"
+         "  j: {type: tool, tool: counts/count, args: {n: 4}, join: any, next: "
+         "END}\n"}};
+
+    for (size_t i = 0; i < 2; i++)
+        desk_graph(graphs[i][0], graphs[i][1]);
+}
+
+static void begin(void)
+{
+    desk_begin();
+    desk_put("mortise.yaml",
+             "apiVersion: mortise/v1\nkind: Deployment\n"
+             "metadata: {name: old}\n"
+             "plugins: {dev: [./dev], config: {counts: {file: ./sink}}}\n"
+             "store: {path: ./store}\n");
+    desk_ok("mkdir dev && cp -r %s/tests/stores/0920f9b store && chmod -R "
+            "go-rwx store && touch sink",
+            root);
+    desk_ok("cp %s/tests/plugins/counts.plugin.yaml "
+            "%s/tests/plugins/tried.plugin.yaml dev",
+            root, root);
+    desk_ok("cp %s dev", child_build("tests/plugins/counts.so"));
+    desk_ok("cp %s dev", child_build("tests/plugins/tried.so"));
+    setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);
+    put_graphs();
+}
+
+static void end(void)
+{
+    unsetenv("MORTISE_DEPLOYMENT");
+    desk_end();
+}
+
+/* Everything that happened since the store was made. */
+static void assert_sink(const char *want)
+{
+    child_run("cat sink");
+    ck_assert_str_eq(child.out, want);
+}
+
+static void assert_run(const char *run, const char *status)
+{
+    desk_ok("$MORTISE show %s --json", run);
+    child_run("$MORTISE show %s --json | grep '^ *\"status\"' | tail -n 1; "
+              "$MORTISE runs | grep '^%s '",
+              run, run);
+    ck_assert_msg(strstr(child.out, status) != NULL, "%s is not %s: %s", run,
+                  status, child.out);
+}
+
+/* r is tried again, and its effect is known by the key that was recorded. */
+START_TEST(what_was_recorded_is_not_done_again)
+{
+    child_run("$MORTISE resume judged --accept-plugins");
+    desk_code(1);
+    assert_run("judged", "failed");
+    assert_sink("");
+}
+END_TEST
+
+/* s is in doubt under the key that it was called with, and what comes after it
+ * goes by the old formula, too. */
+START_TEST(doubts_keep_their_keys)
+{
+    json_t *show;
+
+    child_run("$MORTISE resume doubt --accept-plugins");
+    desk_code(5);
+    desk_ok("$MORTISE show doubt --json");
+    show = json_loads(child.out, 0, NULL);
+    ck_assert_str_eq(json_string_value(json_object_get(
+                         json_array_get(json_object_get(show, "pending"), 0),
+                         "idempotency_key")),
+                     KEY_DOUBT_S);
+    json_decref(show);
+    assert_sink("");
+    desk_ok("touch struck && $MORTISE resolve doubt $($MORTISE show doubt "
+            "--json | grep -o '\"id\": *\"[0-9a-f]*\"' | head -n 1 | cut -d"
+            "'\"' -f4) --retry");
+    assert_run("doubt", "completed");
+    assert_sink(KEY_DOUBT_Z "\n");
+}
+END_TEST
+
+/* The join that ran with a failure behind it fails the run, as it did then;
+ * started today it drops the failure. */
+START_TEST(joins_mean_what_they_meant)
+{
+    static const char answer[] =
+        "for i in $($MORTISE inbox %s --ids); do $MORTISE answer %s $i --value "
+        "'{\"approved\": true}'; done";
+
+    child_run("$MORTISE resume joins --accept-plugins");
+    desk_code(4);
+    child_run(answer, "joins", "joins");
+    assert_run("joins", "failed");
+    assert_sink("");
+
+    child_run("$MORTISE run joins.yaml --id now");
+    desk_code(4);
+    child_run(answer, "now", "now");
+    assert_run("now", "completed");
+}
+END_TEST
+
+/* The same id, graph and input in an old store and in a new one: another run to
+ * whoever is asked to do something. */
+START_TEST(stores_have_keys_of_their_own)
+{
+    char *first, *second;
+
+    child_run("$MORTISE run judged.yaml --id nightly --store one");
+    child_run("$MORTISE run judged.yaml --id nightly --store two");
+    child_run("rm -rf one && $MORTISE run judged.yaml --id nightly --store "
+              "one");
+    child_run("$MORTISE run judged.yaml --id nightly"); /* the old store */
+    child_run("sort -u sink | wc -l; wc -l <sink; grep -c " KEY_JUDGED_A
+              " sink");
+    first = strtok(child.out, "\n");
+    second = strtok(NULL, "\n");
+    ck_assert_str_eq(first, "8");
+    ck_assert_str_eq(second, "8");
+    ck_assert_str_eq(strtok(NULL, "\n"), "0");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_old_store");
+    TCase *tc = tcase_create("old store");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, what_was_recorded_is_not_done_again);
+    tcase_add_test(tc, doubts_keep_their_keys);
+    tcase_add_test(tc, joins_mean_what_they_meant);
+    tcase_add_test(tc, stores_have_keys_of_their_own);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return getcwd(root, sizeof root) == NULL ? 1 : test_run(suite());
+}

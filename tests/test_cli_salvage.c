@@ -1,0 +1,223 @@
+/* test_cli_salvage.c -- stores that do not open: looking at a copy, doctor, and
+ * `mortise store salvage`. */
+#include <check.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/test.h"
+
+static char dir[PATH_MAX - 64], scratch[PATH_MAX];
+
+static void put(const char *name, const char *text)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    test_write(path, text, strlen(text));
+}
+
+/* Five runs that wait for a person. */
+static void setup(void)
+{
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    child_dir(dir);
+    snprintf(scratch, sizeof scratch, "%s/scratch", dir);
+    put("mortise.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                        "metadata: {name: t}\nstore: {path: ./store}\n");
+    put("g.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                  "metadata: {name: g, version: 1.0.0}\n"
+                  "start: a\nnodes:\n"
+                  "  a: {type: human, prompt: \"well?\"}\n");
+    child_run("mkdir scratch; for i in 1 2 3 4 5; do"
+              " $MORTISE run g.yaml --id r$i; done");
+    ck_assert_int_eq(child.code, 4);
+}
+
+static void teardown(void)
+{
+    test_rmdir(dir);
+}
+
+/* The fifth run's admission does not read: a flipped bit in the length of its
+ * log's first record. */
+static void spoil(void)
+{
+    child_run("set -- store/db/0*.log; [ $# = 1 ] && "
+              "printf '\\377\\377' | dd of=$1 bs=1 seek=4 conv=notrunc");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+}
+
+/* Nothing is left of copies. */
+static void no_copy_stays(void)
+{
+    ck_assert_int_eq(rmdir(scratch), 0);
+}
+
+static void says(const char *text, const char *words)
+{
+    ck_assert_msg(strstr(text, words) != NULL, "%s: %s", words, text);
+}
+
+/* The commands that only read: what they say of the runs that can be read, and
+ * on stderr that it is a copy. */
+static void looks_at_a_copy(const char *before, const char *why)
+{
+    static const struct {
+        const char *line, *words;
+    } commands[] = {
+        {"runs", "r4  "},
+        {"show r2", "status   waiting"},
+        {"history r2", "ask a (human)"},
+        {"inbox", "run r4: a asks a person"},
+        {"inbox r3", "run r3: a asks a person"},
+        {"events r2", "interrupt a"},
+        {"why r2", "Run r2 waits for a person"},
+    };
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        child_run("TMPDIR=%s %s $MORTISE %s", scratch, before,
+                  commands[i].line);
+        ck_assert_msg(child.code == 0, "%s: %s", commands[i].line, child.err);
+        says(child.out, commands[i].words);
+        says(child.err, why);
+        says(child.err, "what follows is read from a copy of the store");
+    }
+}
+
+/* A store that lost a commit is not opened, by no command; those that read
+ * show what there is; doctor says how much is missing and what to do; and the
+ * same again the second time. */
+START_TEST(a_damaged_store_is_looked_at)
+{
+    static const char *const refused[] = {"run g.yaml --id new", "resume r1",
+                                          "cancel r1", "pause r1",
+                                          "events r1 --follow"};
+
+    spoil();
+    for (int k = 0; k < 2; k++) {
+        looks_at_a_copy("", "is missing: number");
+        says(child.err, "store salvage NEW-DIR\n");
+        child_run("TMPDIR=%s $MORTISE doctor", scratch);
+        ck_assert_int_eq(child.code, 2);
+        says(child.out, "fail commits     ./store: 1 commit is missing: ");
+        says(child.out, "'mortise store salvage NEW-DIR'");
+        for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+            child_run("$MORTISE %s", refused[i]);
+            ck_assert_int_ne(child.code, 0);
+            says(child.err, "(E_STORE_CORRUPT)");
+        }
+    }
+    no_copy_stays();
+}
+END_TEST
+
+/* What can be read is written into a new store, which goes on; the old one is
+ * not changed. */
+START_TEST(what_can_be_read_is_saved)
+{
+    spoil();
+    child_run("cp -a store was; TMPDIR=%s $MORTISE store salvage saved",
+              scratch);
+    ck_assert_int_eq(child.code, 2);
+    says(child.out, "is damaged: what could be read of it is used\n");
+    says(child.out, "saved: 4 runs; 0 left out; 1 commit missing\n");
+    child_run("rm -f was/db/LO* store/db/LO*; diff -r was store");
+    ck_assert_msg(child.code == 0, "%s", child.out);
+    child_run("$MORTISE runs --store saved");
+    ck_assert_int_eq(child.code, 0);
+    ck_assert_str_eq(child.err, "");
+    says(child.out, "r4  ");
+    ck_assert_ptr_null(strstr(child.out, "r5  "));
+    child_run("$MORTISE approve --store saved "
+              "$($MORTISE inbox r1 --ids --store saved)");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    child_run("$MORTISE doctor --store saved");
+    says(child.out, "all that was written is there");
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    ck_assert_int_eq(child.code, 3);
+    says(child.err, "saved is not empty: name a new directory");
+    no_copy_stays();
+}
+END_TEST
+
+/* A store that is whole is saved whole. */
+START_TEST(a_whole_store_is_copied)
+{
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    ck_assert_str_eq(child.out,
+                     "saved: 5 runs; 0 left out; 0 commits missing\n");
+    child_run("$MORTISE runs > a && $MORTISE runs --store saved > b && "
+              "cmp a b");
+    ck_assert_int_eq(child.code, 0);
+    no_copy_stays();
+}
+END_TEST
+
+/* Where nothing can be written, runs are shown all the same; none is
+ * started. */
+START_TEST(a_disk_that_refuses_is_looked_at)
+{
+    static const struct {
+        const char *error, *words;
+    } disks[] = {{"EROFS", "Read-only file system"},
+                 {"ENOSPC", "No space left on device"},
+                 {"EACCES", "Permission denied"}};
+    char before[3 * PATH_MAX];
+
+    snprintf(before, sizeof before,
+             "POWERCUT_STATE=%s/books POWERCUT_ROOTS=%s/store "
+             "POWERCUT_FAIL=link:1:%s:always LD_PRELOAD=%s",
+             dir, dir, disks[_i].error, child_build("tests/powercut.so"));
+    looks_at_a_copy(before, disks[_i].words);
+    says(child.out, "Run r2 waits");
+    child_run("%s $MORTISE run g.yaml --id new", before);
+    ck_assert_int_ne(child.code, 0);
+    says(child.err, disks[_i].words);
+    child_run("$MORTISE runs");
+    ck_assert_ptr_null(strstr(child.out, "new "));
+    no_copy_stays();
+}
+END_TEST
+
+/* One that somebody has open is asked, not looked at. */
+START_TEST(a_store_in_use_is_asked)
+{
+    pid_t engine = child_start("engine", "%s engine", child_build("mortise"));
+
+    child_await("engine.err", "holding the store");
+    child_run("$MORTISE runs");
+    ck_assert_int_eq(child.code, 0);
+    ck_assert_str_eq(child.err, "");
+    child_run("$MORTISE store salvage saved");
+    ck_assert_int_ne(child.code, 0);
+    says(child.err, "held by process");
+    child_kill(engine);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli salvage");
+    TCase *tc = tcase_create("cli salvage");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, a_damaged_store_is_looked_at);
+    tcase_add_test(tc, what_can_be_read_is_saved);
+    tcase_add_test(tc, a_whole_store_is_copied);
+    tcase_add_loop_test(tc, a_disk_that_refuses_is_looked_at, 0, 3);
+    tcase_add_test(tc, a_store_in_use_is_asked);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,425 @@
+/* test_cli_together.c -- many commands on one store.
+ *
+ * One of them holds it, and is a command like the others: it ends, is stopped
+ * or killed.  What the others do goes on. */
+#include <check.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/httpd.h"
+#include "lib/test.h"
+
+static struct httpd *d;
+static char dir[PATH_MAX - 64];
+
+/* ---- around each test --------------------------------------------------- */
+
+static void put(const char *name, const char *text)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    test_write(path, text, strlen(text));
+}
+
+/* A deployment with a store of its own name, and `more`. */
+static void put_deployment(const char *name, const char *more)
+{
+    char text[2 * PATH_MAX];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins: {config: {http: {allow: [\"%s\"]}}}\n"
+             "store: {path: ./store}\n%s",
+             httpd_url(d, ""), more);
+    put(name, text);
+}
+
+static void setup(void)
+{
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    child_dir(dir);
+    d = httpd_start();
+    put_deployment("mortise.yaml", "");
+}
+
+static void teardown(void)
+{
+    httpd_stop(d);
+    test_rmdir(dir);
+}
+
+/* NAME.yaml: a node that asks our server for /NAME, then one that says its
+ * input. */
+static void put_graph_of(const char *name, const char *op, const char *args)
+{
+    char text[1024], file[64], path[64];
+
+    snprintf(path, sizeof path, "/%s", name);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n"
+             "start: a\nnodes:\n"
+             "  a: {type: tool, tool: http/%s, args: {url: \"%s\"%s}, "
+             "next: b}\n"
+             "  b: {type: tool, tool: text/template, args: {values: "
+             "{word: \"${input.word}\"}, template: \"said {{word}}\"}}\n",
+             op, httpd_url(d, path), args);
+    snprintf(file, sizeof file, "%s.yaml", name);
+    put(file, text);
+}
+
+/* ... which is an effect. */
+static void put_graph(const char *name)
+{
+    put_graph_of(name, "request", ", method: POST");
+}
+
+/* The effect at /NAME takes so long, each time. */
+static void takes(const char *name, int ms)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/%s", name);
+    httpd_on(d, path);
+    httpd_wait(d, ms);
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+}
+
+static pid_t start_run(const char *graph, const char *id)
+{
+    return child_start(id,
+                       "%s run %s.yaml --id %s --input '{\"word\": \"%s\"}'",
+                       child_build("mortise"), graph, id, id);
+}
+
+static void await_requests(unsigned n)
+{
+    for (int i = 0; i < 600 && httpd_requests(d) < n; i++)
+        usleep(20000);
+    ck_assert_uint_ge(httpd_requests(d), n);
+}
+
+static const char *file(const char *name)
+{
+    static char text[1 << 16];
+    char path[PATH_MAX], *p;
+    size_t n;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    p = test_read(path, &n);
+    snprintf(text, sizeof text, "%s", p);
+    free(p);
+    return text;
+}
+
+static void assert_says(const char *name, const char *words)
+{
+    const char *text = file(name);
+
+    ck_assert_msg(strstr(text, words) != NULL, "no '%s' in %s:\n%s", words,
+                  name, text);
+}
+
+static unsigned times(const char *text, const char *words)
+{
+    unsigned n = 0;
+
+    for (; (text = strstr(text, words)) != NULL; text++)
+        n++;
+    return n;
+}
+
+static int mortise(const char *what)
+{
+    return child_run("%s %s", child_build("mortise"), what);
+}
+
+/* It completed, with its own output. */
+static void assert_completed(const char *id)
+{
+    char line[128];
+
+    snprintf(line, sizeof line, "show %s --json", id);
+    ck_assert_int_eq(mortise(line), 0);
+    ck_assert_msg(strstr(child.out, "\"status\": \"completed\"") != NULL, "%s",
+                  child.out);
+    snprintf(line, sizeof line, "\"said %s\"", id);
+    ck_assert_msg(strstr(child.out, line) != NULL, "%s", child.out);
+}
+
+/* ---- many at once -------------------------------------------------------- */
+
+enum { MANY = 50 };
+
+/* Fifty at once: each ends well, has its own output and one effect. */
+START_TEST(fifty_at_once)
+{
+    pid_t pids[MANY];
+    char id[16], name[32];
+
+    put_graph("x");
+    takes("x", 30);
+    for (int i = 0; i < MANY; i++) {
+        snprintf(id, sizeof id, "r%d", i);
+        pids[i] = start_run("x", id);
+    }
+    for (int i = 0; i < MANY; i++) {
+        int code = child_wait(pids[i]);
+
+        snprintf(name, sizeof name, "r%d.err", i);
+        ck_assert_msg(code == 0, "run %d: %d\n%s", i, code, file(name));
+        snprintf(name, sizeof name, "r%d.out", i);
+        ck_assert_uint_eq(times(file(name), "run_start"), 1);
+        assert_says(name, "completed");
+    }
+    ck_assert_uint_eq(httpd_requests(d), MANY);
+    for (int i = 0; i < MANY; i += 7) {
+        snprintf(id, sizeof id, "r%d", i);
+        assert_completed(id);
+    }
+}
+END_TEST
+
+/* ---- a host that is done ------------------------------------------------- */
+
+/* Its own run is done while another's effect is in flight: it stays for it,
+ * and says so. */
+START_TEST(a_host_stays_for_others)
+{
+    pid_t host, guest;
+
+    put_graph("short");
+    put_graph("long");
+    takes("short", 700);
+    takes("long", 2500);
+    host = start_run("short", "mine");
+    await_requests(1);
+    guest = start_run("long", "theirs");
+    ck_assert_int_eq(child_wait(host), 0);
+    ck_assert_int_eq(child_wait(guest), 0);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    assert_says("mine.out", "completed");
+    assert_says("mine.err", "1 other run is at work here");
+    assert_completed("mine");
+    assert_completed("theirs");
+}
+END_TEST
+
+/* Ctrl-C means the run of that command and no other. */
+START_TEST(a_signal_pauses_ones_own)
+{
+    pid_t host, guest;
+
+    put_graph("short");
+    put_graph("long");
+    takes("short", 1500);
+    takes("long", 3000);
+    host = start_run("short", "mine");
+    await_requests(1);
+    guest = start_run("long", "theirs");
+    await_requests(2);
+    kill(host, SIGINT);
+    ck_assert_int_eq(child_wait(guest), 0);
+    ck_assert_int_eq(child_wait(host), 4);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    assert_says("mine.out", "paused: operator");
+    assert_says("mine.err", "at work here");
+    assert_completed("theirs");
+    ck_assert_int_eq(mortise("resume mine"), 0);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    assert_completed("mine");
+}
+END_TEST
+
+/* A second one, or SIGTERM, hands over: what is at work is paused, and its
+ * client goes on with it, and tells each event once. */
+START_TEST(a_second_signal_hands_over)
+{
+    pid_t host, guest;
+
+    put_graph("short");
+    put_graph("long");
+    takes("short", 1);
+    takes("long", 2000);
+    host = start_run("long", "mine");
+    await_requests(1);
+    guest = start_run("long", "theirs");
+    await_requests(2);
+    kill(host, _i == 0 ? SIGINT : SIGTERM);
+    if (_i == 0) {
+        child_await("mine.err", "at work here");
+        kill(host, SIGINT);
+    }
+    ck_assert_int_eq(child_wait(host), 4);
+    ck_assert_int_eq(child_wait(guest), 0);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    ck_assert_uint_eq(times(file("theirs.out"), "node_end a"), 1);
+    ck_assert_uint_eq(times(file("theirs.out"), "node_end b"), 1);
+    assert_completed("theirs");
+}
+END_TEST
+
+/* One that is killed leaves effects in doubt, as ever; but runs whose calls may
+ * be made again go on in the processes of those who wait for them. */
+START_TEST(a_killed_host_is_replaced)
+{
+    pid_t host, guests[3];
+    char id[16];
+
+    put_graph_of("get", "get", "");
+    httpd_on(d, "/get");
+    httpd_wait(d, 60000);
+    httpd_times(d, 4);
+    httpd_answer(d, "/get", "200 OK", "", "there");
+    host = start_run("get", "mine");
+    await_requests(1);
+    for (int i = 0; i < 3; i++) {
+        snprintf(id, sizeof id, "g%d", i);
+        guests[i] = start_run("get", id);
+    }
+    await_requests(4);
+    child_kill(host);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(child_wait(guests[i]), 0);
+        snprintf(id, sizeof id, "g%d", i);
+        assert_completed(id);
+    }
+    ck_assert_int_eq(mortise("resume mine"), 0);
+}
+END_TEST
+
+/* Who only follows events may be the host, too: Ctrl-C ends that, and nothing
+ * else. */
+START_TEST(a_follower_is_a_host)
+{
+    pid_t host, guest;
+
+    put_graph("long");
+    takes("long", 1500);
+    put("ask.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                    "metadata: {name: g, version: 1.0.0}\nstart: h\n"
+                    "nodes:\n  h: {type: human, prompt: Well?}\n");
+    ck_assert_int_eq(mortise("run ask.yaml --id waits"), 4);
+    host =
+        child_start("host", "%s events --follow waits", child_build("mortise"));
+    child_await("host.out", "interrupt");
+    guest = start_run("long", "theirs");
+    await_requests(1);
+    kill(host, SIGINT);
+    ck_assert_int_eq(child_wait(guest), 0);
+    ck_assert_int_eq(child_wait(host), 0);
+    ck_assert_uint_eq(httpd_requests(d), 1);
+    assert_completed("theirs");
+}
+END_TEST
+
+/* ---- deployments ---------------------------------------------------------- */
+
+/* A run under another deployment than the engine's is refused, with both named;
+ * whoever names none, or the same one under another name, is served. */
+START_TEST(another_deployment_is_refused)
+{
+    pid_t engine;
+
+    put_graph("x");
+    takes("x", 1);
+    put_deployment("b.yaml", "limits: {steps: 7}\n");
+    put_deployment("same.yaml", "limits: {}\n# nothing else\n");
+    engine = child_start("one", "%s engine", child_build("mortise"));
+    child_await("one.err", "holding the store");
+    ck_assert_int_eq(mortise("run x.yaml --deployment b.yaml"), 78);
+    ck_assert_msg(strstr(child.err, "b.yaml") != NULL &&
+                      strstr(child.err, "mortise.yaml") != NULL &&
+                      strstr(child.err, "E_CONFIG") != NULL,
+                  "%s", child.err);
+    ck_assert_uint_eq(httpd_requests(d), 0);
+    ck_assert_int_eq(mortise("run x.yaml --id same --deployment same.yaml "
+                             "--input '{\"word\": \"same\"}'"),
+                     0);
+    ck_assert_int_eq(mortise("runs --deployment b.yaml"), 0);
+    ck_assert_int_eq(mortise("show same --deployment b.yaml"), 0);
+    ck_assert_int_eq(mortise("resume same --deployment b.yaml"), 78);
+    ck_assert_int_eq(child_run("mkdir elsewhere; cd elsewhere; %s run "
+                               "../x.yaml --deployment ../b.yaml",
+                               child_build("mortise")),
+                     78);
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+}
+END_TEST
+
+/* An engine that finds a command at work waits for it; one that finds another
+ * engine does not. */
+START_TEST(an_engine_waits_for_a_command)
+{
+    pid_t run, engine;
+
+    put_graph("x");
+    takes("x", 1500);
+    run = start_run("x", "mine");
+    await_requests(1);
+    engine = child_start("one", "%s engine", child_build("mortise"));
+    child_await("one.err", "waiting until it has ended");
+    ck_assert_int_eq(child_wait(run), 0);
+    child_await("one.err", "holding the store");
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+}
+END_TEST
+
+/* ---- an engine that says nothing ------------------------------------------ */
+
+/* A stopped engine is told of, with its pid, by whoever asks and by doctor. */
+START_TEST(a_stopped_engine_is_named)
+{
+    pid_t engine = child_start("one", "%s engine", child_build("mortise"));
+    char pid[32];
+
+    child_await("one.err", "holding the store");
+    snprintf(pid, sizeof pid, "process %d", (int)engine);
+    kill(engine, SIGSTOP);
+    ck_assert_int_eq(mortise("runs"), 1);
+    ck_assert_msg(strstr(child.err, pid) != NULL &&
+                      strstr(child.err, "said nothing") != NULL,
+                  "%s", child.err);
+    ck_assert_int_eq(mortise("doctor"), 2);
+    ck_assert_msg(strstr(child.out, pid) != NULL &&
+                      strstr(child.out, "said nothing") != NULL,
+                  "%s", child.out);
+    kill(engine, SIGCONT);
+    ck_assert_int_eq(mortise("runs"), 0);
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("cli_together");
+    TCase *tc = tcase_create("together");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, fifty_at_once);
+    tcase_add_test(tc, a_host_stays_for_others);
+    tcase_add_test(tc, a_signal_pauses_ones_own);
+    tcase_add_loop_test(tc, a_second_signal_hands_over, 0, 2);
+    tcase_add_test(tc, a_killed_host_is_replaced);
+    tcase_add_test(tc, a_follower_is_a_host);
+    tcase_add_test(tc, another_deployment_is_refused);
+    tcase_add_test(tc, an_engine_waits_for_a_command);
+    tcase_add_test(tc, a_stopped_engine_is_named);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

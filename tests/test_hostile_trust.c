@@ -1,0 +1,488 @@
+/* test_hostile_trust.c -- what somebody else put there: a directory that was
+ * downloaded, another user's files, trust that goes back. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/owner.h"
+#include "lib/desk.h"
+
+static const char header[] = "apiVersion: mortise/v1\n"
+                             "kind: Deployment\n"
+                             "metadata: {name: strange}\n";
+
+/* A file that nobody gave a word for. */
+static void put(const char *name, const char *text)
+{
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/%s", desk_dir, name);
+    test_write(path, text, strlen(text));
+}
+
+static void put_deployment(const char *more)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text, "%s%s", header, more);
+    put("mortise.yaml", text);
+}
+
+/* A directory as it is downloaded: a graph, a deployment, and a plugin that
+ * nobody signed. */
+static void begin(void)
+{
+    char source[4096];
+
+    test_begin();
+    child_allows(false);
+    desk_begin();
+    ck_assert_ptr_nonnull(realpath("tests/plugins/tried.plugin.yaml", source));
+    desk_ok("cp %s . && cp %s .", source,
+            child_build("tests/plugins/tried.so"));
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: END}\n");
+    desk_put("g.test.yaml", "apiVersion: mortise/v1\n"
+                            "kind: Test\n"
+                            "metadata: {name: t}\n"
+                            "graph: g.yaml\n"
+                            "deployment: ./mortise.yaml\n"
+                            "cases:\n"
+                            "  it runs:\n"
+                            "    real: [tried]\n"
+                            "    expect: {status: completed}\n");
+    put_deployment("plugins: {dev: [.]}\n");
+}
+
+/* Each way in, with what it would run. */
+static const char *const ways[] = {
+    "run g.yaml",
+    "check --plugins g.yaml",
+    "test g.test.yaml",
+    "resume r",
+    "runs",
+    "plugin list",
+    "plugin inspect tried",
+    "plugin verify tried",
+    "approve r",
+};
+
+/* Nothing that was found says what runs, until somebody said so. */
+START_TEST(found_is_not_said)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        child_run("$MORTISE %s 2>&1; code=$?; test ! -e entered || exit 99; "
+                  "exit $code",
+                  ways[i]);
+        ck_assert_msg(child.code != 0 && child.code != 99,
+                      "mortise %s: exit code %d\n%s", ways[i], child.code,
+                      child.out);
+        desk_out("plugins.dev (line 4)");
+        desk_out("mortise config allow ");
+        desk_ok("test ! -e .mortise"); /* nor was anything written */
+    }
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("plugins.dev (line 4)");
+}
+END_TEST
+
+/* The line that is printed works when it is pasted. */
+START_TEST(the_printed_command_works)
+{
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+    desk_ok(
+        "eval \"$($MORTISE run g.yaml 2>&1 | "
+        "sed -n 's/.*: mortise \\(config allow .*\\) (.*/$MORTISE \\1/p')\"");
+    desk_out("allowed: ");
+    desk_out("plugins.dev (line 4)");
+    desk_ok("$MORTISE run g.yaml");
+    desk_ok("$MORTISE check --plugins g.yaml");
+    desk_ok("$MORTISE config allow | grep mortise.yaml");
+    desk_ok("$MORTISE config allow mortise.yaml --remove");
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+    child_run("$MORTISE config allow mortise.yaml --remove");
+    desk_code(3);
+}
+END_TEST
+
+/* What is said holds for those keys as they were, at that path. */
+START_TEST(a_change_asks_again)
+{
+    static const char *const harmless[] = {
+        "plugins: {dev: [.]}\nlimits: {steps: 10}\n",
+        "plugins: {dev: [.]}\nstore: {durability: exit}\n",
+        "# a comment\nplugins: {dev: ['.']}\n",
+        "plugins: {dev: ['${file:where}']}\n",
+    };
+    static const char *const others[] = {
+        "plugins: {dev: [., ./more]}\n",
+        "plugins: {dev: [.], path: [./more]}\n",
+        "plugins: {dev: [.]}\ntrust: {dir: ./trust.d}\n",
+        "plugins: {dev: [.]}\nsecrets: {a: {exec: [id]}}\n",
+        "plugins: {dev: [.], config: {http: {allow: ['a.b:1']}}}\n"
+        "secrets: {a: {env: A}}\n",
+        "plugins: {dev: [.]}\nsecrets: {a: {env: A}}\n"
+        "guardrails: {g: {plugin: pattern, config: {builtin: [email]}}}\n",
+    };
+
+    put("where", ".");
+    desk_ok("$MORTISE config allow mortise.yaml");
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        put_deployment(harmless[i]);
+        desk_ok("$MORTISE run g.yaml");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        put_deployment(others[i]);
+        child_run("$MORTISE run g.yaml");
+        ck_assert_msg(child.code == 77, "%s: exit code %d\n%s", others[i],
+                      child.code, child.err);
+    }
+    desk_err("not as it was when you allowed it");
+    put_deployment("plugins: {dev: ['${file:where}']}\n");
+    desk_ok("$MORTISE run g.yaml");
+    put("where", "./"); /* what a file says is part of it */
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+    desk_ok("mkdir copy && cp *.yaml *.so where copy"); /* another path */
+    put("where", ".");
+    child_run("cd copy && $MORTISE run g.yaml");
+    desk_code(77);
+}
+END_TEST
+
+/* Who names a file has said it; what a Test file names, nobody has. */
+START_TEST(named_is_said)
+{
+    desk_ok("$MORTISE run g.yaml --deployment mortise.yaml");
+    desk_ok("MORTISE_DEPLOYMENT=mortise.yaml $MORTISE run g.yaml");
+    desk_ok("$MORTISE test g.test.yaml --deployment mortise.yaml");
+    child_run("mv mortise.yaml other.yaml; sed -i s/mortise.yaml/other.yaml/ "
+              "g.test.yaml; $MORTISE test g.test.yaml");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("config allow");
+    put_deployment("limits: {steps: 10}\nsecrets: {a: {env: A}}\n");
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: text/lines, args: {text: a}, "
+                    "next: END}\n");
+    desk_ok("$MORTISE run h.yaml"); /* needs nobody's word */
+}
+END_TEST
+
+/* Looking at it runs nothing, so it says what is not allowed yet. */
+START_TEST(looking_is_free)
+{
+    desk_ok("$MORTISE check g.yaml");
+    desk_out("mortise.yaml:4:16: warning[W0820]");
+    desk_ok("$MORTISE config print");
+    desk_ok("$MORTISE graph show g.yaml");
+    desk_ok("$MORTISE key list");
+    desk_ok("$MORTISE check mortise.yaml"); /* an operand was named */
+    desk_not_out("W0820");
+    desk_ok("$MORTISE config allow mortise.yaml && $MORTISE check g.yaml");
+    desk_not_out("W0820");
+}
+END_TEST
+
+/* Who puts the first key into a trust directory says that it counts; keys that
+ * were there already are not his word, nor is a directory of unsigned code. */
+START_TEST(trusting_says_so)
+{
+    put_deployment("trust: {dir: trust.d}\nplugins: {path: [.]}\n");
+    desk_ok("$MORTISE key new k -W && $MORTISE key new z -W");
+    child_run("$MORTISE runs");
+    desk_code(77);
+    desk_ok("$MORTISE key trust k.pub --plugins '*' --trust trust.d");
+    desk_ok("$MORTISE runs");
+    desk_ok("$MORTISE config allow mortise.yaml --remove");
+    desk_ok("$MORTISE key trust z.pub --plugins '*'");
+    child_run("$MORTISE runs");
+    desk_code(77);
+    put_deployment("trust: {dir: new.d}\nplugins: {dev: [.]}\n");
+    child_run("$MORTISE key trust k.pub --plugins '*'");
+    desk_code(77);
+    desk_ok("test ! -e new.d");
+}
+END_TEST
+
+/* ---- owners ----------------------------------------------------------------
+ */
+
+enum { STRANGER = 12345 };
+
+/* Who may change what, and what is said of it. */
+START_TEST(what_others_may_change_is_refused)
+{
+    static const struct {
+        const char *spoil, *mend;
+    } cases[] = {
+        {"chmod o+w mortise.yaml", "chmod go-w "},
+        {"chmod 0666 mortise.yaml", "chmod go-w "},
+        {"chmod o+w .", "chmod go-w "},
+        {"mkdir trust.d && chmod 1777 trust.d", "chmod go-w "},
+        {"mkdir trust.d && touch trust.d/a && chmod o+w trust.d/a",
+         "chmod go-w "},
+        {"chmod o+w tried.so", "chmod go-w "},
+        {"mkdir -m 0777 .mortise", "chmod go-w "},
+        {"mv mortise.yaml x; mkdir -m 0777 y; mv x y; "
+         "ln -s y/x mortise.yaml",
+         "chmod go-w "},
+        {"chown 12345 mortise.yaml", "chown "},
+        {"chown 12345 tried.so", "chown "},
+        {"mkdir trust.d && chown 12345 trust.d", "chown "},
+        {"mkdir .mortise && chown 12345 .mortise", "chown "},
+        {"mv mortise.yaml x; ln -s x mortise.yaml; "
+         "chown -h 12345 mortise.yaml",
+         "chown "},
+    };
+    size_t n = sizeof cases / sizeof cases[0] - (geteuid() == 0 ? 0 : 5);
+
+    put_deployment("plugins: {dev: [.]}\ntrust: {dir: trust.d}\n");
+    desk_ok("cp -a . ../$(basename $PWD).pure && chmod 0755 .");
+    for (size_t i = 0; i < n; i++) {
+        desk_ok("%s", cases[i].spoil);
+        child_run("$MORTISE run g.yaml --deployment mortise.yaml");
+        ck_assert_msg(child.code == 77 && strstr(child.err, cases[i].mend),
+                      "%s: exit code %d\n%s", cases[i].spoil, child.code,
+                      child.err);
+        /* The command that is printed mends it. */
+        desk_ok("$MORTISE run g.yaml --deployment mortise.yaml 2>&1 | "
+                "sed -n 's/.*: \\(ch[a-z]* [^/]* [^ ;]*\\).*/\\1/p' | sh -x && "
+                "$MORTISE run g.yaml --deployment mortise.yaml");
+        desk_ok("rm -rf * .mortise && cp -a ../$(basename $PWD).pure/. . && "
+                "chmod 0755 .");
+    }
+    desk_ok("rm -r ../$(basename $PWD).pure");
+}
+END_TEST
+
+/* A person may accept it as it is, and no more than that. */
+START_TEST(what_is_accepted_is_accepted_as_it_is)
+{
+    desk_ok("chmod o+w mortise.yaml && $MORTISE config allow mortise.yaml");
+    desk_out("may be written by others (mode 0646)");
+    desk_ok("$MORTISE run g.yaml");
+    desk_ok("chmod 0666 mortise.yaml");
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+    desk_ok("chmod go-w mortise.yaml && $MORTISE run g.yaml");
+}
+END_TEST
+
+/* Another uid's whole directory, as in a container. */
+START_TEST(a_foreign_directory_is_refused)
+{
+    if (geteuid() != 0)
+        desk_ok("test $(id -u) != 0"); /* only root can give files away */
+    else
+        desk_ok("chown -R %d .", STRANGER);
+    child_run("$MORTISE run g.yaml --deployment mortise.yaml");
+    desk_code(geteuid() == 0 ? 77 : 0);
+    desk_ok("$MORTISE config allow mortise.yaml");
+    desk_ok("$MORTISE run g.yaml");
+}
+END_TEST
+
+/* Root's files are fine for everybody, /tmp is on the way to many, and where
+ * our word is kept is held to the same rule. */
+START_TEST(the_way_is_judged)
+{
+    struct mortise_err err;
+    char path[8300];
+
+    ck_assert_int_eq(mortise_owner_check("/proc/self/fd/0", NULL, NULL, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(mortise_owner_check("/etc/passwd", NULL, NULL, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(mortise_owner_check("/nowhere/at/all", NULL, NULL, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_owner_check("/etc/../etc/./passwd/x", NULL, NULL, &err),
+        MORTISE_OK);
+    desk_ok("ln -s loop loop");
+    snprintf(path, sizeof path, "%s/loop", desk_dir);
+    ck_assert_int_eq(mortise_owner_check(path, NULL, NULL, &err), MORTISE_OK);
+    desk_ok("$MORTISE config allow mortise.yaml && $MORTISE run g.yaml && "
+            "chmod o+w $XDG_STATE_HOME/mortise/allowed");
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+}
+END_TEST
+
+/* ---- trust that goes back ---------------------------------------------------
+ */
+
+/* A desk of its own: the release `tried` 1.0.0 in plugins/, signed by k, with
+ * its Deployment d.yaml, which is named. */
+static void sign_release(void)
+{
+    desk_ok("$MORTISE key new k -W && $MORTISE key new z -W && mkdir plugins");
+    desk_ok("mv tried.plugin.yaml source.yaml && "
+            "$MORTISE plugin sign source.yaml tried.so --key k.key "
+            "--out plugins");
+    desk_ok("$MORTISE key trust k.pub --plugins tried --in-process "
+            "--trust trust.d");
+    desk_ok("$MORTISE key trust z.pub --plugins tried --in-process "
+            "--trust trust.d");
+    put("d.yaml", "apiVersion: mortise/v1\n"
+                  "kind: Deployment\n"
+                  "metadata: {name: d}\n"
+                  "plugins: {path: [./plugins]}\n"
+                  "trust: {dir: ./trust.d}\n"
+                  "store: {path: ./state}\n");
+    ck_assert_int_eq(setenv("MORTISE_DEPLOYMENT", "d.yaml", 1), 0);
+}
+
+/* Another release in its place. */
+static void release(const char *seq, const char *key, const char *more)
+{
+    desk_ok("rm -r plugins && sed 's/^seq: .*/seq: %s/; s/Work/%s/' "
+            "source.yaml >tried.plugin.yaml && $MORTISE plugin sign "
+            "tried.plugin.yaml tried.so --key %s.key --out plugins && rm "
+            "tried.plugin.yaml",
+            seq, more, key);
+}
+
+static void refused(const char *line, const char *words)
+{
+    child_run("%s", line);
+    ck_assert_msg(child.code != 0 && (strstr(child.err, words) != NULL ||
+                                      strstr(child.out, words) != NULL),
+                  "%s: exit code %d, no '%s':\n%s%s", line, child.code, words,
+                  child.out, child.err);
+}
+
+/* A key that is revoked while an engine runs: its plugin is called no more, the
+ * run is blocked and says why, others go on, and so does it when the key is
+ * good again. */
+START_TEST(revocation_under_a_live_engine)
+{
+    pid_t engine;
+
+    sign_release();
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: q}\n"
+                    "  q: {type: human, prompt: on?, next: b}\n"
+                    "  b: {type: tool, tool: tried/echo, args: {value: 2}, "
+                    "next: END}\n");
+    desk_graph("other", "start: a\nnodes:\n"
+                        "  a: {type: tool, tool: text/lines, args: {text: a}, "
+                        "next: END}\n");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    child_run("$MORTISE run h.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE key revoke $($MORTISE key list --json | "
+            "sed -n 's/.*\"id\":\"\\([^\"]*\\)\".*k.yaml.*/\\1/p')");
+    child_run("sleep 0.1; $MORTISE approve r $($MORTISE inbox --json | "
+              "sed -n 's/.*\"request\":\"\\([^\"]*\\)\".*/\\1/p')");
+    desk_ok("for i in $(seq 100); do $MORTISE show r | grep blocked && break; "
+            "sleep 0.1; done; $MORTISE show r");
+    desk_out("revokes");
+    child_run("$MORTISE run h.yaml");
+    ck_assert_int_ne(child.code, 0);
+    desk_ok("$MORTISE run other.yaml");
+    child_kill(engine);
+}
+END_TEST
+
+/* A stolen key cannot lock a name for good: once it is revoked, what it signed
+ * does not count. */
+START_TEST(a_stolen_key_locks_nothing)
+{
+    sign_release();
+    desk_ok("$MORTISE run g.yaml");
+    release("9007199254740991", "z", "stolen");
+    desk_ok("$MORTISE run g.yaml");
+    release("2", "k", "Play");
+    refused("$MORTISE run g.yaml", "seq 9007199254740991 ran here before");
+    refused("$MORTISE plugin verify tried", "--allow-downgrade");
+    desk_ok("$MORTISE key revoke \"$(sed -n 2p z.pub)\"");
+    desk_ok("$MORTISE run g.yaml && $MORTISE plugin verify tried");
+    release("1", "k", "Old");
+    refused("$MORTISE run g.yaml", "seq 2 ran here before");
+}
+END_TEST
+
+/* What was revoked stays so when the file that said it is gone, for a fresh
+ * store and for who has none, and under another name of the directory. */
+START_TEST(revocations_are_not_forgotten)
+{
+    sign_release();
+    desk_ok("$MORTISE key revoke \"$(sed -n 2p k.pub)\"");
+    desk_ok("rm trust.d/revoked-*.yaml");
+    refused("$MORTISE plugin verify tried", "at seq 2 and was at 3 before");
+    refused("$MORTISE run g.yaml --store fresh", "was at 3 before");
+    desk_ok("mv trust.d elsewhere && sed -i s/trust.d/elsewhere/ d.yaml");
+    refused("$MORTISE plugin verify tried", "was revoked here before");
+    refused("$MORTISE run g.yaml --store fresher", "was revoked here before");
+    /* Where it is meant, it is said once. */
+    desk_ok("$MORTISE plugin verify tried --allow-downgrade");
+    desk_ok("$MORTISE plugin verify tried");
+    desk_ok("$MORTISE run g.yaml --store freshest");
+}
+END_TEST
+
+/* A version and seq stand for one manifest, except where nobody signs. */
+START_TEST(a_seq_stands_for_one_manifest)
+{
+    sign_release();
+    desk_ok("$MORTISE run g.yaml");
+    release("1", "k", "another");
+    refused("$MORTISE run g.yaml", "another manifest of that version and seq");
+    refused("$MORTISE run g.yaml --store fresh", "another manifest");
+    release("1", "z", "yet another");
+    refused("$MORTISE plugin verify tried", "another manifest");
+    desk_ok("$MORTISE run g.yaml --allow-downgrade");
+    desk_ok("$MORTISE run g.yaml && $MORTISE plugin verify tried "
+            "--allow-downgrade && $MORTISE plugin verify tried");
+    release("1", "k", "one more");
+    refused("$MORTISE run g.yaml", "another manifest");
+    release("2", "k", "one more");
+    desk_ok("$MORTISE run g.yaml");
+}
+END_TEST
+
+static void end(void)
+{
+    unsetenv("MORTISE_DEPLOYMENT");
+    desk_end();
+    test_nothing_left();
+}
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("hostile_trust");
+    TCase *tc = tcase_create("all");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, found_is_not_said);
+    tcase_add_test(tc, the_printed_command_works);
+    tcase_add_test(tc, a_change_asks_again);
+    tcase_add_test(tc, named_is_said);
+    tcase_add_test(tc, looking_is_free);
+    tcase_add_test(tc, trusting_says_so);
+    tcase_add_test(tc, what_others_may_change_is_refused);
+    tcase_add_test(tc, what_is_accepted_is_accepted_as_it_is);
+    tcase_add_test(tc, a_foreign_directory_is_refused);
+    tcase_add_test(tc, the_way_is_judged);
+    tcase_add_test(tc, revocation_under_a_live_engine);
+    tcase_add_test(tc, a_stolen_key_locks_nothing);
+    tcase_add_test(tc, revocations_are_not_forgotten);
+    tcase_add_test(tc, a_seq_stands_for_one_manifest);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,250 @@
+/* test_mask.c -- values that must not be seen: found in each form, however the
+ * text is cut, and nothing else touched. */
+#include <check.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mask.h"
+#include "json/masked.h"
+#include "lib/test.h"
+
+static struct mortise_mask *mask;
+static struct mortise_buf out;
+
+static void look_for(const char *name, const char *value)
+{
+    if (mask == NULL)
+        mask = mortise_mask_new(&test_mem);
+    ck_assert(mortise_mask_add(mask, name, value, strlen(value)));
+}
+
+static void begin(void)
+{
+    test_begin();
+    mask = NULL;
+    mortise_buf_init(&out, &test_mem);
+}
+
+static void end(void)
+{
+    mortise_mask_unref(mask);
+    mortise_buf_finish(&out);
+    test_nothing_left();
+}
+
+/* The text behind the mask, in pieces of `cut` bytes. */
+static const char *through(const char *p, size_t n, size_t cut)
+{
+    struct mortise_masking s;
+
+    mortise_buf_clear(&out);
+    mortise_masking_init(&s, mask, &test_mem);
+    for (size_t i = 0; i < n; i += cut)
+        mortise_masking_put(&s, p + i, n - i < cut ? n - i : cut, &out);
+    mortise_masking_end(&s, &out);
+    mortise_masking_finish(&s);
+    return mortise_buf_cstr(&out);
+}
+
+/* Whatever the pieces, the same comes out. */
+static void becomes(const char *text, const char *want)
+{
+    size_t n = strlen(text);
+
+    for (size_t cut = 1; cut <= n; cut++)
+        ck_assert_str_eq(through(text, n, cut), want);
+    ck_assert(mortise_mask_finds(mask, text, n) == (strcmp(text, want) != 0));
+}
+
+START_TEST(what_overlaps_is_one)
+{
+    look_for("a", "abcdefgh");
+    look_for("b", "cdefghij");
+    look_for("c", "abcdefghijklmnop");
+    look_for("short", "zzzzzzz");
+    ck_assert(mortise_mask_close(mask));
+    becomes("", "");
+    becomes("nothing here", "nothing here");
+    becomes("abcdefg", "abcdefg");
+    becomes("zzzzzzz", "zzzzzzz"); /* too short to be looked for */
+    becomes("abcdefgh", "[secret a]");
+    becomes("xabcdefghx", "x[secret a]x");
+    becomes("ababcdefghab", "ab[secret a]ab");
+    becomes("abcdefghabcdefgh", "[secret a][secret a]");
+    becomes("abcdefghij", "[secret a]");
+    becomes("abcdefghijklmno", "[secret a]klmno");
+    becomes("-cdefghij-", "-[secret b]-");
+    ck_assert_ptr_nonnull(strstr(through("abcdefghijklmnop!", 17, 3), "]!"));
+    ck_assert_ptr_null(strstr(out.p, "klmnop"));
+}
+END_TEST
+
+/* As others write it. */
+START_TEST(forms)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"a/b \"c\\d\xc3\xa9", "[secret s]"},
+        {"a%2Fb%20%22c%5Cd%C3%A9", "[secret s]"},
+        {"a%2fb%20%22c%5cd%c3%a9", "[secret s]"},
+        {"x=a%2Fb+%22c%5Cd%C3%A9&y", "x=[secret s]&y"},
+        {"{\"k\":\"a/b \\\"c\\\\d\xc3\xa9\"}", "{\"k\":\"[secret s]\"}"},
+        {"a\\/b \\\"c\\\\d\xc3\xa9", "[secret s]"},
+        {"a/b \\\"c\\\\d\\u00e9", "[secret s]"},
+        {"a/b \\\"c\\\\d\\u00E9", "[secret s]"},
+    };
+
+    look_for("s", "a/b \"c\\d\xc3\xa9");
+    ck_assert(mortise_mask_close(mask));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        becomes(cases[i].text, cases[i].want);
+}
+END_TEST
+
+/* The characters of base64 that stay tell nothing of more than a byte at each
+ * end. */
+START_TEST(base64_at_any_offset)
+{
+    static const char value[] = "hunter2\xc3\xbf\xc3\xbf-correct-horse";
+    static const int variants[] = {sodium_base64_VARIANT_ORIGINAL,
+                                   sodium_base64_VARIANT_URLSAFE,
+                                   sodium_base64_VARIANT_ORIGINAL_NO_PADDING};
+
+    look_for("s", value);
+    ck_assert(mortise_mask_close(mask));
+    for (size_t v = 0; v < 3; v++)
+        for (size_t before = 0; before < 7; before++)
+            for (size_t after = 0; after < 4; after++) {
+                char plain[64] = "user:pw", coded[128];
+                size_t n = before;
+
+                n += (size_t)sprintf(plain + n, "%s%.*s", value, (int)after,
+                                     "tail");
+                sodium_bin2base64(coded, sizeof coded,
+                                  (const unsigned char *)plain, n, variants[v]);
+                ck_assert_ptr_nonnull(
+                    strstr(through(coded, strlen(coded), 5), "[secret s]"));
+                /* what is left of the value's some 30 characters */
+                ck_assert_uint_le(strlen(out.p), strlen("[secret s]") +
+                                                     (before + after) * 4 / 3 +
+                                                     8);
+            }
+}
+END_TEST
+
+/* Against the obvious way: each byte that is in any occurrence goes. */
+START_TEST(as_the_obvious_way)
+{
+    static const char *const values[] = {"aaaaaaaa", "aabaabaab", "babababab",
+                                         "bbbbbbbbbbbb"};
+    unsigned seed = 1;
+
+    for (size_t i = 0; i < 4; i++)
+        look_for("s", values[i]);
+    ck_assert(mortise_mask_close(mask));
+    for (int round = 0; round < 2000; round++) {
+        char text[200], want[2000];
+        bool in[200] = {false};
+        size_t n = (size_t)(rand_r(&seed) % 199), to = 0;
+
+        for (size_t i = 0; i < n; i++)
+            text[i] = rand_r(&seed) % 8 == 0   ? 'c'
+                      : rand_r(&seed) % 3 == 0 ? 'b'
+                                               : 'a';
+        text[n] = '\0';
+        for (size_t v = 0; v < 4; v++)
+            for (const char *p = text; (p = strstr(p, values[v])); p++)
+                memset(in + (p - text), 1, strlen(values[v]));
+        for (size_t i = 0; i < n; i++)
+            if (!in[i])
+                want[to++] = text[i];
+        want[to] = '\0';
+        through(text, n, 1 + (size_t)(rand_r(&seed) % 40));
+        for (char *p; (p = strstr(out.p, "[secret s]")) != NULL;)
+            memmove(p, p + 10, strlen(p + 10) + 1);
+        ck_assert_str_eq(out.p, want);
+    }
+}
+END_TEST
+
+START_TEST(json_values)
+{
+    json_t *v = json_pack("{s:[s,i,b,n], s:{s:s}, s:f}", "list",
+                          "say 8723487234 twice", 3, 1, "8723487234",
+                          "8723487234!", "x", "real", 1.5),
+           *masked;
+    json_t *plain = json_pack("{s:s}", "a", "b");
+    char *text;
+
+    look_for("pin", "8723487234");
+    ck_assert(mortise_mask_close(mask));
+    json_array_append_new(json_object_get(v, "list"), json_integer(8723487234));
+    masked = mortise_json_masked(mask, v, &test_mem);
+    text = json_dumps(masked, JSON_COMPACT);
+    ck_assert_str_eq(text,
+                     "{\"list\":[\"say [secret pin] twice\",3,true,null,"
+                     "\"[secret pin]\"],\"[secret pin]\":{\"[secret pin]!\":"
+                     "\"x\"},\"real\":1.5}");
+    free(text);
+    json_decref(masked);
+    masked = mortise_json_masked(mask, plain, &test_mem);
+    ck_assert_ptr_eq(masked, plain); /* what has none is the same */
+    json_decref(masked);
+    json_decref(plain);
+    json_decref(v);
+}
+END_TEST
+
+/* 64 KiB, and memory that runs out. */
+START_TEST(large_and_starved)
+{
+    static char value[65537], text[200000];
+
+    for (size_t i = 0; i < 65536; i++)
+        value[i] = (char)('a' + (i * 7919 + i / 26) % 26);
+    look_for("big", value);
+    ck_assert(mortise_mask_close(mask));
+    snprintf(text, sizeof text, "<%s>", value);
+    ck_assert_str_eq(through(text, strlen(text), 1000), "<[secret big]>");
+    mortise_mask_unref(mask);
+    mask = NULL;
+    for (int i = 0; i < 60; i++) {
+        struct mortise_mask *m;
+
+        test_mem_fail_at(i);
+        m = mortise_mask_new(&test_mem);
+        if (m != NULL && mortise_mask_add(m, "s", "abcdefghijkl", 12) &&
+            mortise_mask_close(m))
+            mortise_mask_text(m, "xx abcdefghijkl", 15, &out);
+        mortise_mask_unref(m);
+        mortise_buf_finish(&out);
+        mortise_buf_init(&out, &test_mem);
+    }
+    test_mem_fail_at(-1);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("mask");
+    TCase *tc = tcase_create("all");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, what_overlaps_is_one);
+    tcase_add_test(tc, forms);
+    tcase_add_test(tc, base64_at_any_offset);
+    tcase_add_test(tc, as_the_obvious_way);
+    tcase_add_test(tc, json_values);
+    tcase_add_test(tc, large_and_starved);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

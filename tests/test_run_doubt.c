@@ -1,0 +1,677 @@
+/* test_run_doubt.c -- an effect of which nobody knows whether it happened: by a
+ * crash, a lost answer, a timeout, a race.  None is done twice before somebody
+ * settled the doubt (core/run/doubt.c). */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/script.h"
+#include "lib/sim.h"
+#include "lib/test.h"
+#include "mortise/plugin.h"
+
+static struct sim s;
+static struct mortise_err err;
+
+#define HEAD                                                                   \
+    "apiVersion: mortise/v1\nkind: Graph\n"                                    \
+    "metadata: {name: g, version: 1.0.0}\n"
+
+#define EFFECT(n)  "{method: e, kind: effect, body: {n: " #n "}}"
+#define REPEAT(n)  "{method: e, kind: repeat, body: {n: " #n "}}"
+#define READ(n)    "{method: r, kind: read, body: {n: " #n "}}"
+#define ASK(q)     "{method: q, kind: question, body: {prompt: " #q "}}"
+#define LOST(n, m) "{method: e, kind: effect, lost: " #m ", body: {n: " #n "}}"
+#define DID(n)     "{\"did\":{\"n\":" #n "}}"
+
+/* One node `a`, that asks these. */
+static void begin(const char *op, const char *more, const char *asks)
+{
+    char yaml[8192];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/%s, args: {asks: [%s]}%s, next: "
+                  "END}\n",
+             op, asks, more);
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    ck_assert(sim_sync_one(&s));
+}
+
+static void end(void)
+{
+    sim_finish(&s);
+}
+
+static void assert_status(int status)
+{
+    ck_assert_str_eq(mortise_run_status_name(mortise_run_status(s.run)),
+                     mortise_run_status_name(status));
+}
+
+static void assert_output(const char *want)
+{
+    json_t *show = sim_show(&s);
+    json_t *x = json_array_get(json_object_get(show, "nodes"), 0);
+    char *have =
+        json_dumps(json_object_get(x, "output"), JSON_COMPACT | JSON_SORT_KEYS);
+
+    ck_assert_ptr_nonnull(have);
+    ck_assert_str_eq(have, want);
+    free(have);
+    json_decref(show);
+}
+
+static void assert_error(const char *code)
+{
+    json_t *show = sim_show(&s);
+    json_t *x = json_array_get(json_object_get(show, "nodes"), 0);
+    json_t *error = json_object_get(x, "error");
+
+    ck_assert_str_eq(json_string_value(json_object_get(error, "code")), code);
+    json_decref(show);
+}
+
+/* A member of the one request that is pending. */
+static const char *asked(const char *member)
+{
+    const char *id;
+    json_t *p;
+
+    ck_assert_uint_eq(json_object_size(s.pending), 1);
+    json_object_foreach(s.pending, id, p)
+    {
+        return json_string_value(json_object_get(p, member));
+    }
+    return NULL;
+}
+
+static int command(struct mortise_command c)
+{
+    int rv;
+
+    c.size = sizeof c;
+    rv = sim_command(&s, &c, 1, 0, "ann", &err);
+    if (rv == MORTISE_OK)
+        sim_run_plain(&s);
+    return rv;
+}
+
+static void resolve(const char *how, const char *json)
+{
+    char id[64];
+
+    snprintf(id, sizeof id, "%s", asked("id"));
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESOLVE,
+                                         .id = id,
+                                         .decision = how,
+                                         .json = json}),
+        MORTISE_OK);
+}
+
+static void resume(void)
+{
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+        MORTISE_OK);
+}
+
+/* On until nothing can happen but that an ask or a call ends. */
+static void sync_all(void)
+{
+    while (sim_sync_one(&s))
+        continue;
+}
+
+/* The process dies, and what was under way happened or not. */
+static void die(bool happens)
+{
+    uint32_t seed = 1;
+
+    for (size_t i = 0; happens && i < s.n_asks; i++)
+        script_happen(&s, &s.asks[i]);
+    s.n_asks = 0;
+    for (size_t i = 0; i < s.n_calls; i++)
+        s.calls[i].call.kind = MORTISE_RUN_RECONCILE; /* no effect by itself */
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+}
+
+/* ---- a call ------------------------------------------------------------- */
+
+/* Each entry of a call has an intent, whatever it asks: a crash in the middle is
+ * a doubt about all of it, and one question. */
+START_TEST(a_call_that_asks_is_in_doubt)
+{
+    begin("acts", "", EFFECT(1) ", " EFFECT(2));
+    sync_all();
+    ck_assert(sim_end_ask(&s, 0));
+    sync_all();
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    die(false);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_ptr_null(asked("step"));
+    ck_assert_uint_eq(
+        json_array_size(json_object_get(
+            json_object_get(s.pending, sim_request(&s, "a")), "open")),
+        1);
+    ck_assert_str_eq(asked("cause"),
+                     "the process died while the effect was under way");
+    if (_i == 0) {
+        resolve("done", "{\"all\": 1}");
+        assert_output("{\"all\":1}");
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    } else { /* what was answered is not asked for again; nor the person */
+        resolve("retry", NULL);
+        assert_output("[" DID(1) "," DID(2) "]");
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 3);
+    }
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* Waiting for a person is no doubt, and to go on begins with another intent. */
+START_TEST(a_suspension_closes_it)
+{
+    char id[64];
+
+    begin("acts", "", EFFECT(1) ", " ASK(q) ", " EFFECT(2));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    die(false);
+    assert_status(MORTISE_RUN_WAITING);
+    snprintf(id, sizeof id, "%s", asked("id"));
+    ck_assert_int_eq(command((struct mortise_command){
+                         .kind = MORTISE_CMD_ANSWER, .id = id, .json = "7"}),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 3);
+    end();
+}
+END_TEST
+
+/* ... in the middle of which a crash is a doubt again. */
+START_TEST(another_entry_is_another_intent)
+{
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_ANSWER, .json = "7"};
+    char id[64];
+
+    begin("acts", "", ASK(q) ", " READ(2));
+    sim_run_plain(&s);
+    snprintf(id, sizeof id, "%s", asked("id"));
+    c.id = id;
+    ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    sync_all();
+    ck_assert_uint_eq(s.n_calls, 1);
+    die(false);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("retry", NULL);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* The plugin speaks for the whole call: "no" has it entered again, with the
+ * answers that it had, and the step in it that was under way is made again
+ * without another question. */
+START_TEST(no_says_the_plugin)
+{
+    begin("acts_rec", "", EFFECT(1) ", " EFFECT(2) "], sure: [1");
+    sync_all();
+    ck_assert(sim_end_ask(&s, 0));
+    sync_all();
+    die(false);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) "," DID(2) "]");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 3);
+    end();
+}
+END_TEST
+
+/* A timeout, a pause, whatever stops a call that then says no more than that it
+ * let go: retry_policy is no way to have it done again. */
+START_TEST(a_timeout_is_no_failure)
+{
+    begin("acts",
+          ", timeout: 50ms, retry_policy: {max_attempts: 5, delay: 1ms}",
+          _i == 0 ? READ(1) : EFFECT(1));
+    sync_all();
+    ck_assert(sim_fire_timer(&s, 0));
+    ck_assert(s.calls[0].cancelled);
+    if (_i == 1)
+        script_happen(&s, &s.asks[0]);
+    ck_assert(sim_end_call(&s, 0));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_str_eq(asked("cause"),
+                     "the attempt took longer than its timeout");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), _i);
+    resolve("done", "1");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* Where the plugin can say that it did not happen, it is a failure, which is
+ * tried as often as the policy says and no more. */
+START_TEST(a_timeout_that_did_nothing_is_one)
+{
+    int entered = 0;
+
+    begin("acts_rec",
+          ", timeout: 50ms, retry_policy: {max_attempts: 3, delay: 1ms}",
+          READ(1));
+    sync_all();
+    while (mortise_run_status(s.run) == MORTISE_RUN_RUNNING) {
+        ck_assert_int_lt(entered, 10);
+        if (s.n_calls == 1 && s.calls[0].call.kind == MORTISE_RUN_EXECUTE &&
+            !s.calls[0].cancelled) {
+            entered++;
+            ck_assert(sim_fire_timer(&s, 0));
+        } else if (!sim_end_call(&s, 0)) {
+            ck_assert(sim_sync_one(&s) || sim_fire_timer(&s, 0));
+        }
+        sync_all();
+    }
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("timeout.call");
+    ck_assert_int_eq(entered, 3);
+    end();
+}
+END_TEST
+
+/* A plugin may say that it does not know. */
+START_TEST(a_plugin_may_not_know)
+{
+    sim_init(&s, sim_graph(HEAD "start: a\n"
+                                "nodes:\n"
+                                "  a: {type: tool, tool: t/write, args: "
+                                "{unsure: 1}, retry_policy: {max_attempts: 3, "
+                                "retry_on: [in_doubt, transient]}}\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    resolve("done", "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* ---- a step ------------------------------------------------------------- */
+
+static const char *const intents[] = {"does", "acts"};
+
+/* An answer that leaves it open what happened is none: no policy repeats it, a
+ * person sees what there was to see, and says. */
+START_TEST(a_lost_answer_is_in_doubt)
+{
+    int own = _i % 2; /* what it does by itself */
+
+    begin(intents[_i % 2], ", retry_policy: {max_attempts: 5, delay: 1ms}",
+          LOST(1, 1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    ck_assert_str_eq(asked("cause"), "the wire was cut");
+    ck_assert_ptr_nonnull(json_object_get(
+        json_object_get(s.pending, sim_request(&s, "a")), "answer"));
+    ck_assert_ptr_nonnull(json_object_get(
+        json_object_get(s.pending, sim_request(&s, "a")), "step"));
+    if (_i / 2 == 0) {
+        resolve("done", "5");
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_output("[5]");
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 1 + own);
+    } else if (_i / 2 == 1) {
+        resolve("retry", NULL);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_output("[" DID(1) "]");
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 2 + own);
+    } else { /* the doubt stays with the failure */
+        resolve("fail", NULL);
+        assert_status(MORTISE_RUN_FAILED);
+        assert_error("in_doubt");
+        resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    }
+    end();
+}
+END_TEST
+
+/* After a crash, too; others of the call that were under way were heard of. */
+START_TEST(a_lost_answer_stays_in_doubt)
+{
+    begin(intents[_i], "", LOST(1, 1));
+    sim_run_plain(&s);
+    die(false);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("done", "5");
+    assert_output("[5]");
+    ck_assert_int_eq(sim_effect_times(&s, s.effects[0].key), 1);
+    end();
+}
+END_TEST
+
+/* The plugin said that it did not happen: then what was heard is the answer,
+ * and an error like any. */
+START_TEST(a_lost_answer_that_was_nothing)
+{
+    begin("does_rec", "",
+          "{method: e, kind: effect, lost: 2, body: {n: 1}, fail: broken}");
+    s.effects[0].lost = 1; /* the second does not happen */
+    sync_all();
+    strcpy(s.effects[0].key, s.asks[0].key);
+    strcpy(s.effects[0].node, "a");
+    s.n_effects = 1;
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("broken");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    end();
+}
+END_TEST
+
+/* on_in_doubt: fail and retry.
+ * key: node.on_in_doubt=retry, node.on_in_doubt=fail */
+START_TEST(what_the_author_said)
+{
+    begin("does", ", on_in_doubt: fail, retry_policy: {max_attempts: 3}",
+          LOST(1, 1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("in_doubt");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    end();
+    begin("does", ", on_in_doubt: retry", LOST(1, 1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"status\":-7}]"); /* it was told, and made do */
+    end();
+}
+END_TEST
+
+/* What twice is once is never in doubt: whoever asked is told of the loss, and
+ * after a crash it is made again. */
+START_TEST(what_may_be_repeated_is_not_in_doubt)
+{
+    begin("does", "",
+          "{method: e, kind: repeat, lost: 1, body: {n: 1}}, " EFFECT(2));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"status\":-7}," DID(2) "]");
+    end();
+    begin("does", "", REPEAT(1));
+    sync_all();
+    die(true);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    end();
+    begin("does_idem", "", LOST(1, 1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"status\":-7}]");
+    end();
+}
+END_TEST
+
+/* Who was stopped because something else failed, in the middle of an effect,
+ * keeps its doubt when it is tried again. */
+START_TEST(a_loser_keeps_its_doubt)
+{
+    const struct mortise_command c = {.size = sizeof c,
+                                      .kind = MORTISE_CMD_RESUME};
+
+    sim_init(&s,
+             sim_graph(
+                 HEAD "failure: fail_fast\n"
+                      "start: [a, b]\n"
+                      "nodes:\n"
+                      "  a: {type: tool, tool: t/does, args: {asks: "
+                      "[" EFFECT(1) "]}, next: END}\n"
+                                    "  b: {type: tool, tool: t/fail, args: {}, "
+                                    "next: END}\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sync_all();
+    ck_assert_uint_eq(s.n_asks, 1);
+    script_happen(&s, &s.asks[0]);
+    while (sim_end_call(&s, 0)) /* b fails, and a lets go */
+        sync_all();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    sync_all();
+    ck_assert_ptr_nonnull(sim_request(&s, "a"));
+    ck_assert_uint_eq(s.n_asks, 0);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* ---- journals of 0920f9b ------------------------------------------------- */
+
+static size_t unhex(char *out, const char *hex)
+{
+    size_t n = 0;
+    unsigned byte;
+
+    for (; sscanf(hex, "%2x", &byte) == 1; hex += 2)
+        out[n++] = (char)byte;
+    return n;
+}
+
+/* A line is a commit: its time, its id, its entries. */
+static void load(const char *name)
+{
+    char path[256], id[64], entries[4096];
+    FILE *f;
+
+    snprintf(path, sizeof path, "tests/journals/0920f9b-%s.journal", name);
+    f = fopen(path, "r");
+    ck_assert_ptr_nonnull(f);
+    for (unsigned long long at;
+         fscanf(f, "%llu %63s %4095s", &at, id, entries) == 3;) {
+        struct sim_commit *k = &s.commits[s.n_commits++];
+
+        k->seq = s.n_commits;
+        k->sync = true;
+        k->time_ms = at;
+        unhex((char *)k->id.b, id);
+        k->entries = malloc(strlen(entries) / 2);
+        k->size = unhex(k->entries, entries);
+        k->kvs = json_array();
+        k->cached = json_object();
+        s.now_ms = at;
+    }
+    fclose(f);
+    s.n_written = s.n_synced = s.n_commits;
+}
+
+/* A run that an older build left in the middle of t/does; now its operation is
+ * of either intent. */
+static void go_on_with(const char *name, const char *op, const char *more,
+                       const char *asks)
+{
+    char yaml[4096];
+    uint32_t seed = 1;
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/%s, args: {asks: [%s]}%s, next: "
+                  "END}\n",
+             op, asks, more);
+    sim_init(&s, sim_graph(yaml));
+    load(name);
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+}
+
+/* One effect was answered, another is out: that step alone is in doubt, as its
+ * call had no intent then. */
+START_TEST(old_steps_are_in_doubt)
+{
+    go_on_with("open", intents[_i], "", EFFECT(1) ", " EFFECT(2));
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_ptr_nonnull(json_object_get(
+        json_object_get(s.pending, sim_request(&s, "a")), "step"));
+    resolve("done", "5");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) ",5]");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), _i); /* its own */
+    end();
+}
+END_TEST
+
+START_TEST(old_questions_are_answered)
+{
+    char id[64];
+
+    go_on_with("asked", intents[_i], "",
+               EFFECT(1) ", " ASK(one) ", " EFFECT(2));
+    assert_status(MORTISE_RUN_WAITING);
+    snprintf(id, sizeof id, "%s", asked("id"));
+    ck_assert_int_eq(command((struct mortise_command){
+                         .kind = MORTISE_CMD_ANSWER, .id = id, .json = "7"}),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) ",7," DID(2) "]");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1 + _i);
+    end();
+}
+END_TEST
+
+/* It failed of a timeout, or waits to be tried again, with an effect out. */
+START_TEST(old_timeouts_are_in_doubt)
+{
+    go_on_with("failed", intents[_i], ", timeout: 1s",
+               EFFECT(1) ", " EFFECT(2));
+    assert_status(MORTISE_RUN_FAILED);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    end();
+    go_on_with("backoff", intents[_i],
+               ", timeout: 1s, retry_policy: {max_attempts: 3, delay: 10s}",
+               EFFECT(1) ", " EFFECT(2));
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    resolve("retry", NULL);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1 + _i);
+    end();
+}
+END_TEST
+
+/* ---- everything, at random ---------------------------------------------- */
+
+static const char *const ops[] = {"does", "acts", "does_rec", "acts_rec",
+                                  "does_idem"};
+
+/* A person who looks at the world, by the keys. */
+static void settle_by_looking(void)
+{
+    bool happened = sim_effect_times(&s, asked("idempotency_key")) > 0;
+    const json_t *open = json_object_get(
+        json_object_get(s.pending, sim_request(&s, "a")), "open");
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(open, i, one)
+    {
+        happened |= sim_effect_times(&s, json_string_value(json_object_get(
+                                             one, "idempotency_key"))) > 0;
+    }
+
+    resolve(happened ? "done" : "retry", happened ? "[]" : NULL);
+}
+
+static void stumble(uint32_t *seed)
+{
+    switch (sim_random(seed) % 6) {
+    case 0:
+        sim_crash(&s, seed);
+        sim_recover(&s);
+        break;
+    case 1:
+        sim_fire_timer(&s, 0);
+        break;
+    case 2:
+        sim_end_call(&s, 0);
+        break;
+    default:
+        if (!sim_sync_one(&s))
+            sim_end_ask(&s, 0);
+    }
+}
+
+/* Whatever dies, runs out of time or is lost, and however often it is tried: no
+ * effect happens twice when those who are asked look. */
+START_TEST(never_twice_without_a_doubt)
+{
+    for (uint32_t n = 0; n < 60; n++) {
+        uint32_t first = (uint32_t)_i * 1000 + n, seed = first;
+
+        begin(ops[_i],
+              ", timeout: 1s, retry_policy: {max_attempts: 3, delay: 1ms}",
+              LOST(1, 1) ", " READ(2) ", " LOST(3, 2));
+        for (int i = 0; i < 60 && !mortise_run_is_finished(s.run); i++) {
+            if (mortise_run_status(s.run) == MORTISE_RUN_IN_DOUBT)
+                settle_by_looking();
+            else if (mortise_run_status(s.run) == MORTISE_RUN_FAILED)
+                resume();
+            else
+                stumble(&seed);
+        }
+        for (size_t k = 0; k < s.n_effects; k++)
+            ck_assert_msg(s.effects[k].times <= 1, "%s, seed %u: %d times",
+                          ops[_i], (unsigned)first, s.effects[k].times);
+        end();
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s_ = suite_create("doubt");
+    TCase *tc = tcase_create("doubt");
+
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, a_call_that_asks_is_in_doubt, 0, 2);
+    tcase_add_test(tc, a_suspension_closes_it);
+    tcase_add_test(tc, another_entry_is_another_intent);
+    tcase_add_test(tc, no_says_the_plugin);
+    tcase_add_loop_test(tc, a_timeout_is_no_failure, 0, 2);
+    tcase_add_test(tc, a_timeout_that_did_nothing_is_one);
+    tcase_add_test(tc, a_plugin_may_not_know);
+    tcase_add_loop_test(tc, a_lost_answer_is_in_doubt, 0, 6);
+    tcase_add_loop_test(tc, a_lost_answer_stays_in_doubt, 0, 2);
+    tcase_add_test(tc, a_lost_answer_that_was_nothing);
+    tcase_add_test(tc, what_the_author_said);
+    tcase_add_test(tc, what_may_be_repeated_is_not_in_doubt);
+    tcase_add_test(tc, a_loser_keeps_its_doubt);
+    tcase_add_loop_test(tc, old_steps_are_in_doubt, 0, 2);
+    tcase_add_loop_test(tc, old_questions_are_answered, 0, 2);
+    tcase_add_loop_test(tc, old_timeouts_are_in_doubt, 0, 2);
+    tcase_add_loop_test(tc, never_twice_without_a_doubt, 0,
+                        sizeof ops / sizeof ops[0]);
+    suite_add_tcase(s_, tc);
+    return s_;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
