@@ -118,6 +118,13 @@ static void wait_turn(void)
     close(fd);
 }
 
+const char *counter_file(const char *name)
+{
+    static char path[1024];
+
+    return file_of(name, path);
+}
+
 unsigned counter_count(const char *name)
 {
     char path[1024], *text;

@@ -10,5 +10,8 @@ void counter_end(void);
 int counter_port(void);
 /* How often it was told this name by now. */
 unsigned counter_count(const char *name);
+/* The file that is there as soon as it was told the name, and before it answers;
+ * static until the next call. */
+const char *counter_file(const char *name);
 
 #endif

@@ -166,7 +166,8 @@ unsigned times_seen(enum sight what)
 
 static size_t describe(const struct trial *t, char *out, size_t cap)
 {
-    static const char *const kinds[] = {"", "fault point", "call", "time"};
+    static const char *const kinds[] = {"", "fault point", "call",
+                                        "call behind the effect", "time"};
     size_t n = (size_t)snprintf(out, cap, "%s", t->job->name);
 
     for (unsigned i = 0; i < t->n_blows && n < cap; i++) {
@@ -338,8 +339,13 @@ static void make_env(struct process *p, const struct trial *t)
     set(p, "POWERCUT_STATE=%s", trial_path(t, "books"));
     if (t->slow_ms != 0)
         set(p, "POWERCUT_SLOW=%u", t->slow_ms);
-    if (p->blow != NULL && p->blow->kind == AT_CALL)
+    if (p->blow != NULL &&
+        (p->blow->kind == AT_CALL || p->blow->kind == AT_CALL_BEHIND))
         set(p, "POWERCUT_KILL=%lu", p->blow->n);
+    if (p->blow != NULL && p->blow->kind == AT_CALL_BEHIND)
+        set(p, "POWERCUT_KILL_ONCE=%s",
+            t->job->counted ? trial_path(t, "count.log")
+                            : counter_file(t->dir));
     if (p->blow != NULL && p->blow->kind == AT_POINT)
         set(p, "MORTISE_FAULT_CRASH=%lu", p->blow->n);
     p->env[p->n_env] = NULL;

@@ -33,7 +33,8 @@ extern const struct job job_report, job_counted, job_triage;
 extern const struct job job_acting; /* both, by a call with an intent */
 extern const struct job job_asking; /* by a step alone */
 
-enum blow_kind { AT_POINT = 1, AT_CALL, AT_TIME };
+/* AT_CALL_BEHIND counts calls once the job's effect has happened. */
+enum blow_kind { AT_POINT = 1, AT_CALL, AT_CALL_BEHIND, AT_TIME };
 
 /* The power stays on. */
 #define NO_CUT (-1)
@@ -41,7 +42,7 @@ enum blow_kind { AT_POINT = 1, AT_CALL, AT_TIME };
 struct blow {
     enum blow_kind kind;
     unsigned process; /* the first one of the trial is 0 */
-    unsigned long n;  /* AT_POINT, AT_CALL: which one, from 1; AT_TIME: us */
+    unsigned long n;  /* which one, from 1; AT_TIME: us */
     int keep;         /* percent of what was not synced; or NO_CUT */
 };
 

@@ -40,6 +40,7 @@
  *     POWERCUT_JOURNALED=dir:dir
  *     POWERCUT_FAIL=kind:n:error:once|always   see below
  *     POWERCUT_KILL=n           SIGKILL at the n-th watched call, before it
+ *     POWERCUT_KILL_ONCE=path   ... of those that come once this file is there
  *     POWERCUT_SLOW=ms          a sync of a journaled directory's file takes
  *                               so long, while other threads go on
  *     POWERCUT_COUNT=path       append "n kind path" for each watched call
@@ -149,7 +150,8 @@ static atomic_bool watching;
 static atomic_uchar watched_fd[MAX_FDS];
 
 /* Of this process, under the lock of the books. */
-static unsigned long calls, kill_at;
+static unsigned long calls, kill_at, kill_calls;
+static const char *kill_once; /* NULL: from the first call on */
 static useconds_t slow_us;
 static char count_path[MAX_PATH];
 static struct {
@@ -494,7 +496,8 @@ static int enter(enum kind kind, int fd, const char *path, bool *half)
     calls++;
     books->calls++;
     trace(kind, fd, path);
-    if (calls == kill_at)
+    if (kill_at != 0 && (kill_once == NULL || access(kill_once, F_OK) == 0) &&
+        ++kill_calls == kill_at)
         for (;;)
             kill(getpid(), SIGKILL);
     return fault_of(kind, half != NULL ? half : &ignored);
@@ -1167,6 +1170,7 @@ void powercut_fail(const char *spec)
 void powercut_kill_at(unsigned long n)
 {
     calls = 0;
+    kill_calls = 0;
     kill_at = n;
 }
 
@@ -1191,6 +1195,7 @@ __attribute__((constructor)) static void begin_from_environment(void)
     powercut_begin(state, getenv("POWERCUT_ROOTS"),
                    getenv("POWERCUT_JOURNALED"), getenv("POWERCUT_RENAME_LOG"));
     powercut_fail(getenv("POWERCUT_FAIL"));
+    kill_once = getenv("POWERCUT_KILL_ONCE");
     if (kill_env != NULL)
         powercut_kill_at(strtoul(kill_env, NULL, 10));
     if (slow != NULL)
