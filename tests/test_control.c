@@ -424,6 +424,102 @@ START_TEST(coming_and_going)
 }
 END_TEST
 
+/* Every request that was sent before the end of all is answered, in order, a
+ * follow too, however much that is and however late it is read; then the
+ * connection is closed.  A request that was cut is not carried out, and said
+ * to be none. */
+START_TEST(half_closed)
+{
+    static char input[100000];
+    static const char *const ends[] = {"", "{\"do\":\"command\",\"run\":\"r\","
+                                           "\"commands\":[{\"kind\":"
+                                           "\"cancel\"}]}"};
+    int fd = client(), other = client();
+    const char *said;
+
+    memset(input, 'x', sizeof input - 1);
+    say(fd, "{\"do\":\"start\",\"run\":\"r\"," GRAPH(
+                "start: b\\nnodes:\\n  b: {type: human,"
+                " prompt: \\\"${input.x}\\\", next: END}\\n") ","
+                                                              "\"input\":{"
+                                                              "\"x\":\"");
+    say(fd, input);
+    say(fd, "\"}}\n");
+    for (int i = 0; i < 20; i++)
+        say(fd, "{\"do\":\"show\",\"run\":\"r\"}\n"
+                "{\"do\":\"follow\",\"run\":\"r\",\"until\":\"idle\"}\n"
+                "{\"do\":\"engine\"}\n");
+    say(fd, ends[_i]);
+    shutdown(fd, SHUT_WR);
+    usleep(200000);
+    ck_assert(has(line(fd), "{\"reply\":{\"run\":\"r\",\"tenant\""));
+    for (int i = 0; i < 20; i++) {
+        ck_assert_uint_gt(strlen(line(fd)), sizeof input);
+        do
+            said = line(fd);
+        while (has(said, "{\"item\""));
+        ck_assert_msg(has(said, "\"status\":\"waiting\""), "%.200s", said);
+        ck_assert(has(line(fd), "\"pid\""));
+    }
+    if (_i == 1)
+        ck_assert(has(line(fd), "no line end"));
+    ck_assert_str_eq(line(fd), "");
+    ck_assert(has(ask(other, "{\"do\":\"show\",\"run\":\"r\"}"),
+                  "\"status\":\"waiting\""));
+    close(fd);
+    close(other);
+}
+END_TEST
+
+/* Followers that send no more hear the end of the run; those that left, at
+ * once or after that, make room. */
+START_TEST(followers_that_send_no_more)
+{
+    enum { PLACES = 256, HEAR = 8 };
+    static const char follow[] =
+        "{\"do\":\"follow\",\"run\":\"r\",\"until\":\"end\"}\n";
+    int fds[PLACES], fd = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," HUMAN "}");
+    for (int i = 1; i < PLACES; i++) {
+        fds[i] = client();
+        say(fds[i], follow);
+        ck_assert(has(line(fds[i]), "run_start"));
+        if (i % 2 == 0)
+            shutdown(fds[i], SHUT_WR);
+    }
+    usleep(100000);
+    close(fd); /* it is idle, and would have to go */
+    for (int i = HEAR; i < PLACES; i++)
+        close(fds[i]);
+    for (int i = HEAR; i < PLACES; i++) { /* at the latest when they tick */
+        for (int n = 0; n < 100; n++) {
+            fds[i] = client();
+            send(fds[i], follow, sizeof follow - 1, MSG_NOSIGNAL); /* or not */
+            if (has(line(fds[i]), "run_start"))
+                break;
+            close(fds[i]);
+            ck_assert_int_lt(n, 99);
+            usleep(100000);
+        }
+    }
+    fd = client();
+    ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                          "[{\"kind\":\"cancel\"}]}"),
+                  "\"reply\""));
+    for (int i = 1; i < PLACES; i++) {
+        const char *said;
+
+        do
+            said = line(fds[i]);
+        while (has(said, "{\"item\""));
+        ck_assert_msg(has(said, "\"status\":\"cancelled\""), "%d: %s", i, said);
+        close(fds[i]);
+    }
+    close(fd);
+}
+END_TEST
+
 /* Many followers hear the same. */
 START_TEST(many_followers)
 {
@@ -801,6 +897,8 @@ static Suite *suite(void)
         tcase_add_test(tc, nobody_is_refused);
     tcase_add_test(tc, endless_lines);
     tcase_add_test(tc, coming_and_going);
+    tcase_add_loop_test(tc, half_closed, 0, 2);
+    tcase_add_test(tc, followers_that_send_no_more);
     tcase_add_test(tc, many_followers);
     tcase_add_test(tc, watched_starts);
     tcase_add_test(tc, watched_commands);

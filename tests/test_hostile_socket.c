@@ -6,6 +6,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,127 @@ START_TEST(halves_of_requests)
         close(fds[i]);
     ck_assert(has(knock_ask(fd, "{\"do\":\"runs\"}"), "\"reply\""));
     close(fd);
+    stop_engine();
+}
+END_TEST
+
+/* ---- requests that are cut ------------------------------------------------- */
+
+/* What the engine said besides what runs did: nothing is wrong. */
+static void assert_calm(void)
+{
+    char path[PATH_MAX], *said;
+    size_t n;
+
+    snprintf(path, sizeof path, "%s/one.err", dir);
+    said = test_read(path, &n);
+    ck_assert_msg(!has(said, "error") && !has(said, "warning"), "%s", said);
+    free(said);
+}
+
+/* So much of a request that never ends, for as long as somebody takes it; how
+ * much that was. */
+static size_t say_a_part(int fd, size_t most)
+{
+    static char junk[64 << 10];
+    size_t sent = 0;
+    int pauses = 0;
+
+    memset(junk, 'x', sizeof junk);
+    knock_say(fd, "{\"do\":\"start\",\"run\":\"", 21);
+    while (sent < most && pauses < 200) {
+        ssize_t n = send(fd, junk, sizeof junk, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n > 0)
+            sent += (size_t)n, pauses = 0;
+        else
+            pauses++, usleep(1000);
+    }
+    return sent;
+}
+
+/* Clients that die in the middle of a request larger than any buffer: nothing
+ * is kept of it, nothing comes of it, nobody else is kept waiting. */
+START_TEST(senders_that_die)
+{
+    int fd;
+    long before;
+
+    start_engine("");
+    fd = knock(store);
+    ck_assert(has(knock_ask(fd, "{\"do\":\"runs\"}"), "\"reply\""));
+    before = mib();
+    for (int i = 0; i < 12; i++) {
+        int cut = knock(store);
+
+        ck_assert_uint_ge(say_a_part(cut, 12 << 20), 12 << 20);
+        ck_assert(has(knock_ask(fd, "{\"do\":\"engine\"}"), "\"pid\""));
+        close(cut);
+    }
+    ck_assert(has(knock_ask(fd, "{\"do\":\"runs\"}"), "\"runs\":[]"));
+    ck_assert_int_lt(mib() - before, 48);
+    close(fd);
+    assert_calm();
+    stop_engine();
+}
+END_TEST
+
+/* Clients that stop in the middle, and may owe reading besides, have all the
+ * room there is for large requests: small ones are answered, and a large one
+ * gets the place of one of them, which is told so. */
+START_TEST(senders_that_stop)
+{
+    enum { STOPPED = 6 };
+    static const char ask[] = "{\"do\":\"show\",\"run\":\"r\"}\n";
+    int fds[STOPPED], fd, told = 0;
+    long before;
+
+    put("tell.sh", "printf '{\"x\": \"%1000000s\"}' y >large.json\n");
+    ck_assert_int_eq(child_run("sh tell.sh"), 0);
+    start_engine("");
+    fd = knock(store);
+    start_large_run(fd);
+    before = mib();
+    for (int i = 0; i < STOPPED; i++) {
+        fds[i] = knock(store);
+        if (_i == 1)
+            knock_say(fds[i], ask, sizeof ask - 1);
+        say_a_part(fds[i], 15 << 20);
+    }
+    ck_assert(has(knock_ask(fd, "{\"do\":\"engine\"}"), "\"pid\""));
+    ck_assert_int_eq(mortise("run g.yaml --id large --input @large.json"), 4);
+    ck_assert_int_lt(mib() - before, 64 + 16 + 64);
+    ck_assert_int_eq(mortise("show large"), 0);
+    for (int i = 0; i < STOPPED; i++) {
+        const char *said = "{\"reply\"";
+        struct pollfd p = {.fd = fds[i], .events = POLLIN};
+
+        while (has(said, "{\"reply\"") && poll(&p, 1, 200) > 0)
+            said = knock_line(fds[i]);
+        told += has(said, "\"E_LIMIT\"") && has(said, "for its place");
+        close(fds[i]);
+    }
+    ck_assert_int_ge(told, 1);
+    ck_assert(has(knock_ask(fd, "{\"do\":\"runs\"}"), "\"large\""));
+    close(fd);
+    assert_calm();
+    stop_engine();
+}
+END_TEST
+
+/* A request that is longer than any may be is refused in words, while it is
+ * still being sent, and not sent again. */
+START_TEST(longer_than_any)
+{
+    put("tell.sh", "printf '{\"x\": \"%20000000s\"}' y >large.json\n");
+    ck_assert_int_eq(child_run("sh tell.sh"), 0);
+    start_engine("");
+    ck_assert_int_eq(mortise("run g.yaml --id large --input @large.json"), 1);
+    ck_assert_msg(has(child.err, "longer than 16 MiB") &&
+                      has(child.err, "(E_LIMIT)"),
+                  "%s", child.err);
+    ck_assert_int_eq(mortise("show large"), 3);
+    assert_calm();
     stop_engine();
 }
 END_TEST
@@ -441,6 +563,9 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, nothing_is_read);
     tcase_add_test(tc, halves_of_requests);
+    tcase_add_test(tc, senders_that_die);
+    tcase_add_loop_test(tc, senders_that_stop, 0, 2);
+    tcase_add_test(tc, longer_than_any);
     tcase_add_test(tc, idle_connections);
     tcase_add_test(tc, no_descriptors);
     tcase_add_test(tc, few_descriptors);

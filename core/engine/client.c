@@ -10,7 +10,8 @@
  *       sign of life every few seconds ({"alive": true}); one that gives none
  *       is stopped (SIGSTOP, a debugger) or stuck, and its pid is in the words.
  *   (4) When a call fails because the engine is gone, `loss` says how much of
- *       it the engine can have heard.
+ *       it the engine can have heard.  One that refuses a request before it has
+ *       all of it is not gone: its words are the answer.
  */
 #include "engine/client.h"
 
@@ -202,6 +203,29 @@ static int hear(struct mortise_client *c, const json_t *line,
     return MORTISE_OK;
 }
 
+/* It closed the connection before it had all of the request.  If it said why,
+ * that is the answer: the same would be refused again. */
+static int last_words(struct mortise_client *c, int ms, struct mortise_err *err)
+{
+    struct mortise_err why = {.code = MORTISE_OK};
+    json_t *line = NULL, *error = NULL;
+    bool over = false;
+
+    while (error == NULL && !over &&
+           next_line(c, ms, &line, &over, &why) == MORTISE_OK) {
+        error = json_incref(json_object_get(line, "error"));
+        json_decref(line);
+    }
+    if (error != NULL && read_error(c, error, &why) != MORTISE_EBUSY) {
+        c->loss = MORTISE_CLIENT_HERE;
+        *err = why;
+    } else {
+        c->loss = MORTISE_CLIENT_UNHEARD;
+    }
+    json_decref(error);
+    return err->code;
+}
+
 static int call(struct mortise_client *c, const json_t *request, int ms,
                 mortise_item_fn *fn, void *ud, json_t **reply,
                 struct mortise_err *err)
@@ -210,6 +234,8 @@ static int call(struct mortise_client *c, const json_t *request, int ms,
     bool over = false;
     int rv = send_line(c, request, ms, err);
 
+    if (rv != MORTISE_OK && c->loss == MORTISE_CLIENT_UNHEARD)
+        return last_words(c, ms, err);
     while (rv == MORTISE_OK && !over) {
         rv = next_line(c, ms, &line, &over, err);
         if (rv == MORTISE_OK && line != NULL)

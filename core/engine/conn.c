@@ -19,10 +19,13 @@
  *   (5) A client that said hello and waits for an answer hears every BEAT_MS
  *       that we are alive.
  *   (6) When a connection closes, what it started goes on.
+ *   (7) A client that sends no more hears all that it asked for before; then
+ *       we close.
  */
 #include "engine/conn.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -148,8 +151,10 @@ static bool may_read(struct mortise_conn *c)
 {
     bool room;
 
-    if (c->eof || c->closing)
+    if (c->eof || c->closing) {
+        set_starved(c, false);
         return false;
+    }
     if (c->in.n < READ_AHEAD || c->line_end != 0)
         return c->in.n < READ_AHEAD;
     room = c->all->held < HELD_MAX || is_furthest(c);
@@ -222,14 +227,20 @@ static void put_error(struct mortise_conn *c, const struct mortise_err *err)
     attend_soon(c);
 }
 
-/* The last thing that it hears. */
-static void put_limit(struct mortise_conn *c, const char *words)
+/* The last thing that it hears, and what it sent is forgotten: it may never
+ * read this, and others need the room. */
+static void put_last(struct mortise_conn *c, int code, const char *words)
 {
     struct mortise_err err;
 
-    mortise_fail(&err, MORTISE_ELIMIT, "%s", words);
+    mortise_fail(&err, code, "%s", words);
+    mortise_serve_detach(&c->asker);
     put_error(c, &err);
     c->closing = true;
+    c->all->held -= c->in.n;
+    c->in.n = c->scanned = c->line_end = 0;
+    trim(&c->in, c->m->mem);
+    feed_starved(c->all);
 }
 
 static size_t unread(const struct mortise_conn *c)
@@ -351,7 +362,7 @@ static void serve_next(struct mortise_conn *c)
     if (n == 0) {
         snprintf(words, sizeof words, "a request is longer than %d MiB",
                  LINE_MAX_BYTES >> 20);
-        put_limit(c, words);
+        put_last(c, MORTISE_ELIMIT, words);
         return;
     }
     serve_line(c, c->in.p, n - 1);
@@ -366,6 +377,28 @@ static void serve_next(struct mortise_conn *c)
 }
 
 /* ---- bytes -------------------------------------------------------------- */
+
+/* Does nobody hear us any more?  (Who sends no more may still listen.) */
+static bool is_gone(const struct mortise_conn *c)
+{
+    struct pollfd p = {.fd = c->fd};
+
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+/* It sends no more, and follows: nothing that comes from it would tell that it
+ * left. */
+static bool may_leave(const struct mortise_conn *c)
+{
+    return c->eof && mortise_serve_is_follow(&c->asker);
+}
+
+/* Its last request was cut, and all before it are served. */
+static bool was_cut(const struct mortise_conn *c)
+{
+    return c->eof && !c->closing && c->asker.request == NULL && c->in.n > 0 &&
+           c->line_end == 0;
+}
 
 /* Take in what is there.  False when the connection is broken. */
 static bool receive(struct mortise_conn *c)
@@ -418,8 +451,12 @@ static bool goes_on(struct mortise_conn *c)
     if (!send_some(c))
         return false;
     serve_next(c);
-    if (!send_some(c) || (c->eof && mortise_serve_is_follow(&c->asker)))
+    if (was_cut(c))
+        put_last(c, MORTISE_EINVAL, "the last request has no line end");
+    if (!send_some(c) || (may_leave(c) && is_gone(c)))
         return false;
+    if (may_leave(c))
+        tick_soon(c->all);
     if (may_serve(c))
         attend_soon(c);
     return c->queued || poll_again(c);
@@ -469,12 +506,16 @@ static void tick(struct mortise_timer *t)
     struct mortise_conn *slow = s->starved > 0 ? stalled(s) : NULL;
     bool again = s->starved > 0;
 
-    if (slow != NULL) {
-        put_limit(slow, "nothing came of a large request for a while, and "
-                        "others wait for its place");
-        set_starved(slow, false);
-    }
+    if (slow != NULL)
+        put_last(slow, MORTISE_ELIMIT,
+                 "nothing came of a large request for a while, and others "
+                 "wait for its place");
     for (struct mortise_conn *c = s->first; c != NULL; c = c->next) {
+        if (may_leave(c)) {
+            again = true;
+            if (is_gone(c))
+                attend_soon(c);
+        }
         if (!c->asker.greeted || c->asker.request == NULL)
             continue;
         again = true;
