@@ -359,6 +359,10 @@ int mortise_reread_open(struct mortise_reread **out, struct mortise *m,
 int mortise_reread_go(struct mortise_reread *r, const char *tenant,
                       const char *run, uint64_t last,
                       enum mortise_reread_end *end, struct mortise_err *err);
+/* Go on with another `ud`. */
+void mortise_reread_lend(struct mortise_reread *r, void *ud);
+/* How many were read so far; more than that are had by going on. */
+uint64_t mortise_reread_events(const struct mortise_reread *r);
 void mortise_reread_close(struct mortise_reread *r); /* NULL is fine */
 
 /* ---- held.c ------------------------------------------------------------- */

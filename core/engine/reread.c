@@ -59,6 +59,16 @@ void mortise_reread_close(struct mortise_reread *r)
     mortise_release(r->m->mem, r, sizeof *r);
 }
 
+void mortise_reread_lend(struct mortise_reread *r, void *ud)
+{
+    r->ud = ud;
+}
+
+uint64_t mortise_reread_events(const struct mortise_reread *r)
+{
+    return mortise_run_events(r->run);
+}
+
 /* One checkpoint; nonzero: the piece ends before or behind it. */
 static int apply(void *ud, const struct mortise_checkpoint *cp)
 {

@@ -22,6 +22,12 @@
  *   - when it is full, until it has room again;
  *   - when the run was lost: commits may be stored that nobody was told of.
  *
+ * Who falls behind goes on where the last that came up with the run had read to
+ * (topic->reread), as a replay cannot begin in the middle: however often that
+ * happens, each checkpoint is replayed about once.  It is the run a second time,
+ * as of then, so it is kept while the run is in memory, for watches that can be
+ * full.
+ *
  * What a watch waits for is committed soon, also where checkpoint_policy lets it
  * wait for the end of a call that is out (hurry()).
  *
@@ -46,6 +52,7 @@ struct mortise_topic {
     char *tenant, *run;
     struct mortise_live *live; /* NULL: not in memory */
     struct mortise_watch *watches;
+    struct mortise_reread *reread; /* for who falls behind next; or NULL */
 };
 
 /* ---- topics ------------------------------------------------------------- */
@@ -65,8 +72,16 @@ static struct mortise_topic *topic_find(struct mortise *m, const char *tenant,
     return NULL;
 }
 
+/* Instead of the one that is kept, if any. */
+static void keep_reread(struct mortise_topic *t, struct mortise_reread *r)
+{
+    mortise_reread_close(t->reread);
+    t->reread = r;
+}
+
 static void topic_free(struct mortise *m, struct mortise_topic *t)
 {
+    keep_reread(t, NULL);
     mortise_table_remove(&m->topics, &t->entry);
     if (t->live != NULL)
         t->live->topic = NULL;
@@ -398,6 +413,19 @@ static int on_stored(void *ud, json_t *event)
     return deliver(w, event);
 }
 
+/* What was kept, unless it has read past what the watch has. */
+static bool take_kept(struct mortise_watch *w)
+{
+    struct mortise_topic *t = w->topic;
+
+    if (t->reread == NULL || mortise_reread_events(t->reread) > w->after)
+        return false;
+    w->reread = t->reread;
+    t->reread = NULL;
+    mortise_reread_lend(w->reread, w);
+    return true;
+}
+
 static int begin_reading(struct mortise *m, struct mortise_watch *w,
                          struct mortise_err *err)
 {
@@ -407,6 +435,8 @@ static int begin_reading(struct mortise *m, struct mortise_watch *w,
     struct mortise_graph *g = NULL;
     int rv = MORTISE_OK;
 
+    if (take_kept(w))
+        return MORTISE_OK;
     if (t->live != NULL) {
         g = mortise_graph_ref(t->live->graph);
     } else {
@@ -445,6 +475,10 @@ static int come_up(struct mortise_watch *w)
 
     w->behind = false;
     w->missed = 0;
+    if (w->reread != NULL && w->full != NULL && w->topic->live != NULL) {
+        keep_reread(w->topic, w->reread);
+        w->reread = NULL;
+    }
     stop_reading(w);
     if (missed > 0 && said == 0)
         said = deliver_missed(w, missed, w->since);
@@ -636,6 +670,7 @@ void mortise_watch_detach(struct mortise_live *live)
     if (live->topic == NULL)
         return;
     live->topic->live = NULL;
+    keep_reread(live->topic, NULL);
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
         w->held_after = 0; /* it counted in this stay in memory */
