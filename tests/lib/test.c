@@ -119,10 +119,11 @@ static int entries(const char *dir)
 
 void test_begin(void)
 {
-    char own[sizeof state_home + 16];
+    static unsigned nth; /* of this process: Check need not fork (CK_FORK=no) */
+    char own[sizeof state_home + 32];
 
     /* Each test is a user who has seen nothing. */
-    snprintf(own, sizeof own, "%s/%d", state_home, (int)getpid());
+    snprintf(own, sizeof own, "%s/%d.%u", state_home, (int)getpid(), nth++);
     setenv("XDG_STATE_HOME", own, 1);
     test_mem_fail_at(-1);
     fds_before = entries("/proc/self/fd");
