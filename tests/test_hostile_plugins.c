@@ -15,10 +15,11 @@
 #include "lib/desk.h"
 #include "lib/hostile.h"
 
-enum { N_PLUGINS = 3 };
+enum { N_PLUGINS = 3, N_SIGNED };
 
-static const char *const plugins[N_PLUGINS] = {"deadly_blocking",
-                                               "deadly_inline", "deadly_async"};
+/* The executors, and a guardrail. */
+static const char *const plugins[N_SIGNED] = {
+    "deadly_blocking", "deadly_inline", "deadly_async", "deadly_guardrail"};
 
 /* ---- the place ------------------------------------------------------------ */
 
@@ -27,7 +28,7 @@ static void sign_all(void)
     char source[PATH_MAX], path[128];
 
     desk_sign();
-    for (size_t i = 0; i < N_PLUGINS; i++) {
+    for (size_t i = 0; i < N_SIGNED; i++) {
         snprintf(path, sizeof path, "tests/plugins/%s.plugin.yaml", plugins[i]);
         ck_assert_ptr_nonnull(realpath(path, source));
         snprintf(path, sizeof path, "tests/plugins/%s.so", plugins[i]);
@@ -51,7 +52,7 @@ static void deploy(const char *create)
         "trust: {dir: %.1000s/trust.d}\nstore: {path: ./state}\n"
         "plugins:\n  path: [%.1000s/plugins]\n  config:\n",
         desk_plugins, desk_plugins);
-    for (size_t i = 0; i < N_PLUGINS; i++)
+    for (size_t i = 0; i < N_SIGNED; i++)
         n += (size_t)snprintf(text + n, sizeof text - n,
                               "    %s: {file: %.300s/entered, mended: "
                               "%.300s/mended, create: '%s'}\n",
@@ -101,6 +102,20 @@ static void graph(const char *name, const char *tool, const char *how)
              "  z: {type: tool, tool: tried/nap, args: {ms: 60}, next: a}\n"
              "  a: {type: tool, tool: %s, args: {how: %s}, next: END}\n",
              tool, how);
+    desk_graph(name, text);
+}
+
+/* The same, where a guardrail judges what `a` is told, or what it says. */
+static void guarded(const char *name, const char *side, const char *how)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "start: z\nnodes:\n"
+             "  z: {type: tool, tool: tried/nap, args: {ms: 60}, next: a}\n"
+             "  a: {type: tool, tool: tried/echo, args: {value: {how: %s}},\n"
+             "      next: END, guardrail_policy: {%s: [deadly_guardrail]}}\n",
+             how, side);
     desk_graph(name, text);
 }
 
@@ -177,14 +192,11 @@ enum { N_WAYS = sizeof ways / sizeof ways[0] };
 /* Only where it is on the engine's thread. */
 static const struct way hang = {"hang", "held up the engine's thread", 1};
 
-/* A run that dies thrice is blocked from then on, and everybody who asks is told
- * by whom, where and of what; another run is none of its business, and the run
- * goes on once it is mended. */
-static void dies(const char *plugin, const char *tool, const struct way *w)
+/* A run of g.yaml that dies thrice is blocked from then on, and everybody who
+ * asks is told by whom, where and of what; another run is none of its business,
+ * and the run goes on once it is mended. */
+static void blocks(const char *plugin, const struct way *w)
 {
-    desk_end();
-    begin();
-    graph("g", tool, w->how);
     desk_graph("other", "start: a\nnodes:\n  a: {type: tool, tool: tried/echo, "
                         "args: {value: 1}, next: END}\n");
     for (unsigned i = 0; i < 3; i++) {
@@ -225,6 +237,14 @@ static void dies(const char *plugin, const char *tool, const struct way *w)
     desk_out("completed");
 }
 
+static void dies(const char *plugin, const char *tool, const struct way *w)
+{
+    desk_end();
+    begin();
+    graph("g", tool, w->how);
+    blocks(plugin, w);
+}
+
 START_TEST(a_death_counts)
 {
     char tool[64];
@@ -242,6 +262,25 @@ START_TEST(a_death_counts)
     dies("deadly_inline", "deadly_inline/die", &hang);
     if (hostile_is_whole())
         dies("deadly_async", "deadly_async/answer", &hang);
+}
+END_TEST
+
+/* The same in check(): what it judged, on either side, is the node's. */
+START_TEST(a_death_of_a_guardrail_counts)
+{
+    static const char *const sides[] = {"input", "output"};
+    size_t n = 0;
+
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t i = 0; i <= N_WAYS; i++) {
+            if (!hostile_takes(n++, 5))
+                continue;
+            desk_end();
+            begin();
+            guarded("g", sides[side], i < N_WAYS ? ways[i].how : hang.how);
+            blocks("deadly_guardrail", i < N_WAYS ? &ways[i] : &hang);
+        }
+    }
 }
 END_TEST
 
@@ -614,6 +653,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, desk_end);
     tcase_set_timeout(tc, hostile_is_whole() ? 600 : 120);
     tcase_add_test(tc, a_death_counts);
+    tcase_add_test(tc, a_death_of_a_guardrail_counts);
     tcase_add_test(tc, a_death_in_create_counts);
     tcase_add_test(tc, a_death_in_its_own_thread_counts);
     tcase_add_loop_test(tc, a_kill_from_outside_never_counts, 0, 2);
