@@ -295,7 +295,9 @@ PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_salvage
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 BENCH_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/bench/plugins/*.c))
-$(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS) $(B)/flags
+TEST_PLUGIN_HEADERS := $(wildcard tests/plugins/*.h)
+$(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS) \
+    $(TEST_PLUGIN_HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $< \

@@ -590,6 +590,47 @@ START_TEST(a_fork_comes_back_once)
 }
 END_TEST
 
+/* A child of a plugin's that lives on when the engine was killed, with what it
+ * inherited.  What fork() made has let go of the store, and whoever comes next
+ * takes it; what a bare clone made keeps it, and is named until it ends. */
+START_TEST(a_child_that_outlives_the_engine) /* loop: how it was made */
+{
+    char text[512], words[64];
+    long heir;
+    pid_t pid;
+
+    snprintf(text, sizeof text,
+             "start: a\nnodes:\n"
+             "  a: {type: tool, tool: deadly_inline/die, args: {how: %s}, "
+             "next: c}\n"
+             "  c: {type: tool, tool: tried/nap, args: {ms: 3000}, next: END}\n",
+             _i == 0 ? "heir" : "clone");
+    desk_graph("g", text);
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+
+    child_await("mended.heir", "\n");
+    desk_ok("cat mended.heir");
+    heir = strtol(child.out, NULL, 10);
+    usleep(300000); /* the nap is stored */
+    child_kill(pid);
+    if (_i == 1) {
+        snprintf(words, sizeof words, "process %ld, which it left behind",
+                 heir);
+        child_run("$MORTISE resume r");
+        ck_assert_int_ne(child.code, 0);
+        desk_err(words);
+        child_run("$MORTISE doctor");
+        desk_out(words);
+        ck_assert_int_eq(kill((pid_t)heir, SIGKILL), 0);
+    }
+    desk_ok("$MORTISE resume r");
+    desk_out("completed");
+    desk_ok("$MORTISE runs");
+    if (_i == 0)
+        ck_assert_int_eq(kill((pid_t)heir, SIGKILL), 0);
+}
+END_TEST
+
 /* What a plugin does to the thread that it was lent ends with the call: an engine
  * whose signals it blocked stops when it is told to, and one that it made round
  * up counts as before. */
@@ -665,6 +706,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_change_lifts_it);
     tcase_add_test(tc, an_effect_is_in_doubt);
     tcase_add_test(tc, a_fork_comes_back_once);
+    tcase_add_loop_test(tc, a_child_that_outlives_the_engine, 0, 2);
     tcase_add_test(tc, a_thread_is_given_back_as_it_was);
     tcase_add_test(tc, asks_are_bounded);
     suite_add_tcase(s, tc);

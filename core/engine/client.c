@@ -40,6 +40,9 @@ static int went_away(struct mortise_client *c, enum mortise_client_loss loss,
 
 static int is_stuck(struct mortise_client *c, int ms, struct mortise_err *err)
 {
+    if (!mortise_control_is_alive(
+            c->pid)) /* a child of it has our connection */
+        return went_away(c, MORTISE_CLIENT_GONE, err);
     c->loss = MORTISE_CLIENT_STUCK;
     return mortise_fail(
         err, MORTISE_EBUSY,

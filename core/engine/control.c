@@ -204,7 +204,7 @@ static int reach(int fd, int dir)
     return connect(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
 }
 
-static bool is_alive(pid_t pid)
+bool mortise_control_is_alive(pid_t pid)
 {
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
@@ -224,7 +224,7 @@ static int clear_stale(int dir, const char *store, struct mortise_err *err)
         return mortise_syserr(err, errnum, "make a socket");
     if (errnum == 0)
         there = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
-                is_alive(who.pid);
+                mortise_control_is_alive(who.pid);
     close(fd);
     if (there)
         return mortise_fail(err, MORTISE_EBUSY,
@@ -364,7 +364,8 @@ static int no_connection(int errnum, const char *store, struct mortise_err *err)
     return mortise_syserr(err, errnum, "connect to %s/%s", store, socket_name);
 }
 
-/* Connect and look who is there. */
+/* Connect and look who is there: nobody, where a child that an engine left
+ * behind has its socket. */
 static int connect_at(int dir, const char *store, int *fd, pid_t *pid,
                       struct mortise_err *err)
 {
@@ -376,8 +377,12 @@ static int connect_at(int dir, const char *store, int *fd, pid_t *pid,
     if (*fd < 0)
         return mortise_syserr(err, errno, "make a socket");
     errnum = reach(*fd, dir);
-    return errnum != 0 ? no_connection(errnum, store, err)
-                       : mortise_peer_check(*fd, dir, store, pid, err);
+    if (errnum != 0)
+        return no_connection(errnum, store, err);
+    rv = mortise_peer_check(*fd, dir, store, pid, err);
+    return rv != MORTISE_OK || mortise_control_is_alive(*pid)
+               ? rv
+               : no_connection(ECONNREFUSED, store, err);
 }
 
 int mortise_control_connect(const char *store, int *fd, pid_t *pid,

@@ -27,6 +27,10 @@ bool mortise_control_is_used(const struct mortise *m);
 int mortise_control_connect(const char *store, int *fd, pid_t *pid,
                             struct mortise_err *err);
 
+/* Is there still a process of this pid?  A socket that was inherited answers to
+ * connect() beyond the end of its engine. */
+bool mortise_control_is_alive(pid_t pid);
+
 /* The name of a uid, or "uid N". */
 void mortise_control_name(uid_t uid, char out[64]);
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +55,24 @@ MORTISE_INLINE void deadly_leave_behind(void)
         uselocale(comma);
 }
 
+/* A child that lives on: its pid is in the file config.mended with `.heir`. */
+MORTISE_INLINE void deadly_leave_heir(pid_t child)
+{
+    char path[sizeof deadly_mended + 8], tmp[sizeof path + 8];
+    FILE *f;
+
+    if (child != 0)
+        return;
+    snprintf(path, sizeof path, "%s.heir", deadly_mended);
+    snprintf(tmp, sizeof tmp, "%s.new", path);
+    f = fopen(tmp, "w");
+    if (f == NULL || fprintf(f, "%ld\n", (long)getpid()) < 0 ||
+        fclose(f) != 0 || rename(tmp, path) != 0)
+        abort();
+    for (;;)
+        pause();
+}
+
 MORTISE_INLINE void deadly_do(const char *how)
 {
     pthread_t thread;
@@ -83,6 +102,10 @@ MORTISE_INLINE void deadly_do(const char *how)
         simple_sleep_ms(500);
     else if (strcmp(how, "fork") == 0)
         fork(); /* and both come back */
+    else if (strcmp(how, "heir") == 0)
+        deadly_leave_heir(fork());
+    else if (strcmp(how, "clone") == 0) /* nobody is told of it */
+        deadly_leave_heir((pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
     else if (strcmp(how, "killed") == 0)
         kill(getpid(), SIGKILL); /* nobody can tell it from outside */
     else if (strcmp(how, "masks") == 0)
