@@ -1,5 +1,6 @@
 /* test_run_maps.c -- one activation for each element of a list. */
 #include "lib/drive.h"
+#include "run/journal.h"
 
 /* Each element doubles its number; `spec` is what the map says besides, `node`
  * what the join does. */
@@ -415,6 +416,372 @@ START_TEST(gathering_takes_no_slot)
 }
 END_TEST
 
+/* ---- races among elements ----------------------------------------------- */
+
+/* Three elements of two steps each, and a join that wants some of them. */
+static void racing(const char *map, const char *join, const char *list)
+{
+    char yaml[2048];
+
+    snprintf(
+        yaml, sizeof yaml,
+        HEAD
+        "start: s\n"
+        "limits: {concurrency: 100}\n"
+        "state: {reducers: {scratch.log: concat}}\n"
+        "nodes:\n"
+        "  s: {type: tool, tool: t/read,\n"
+        "      map: {over: '%s', to: w, join: j%s}}\n"
+        "  w: {type: tool, tool: t/fail, next: v,\n"
+        "      args: {n: \"${item}\", times: \"${item < 0 ? 1 : 0}\",\n"
+        "             code: negative},\n"
+        "      outputs: {scratch.log: \"['w' + string(index)]\"}}\n"
+        "  v: {type: tool, tool: t/read, next: j, args: {n: \"${item}\"},\n"
+        "      outputs: {scratch.log: \"['v' + string(index)]\"}}\n"
+        "  j: {type: tool, tool: t/echo, next: END, %s,\n"
+        "      args: {all: \"${artifacts.w}\", saw: \"${scratch.log}\"}}\n",
+        list, map, join);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+}
+
+static size_t call_at(const char *path)
+{
+    for (size_t i = 0; i < s.n_calls; i++) {
+        if (strcmp(s.calls[i].call.path, path) == 0)
+            return i;
+    }
+    ck_abort_msg("no call of %s", path);
+    return 0;
+}
+
+/* The call of that element comes to its end. */
+static void finish_element(const char *path)
+{
+    sim_end_call(&s, call_at(path));
+    sync_all();
+}
+
+/* ... which is a good one, whatever it was told. */
+static void succeed(const char *path)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+    in.u.result =
+        (struct mortise_result_in){.call = s.calls[call_at(path)].call.id,
+                                   .output = json_true(),
+                                   .message = "",
+                                   .error_code = "",
+                                   .error_class = ""};
+    sim_feed(&s, &in);
+}
+
+/* People resume; the calls that come of it wait. */
+static void resume_slowly(void)
+{
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}, 0),
+        MORTISE_OK);
+    sync_all();
+}
+
+/* `any`: the first element starts the join, the others are cancelled and
+ * awaited; what they had done counts, as in any race.
+ * key: node.join=any */
+START_TEST(any_takes_the_first_element)
+{
+    racing("", "join: any", "[1, 2, 3]");
+    finish("s");
+    finish_element("1.0/w#1[1]");
+    finish_element("1.0/w#1[2]");
+    ck_assert(!is_out("j"));
+    finish_element("1.0/v#1[1]");
+    ck_assert(is_out("j"));
+    ck_assert(s.calls[call_of("w")].cancelled);
+    ck_assert(s.calls[call_of("v")].cancelled);
+    finish("j");
+    ck_assert_int_eq(mortise_run_status(s.run), MORTISE_RUN_RUNNING);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("1.0/w#1[0]", "status", "skipped");
+    assert_record("1.0/w#1[2]", "status", "done");
+    assert_record("1.0/v#1[2]", "status", "skipped");
+    assert_runs("v", 2);
+    assert_value("artifacts", "j",
+                 "{\"all\":{\"failed\":[],\"results\":[{\"n\":2}]},"
+                 "\"saw\":[\"w1\",\"v1\"]}");
+    assert_value("artifacts", "w", "{\"failed\":[],\"results\":[{\"n\":2}]}");
+    assert_value("scratch", "log", "[\"w1\",\"w2\",\"v1\"]");
+    end();
+}
+END_TEST
+
+/* A quorum of elements, in input order; those that were not begun are not.
+ * key: join.quorum */
+START_TEST(a_quorum_of_elements)
+{
+    racing(", max_parallel: 2", "join: {quorum: 2}", "[1, 2, 3, 4]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("j", 1);
+    assert_value("artifacts", "w",
+                 "{\"failed\":[],\"results\":[{\"n\":1},{\"n\":2}]}");
+    end();
+}
+END_TEST
+
+/* losers: finish: all elements come to their end, those too that had not begun;
+ * what they write late, nobody sees.
+ * key: node.losers=finish */
+START_TEST(losing_elements_finish)
+{
+    racing(", max_parallel: 2", "join: any, losers: finish", "[1, 2, 3]");
+    finish("s");
+    finish_element("1.0/w#1[1]");
+    finish_element("1.0/v#1[1]");
+    finish("j");
+    ck_assert_int_eq(mortise_run_status(s.run), MORTISE_RUN_RUNNING);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("w", 3);
+    assert_runs("v", 3);
+    assert_runs("j", 1);
+    assert_value("artifacts", "w", "{\"failed\":[],\"results\":[{\"n\":2}]}");
+    assert_value("scratch", "log", "[\"w1\",\"v1\"]");
+    end();
+}
+END_TEST
+
+/* Failed elements are nothing to it while enough others may come. */
+START_TEST(a_race_of_elements_drops_failures)
+{
+    racing("", "join: {quorum: 2}", "[-1, 2, 3]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "w",
+                 "{\"failed\":[],\"results\":[{\"n\":2},{\"n\":3}]}");
+    end();
+}
+END_TEST
+
+/* Once it is out of reach the run fails, and every failure is named; a resume
+ * tries the failed elements again, and no others. */
+START_TEST(a_quorum_of_elements_out_of_reach)
+{
+    json_t *show;
+
+    racing("", "join: {quorum: 2}", "[-1, 2, -3]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("j", "skipped");
+    show = sim_show(&s);
+    ck_assert_uint_eq(json_array_size(json_object_get(
+                          json_object_get(show, "error"), "failed")),
+                      2);
+    json_decref(show);
+    resume_slowly();
+    ck_assert_uint_eq(s.n_calls, 2);
+    succeed("1.0/w#1[2]");
+    finish_element("1.0/v#1[2]");
+    ck_assert(is_out("j"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("1.0/w#1[0]", "status", "skipped");
+    assert_record("1.0/w#1[1]", "generation", "1");
+    assert_value("artifacts", "w",
+                 "{\"failed\":[],\"results\":[{\"n\":2},{\"n\":-3}]}");
+    assert_runs("j", 1);
+    end();
+}
+END_TEST
+
+/* Fewer elements than it wants, and none failed: nothing leads to the join, as
+ * with edges that are not taken. */
+START_TEST(too_few_elements)
+{
+    racing("", _i == 0 ? "join: {quorum: 3}" : "join: any",
+           _i == 0 ? "[1, 2]" : "[]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_node("j", "skipped");
+    end();
+}
+END_TEST
+
+/* fail: an element that failed before enough came fails the join. */
+START_TEST(a_race_of_elements_may_fail)
+{
+    racing("", "join: any, on_branch_error: fail", "[-1, 2, 3]");
+    finish("s");
+    finish_element("1.0/w#1[0]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("j", "skipped");
+    assert_runs("v", 2);
+    resume_slowly();
+    ck_assert_uint_eq(s.n_calls, 1);
+    succeed("1.0/w#1[0]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("j", 1);
+    end();
+}
+END_TEST
+
+/* collect: null in its place for who failed or came too late, and the failures
+ * by index. */
+START_TEST(a_race_of_elements_collects)
+{
+    racing(", max_parallel: 1", "join: any, on_branch_error: collect",
+           "[-1, 2, 3]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("v", 1);
+    assert_value("artifacts", "w",
+                 "{\"failed\":[{\"error\":{\"code\":\"negative\",\"message\":"
+                 "\"told to fail\",\"span\":\"test.yaml:10:3\"},\"index\":0}],"
+                 "\"results\":[null,{\"n\":2},null]}");
+    end();
+}
+END_TEST
+
+/* Elements and edges count together. */
+START_TEST(elements_beside_edges)
+{
+    begin(HEAD "start: [a, s]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/read, next: j}\n"
+               "  s: {type: tool, tool: t/read,\n"
+               "      map: {over: '[1, 2, 3]', to: w, join: j}}\n"
+               "  w: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/read, join: {quorum: 3}}\n");
+    admit("{}");
+    sync_all();
+    finish("s");
+    finish_element("1.0/w#1[2]");
+    if (_i == 0)
+        finish("a");
+    finish_element("1.0/w#1[1]");
+    if (_i == 1)
+        finish("a");
+    if (_i == 2) /* without it */
+        finish_element("1.0/w#1[0]");
+    ck_assert(is_out("j"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("j", 1);
+    assert_record("1.0/w#1[0]", "status", _i == 2 ? "done" : "skipped");
+    assert_record("1.0/a#1", "status", _i == 2 ? "skipped" : "done");
+    end();
+}
+END_TEST
+
+/* Two maps fill one quorum: both have gathered when the join starts. */
+START_TEST(two_maps_fill_a_quorum)
+{
+    begin(HEAD "start: [s, z]\n"
+               "nodes:\n"
+               "  s: {type: tool, tool: t/read,\n"
+               "      map: {over: '[1, 2]', to: w, join: j}}\n"
+               "  z: {type: tool, tool: t/read,\n"
+               "      map: {over: '[1, 2]', to: v, join: j}}\n"
+               "  w: {type: tool, tool: t/read, next: j}\n"
+               "  v: {type: tool, tool: t/read, next: j}\n"
+               "  j: {type: tool, tool: t/echo, join: {quorum: 2}, args:\n"
+               "      {n: \"${size(artifacts.w.results) +\n"
+               "            size(artifacts.v.results)}\"}}\n");
+    admit("{}");
+    sync_all();
+    finish("s");
+    finish("z");
+    finish_element("1.0/w#1[1]");
+    finish_element("1.0/v#1[0]");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j", "{\"n\":2}");
+    end();
+}
+END_TEST
+
+/* Decided once, wherever the process dies, and whatever the timing. */
+START_TEST(races_of_elements_survive_deaths)
+{
+    static const char *const joins[] = {
+        "join: any", "join: {quorum: 2}", "join: {quorum: 2}, losers: finish",
+        "join: {quorum: 2}, on_branch_error: collect"};
+    uint32_t seed = (uint32_t)_i;
+
+    racing(_i % 3 == 0 ? ", max_parallel: 2" : "", joins[_i % 4],
+           "[1, -2, 3, 4]");
+    run_dying(&seed, 4);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("j", 1);
+    end();
+}
+END_TEST
+
+/* A run that was admitted when a map counted as one edge keeps to that. */
+START_TEST(an_older_run_counts_edges)
+{
+    const char now[] = {MORTISE_E_RULES, MORTISE_RULES_NOW};
+    uint32_t seed = 1;
+    char *at;
+
+    racing("", "join: any", "[1, 2]");
+    at = memmem(s.commits[0].entries, s.commits[0].size, now, sizeof now);
+    ck_assert_ptr_nonnull(at);
+    at[1] = MORTISE_RULES_SECOND;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "w",
+                 "{\"failed\":[],\"results\":[{\"n\":1},{\"n\":2}]}");
+    end();
+}
+END_TEST
+
+/* A map in the body of a loop begins its race anew in each round. */
+START_TEST(a_race_of_elements_in_a_loop)
+{
+    run_plain(HEAD
+              "start: s\n"
+              "state: {reducers: {scratch.n: sum}}\n"
+              "nodes:\n"
+              "  s: {type: tool, tool: t/read, outputs: {scratch.n: '1'},\n"
+              "      map: {over: '[1, 2, 3]', to: w, join: j}}\n"
+              "  w: {type: tool, tool: t/read, next: j}\n"
+              "  j: {type: tool, tool: t/read, join: {quorum: 2},\n"
+              "      routes: [{when: scratch.n < 3, to: s}], default: END}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("j", 3);
+    end();
+}
+END_TEST
+
+/* An inner map whose race is decided inside an element of another. */
+START_TEST(a_race_in_an_element)
+{
+    run_plain(HEAD "start: s\n"
+                   "nodes:\n"
+                   "  s: {type: tool, tool: t/read, map: {over: '[1, 2]',\n"
+                   "      as: row, to: r, join: j}}\n"
+                   "  r: {type: tool, tool: t/read, map: {over: '[1, 2, 3]',\n"
+                   "      as: cell, to: c, join: k}}\n"
+                   "  c: {type: tool, tool: t/read, next: k}\n"
+                   "  k: {type: tool, tool: t/echo, next: j, join: any, args:\n"
+                   "      {n: \"${size(artifacts.c.results)}\"}}\n"
+                   "  j: {type: tool, tool: t/echo, next: END, args:\n"
+                   "      {all: \"${artifacts.r.results.map(x, x.n)}\"}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "j", "{\"all\":[1,1]}");
+    end();
+}
+END_TEST
+
 static Suite *maps(void)
 {
     Suite *suite = suite_create("maps");
@@ -439,6 +806,20 @@ static Suite *maps(void)
     tcase_add_test(tc, a_losing_map);
     tcase_add_test(tc, a_map_in_a_losing_map);
     tcase_add_test(tc, gathering_takes_no_slot);
+    tcase_add_test(tc, any_takes_the_first_element);
+    tcase_add_test(tc, a_quorum_of_elements);
+    tcase_add_test(tc, losing_elements_finish);
+    tcase_add_test(tc, a_race_of_elements_drops_failures);
+    tcase_add_test(tc, a_quorum_of_elements_out_of_reach);
+    tcase_add_loop_test(tc, too_few_elements, 0, 2);
+    tcase_add_test(tc, a_race_of_elements_may_fail);
+    tcase_add_test(tc, a_race_of_elements_collects);
+    tcase_add_loop_test(tc, elements_beside_edges, 0, 3);
+    tcase_add_test(tc, two_maps_fill_a_quorum);
+    tcase_add_loop_test(tc, races_of_elements_survive_deaths, 0, 60);
+    tcase_add_test(tc, an_older_run_counts_edges);
+    tcase_add_test(tc, a_race_of_elements_in_a_loop);
+    tcase_add_test(tc, a_race_in_an_element);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -204,13 +204,14 @@ enum mortise_branch_error {
 enum mortise_rules {
     MORTISE_RULES_FIRST,  /* an admission that names none */
     MORTISE_RULES_SECOND, /* `any` and `quorum` drop what failed; see rules.c */
+    MORTISE_RULES_THIRD,  /* ... and count the elements of maps */
     MORTISE_N_RULES,
     MORTISE_RULES_NOW = MORTISE_N_RULES - 1
 };
 
 struct mortise_join {
     enum mortise_join_kind kind;
-    uint32_t quorum; /* QUORUM: 1..n_in */
+    uint32_t quorum; /* QUORUM: 1..n_in, or any where a map ends */
     bool finish;     /* losers: finish; else they are cancelled */
     enum mortise_branch_error on_branch_error[MORTISE_N_RULES];
 };

@@ -5,7 +5,8 @@
  *
  * `any` and `quorum` ask for some of their branches, so a failed one is nothing
  * to them while enough others may come: they drop it unless the graph says
- * something else.  (It failed the run where no rules were recorded yet.)
+ * something else.  (It failed the run where no rules were recorded yet.)  At
+ * the join of a map they count its elements.
  */
 #include "graph/node.h"
 
@@ -42,7 +43,8 @@ static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_key quorum_keys[] = {
     {.name = "quorum",
-     .about = "The node starts once so many edges into it are taken.",
+     .about = "The node starts once so many edges into it are taken, or "
+              "elements of maps came to it.",
      .value = MORTISE_V_INT,
      .here = MORTISE_HERE,
      .required = MORTISE_HERE,
@@ -115,6 +117,15 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
     on_branch_error(&r->node->join, how);
 }
 
+/* Each element of a map counts, and nobody knows yet how many there are. */
+static bool ends_a_map(const struct mortise_graph *g,
+                       const struct mortise_node *node)
+{
+    /* What gathers a map stands behind what people wrote. */
+    return node->n_in > 0 &&
+           g->edges[node->in[node->n_in - 1]].kind == MORTISE_EDGE_GATHER;
+}
+
 /* More than lead here can never be taken. */
 static void check_quorum(struct mortise_loader *ld,
                          const struct mortise_node *node)
@@ -123,12 +134,12 @@ static void check_quorum(struct mortise_loader *ld,
         mortise_yaml_get(ld->g->nodes_map, node->id);
 
     if (node->join.kind == MORTISE_JOIN_QUORUM &&
-        node->join.quorum > node->n_in)
+        node->join.quorum > node->n_in && !ends_a_map(ld->g, node))
         mortise_diag_add(
             ld->diags, "E0208",
             mortise_yaml_get(mortise_yaml_get(map, "join"), "quorum")->span,
-            "'quorum' is %u, and %u edge%s to '%s' (a map counts once, edges "
-            "back to the entry of a loop do not)",
+            "'quorum' is %u, and %u edge%s to '%s' (edges back to the entry of "
+            "a loop do not count)",
             node->join.quorum, node->n_in,
             node->n_in == 1 ? " leads" : "s lead", node->id);
 }

@@ -468,6 +468,9 @@ static void check_quorum(struct race *r, const struct mortise_node *node)
     if (node->join.kind != MORTISE_JOIN_QUORUM || node->join.quorum < 2 ||
         node->n_in > r->g->n_nodes)
         return;
+    /* What gathers a map stands last; of its elements any number may come. */
+    if (r->g->edges[node->in[node->n_in - 1]].kind == MORTISE_EDGE_GATHER)
+        return;
     most = most_taken(r, node);
     if (most < node->join.quorum && r->budget > 0)
         mortise_diag_add(r->ld->diags, "W0807", node->span,

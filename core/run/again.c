@@ -327,7 +327,7 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
  * then another gathers. */
 static bool is_replaced(const struct exec *x)
 {
-    return x->fan != NULL &&
+    return x->fan != NULL && !x->fan->enough &&
            (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
 }
 

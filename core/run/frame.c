@@ -606,7 +606,7 @@ int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
     case JOIN_WAIT:
         break;
     }
-    return MORTISE_OK;
+    return map_look(r, f, node, it, NULL, err);
 }
 
 /* A failure that came to a race which was over without it. */
@@ -619,6 +619,18 @@ static int come_late(struct mortise_run *r, struct frame *f,
                : MORTISE_OK;
 }
 
+/* What an edge that was taken counts at its join: of a map, who came. */
+static uint32_t weight(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_edge *e)
+{
+    const struct exec *src = r->execs[f->edge_src[e->slot]];
+
+    return e->kind == MORTISE_EDGE_GATHER &&
+                   join_counts_elements(r, &f->graph->nodes[e->to])
+               ? (uint32_t)src->fan->n_came
+               : 1;
+}
+
 static int tell(struct mortise_run *r, struct frame *f,
                 const struct mortise_edge *e, struct mortise_err *err)
 {
@@ -628,7 +640,8 @@ static int tell(struct mortise_run *r, struct frame *f,
     uint32_t src = f->edge_src[e->slot];
 
     it->n_decided++;
-    it->n_taken += f->edges[e->slot] == EDGE_TAKEN;
+    if (f->edges[e->slot] == EDGE_TAKEN)
+        it->n_taken += weight(r, f, e);
     it->n_failed += failed;
     if (failed)
         it->cause = lesser(it->cause, src);
@@ -687,15 +700,18 @@ int frame_follow_start(struct mortise_run *r, const struct exec *start,
     return rv == MORTISE_OK ? frame_spread(r, err) : rv;
 }
 
-int frame_map_over(struct mortise_run *r, struct fan *fan,
-                   enum edge_state state, uint32_t src, struct mortise_err *err)
+int frame_map_decided(struct mortise_run *r, struct fan *fan,
+                      enum edge_state state, uint32_t src,
+                      struct mortise_err *err)
 {
-    int rv = set_edge(r, fan->home, fan->map->gather, state, src, err);
+    return set_edge(r, fan->home, fan->map->gather, state, src, err);
+}
 
-    return rv == MORTISE_OK
-               ? close_item(r, fan->home, fan->item,
-                            state == EDGE_FAILED ? ITEM_FAILED : ITEM_OVER, err)
-               : rv;
+int frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
+                   struct mortise_err *err)
+{
+    return close_item(r, fan->home, fan->item, failed ? ITEM_FAILED : ITEM_OVER,
+                      err);
 }
 
 /* A map gathered, or failed to. */
@@ -703,8 +719,10 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err)
 {
     enum edge_state state = x->state == X_DONE ? EDGE_TAKEN : rest;
-    int rv = frame_map_over(r, x->fan, state, x->index, err);
+    int rv = frame_map_decided(r, x->fan, state, x->index, err);
 
+    if (rv == MORTISE_OK && map_is_over(x->fan))
+        rv = frame_map_over(r, x->fan, state == EDGE_FAILED, err);
     return rv == MORTISE_OK ? frame_spread(r, err) : rv;
 }
 
@@ -780,6 +798,6 @@ bool frame_is_alive(const struct frame *f)
     return it->phase == ITEM_ACTIVE &&
            (f->region->kind == MORTISE_REGION_LOOP
                 ? it->visit == f
-                : it->fan == f->scope->fan) &&
+                : it->fan == f->scope->fan && !(it->fan->enough && f->over)) &&
            frame_is_alive(f->parent);
 }

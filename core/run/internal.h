@@ -366,6 +366,7 @@ struct frame {
     bool left;        /* an exit was taken */
     bool failed;      /* a failure reached its end unhandled */
     bool over;        /* a map's element: counted as such */
+    bool late;        /* ... and not when enough of them were */
     bool waits;       /* ... and to be tried again, when there is room */
     bool behind;      /* a goto left it behind */
     bool lost;        /* nothing more starts in it */
@@ -414,6 +415,8 @@ struct fan {
     struct frame **elements;
     size_t n, n_begun, n_over;
     size_t n_waiting;         /* of those that are over */
+    size_t n_came, n_failed; /* likewise; the former took an edge to the join */
+    bool enough;             /* a race is won: who is not over has lost it */
     uint32_t *preds, n_preds; /* what the elements come after */
     size_t made;              /* n_execs when it began */
     struct exec *gather;      /* NULL: not all is over */
@@ -694,6 +697,20 @@ enum join_verdict join_judge(const struct mortise_run *r, const struct frame *f,
                              const struct item *it);
 bool join_minds_late(const struct mortise_run *r, const struct mortise_node *n,
                      const struct item *it);
+/* Is it a race in which each element of a map counts? */
+bool join_counts_elements(const struct mortise_run *r,
+                          const struct mortise_node *n);
+/* So many have to come to n, a race's. */
+uint32_t join_need(const struct mortise_node *n);
+/* May they, still?  `over`: a map that has no more to come; NULL: none. */
+bool join_in_reach(const struct mortise_run *r, const struct frame *f,
+                   const struct mortise_node *n, const struct item *it,
+                   const struct fan *over);
+/* How many maps lead to n, and the k-th of them; NULL: it is not at work in f,
+ * or its edge is decided. */
+uint32_t join_n_maps(const struct frame *f, const struct mortise_node *n);
+struct fan *join_map(const struct frame *f, const struct mortise_node *n,
+                     uint32_t k);
 /* Edges that failed, for x, which collects them: [{node, error}]. */
 int join_collect(struct mortise_run *r, const struct frame *f,
                  const struct mortise_node *n, struct exec *x,
@@ -754,9 +771,12 @@ int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
                 struct mortise_err *err);
 /* The frame around f where an edge out of f is decided. */
 struct frame *frame_home(struct frame *f, uint32_t edge);
-/* The map has no more to do: its edge to the join is this. */
-int frame_map_over(struct mortise_run *r, struct fan *fan,
-                   enum edge_state state, uint32_t src,
+/* The map's edge to the join is this ... */
+int frame_map_decided(struct mortise_run *r, struct fan *fan,
+                      enum edge_state state, uint32_t src,
+                      struct mortise_err *err);
+/* ... and it has no more to do. */
+int frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
                    struct mortise_err *err);
 /* Where an edge to `node` leads to in f; *child is NULL, or the region that the
  * node is the entry of. */
@@ -886,6 +906,9 @@ int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int race_reap(struct mortise_run *r, struct mortise_err *err);
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* f, an element that is not over, lost a race in the frame `in`. */
+int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
+                bool finish, struct mortise_err *err);
 /* What begins in an item of f is discarded so. */
 uint32_t race_discard(const struct frame *f, const struct item *it);
 /* Does what x does, in f or in frames in it, count for f? */
@@ -949,6 +972,12 @@ int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
               uint32_t n, struct mortise_err *err);
 int map_element_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
+/* Are all elements over that are to be? */
+bool map_is_over(const struct fan *fan);
+/* The join of `node` waits in f: have enough elements come to it?  Then the
+ * maps that they are of gather.  `own` is one of them, if anything. */
+int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
+             const struct item *it, struct fan *own, struct mortise_err *err);
 /* An element that is over is to be tried again, when its turn comes ... */
 void map_wait(struct frame *f);
 /* ... which it does now, where there is room. */

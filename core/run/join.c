@@ -8,6 +8,9 @@
  * that failure goes on from there: whether its branches were to be dropped or
  * collected.  So a race fails only once it cannot be won any more, and
  * best_effort where there is nothing but failures.
+ *
+ * A race counts edges, and of a map (whose one edge to its join is decided when
+ * it has gathered) the elements that came.  It is map.c that ends a map early.
  */
 #include "run/internal.h"
 
@@ -46,17 +49,79 @@ static enum join_verdict judge_all(const struct mortise_run *r,
     return it->n_taken > 0 ? JOIN_FIRE : skipped(r, n, it);
 }
 
+/* ---- races -------------------------------------------------------------- */
+
+bool join_counts_elements(const struct mortise_run *r,
+                          const struct mortise_node *n)
+{
+    return n->join.kind != MORTISE_JOIN_ALL && r->rules >= MORTISE_RULES_THIRD;
+}
+
+uint32_t join_need(const struct mortise_node *n)
+{
+    return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
+}
+
+uint32_t join_n_maps(const struct frame *f, const struct mortise_node *n)
+{
+    uint32_t k = 0;
+
+    /* Nobody wrote those edges: they stand behind the others. */
+    while (k < n->n_in &&
+           frame_edge(f, n->in[n->n_in - 1 - k])->kind == MORTISE_EDGE_GATHER)
+        k++;
+    return k;
+}
+
+struct fan *join_map(const struct frame *f, const struct mortise_node *n,
+                     uint32_t k)
+{
+    uint32_t edge = n->in[n->n_in - 1 - k];
+    const struct mortise_region *child;
+    const struct item *it = item_from(f, edge, &child);
+
+    return f->edges[frame_edge(f, edge)->slot] == EDGE_OPEN && child != NULL &&
+                   child->kind == MORTISE_REGION_MAP && it->phase == ITEM_ACTIVE
+               ? it->fan
+               : NULL;
+}
+
+/* What edges that are not decided may come to, at most: nobody knows how many
+ * elements a map will have had, but of `over`. */
+static uint64_t may_come(const struct mortise_run *r, const struct frame *f,
+                         const struct mortise_node *n, const struct item *it,
+                         const struct fan *over)
+{
+    uint64_t n_more = n->n_in - it->n_decided;
+    uint32_t n_maps = join_counts_elements(r, n) ? join_n_maps(f, n) : 0;
+
+    for (uint32_t k = 0; k < n_maps; k++) {
+        uint32_t edge = n->in[n->n_in - 1 - k];
+
+        if (f->edges[frame_edge(f, edge)->slot] != EDGE_OPEN)
+            continue;
+        n_more--;
+        n_more += over != NULL && over == join_map(f, n, k) ? over->n_came
+                                                            : UINT32_MAX;
+    }
+    return n_more;
+}
+
+bool join_in_reach(const struct mortise_run *r, const struct frame *f,
+                   const struct mortise_node *n, const struct item *it,
+                   const struct fan *over)
+{
+    return it->n_taken + may_come(r, f, n, it, over) >= join_need(n);
+}
+
 static enum join_verdict judge_race(const struct mortise_run *r,
+                                    const struct frame *f,
                                     const struct mortise_node *n,
                                     const struct item *it)
 {
-    uint32_t need = n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
-
-    if (it->n_taken >= need)
+    if (it->n_taken >= join_need(n))
         return JOIN_FIRE;
-    if (it->n_taken + (n->n_in - it->n_decided) >= need)
-        return JOIN_WAIT;
-    return skipped(r, n, it);
+    return join_in_reach(r, f, n, it, NULL) ? JOIN_WAIT : skipped(r, n, it);
 }
 
 /* Is a failure that comes when a race is over one of what it is in?  Of a join
@@ -79,7 +144,7 @@ enum join_verdict join_judge(const struct mortise_run *r, const struct frame *f,
 {
     enum join_verdict v = n->join.kind == MORTISE_JOIN_ALL
                               ? judge_all(r, n, it)
-                              : judge_race(r, n, it);
+                              : judge_race(r, f, n, it);
 
     return v == JOIN_FIRE && (f->lost || it->lost) ? JOIN_SKIP : v;
 }

@@ -16,6 +16,11 @@
  *   (4) Where the join says on_branch_error: fail, a failed element fails the
  *       edge to it; the others come to their end all the same, and a resume
  *       tries again what failed and nothing else, at most max_parallel at a time.
+ *   (5) Where the join is a race, each element that took an edge to it counts
+ *       there.  Once enough did, the map gathers what those came to; elements
+ *       that are not over have lost, and the map is over when they are.  A map
+ *       that ends before enough came gathers if others may still come to the
+ *       join.
  */
 #include <assert.h>
 #include <string.h>
@@ -108,7 +113,9 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
     if (f == NULL)
         return MORTISE_ENOMEM;
     scope->root = f;
-    f->discard = race_discard(fan->home, fan->item);
+    f->late = fan->enough; /* losers: finish */
+    f->discard =
+        f->late ? fan->home->index + 1 : race_discard(fan->home, fan->item);
     fan->elements[fan->n_begun++] = f;
     return frame_enter(r, f, fan->map->entry, fan->preds, fan->n_preds,
                        fan->made, err);
@@ -118,6 +125,23 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
 static bool is_lost(const struct fan *fan)
 {
     return fan->lost || fan->home->lost;
+}
+
+static const struct mortise_node *join_of(const struct fan *fan)
+{
+    return &fan->home->graph->nodes[fan->map->join];
+}
+
+/* No element begins, or is tried again, any more. */
+static bool is_closed(const struct fan *fan)
+{
+    return is_lost(fan) || (fan->enough && !join_of(fan)->join.finish);
+}
+
+bool map_is_over(const struct fan *fan)
+{
+    return fan->n_over == fan->n_begun &&
+           (is_closed(fan) || fan->n_waiting + (fan->n - fan->n_begun) == 0);
 }
 
 /* The first that waits goes on. */
@@ -130,6 +154,7 @@ static int return_element(struct mortise_run *r, struct fan *fan,
         i++;
     fan->elements[i]->waits = fan->elements[i]->over = false;
     fan->n_waiting--;
+    fan->n_failed--; /* which is why it waited */
     fan->n_over--;
     return frame_again(r, fan->elements[i], err);
 }
@@ -140,7 +165,7 @@ static int begin_some(struct mortise_run *r, struct fan *fan,
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && !is_lost(fan) &&
+    while (rv == MORTISE_OK && !is_closed(fan) &&
            fan->n_waiting + (fan->n - fan->n_begun) > 0 &&
            fan->n_begun - fan->n_over < fan->map->max_parallel)
         rv = fan->n_waiting > 0 ? return_element(r, fan, err)
@@ -188,10 +213,19 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
 {
     uint32_t *preds, n;
     size_t room;
-    int rv = past_of_frames(r, fan->elements, fan->n_begun, fan->made, &preds,
-                            &n, &room, err);
+    struct frame **who =
+        mortise_alloc(r->mem, fan->n_begun * sizeof who[0] + 1);
     struct exec *x;
+    size_t n_who = 0;
+    int rv;
 
+    if (who == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < fan->n_begun; i++)
+        if (!fan->elements[i]->late)
+            who[n_who++] = fan->elements[i];
+    rv = past_of_frames(r, who, n_who, fan->made, &preds, &n, &room, err);
+    mortise_release(r->mem, who, fan->n_begun * sizeof who[0] + 1);
     if (rv != MORTISE_OK)
         return rv;
     x = exec_new(r, fan->home, fan->map->entry, fan->number,
@@ -206,16 +240,137 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
     return exec_ready(r, x, err);
 }
 
+/* ---- a race among elements (5) ------------------------------------------ */
+
+/* Does the join count its elements?  Not where the way to it leads back. */
+static bool is_counted(const struct mortise_run *r, const struct fan *fan)
+{
+    return !frame_edge(fan->home, fan->map->gather)->back &&
+           join_counts_elements(r, join_of(fan));
+}
+
+/* Did an element fail, and is nothing gathered then? */
+static bool has_failed(const struct mortise_run *r, const struct fan *fan)
+{
+    return fan->n_failed > 0 &&
+           join_on_error(r, join_of(fan)) == MORTISE_BRANCH_FAIL;
+}
+
+/* What stands for the join in *f, the frame that it is in. */
+static const struct item *join_item(const struct fan *fan, struct frame **f)
+{
+    const struct mortise_region *child;
+
+    *f = frame_home(fan->home, fan->map->gather);
+    return item_to(*f, fan->map->join, &child);
+}
+
+static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
+{
+    bool finish = join_of(fan)->join.finish;
+    int rv = MORTISE_OK;
+
+    fan->enough = true;
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
+        if (fan->elements[i]->over)
+            continue;
+        fan->elements[i]->late = true;
+        rv = race_beaten(r, fan->elements[i], fan->home, finish, err);
+    }
+    return rv == MORTISE_OK ? gather_later(r, fan, err) : rv;
+}
+
+/* So many elements of a map (NULL: of none) came to its join. */
+static size_t came_of(const struct mortise_run *r, const struct fan *fan)
+{
+    return fan == NULL || has_failed(r, fan) || is_lost(fan) ? 0 : fan->n_came;
+}
+
+/* Enough came, and some of them may be of this map. */
+static int win_some(struct mortise_run *r, struct fan *fan,
+                    struct mortise_err *err)
+{
+    return came_of(r, fan) > 0 && !fan->enough && !map_is_over(fan)
+               ? win(r, fan, err)
+               : MORTISE_OK;
+}
+
+int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
+             const struct item *it, struct fan *own, struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+    uint32_t n_maps = join_counts_elements(r, n) ? join_n_maps(f, n) : 0;
+    /* A map in a loop whose join is outside is not found from there. */
+    bool apart = own != NULL && own->home != f;
+    size_t came = it->n_taken + (apart ? came_of(r, own) : 0);
+    int rv = MORTISE_OK;
+
+    for (uint32_t k = 0; k < n_maps; k++)
+        came += came_of(r, join_map(f, n, k));
+    if (n_maps == 0 || came < join_need(n))
+        return MORTISE_OK;
+    for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
+        rv = win_some(r, join_map(f, n, k), err);
+    return rv == MORTISE_OK && apart ? win_some(r, own, err) : rv;
+}
+
+/* One more took an edge to the join. */
+static int count_one(struct mortise_run *r, struct fan *fan,
+                     struct mortise_err *err)
+{
+    struct frame *f;
+    const struct item *it = join_item(fan, &f);
+
+    fan->n_came++;
+    return is_counted(r, fan) && it->phase == ITEM_WAITS
+               ? map_look(r, f, fan->map->join, it, fan, err)
+               : MORTISE_OK;
+}
+
+/* Is what it came to nothing that could start the join? */
+static bool is_too_few(const struct mortise_run *r, const struct fan *fan)
+{
+    struct frame *f;
+    const struct item *it = join_item(fan, &f);
+
+    return is_counted(r, fan) &&
+           (fan->n_came == 0 || (it->phase == ITEM_WAITS && f == fan->home &&
+                                 !join_in_reach(r, f, join_of(fan), it, fan)));
+}
+
+/* ---- the end of a map ---------------------------------------------------- */
+
+static int end_map(struct mortise_run *r, struct fan *fan,
+                   enum edge_state state, uint32_t src, struct mortise_err *err)
+{
+    int rv = frame_map_decided(r, fan, state, src, err);
+
+    return rv == MORTISE_OK ? frame_map_over(r, fan, state == EDGE_FAILED, err)
+                            : rv;
+}
+
+/* The last element is over of one that has gathered, or is about to. */
+static int end_won(struct mortise_run *r, struct fan *fan,
+                   struct mortise_err *err)
+{
+    return exec_is_over(fan->gather)
+               ? frame_map_over(r, fan, fan->gather->state == X_FAILED, err)
+               : MORTISE_OK;
+}
+
 static int map_over(struct mortise_run *r, struct fan *fan,
                     struct mortise_err *err)
 {
-    const struct mortise_node *join = &fan->home->graph->nodes[fan->map->join];
     uint32_t cause = cause_of(fan);
 
+    if (fan->enough)
+        return end_won(r, fan, err);
     if (is_lost(fan))
-        return frame_map_over(r, fan, EDGE_DEAD, 0, err);
-    if (cause != 0 && join_on_error(r, join) == MORTISE_BRANCH_FAIL)
-        return frame_map_over(r, fan, EDGE_FAILED, cause, err);
+        return end_map(r, fan, EDGE_DEAD, 0, err);
+    if (has_failed(r, fan) || (cause != 0 && is_too_few(r, fan)))
+        return end_map(r, fan, EDGE_FAILED, cause, err);
+    if (is_too_few(r, fan))
+        return end_map(r, fan, EDGE_DEAD, 0, err);
     return gather_later(r, fan, err);
 }
 
@@ -243,15 +398,16 @@ int map_element_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err)
 {
     struct fan *fan = f->scope->fan;
-    int rv;
+    int rv = MORTISE_OK;
 
     f->over = true;
     fan->n_over++;
-    rv = begin_some(r, fan, err);
-    return rv == MORTISE_OK && fan->n_over == fan->n_begun &&
-                   (fan->n_waiting == 0 || is_lost(fan))
-               ? map_over(r, fan, err)
-               : rv;
+    fan->n_failed += f->failed;
+    if (!f->failed && f->yields != NULL && !f->late)
+        rv = count_one(r, fan, err);
+    if (rv == MORTISE_OK)
+        rv = begin_some(r, fan, err);
+    return rv == MORTISE_OK && map_is_over(fan) ? map_over(r, fan, err) : rv;
 }
 
 /* ---- gathering ---------------------------------------------------------- */
@@ -278,15 +434,20 @@ static json_t *result_of(const struct mortise_run *r, const struct frame *f)
     return all;
 }
 
-/* Append one element to {results, failed}: 0, or -1 without memory. */
+/* Append one element to {results, failed}: 0, or -1 without memory.  f is NULL
+ * where it never began. */
 static int add_element(const struct mortise_run *r, const struct frame *f,
                        size_t i, enum mortise_branch_error how, json_t *results,
                        json_t *failed)
 {
-    if (!f->failed)
+    bool late = f == NULL || f->late;
+
+    if (!late && !f->failed)
         return json_array_append_new(results, result_of(r, f));
-    if (how == MORTISE_BRANCH_DROP)
+    if (how != MORTISE_BRANCH_COLLECT)
         return 0;
+    if (late)
+        return json_array_append_new(results, json_null());
     return json_array_append_new(results, json_null()) != 0
                ? -1
                : json_array_append_new(
@@ -382,7 +543,9 @@ static int gather(struct mortise_run *r, struct exec *x,
     int rv = value != NULL ? MORTISE_OK : mortise_nomem(err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n; i++) {
-        if (add_element(r, fan->elements[i], i, how, results, failed) != 0)
+        const struct frame *f = i < fan->n_begun ? fan->elements[i] : NULL;
+
+        if (add_element(r, f, i, how, results, failed) != 0)
             rv = mortise_nomem(err);
     }
     if (rv == MORTISE_OK)

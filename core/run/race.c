@@ -6,6 +6,8 @@
  * which comes by it (graph.h's fate).  Who does not lead there alone just goes
  * on, and its edge to the join does nothing.
  *
+ * A map whose join is such a race is decided within itself: map.c.
+ *
  * `fail_fast` and `end: first` put a stop to a whole graph.
  *
  *   (1) Who has lost follows from the entries, in the order in which they
@@ -124,6 +126,15 @@ static void discard_frame(struct frame *f, const struct frame *in)
         discard_frame(kid, in);
 }
 
+int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
+                bool finish, struct mortise_err *err)
+{
+    if (!finish)
+        return lose_frame(r, f, LOSS_RACE, err);
+    discard_frame(f, in);
+    return MORTISE_OK;
+}
+
 /* ---- a race ------------------------------------------------------------- */
 
 struct race {
@@ -153,12 +164,8 @@ static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     fan->lost |= !c->finish;
-    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
-        if (c->finish)
-            discard_frame(fan->elements[i], c->f);
-        else
-            rv = lose_frame(c->r, fan->elements[i], LOSS_RACE, err);
-    }
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
+        rv = race_beaten(c->r, fan->elements[i], c->f, c->finish, err);
     if (fan->gather != NULL && c->finish)
         discard_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)

@@ -13,7 +13,9 @@
  *                forgotten even where nothing else came.  A subgraph's next
  *                attempt numbers visits on, and never follows a failure inside.
  *                A decision has an `answer` where somebody gave one.
- *   RULES_SECOND What docs/man/mortise-graph.5 says.
+ *   RULES_SECOND `any` and `quorum` at the join of a map count it as one edge,
+ *                taken once all elements are over.
+ *   RULES_THIRD  What docs/man/mortise-graph.5 says.
  *
  * The store's identity is in every name by which somebody outside may know a
  * thing of the run again: the keys of effects, and the ids of requests.  So a

@@ -419,8 +419,9 @@ static void make_joins(struct maker *m)
             join->on_error = pick(m, 2) == 0 ? REF_COLLECT : REF_DROP;
             join->best_effort = join->on_error == REF_DROP && pick(m, 2) == 0;
         }
-        if (n >= 2 && !join->best_effort && may(m, RAND_RACES, 2)) {
-            join->need = 1 + pick(m, n - 1);
+        if (!join->best_effort && may(m, RAND_RACES, 2)) {
+            /* As many elements as there are may come. */
+            join->need = 1 + pick(m, joins_a_map(m->g, i) ? n + 2 : n - 1);
             join->finish = pick(m, 2) == 0;
         }
     }

@@ -92,6 +92,23 @@ static void discard_item(struct ref_run *r, int frame, int item)
     }
 }
 
+void ref_drop_element(struct ref_run *r, int frame, int element, bool finish)
+{
+    r->frames[element].late = true;
+    for (int i = 0; i < r->n_execs; i++) {
+        struct ref_exec *x = &r->execs[i];
+
+        if (x->status != REF_LIVE || !ref_is_within(r, x->frame, element))
+            continue;
+        if (!finish)
+            ref_cancel(x);
+        else if (x->discard < 1 + frame)
+            x->discard = 1 + frame;
+    }
+    for (int i = element; i < r->n_frames && !finish; i++)
+        r->frames[i].closed |= ref_is_within(r, i, element);
+}
+
 void ref_drop_losers(struct ref_run *r, int frame, int join)
 {
     const struct ref_graph *g = r->graph;
@@ -202,7 +219,8 @@ static enum ref_loss loss_of_child(struct ref_run *r, int frame, int child)
     /* One that is not closed was stopped. */
     enum ref_loss loss = in->closed ? in->loss : ref_loss_of_frame(r, child);
 
-    if (r->frames[frame].loser[100 + in->region] || loss == REF_MENDED)
+    if (r->frames[frame].loser[100 + in->region] || in->late ||
+        loss == REF_MENDED)
         return REF_MENDED;
     if (r->graph->regions[in->region].kind == REF_BODY)
         return r->frames[frame].regions[in->region] != REF_OVER &&

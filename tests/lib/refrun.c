@@ -79,6 +79,8 @@ static struct ref_exec *exec_new(struct ref_run *r, int frame, int node,
         f = &r->frames[at];
         if (f->loser[item] && x->discard == 0)
             x->discard = 1 + at;
+        if (f->late && x->discard == 0)
+            x->discard = 1 + f->parent;
         if (at == 0)
             return x;
         item = 100 + f->region;
@@ -211,6 +213,61 @@ struct tally {
     struct ref_set past;
 };
 
+/* An element that took an edge to the join, and is over. */
+static bool has_come(const struct ref_run *r, int at)
+{
+    const struct ref_graph *g = r->graph;
+    const struct ref_frame *f = &r->frames[at];
+
+    for (int i = 0;
+         i < r->n_execs && f->closed && !f->late && f->loss == REF_MENDED;
+         i++) {
+        for (int e = 0; e < g->n_edges; e++)
+            if (r->execs[i].took[e] && g->edges[e].yields &&
+                ref_is_home(g, f->region, e) &&
+                ref_is_within(r, r->execs[i].frame, at))
+                return true;
+    }
+    return false;
+}
+
+/* So many elements of a map came, are at work, have failed. */
+struct elements {
+    int came, open, failed;
+};
+
+static struct elements elements_of(const struct ref_run *r, int frame,
+                                   int region)
+{
+    struct elements all = {0, 0, 0};
+
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        const struct ref_frame *f = &r->frames[i];
+
+        if (f->parent != frame || f->region != region)
+            continue;
+        all.came += has_come(r, i);
+        all.open += !f->closed;
+        all.failed += f->closed && !f->late && f->loss != REF_MENDED;
+    }
+    return all;
+}
+
+/* What an edge counts at a join: of a map, at a race, its elements. */
+static int weight(const struct ref_run *r, int frame, int item, int edge)
+{
+    const struct ref_edge *e = &r->graph->edges[edge];
+
+    if (e->kind != REF_GATHER || ref_join_of(r->graph, item)->need == 0)
+        return 1;
+    if (r->frames[frame].edges[edge] == REF_OPEN)
+        return 1000; /* it has as many as it likes */
+    if (r->frames[frame].edges[edge] != REF_TAKEN)
+        return 1;
+    return elements_of(r, r->execs[r->frames[frame].source[edge]].frame, e->map)
+        .came;
+}
+
 static void count_edges(const struct ref_run *r, int frame, int item,
                         struct tally *t)
 {
@@ -222,7 +279,7 @@ static void count_edges(const struct ref_run *r, int frame, int item,
             ref_target_item(r->graph, e) != item)
             continue;
         t->total++;
-        t->n[f->edges[e]]++;
+        t->n[f->edges[e]] += weight(r, frame, item, e);
         if (f->edges[e] == REF_TAKEN && f->source[e] >= 0)
             ref_add_past(&t->past, r, f->source[e]);
     }
@@ -389,15 +446,21 @@ static json_t *results_of(const struct ref_run *r, int frame, int region)
 
         if (f->parent != frame || f->region != region)
             continue;
-        if (f->loss == REF_MENDED)
+        if (f->loss == REF_MENDED && !f->late)
             json_array_append_new(results, result_of(r, i));
         else if (how == REF_COLLECT)
             json_array_append_new(results, json_null());
-        if (f->loss != REF_MENDED && how == REF_COLLECT)
+        if (f->loss != REF_MENDED && !f->late && how == REF_COLLECT)
             json_array_append_new(failed,
                                   json_integer(f->index[f->n_index - 1]));
     }
     return json_pack("{s:o, s:o}", "results", results, "failed", failed);
+}
+
+/* Nothing more happens in a map. */
+static bool is_map_over(const struct ref_run *r, int frame, int region)
+{
+    return elements_of(r, frame, region).open == 0;
 }
 
 /* A map ends when it is told to: it is not as if it called anybody, but it may
@@ -420,46 +483,153 @@ static void end_gather(struct ref_run *r, int at)
                 take_edge(r, frame, e, at);
         }
     }
-    ref_item_over(r, frame, 100 + region, x->status == REF_FAILED);
+    if (is_map_over(r, frame, region))
+        ref_item_over(r, frame, 100 + region, x->status == REF_FAILED);
+    else if (x->status == REF_FAILED)
+        decide_rest(r, frame, 100 + region, REF_LOST);
 }
 
-static bool is_gathering(const struct ref_run *r, int frame, int region)
+/* What gathers a map; NULL: nothing yet. */
+static const struct ref_exec *gather_of(const struct ref_run *r, int frame,
+                                        int region)
 {
     for (int i = 0; i < r->n_execs; i++) {
         if (r->execs[i].frame == frame && r->execs[i].gather == region)
-            return true;
+            return &r->execs[i];
     }
-    return false;
+    return NULL;
+}
+
+/* It comes after all elements that are over. */
+static void gather(struct ref_run *r, int frame, int region)
+{
+    const struct ref_graph *g = r->graph;
+    struct ref_set past = {{0}};
+
+    ref_add_past(&past, r, r->frames[frame].source[g->regions[region].edge]);
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        struct ref_set all;
+
+        if (r->frames[i].parent != frame || r->frames[i].region != region ||
+            r->frames[i].late)
+            continue;
+        all = all_within(r, i);
+        for (int k = 0; k < REF_EXECS / 64; k++)
+            past.w[k] |= all.w[k];
+    }
+    exec_new(r, frame, g->regions[region].entry, &past, region);
+    r->changed = true;
+}
+
+/* Its edge to the join, if that is a race which counts its elements. */
+static int race_edge(const struct ref_run *r, int frame, int region)
+{
+    const struct ref_graph *g = r->graph;
+
+    for (int e = 0; e < g->n_edges; e++) {
+        if (g->edges[e].kind == REF_GATHER && g->edges[e].map == region &&
+            !g->edges[e].back && g->nodes[g->edges[e].to].join.need > 0 &&
+            ref_is_home(g, r->frames[frame].region, e))
+            return e;
+    }
+    return -1;
+}
+
+/* What came of a map, which may be at work, to a race. */
+static int came_to_race(const struct ref_run *r, int frame, int region)
+{
+    struct elements all = elements_of(r, frame, region);
+
+    return r->frames[frame].regions[region] != REF_STARTED ||
+                   (all.failed > 0 && ref_is_fatal(r->graph, region))
+               ? 0
+               : all.came;
+}
+
+/* Edges to an item that were taken, and elements of maps at work. */
+static int came_to_item(const struct ref_run *r, int frame, int item)
+{
+    const struct ref_graph *g = r->graph;
+    const struct ref_frame *f = &r->frames[frame];
+    struct tally t;
+    int n;
+
+    count_edges(r, frame, item, &t);
+    n = t.n[REF_TAKEN];
+    for (int e = 0; e < g->n_edges; e++)
+        if (g->edges[e].kind == REF_GATHER && ref_is_home(g, f->region, e) &&
+            ref_target_item(g, e) == item && f->edges[e] == REF_OPEN)
+            n += came_to_race(r, frame, g->edges[e].map);
+    return n;
+}
+
+/* Enough elements came to a race: who is not over has lost it. */
+static void try_win(struct ref_run *r, int frame, int region)
+{
+    const struct ref_graph *g = r->graph;
+    struct ref_frame *f = &r->frames[frame];
+    int edge = race_edge(r, frame, region), item;
+    const struct ref_join *join;
+
+    if (edge < 0 || f->won[region] || f->edges[edge] != REF_OPEN ||
+        came_to_race(r, frame, region) == 0 || is_map_over(r, frame, region))
+        return;
+    item = ref_target_item(g, edge);
+    join = ref_join_of(g, item);
+    if (*ref_item_state(f, item) != REF_WAITING ||
+        came_to_item(r, frame, item) < join->need)
+        return;
+    f->won[region] = true;
+    for (int i = frame + 1; i < r->n_frames; i++) {
+        if (r->frames[i].parent == frame && r->frames[i].region == region &&
+            !r->frames[i].closed)
+            ref_drop_element(r, frame, i, join->finish);
+    }
+    gather(r, frame, region);
+}
+
+/* Can what came of a map, which is over, start nothing? */
+static bool is_too_few(const struct ref_run *r, int frame, int region)
+{
+    struct ref_frame f = r->frames[frame];
+    int edge = race_edge(r, frame, region), came, item;
+    struct tally t;
+
+    if (edge < 0)
+        return false;
+    came = elements_of(r, frame, region).came;
+    item = ref_target_item(r->graph, edge);
+    if (came == 0 || *ref_item_state(&f, item) != REF_WAITING)
+        return came == 0;
+    count_edges(r, frame, item, &t);
+    return t.n[REF_TAKEN] + t.n[REF_OPEN] - 1000 + came <
+           ref_join_of(r->graph, item)->need;
 }
 
 /* A map all of whose elements are over gathers. */
 static void try_map(struct ref_run *r, int frame, int region)
 {
-    const struct ref_graph *g = r->graph;
     struct ref_frame *f = &r->frames[frame];
-    int edge = g->regions[region].edge;
-    struct ref_set past = {{0}};
-    bool lost = false;
+    const struct ref_exec *x = gather_of(r, frame, region);
+    bool lost;
 
-    if (f->regions[region] != REF_STARTED || is_gathering(r, frame, region))
+    if (f->regions[region] != REF_STARTED)
         return;
-    ref_add_past(&past, r, f->source[edge]);
-    for (int i = frame + 1; i < r->n_frames; i++) {
-        struct ref_set all;
-
-        if (r->frames[i].parent != frame || r->frames[i].region != region)
-            continue;
-        if (!r->frames[i].closed)
-            return;
-        lost |= r->frames[i].loss != REF_MENDED;
-        all = all_within(r, i);
-        for (int k = 0; k < REF_EXECS / 64; k++)
-            past.w[k] |= all.w[k];
+    if (x == NULL)
+        try_win(r, frame, region);
+    if (!is_map_over(r, frame, region) || f->won[region]) {
+        if (x != NULL && x->status != REF_LIVE && is_map_over(r, frame, region))
+            ref_item_over(r, frame, 100 + region, x->status == REF_FAILED);
+        return;
     }
-    if (lost && ref_is_fatal(g, region))
-        ref_item_over(r, frame, 100 + region, true);
+    lost = elements_of(r, frame, region).failed > 0;
+    if (x != NULL)
+        return;
+    if ((lost && ref_is_fatal(r->graph, region)) ||
+        is_too_few(r, frame, region))
+        ref_item_over(r, frame, 100 + region, lost);
     else
-        exec_new(r, frame, g->regions[region].entry, &past, region);
+        gather(r, frame, region);
 }
 
 static bool is_quiet(const struct ref_run *r, int frame)

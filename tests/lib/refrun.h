@@ -49,6 +49,8 @@ struct ref_frame {
     int index[REF_NEST], n_index; /* of map elements */
     int item;                     /* the innermost element */
     bool closed;
+    bool late;             /* an element: enough others were over before */
+    bool won[REF_REGIONS]; /* maps of which enough elements came */
     enum ref_loss loss;
     uint8_t edges[REF_EDGES]; /* enum ref_decision, of those at home here */
     int source[REF_EDGES];    /* the execution that took it; -1: START */
@@ -102,6 +104,8 @@ int ref_frame_of(const struct ref_run *r, int at, int region);
 
 void ref_cancel(struct ref_exec *x);
 void ref_drop_losers(struct ref_run *r, int frame, int join);
+/* An element of a map in `frame` was not over when enough were. */
+void ref_drop_element(struct ref_run *r, int frame, int element, bool finish);
 /* Does a failed element of this map make its join fail? */
 bool ref_is_fatal(const struct ref_graph *g, int body);
 /* Did a failure in this frame go unmended? */
