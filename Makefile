@@ -288,9 +288,9 @@ ALONE := $(filter-out cli_parts,$(patsubst tests/test_%.c,%,\
                                     $(wildcard tests/test_cli*.c))) \
          await bundled_time docs embed kv kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'; the
-# last two do with AddressSanitizer's, when it does not mind to come second.
+# last three do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
-PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_salvage
+PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_lost cli_salvage
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
@@ -314,6 +314,7 @@ $(B)/tests/preload/%.so: tests/preload/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
 $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
+$(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
 $(B)/tests/test_cli_salvage: | $(B)/tests/powercut.so
 $(B)/tests/test_hostile_clocks: | $(B)/tests/preload/otherclock.so
 .PHONY: faults

@@ -164,6 +164,11 @@ static bool has(const char *text, const char *part)
     GRAPH("start: a\\nnodes:\\n  a: {type: tool, tool: ok_async/sleep,"        \
           " args: {ms: 60000}, next: END}\\n")
 
+#define TYPED                                                                  \
+    GRAPH("state: {input: {type: object, properties: {b: {type: object,"       \
+          " properties: {n: {type: number}}}}}}\\nstart: a\\nnodes:\\n"        \
+          "  a: {type: human, prompt: Well?, next: END}\\n")
+
 /* ---- requests ------------------------------------------------------------ */
 
 /* One connection, one request after the other, also handed in at once. */
@@ -245,6 +250,42 @@ START_TEST(findings_come_as_an_item)
     ck_assert(has(said, "g.yaml:4:"));
     ck_assert(has(line(fd), "E_CHECK"));
     close(fd);
+}
+END_TEST
+
+/* A start that is asked for again is what it was: a run of that id, and of the
+ * same graph and input, in memory or not; any other is refused, in words. */
+START_TEST(started_again)
+{
+    static const char again[] =
+        "{\"do\":\"start\",\"run\":\"r\",\"again\":true,";
+    static const char input[] =
+        "\"input\":{\"a\":[1,2.5,1e300,0.1,9007199254740993,\"x\\u00e9\"],"
+        "\"b\":{\"n\":3}}";
+    char same[2048], other[2048], bare[2048], graph[2048];
+    int fd;
+
+    snprintf(same, sizeof same, "%s%s,%s}", again, TYPED, input);
+    snprintf(other, sizeof other, "%s%s,%s}", again, TYPED,
+             "\"input\":{\"a\":[1],\"b\":{\"n\":3}}");
+    snprintf(bare, sizeof bare, "%s%s}", again, TYPED);
+    snprintf(graph, sizeof graph, "%s%s,%s}", again, HUMAN, input);
+    for (int i = 0; i < 3; i++) {
+        fd = client();
+        ck_assert_msg(has(ask(fd, same), "\"reply\":{\"run\":\"r\""), "%d", i);
+        ck_assert(
+            has(ask(fd, other), "'r' exists already, with another input"));
+        ck_assert(has(ask(fd, bare), "'r' exists already, with another input"));
+        ck_assert(has(ask(fd, graph), "'r' exists already, of another graph"));
+        ck_assert(
+            has(ask(fd, "{\"do\":\"history\",\"run\":\"r\"}"), "\"admit\""));
+        if (i == 1)
+            ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                    "[{\"kind\":\"cancel\"}]}");
+        close(fd);
+        close_engine();
+        open_engine();
+    }
 }
 END_TEST
 
@@ -891,6 +932,7 @@ static Suite *suite(void)
     tcase_add_test(tc, requests_in_order);
     tcase_add_test(tc, malformed_requests);
     tcase_add_test(tc, findings_come_as_an_item);
+    tcase_add_test(tc, started_again);
     tcase_add_test(tc, the_actor_is_the_peer);
     tcase_add_test(tc, other_users_are_refused);
     if (geteuid() == 0) /* else other_users_are_refused alone says it */

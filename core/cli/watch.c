@@ -246,26 +246,64 @@ static int pause_and_see(struct mortise_cli *cli, const char *run,
 
 struct ours {
     char actor[64];
+    const json_t *command; /* the first of those that are recorded as one */
     bool found;
 };
+
+/* Does the event's decision say what this command does?  Its answer may have
+ * been given its types. */
+static bool decides_so(const json_t *event, const json_t *command)
+{
+    static const char *const as[][2] = {
+        {"approve", "approved"}, {"reject", "rejected"}, {"done", "happened"},
+        {"retry", "retry"},      {"fail", "fail"},
+    };
+    const char *ours = mortise_cli_text(command, "decision");
+    const char *theirs = mortise_cli_text(event, "decision");
+
+    for (size_t i = 0; i < sizeof as / sizeof as[0]; i++)
+        if (strcmp(as[i][0], ours) == 0)
+            return strcmp(as[i][1], theirs) == 0;
+    return json_object_get(json_object_get(command, "value"), "approved") ==
+           json_object_get(json_object_get(event, "value"), "approved");
+}
+
+static bool is_recorded_as(const json_t *command, const json_t *event)
+{
+    const char *type = mortise_cli_text(event, "type");
+    const char *kind = mortise_cli_text(command, "kind");
+    const char *id = mortise_cli_text(command, "id");
+
+    if (id[0] != '\0')
+        return strcmp(type, "decision") == 0 &&
+               strcmp(mortise_cli_text(event, "id"), id) == 0 &&
+               decides_so(event, command);
+    if (strcmp(kind, "budget") == 0)
+        kind = "raise_budget";
+    return strcmp(type, "command") == 0 &&
+           strcmp(mortise_cli_text(event, "command"), kind) == 0 &&
+           (strcmp(kind, "goto") != 0 ||
+            strcmp(mortise_cli_text(event, "node"),
+                   mortise_cli_text(command, "node")) == 0);
+}
 
 static int note_ours(void *ud, json_t *event)
 {
     struct ours *o = ud;
-    const char *type = mortise_cli_text(event, "type");
 
-    o->found |=
-        (strcmp(type, "command") == 0 || strcmp(type, "decision") == 0) &&
-        strcmp(mortise_cli_text(event, "actor"), o->actor) == 0;
+    o->found |= strcmp(mortise_cli_text(event, "actor"), o->actor) == 0 &&
+                is_recorded_as(o->command, event);
     return 0;
 }
 
 /* The engine went away before it answered: is what we said on disk?  *reply is
  * how the run stands then; NULL: it is not, and may be said again. */
 static int was_recorded(struct mortise_cli *cli, const char *run, uint64_t last,
-                        json_t **reply, struct mortise_err *err)
+                        const json_t *body, json_t **reply,
+                        struct mortise_err *err)
 {
-    struct ours o = {.found = false};
+    struct ours o = {.command =
+                         json_array_get(json_object_get(body, "commands"), 0)};
     int rv;
 
     mortise_control_name(geteuid(), o.actor);
@@ -293,7 +331,7 @@ static int ask_and_watch(struct watching *w, const char *what, json_t *body,
             mortise_cli_call(cli, what, json_incref(body), item, w, reply, err);
         if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
             break;
-        rv = was_recorded(cli, w->run, w->seq, reply, err);
+        rv = was_recorded(cli, w->run, w->seq, body, reply, err);
         if (rv != MORTISE_OK || *reply == NULL)
             continue;
         json_decref(*reply);
@@ -415,7 +453,7 @@ static int give(struct mortise_cli *cli, const char *run, json_t *body,
                               reply, err);
         if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
             break;
-        rv = was_recorded(cli, run, last, reply, err);
+        rv = was_recorded(cli, run, last, body, reply, err);
     } while (rv == MORTISE_OK && *reply == NULL);
     json_decref(body);
     return rv;

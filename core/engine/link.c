@@ -470,6 +470,17 @@ static int find_again(struct mortise_link *l, struct mortise_err *err)
     return find(l, AGAIN_MS, err);
 }
 
+/* The engine did not say, and nobody else does. */
+static int nobody_knows(const json_t *request, struct mortise_err *err)
+{
+    const char *run = text_of(request, "run");
+
+    return mortise_doing(err, err->code,
+                         "nobody knows whether what was said of the run '%s' "
+                         "was recorded (look at it before you say it again)",
+                         run != NULL ? run : "");
+}
+
 /* An engine went away with this request: repeat it elsewhere.  *request is
  * replaced.  MORTISE_OK: ask again. */
 static int repeat(struct mortise_link *l, json_t **request,
@@ -480,9 +491,7 @@ static int repeat(struct mortise_link *l, json_t **request,
 
     l->lost = true;
     if (next == NULL)
-        return mortise_doing(err, MORTISE_EBUSY,
-                             "nobody knows whether that was recorded (look at "
-                             "the run before you say it again)");
+        return nobody_knows(*request, err);
     json_decref(*request);
     *request = next;
     return find_again(l, err);
@@ -506,6 +515,9 @@ int mortise_link_call(struct mortise_link *l, json_t *request,
     json_incref(request);
     for (;;) {
         rv = call_once(l, request, &s, reply, &loss, err);
+        if (loss == MORTISE_CLIENT_STUCK && !s.begun &&
+            (does(request, "start") || does(request, "command")))
+            rv = nobody_knows(request, err);
         if (rv == MORTISE_OK || loss == MORTISE_CLIENT_HERE ||
             loss == MORTISE_CLIENT_STUCK || mortise_link_is_over(l))
             break;

@@ -354,19 +354,50 @@ static int compile(struct mortise_request *q, const json_t *graph,
     return rv;
 }
 
+/* Was the run of this id, of the graph `g`, admitted with this input? */
+static int had_input(struct mortise_request *q, const struct mortise_graph *g,
+                     json_t *input, bool *had, struct mortise_err *err)
+{
+    json_t *show = NULL, *normal;
+    int rv = mortise_query_show(q->m, q->tenant, q->run, &show, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    normal = g->input != NULL ? mortise_schema_normal(g->input, input)
+                              : json_incref(input);
+    *had = json_equal(json_object_get(json_object_get(show, "state"), "input"),
+                      normal);
+    json_decref(show);
+    if (normal == NULL)
+        return mortise_nomem(err);
+    json_decref(normal);
+    return MORTISE_OK;
+}
+
 /* An asker whose engine went away does not know whether its run was admitted,
- * and asks again.  One of that id, of the same graph, is taken for its own;
- * what it goes on from is on disk. */
+ * and asks again.  One of that id, of the same graph and with the same input,
+ * is taken for its own; what it goes on from is on disk. */
 static int was_started(struct mortise_request *q, const struct mortise_graph *g,
-                       struct mortise_err *err)
+                       json_t *input, struct mortise_err *err)
 {
     struct mortise_err here;
     struct mortise_head_copy head;
+    bool had = false;
+    int rv;
 
-    if (mortise_head_read(q->m, q->tenant, q->run, &head, &here) !=
-            MORTISE_OK ||
-        memcmp(head.graph, g->digest, sizeof head.graph) != 0)
-        return err->code; /* it is somebody else's */
+    if (mortise_head_read(q->m, q->tenant, q->run, &head, &here) != MORTISE_OK)
+        return err->code; /* it was removed */
+    if (memcmp(head.graph, g->digest, sizeof head.graph) != 0)
+        return mortise_fail(err, MORTISE_EEXISTS,
+                            "a run '%s' exists already, of another graph",
+                            q->run);
+    rv = had_input(q, g, input, &had, err);
+    if (rv == MORTISE_OK && !had)
+        rv = mortise_fail(err, MORTISE_EEXISTS,
+                          "a run '%s' exists already, with another input",
+                          q->run);
+    if (rv != MORTISE_OK)
+        return rv;
     snprintf(q->run_id, sizeof q->run_id, "%s", q->run);
     return mortise_recover_one(q->m, q->tenant, q->run, err);
 }
@@ -383,12 +414,12 @@ static int begin_run(struct mortise_request *q, struct mortise_graph *g,
         return mortise_nomem(err);
     rv = mortise_live_start(q->m, g, q->tenant, q->run, input, q->actor, &live,
                             err);
-    json_decref(input);
     if (rv == MORTISE_OK)
         snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
-    return rv == MORTISE_EEXISTS && again && q->run != NULL
-               ? was_started(q, g, err)
-               : rv;
+    else if (rv == MORTISE_EEXISTS && again && q->run != NULL)
+        rv = was_started(q, g, input, err);
+    json_decref(input);
+    return rv;
 }
 
 static int serve_start(struct mortise_request *q, struct mortise_err *err)

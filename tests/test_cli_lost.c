@@ -1,0 +1,210 @@
+/* test_cli_lost.c -- commands whose engine goes away before it answers, when
+ * what they asked for is on disk.
+ *
+ * Nobody told them so: they look, say what is there, and nothing is done twice.
+ * tests/preload/lastword.c has the engine die, or stop, in front of the answer.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/desk.h"
+
+static pid_t engine;
+
+static void setup(void)
+{
+    desk_begin();
+    desk_graph("does", "start: a\nnodes:\n"
+                       "  a: {type: tool, tool: tried/echo, "
+                       "args: {value: done}, next: END}\n");
+    desk_graph("asks", "start: h\n"
+                       "state: {reducers: {scratch.list: concat}}\n"
+                       "nodes:\n"
+                       "  h: {type: human, prompt: Well?, next: END}\n");
+    engine = 0;
+}
+
+static void teardown(void)
+{
+    if (engine != 0)
+        child_kill(engine);
+    desk_end();
+}
+
+/* An engine that never says this. */
+static void engine_until(const char *word, const char *more)
+{
+    engine = child_start("engine",
+                         "env %s LASTWORD='%s' LD_PRELOAD=%s $MORTISE engine",
+                         more, word, child_build("tests/preload/lastword.so"));
+    child_await("engine.err", "holding the store");
+}
+
+static void assert_engine_died(void)
+{
+    int status = 0;
+
+    for (int i = 0; i < 500 && waitpid(engine, &status, WNOHANG) == 0; i++)
+        usleep(10000);
+    ck_assert(WIFSIGNALED(status));
+    engine = 0;
+}
+
+/* How often do these words stand in what the last line printed? */
+static unsigned times(const char *words)
+{
+    unsigned n = 0;
+
+    for (const char *p = child.out; (p = strstr(p, words)) != NULL; p++)
+        n++;
+    return n;
+}
+
+/* ---- what begins -------------------------------------------------------- */
+
+/* A start: the run is there once, and goes on with who asked for it. */
+START_TEST(a_start)
+{
+    engine_until("\"type\":\"started\"", "");
+    desk_ok("$MORTISE run does.yaml --id r --input '{\"x\": 0.1}'");
+    desk_out("run r completed");
+    ck_assert_uint_eq(times("run_start"), 1);
+    assert_engine_died();
+    desk_ok("$MORTISE events r --json");
+    ck_assert_uint_eq(times("\"run_start\""), 1);
+    ck_assert_uint_eq(times("\"node_end\""), 1);
+    desk_ok("$MORTISE runs --json");
+    ck_assert_uint_eq(times("\"run\":\"r\""), 1);
+}
+END_TEST
+
+/* One whose id was somebody else's before is refused however it is asked for:
+ * the answer that was lost was a refusal. */
+START_TEST(a_start_that_was_refused)
+{
+    desk_ok("$MORTISE run does.yaml --id r --input '{\"x\": 1}'");
+    engine_until("E_EXISTS", "");
+    child_run("$MORTISE run does.yaml --id r --input '{\"x\": 2}'");
+    desk_code(3);
+    desk_err("a run 'r' exists already, with another input");
+    ck_assert_uint_eq(times("run r"), 0);
+    assert_engine_died();
+}
+END_TEST
+
+/* ---- what is decided ---------------------------------------------------- */
+
+/* What is said of a run that waits for somebody, the answer that is never
+ * given, the event that is to be in the record once, and what the run says
+ * then. */
+static const struct {
+    const char *line, *answer, *event, *then;
+    int code;
+} said[] = {
+    {"approve asks $($MORTISE inbox asks --ids | cut -d' ' -f2)",
+     "\"status\":\"completed\"", "\"decision\":\"answered\"", "\"completed\"",
+     0},
+    {"reject asks $($MORTISE inbox asks --ids | cut -d' ' -f2)",
+     "\"status\":\"completed\"", "\"decision\":\"answered\"",
+     "\"approved\": false", 0},
+    {"cancel asks --reason enough", "\"status\":\"cancelled\"",
+     "\"command\":\"cancel\"", "\"cancelled\"", 0},
+    {"pause asks", "\"status\":\"paused\"", "\"command\":\"pause\"",
+     "\"paused\"", 0},
+    {"resume asks --no-continue --update '{\"scratch\": {\"list\": [7]}}' "
+     "--merge",
+     "\"status\":\"paused\"", "\"command\":\"update\"", "\"list\": [ 7 ]", 0},
+    {"resume asks --update '{\"scratch\": {\"list\": [7]}}' --merge",
+     "\"type\":\"recorded\"", "\"command\":\"update\"", "\"list\": [ 7 ]", 4},
+};
+enum { N_SAID = sizeof said / sizeof said[0] };
+
+/* Each is recorded, once, and said to be: the command finds it there. */
+START_TEST(a_command)
+{
+    desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
+    engine_until(said[_i].answer, "");
+    child_run("$MORTISE %s", said[_i].line);
+    desk_code(said[_i].code);
+    assert_engine_died();
+    desk_ok("$MORTISE events asks --json");
+    ck_assert_msg(times(said[_i].event) == 1, "%s", child.out);
+    desk_ok("$MORTISE show asks --json | tr -d '\\n' | sed 's/  */ /g'");
+    desk_out(said[_i].then);
+}
+END_TEST
+
+/* What another command of the same user did meanwhile is not taken for it:
+ * the engine dies with the cancellation unheard, behind a pause. */
+START_TEST(another_command)
+{
+    pid_t cancel;
+    int status;
+
+    desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
+    engine = child_start(
+        "engine",
+        "env POWERCUT_STATE=books POWERCUT_ROOTS=%s/state POWERCUT_KILL=1 "
+        "POWERCUT_KILL_ONCE=now LD_PRELOAD=%s $MORTISE engine",
+        desk_dir, child_build("tests/powercut.so"));
+    child_await("engine.err", "holding the store");
+    cancel = child_start("cancel",
+                         "env LASTWORD='\"do\":\"command\"' LASTWORD_STOPS=1 "
+                         "LD_PRELOAD=%s $MORTISE cancel asks",
+                         child_build("tests/preload/lastword.so"));
+    ck_assert_int_eq(waitpid(cancel, &status, WUNTRACED), cancel);
+    ck_assert(WIFSTOPPED(status));
+    desk_ok("$MORTISE pause asks");
+    desk_put("now", "");
+    kill(cancel, SIGCONT);
+    assert_engine_died();
+    ck_assert_int_eq(child_wait(cancel), 0);
+    desk_ok("$MORTISE events asks --json");
+    ck_assert_uint_eq(times("\"command\":\"pause\""), 1);
+    ck_assert_uint_eq(times("\"command\":\"cancel\""), 1);
+}
+END_TEST
+
+/* An engine that stops in front of the answer: nobody knows, and that is what
+ * the command says. */
+START_TEST(a_stopped_engine)
+{
+    desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
+    engine_until("\"status\":\"cancelled\"", "LASTWORD_STOPS=1");
+    child_run("$MORTISE cancel asks");
+    desk_code(1);
+    desk_err("nobody knows whether what was said of the run 'asks' was "
+             "recorded");
+    desk_err("has said nothing for 30 s");
+    child_kill(engine);
+    engine = 0;
+    desk_ok("$MORTISE events asks --json");
+    ck_assert_uint_eq(times("\"command\":\"cancel\""), 1);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_lost");
+    TCase *tc = tcase_create("lost");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_start);
+    tcase_add_test(tc, a_start_that_was_refused);
+    tcase_add_loop_test(tc, a_command, 0, N_SAID);
+    tcase_add_test(tc, another_command);
+    tcase_add_test(tc, a_stopped_engine);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
