@@ -124,18 +124,25 @@ END_TEST
 
 struct work {
     struct mortise_job job;
-    atomic_int ran;
-    int ms;
+    atomic_int begun, ran;
+    const atomic_bool *gate; /* it ends once this is open; NULL: at once */
 };
 
 static void run(struct mortise_job *j)
 {
     struct work *w = MORTISE_OF(j, struct work, job);
 
-    if (w->ms > 0)
-        usleep((unsigned)w->ms * 1000);
+    atomic_store(&w->begun, 1);
+    while (w->gate != NULL && !atomic_load(w->gate))
+        usleep(1000);
     atomic_fetch_add(&w->ran, 1);
 }
+
+/* Until it is so; Check's timeout says how long that may take. */
+#define await_that(condition)                                                  \
+    do                                                                         \
+        usleep(1000);                                                          \
+    while (!(condition))
 
 /* Every job runs once; closing waits for all of them. */
 START_TEST(jobs_run_once)
@@ -157,19 +164,21 @@ END_TEST
 /* One that was taken back does not run; one that has begun cannot be. */
 START_TEST(jobs_can_be_taken_back)
 {
+    atomic_bool gate = false;
     struct work w[8];
     struct mortise_pool *p;
 
     ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
     for (int i = 0; i < 8; i++) {
-        w[i] = (struct work){.job = {.run = run}, .ms = 100};
+        w[i] = (struct work){.job = {.run = run}, .gate = &gate};
         ck_assert_int_eq(mortise_pool_put(p, &w[i].job, &err), MORTISE_OK);
     }
-    usleep(30000);
+    await_that(atomic_load(&w[0].begun));
     ck_assert(!mortise_pool_take_back(p, &w[0].job));
     ck_assert(mortise_pool_take_back(p, &w[7].job));
     ck_assert(!mortise_pool_take_back(p, &w[7].job));
     ck_assert(mortise_pool_take_back(p, &w[5].job));
+    atomic_store(&gate, true);
     mortise_pool_close(p);
     for (int i = 0; i < 8; i++)
         ck_assert_int_eq(atomic_load(&w[i].ran), i != 7 && i != 5);
@@ -181,14 +190,16 @@ END_TEST
 START_TEST(hanging_jobs_are_given_up)
 {
     static struct work hung[4], after;
+    static atomic_bool gate;
     struct mortise_pool *p;
 
     ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
     for (int i = 0; i < 4; i++) {
-        hung[i] = (struct work){.job = {.run = run}, .ms = 400};
+        hung[i] = (struct work){.job = {.run = run}, .gate = &gate};
         ck_assert_int_eq(mortise_pool_put(p, &hung[i].job, &err), MORTISE_OK);
     }
-    usleep(30000);
+    for (int i = 0; i < 4; i++)
+        await_that(atomic_load(&hung[i].begun));
     after = (struct work){.job = {.run = run}};
     ck_assert_int_eq(mortise_pool_put(p, &after.job, &err), MORTISE_OK);
     for (int i = 0; i < 4; i++)
@@ -197,9 +208,9 @@ START_TEST(hanging_jobs_are_given_up)
     mortise_pool_close(p);
     ck_assert_int_eq(atomic_load(&after.ran), 1);
     ck_assert_int_eq(atomic_load(&hung[0].ran), 0);
-    usleep(500000);
+    atomic_store(&gate, true);
     for (int i = 0; i < 4; i++)
-        ck_assert_int_eq(atomic_load(&hung[i].ran), 1);
+        await_that(atomic_load(&hung[i].ran) == 1);
 }
 END_TEST
 
