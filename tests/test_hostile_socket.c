@@ -554,6 +554,48 @@ START_TEST(a_renamed_store)
 }
 END_TEST
 
+/* The socket is removed, or something else put in its place, while the engine
+ * lives: who was connected goes on, who comes is refused with the engine's pid
+ * (the lock is the directory's), and whoever has the store next finds all that
+ * was acknowledged. */
+START_TEST(a_socket_that_is_gone) /* loop: how; odd: the engine is killed */
+{
+    static const char *const ways[] = {
+        "rm store/control.sock",
+        "rm store/control.sock; echo hello >store/control.sock",
+        "mv store/control.sock store/aside; mkdir store/control.sock"};
+    char pid[32];
+    int fd;
+
+    start_engine("");
+    snprintf(pid, sizeof pid, "process %d", (int)engine);
+    ck_assert_int_eq(mortise("run g.yaml --id before"), 4);
+    fd = knock(store);
+    ck_assert_int_eq(child_run("%s", ways[_i]), 0);
+    start_large_run(fd); /* `r` */
+    ck_assert_int_ne(mortise(_i == 0 ? "engine" : "run g.yaml --id no"), 0);
+    ck_assert_msg(has(child.err, pid), "%s", child.err);
+    ck_assert_msg(
+        has(knock_ask(fd, "{\"do\":\"show\",\"run\":\"r\"}"), "\"reply\""),
+        "it serves no more");
+    close(fd);
+    if (_i % 2 == 0)
+        stop_engine();
+    else
+        child_kill(engine);
+    engine = 0;
+    if (_i == 2)
+        ck_assert_int_eq(child_run("rmdir store/control.sock"), 0);
+    ck_assert_int_eq(mortise("show before"), 0);
+    ck_assert_int_eq(mortise("show r"), 0);
+    ck_assert_int_eq(mortise("show no"), 3);
+    start_engine("");
+    ck_assert_int_eq(mortise("run g.yaml --id after"), 4);
+    ck_assert_int_eq(mortise("show r"), 0);
+    stop_engine();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("hostile_socket");
@@ -574,6 +616,7 @@ static Suite *suite(void)
         tcase_add_test(tc, a_trap);
     tcase_add_test(tc, writable_by_others);
     tcase_add_test(tc, a_renamed_store);
+    tcase_add_loop_test(tc, a_socket_that_is_gone, 0, 3);
     suite_add_tcase(suite, tc);
     return suite;
 }
