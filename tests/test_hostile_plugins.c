@@ -441,6 +441,28 @@ START_TEST(boots_with_poisoned_runs)
 }
 END_TEST
 
+/* A store that was renamed under its engine has the notes, too. */
+START_TEST(a_death_is_noted_in_a_renamed_store)
+{
+    pid_t pid;
+
+    graph("g", "deadly_inline/die", "segv");
+    pid = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    desk_ok("mv state moved");
+    child_run("$MORTISE run g.yaml --id r --store moved");
+    ck_assert_int_eq(child_wait(pid), 128 + SIGSEGV);
+    desk_code(128 + SIGSEGV); /* it took the store, and went on */
+    desk_ok("test ! -e state && mv moved state");
+    ck_assert_uint_eq(deaths("deadly_inline"), 2);
+    child_run("$MORTISE resume r");
+    desk_code(128 + SIGSEGV);
+    child_run("$MORTISE resume r");
+    desk_code(78);
+    desk_err("3 times in node 1.0/a#1");
+}
+END_TEST
+
 /* ---- back-off -------------------------------------------------------------- */
 
 /* A quarantine ends by itself, and each death behind it makes the next one
@@ -599,12 +621,13 @@ START_TEST(a_child_that_outlives_the_engine) /* loop: how it was made */
     long heir;
     pid_t pid;
 
-    snprintf(text, sizeof text,
-             "start: a\nnodes:\n"
-             "  a: {type: tool, tool: deadly_inline/die, args: {how: %s}, "
-             "next: c}\n"
-             "  c: {type: tool, tool: tried/nap, args: {ms: 3000}, next: END}\n",
-             _i == 0 ? "heir" : "clone");
+    snprintf(
+        text, sizeof text,
+        "start: a\nnodes:\n"
+        "  a: {type: tool, tool: deadly_inline/die, args: {how: %s}, "
+        "next: c}\n"
+        "  c: {type: tool, tool: tried/nap, args: {ms: 3000}, next: END}\n",
+        _i == 0 ? "heir" : "clone");
     desk_graph("g", text);
     pid = child_start("run", "$MORTISE run g.yaml --id r");
 
@@ -699,6 +722,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_death_in_its_own_thread_counts);
     tcase_add_loop_test(tc, a_kill_from_outside_never_counts, 0, 2);
     tcase_add_test(tc, boots_with_poisoned_runs);
+    tcase_add_test(tc, a_death_is_noted_in_a_renamed_store);
     tcase_add_test(tc, quarantine_backs_off);
     tcase_add_test(tc, an_engine_goes_on_behind_a_quarantine);
     if (hostile_is_whole())

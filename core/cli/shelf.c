@@ -2,6 +2,7 @@
  * verified, and never started. */
 #include "cli/shelf.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -66,6 +67,7 @@ int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
              s->site.store);
     if (access(s->quarantine, F_OK) == 0) /* no store, no marks */
         config.quarantine_dir = s->quarantine;
+    config.quarantine_at = AT_FDCWD;
     return mortise_plugins_open(&s->plugins, &config, err);
 }
 

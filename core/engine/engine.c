@@ -112,6 +112,29 @@ static int check_config(struct mortise *m, struct mortise_err *err)
     return rv;
 }
 
+/* In the directory that is held, whatever it is called by then; a view of one
+ * is elsewhere. */
+static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
+                            struct mortise_err *err)
+{
+    static const char name[] = "quarantine";
+    size_t size = strlen(m->site.store) + 1 + sizeof name;
+    char *path;
+
+    if (!m->looks) {
+        c->quarantine_at = mortise_store_dir(m->store);
+        c->quarantine_dir = name;
+        return MORTISE_OK;
+    }
+    path = mortise_arena_alloc(&m->site.arena, size);
+    if (path == NULL)
+        return mortise_nomem(err);
+    snprintf(path, size, "%s/%s", m->site.store, name);
+    c->quarantine_at = AT_FDCWD;
+    c->quarantine_dir = path;
+    return MORTISE_OK;
+}
+
 static int open_plugins(struct mortise *m, const struct mortise_options *o,
                         struct mortise_err *err)
 {
@@ -127,17 +150,13 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
                                        .seq_ud = m,
                                        .user_remembers = true,
                                        .last_is_own = true};
-    size_t size = strlen(m->site.store) + sizeof "/quarantine";
-    char *quarantine = mortise_arena_alloc(&m->site.arena, size);
     int rv;
 
-    if (quarantine == NULL)
-        return mortise_nomem(err);
-    snprintf(quarantine, size, "%s/quarantine", m->site.store);
     c.allow_downgrade = (o->flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0;
-    c.quarantine_dir = quarantine;
     mortise_calls_ops(m, &c.ops);
-    rv = mortise_plugins_open(&m->plugins, &c, err);
+    rv = place_quarantine(m, &c, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_plugins_open(&m->plugins, &c, err);
     if (rv == MORTISE_OK)
         mortise_stock_open(&m->stock, m->mem, m->plugins, m->site.deployment);
     return rv;

@@ -158,7 +158,7 @@ static int read_tail(struct mortise_buf *b, int fd, const char *path,
 }
 
 /* Every line that is of this manifest. */
-static int read_all(struct reading *r, const char *dir,
+static int read_all(struct reading *r, int at, const char *dir,
                     const struct mortise_manifest *m, struct mortise_err *err)
 {
     char path[PATH_MAX];
@@ -167,7 +167,7 @@ static int read_all(struct reading *r, const char *dir,
 
     if (rv != MORTISE_OK)
         return rv;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR
                    ? MORTISE_OK
@@ -216,7 +216,7 @@ static uint64_t back_off(unsigned deaths)
 }
 
 int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
-                           bool *noted, const char *dir,
+                           bool *noted, int at, const char *dir,
                            const struct mortise_manifest *m, uint64_t now_ms,
                            struct mortise_err *err)
 {
@@ -228,7 +228,7 @@ int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
 
     why[0] = '\0';
     *until_ms = 0;
-    rv = read_all(&r, dir, m, err);
+    rv = read_all(&r, at, dir, m, err);
     *noted = row.deaths > 0;
     if (rv != MORTISE_OK || why[0] != '\0' ||
         row.deaths < MORTISE_DEATHS_BLOCK ||
@@ -280,8 +280,8 @@ static void blame(void *ud, const struct death *d)
     say_how(b->out->how, d->how);
 }
 
-int mortise_quarantine_deaths(struct mortise_deaths *out, const char *dir,
-                              const struct mortise_manifest *m,
+int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
+                              const char *dir, const struct mortise_manifest *m,
                               const char *tenant, const char *run,
                               struct mortise_err *err)
 {
@@ -295,35 +295,37 @@ int mortise_quarantine_deaths(struct mortise_deaths *out, const char *dir,
     b->out = out;
     b->tenant = tenant;
     b->run = run;
-    rv = read_all(&r, dir, m, err);
+    rv = read_all(&r, at, dir, m, err);
     mortise_release(&mortise_heap, b, sizeof *b);
     return rv;
 }
 
 /* ---- writing --------------------------------------------------------------- */
 
-static int make_dir(const char *dir, struct mortise_err *err)
+static int make_dir(int at, const char *dir, struct mortise_err *err)
 {
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+    if (mkdirat(at, dir, 0700) != 0 && errno != EEXIST)
         return mortise_syserr(err, errno, "make %s", dir);
     return MORTISE_OK;
 }
 
-int mortise_quarantine_open(int *fd, const char *dir, struct mortise_err *err)
+int mortise_quarantine_open(int *fd, int at, const char *dir,
+                            struct mortise_err *err)
 {
-    int rv = make_dir(dir, err);
+    int rv = make_dir(at, dir, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    *fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *fd = openat(at, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return *fd >= 0 ? MORTISE_OK : mortise_syserr(err, errno, "open %s", dir);
 }
 
-int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
-                           const char *why, struct mortise_err *err)
+int mortise_quarantine_put(int at, const char *dir,
+                           const struct mortise_manifest *m, const char *why,
+                           struct mortise_err *err)
 {
     char path[PATH_MAX], hex[MORTISE_DIGEST_HEX], line[MARK_MAX + 2];
-    int fd, n, rv = make_dir(dir, err);
+    int fd, n, rv = make_dir(at, dir, err);
 
     assert(strchr(why, '\n') == NULL); /* the engine's words, one line */
     if (rv == MORTISE_OK)
@@ -334,7 +336,7 @@ int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
     n = snprintf(line, sizeof line, "\n%s %.*s\n", hex, MORTISE_WHY_MAX - 1,
                  why);
     /* Behind the deaths, which go on counting. */
-    fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    fd = openat(at, path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return mortise_syserr(err, errno, "write %s", path);
     if (mortise_file_put(fd, line, (size_t)n) != 0 || fdatasync(fd) != 0)
@@ -343,7 +345,7 @@ int mortise_quarantine_put(const char *dir, const struct mortise_manifest *m,
     return rv;
 }
 
-int mortise_quarantine_lift(const char *dir, const char *name,
+int mortise_quarantine_lift(int at, const char *dir, const char *name,
                             struct mortise_err *err)
 {
     char path[PATH_MAX];
@@ -351,7 +353,7 @@ int mortise_quarantine_lift(const char *dir, const char *name,
 
     if (rv != MORTISE_OK)
         return rv;
-    if (unlink(path) == 0)
+    if (unlinkat(at, path, 0) == 0)
         return MORTISE_OK;
     if (errno == ENOENT || errno == ENOTDIR)
         return mortise_fail(err, MORTISE_ENOTFOUND,

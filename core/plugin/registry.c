@@ -759,9 +759,9 @@ static int check_quarantine(struct mortise_plugins *p, struct entry *e,
 
     if (p->config.quarantine_dir == NULL || e->manifest == NULL)
         return MORTISE_OK;
-    rv = mortise_quarantine_why(why, &e->until_ms, &e->noted,
-                                p->config.quarantine_dir, e->manifest,
-                                mortise_now_ms(), err);
+    rv = mortise_quarantine_why(
+        why, &e->until_ms, &e->noted, p->config.quarantine_at,
+        p->config.quarantine_dir, e->manifest, mortise_now_ms(), err);
     if (rv != MORTISE_OK)
         return rv;
     if (why[0] == '\0') {
@@ -1327,7 +1327,8 @@ static int make_culprit(struct mortise_plugins *p, struct entry *e,
     if (c == NULL)
         return mortise_nomem(err);
     if (p->notes < 0 && p->config.quarantine_dir != NULL)
-        rv = mortise_quarantine_open(&p->notes, p->config.quarantine_dir, err);
+        rv = mortise_quarantine_open(&p->notes, p->config.quarantine_at,
+                                     p->config.quarantine_dir, err);
     snprintf(c->name, sizeof c->name, "%s", e->manifest->name);
     mortise_hex(c->hex, e->manifest->digest, sizeof e->manifest->digest);
     c->dir = p->notes;
@@ -1466,7 +1467,8 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
     set_quarantined(p, e, why);
     publish(e);
     if (p->config.quarantine_dir != NULL &&
-        mortise_quarantine_put(p->config.quarantine_dir, e->manifest, why,
+        mortise_quarantine_put(p->config.quarantine_at,
+                               p->config.quarantine_dir, e->manifest, why,
                                &err) != MORTISE_OK &&
         p->config.ops.log != NULL)
         p->config.ops.log(p->config.ops.ud, MORTISE_LOG_ERROR, name, err.msg);
@@ -1481,8 +1483,9 @@ bool mortise_plugins_deaths(struct mortise_plugins *p, const char *name,
     *out = (struct mortise_deaths){.times = 0};
     if (e == NULL || !e->noted || e->manifest == NULL)
         return false;
-    mortise_quarantine_deaths(out, p->config.quarantine_dir, e->manifest,
-                              tenant, run, NULL);
+    mortise_quarantine_deaths(out, p->config.quarantine_at,
+                              p->config.quarantine_dir, e->manifest, tenant,
+                              run, NULL);
     return out->times > 0;
 }
 
@@ -1540,7 +1543,8 @@ int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "plugin %s is not quarantined", name);
     if (p->config.quarantine_dir != NULL)
-        rv = mortise_quarantine_lift(p->config.quarantine_dir, name, err);
+        rv = mortise_quarantine_lift(p->config.quarantine_at,
+                                     p->config.quarantine_dir, name, err);
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
     e->quarantined = NULL;

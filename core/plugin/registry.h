@@ -23,8 +23,10 @@ struct mortise_plugins_config {
     size_t n_trust_dirs;
     /* A directory of ours where the deaths are noted that plugins caused: three
      * in a row, and the plugin is quarantined for a time, or until it changes
-     * or unquarantine.  NULL: none. */
+     * or unquarantine.  NULL: none.  A relative name is one in the directory
+     * that is open as quarantine_at, which outlives us. */
     const char *quarantine_dir;
+    int quarantine_at;
     /* What was seen before, against going back: numbers by name; NULL: not
      * kept. */
     int (*seq_get)(void *ud, const char *name, uint64_t *value,
