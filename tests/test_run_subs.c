@@ -487,6 +487,48 @@ START_TEST(an_update_outside)
 }
 END_TEST
 
+/* An update while a failed child waits to be tried again: it is tried again,
+ * and what it did stays done, unless the update gives it another input. */
+START_TEST(an_update_before_a_retry)
+{
+    begin(HEAD "start: s\n"
+               "nodes:\n"
+               "  s:\n"
+               "    type: subgraph\n"
+               "    input_mapping:\n"
+               "      input.n: \"has(scratch.n) ? scratch.n : 1\"\n"
+               "    retry_policy: {max_attempts: 2, delay: 10s}\n"
+               "    graph:\n"
+               "      start: w\n"
+               "      nodes:\n"
+               "        w: {type: tool, tool: t/write, next: f,\n"
+               "            args: {n: \"${input.n}\"}}\n"
+               "        f: {type: tool, tool: t/fail,"
+               " args: {times: 9, class: transient}}\n");
+    admit("{}");
+    finish("w");
+    finish("f");
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_int_eq(command(
+                         (struct mortise_command){
+                             .kind = MORTISE_CMD_UPDATE,
+                             .json = _i == 0 ? "{\"scratch\": {\"m\": 1}}"
+                                             : "{\"scratch\": {\"n\": 2}}"},
+                         0),
+                     MORTISE_OK);
+    sync_all();
+    if (_i == 0) {
+        ck_assert_uint_eq(s.n_calls, 1);
+        ck_assert_str_eq(s.calls[0].call.path, "1.0/s#1/f#1");
+    }
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_runs("w", _i == 0 ? 1 : 2);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), _i == 0 ? 1 : 2);
+    end();
+}
+END_TEST
+
 /* goto the node itself starts a new child. */
 START_TEST(jumping_to_the_node)
 {
@@ -567,6 +609,7 @@ static Suite *subs(void)
     tcase_add_test(tc, fail_fast_inside);
     tcase_add_test(tc, a_slow_child);
     tcase_add_test(tc, an_update_outside);
+    tcase_add_loop_test(tc, an_update_before_a_retry, 0, 2);
     tcase_add_test(tc, jumping_to_the_node);
     tcase_add_loop_test(tc, all_of_it_nested, 0, 40);
     suite_add_tcase(suite, tc);

@@ -61,6 +61,7 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
 static int follow_update(struct mortise_run *r, struct exec *x,
                          const struct exec *u, struct mortise_err *err)
 {
+    bool again = x->child_again && r->rules >= MORTISE_RULES_THIRD;
     int rv;
 
     if (x->state == X_HELD)
@@ -76,7 +77,9 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
         x->state == X_ASKED || x->state == X_INSIDE)
         return rv;
-    return exec_next_generation(r, x, err);
+    rv = exec_next_generation(r, x, err);
+    x->child_again = x->child_asks = again;
+    return rv;
 }
 
 /* A commit after everything, by an execution of its own. */

@@ -311,7 +311,7 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
 {
     x->generation++;
     x->attempt = 1;
-    x->child_again = false;
+    x->child_again = x->child_asks = false;
     x->ordinal = 0;
     x->ended_ms = 0;
     exec_drop_body(x);

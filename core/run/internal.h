@@ -234,6 +234,7 @@ struct exec {
     bool child_failed;       /* ... which failed, and so did this */
     bool child_over;         /* ... which did not, and is done with */
     bool child_again;        /* ... which failed, and what did is tried again */
+    bool child_asks;         /* ... unless its input would be another by now */
     bool surfaced;           /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 

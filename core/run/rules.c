@@ -14,7 +14,8 @@
  *                attempt numbers visits on, and never follows a failure inside.
  *                A decision has an `answer` where somebody gave one.
  *   RULES_SECOND `any` and `quorum` at the join of a map count it as one edge,
- *                taken once all elements are over.
+ *                taken once all elements are over.  An update has a subgraph
+ *                that waits to be tried again begin anew.
  *   RULES_THIRD  What docs/man/mortise-graph.5 says.
  *
  * The store's identity is in every name by which somebody outside may know a

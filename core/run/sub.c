@@ -12,7 +12,8 @@
  *       generation, and so does retry_policy.  What was done in the child stays
  *       done: its effects are known by the same names.  A new child, in which
  *       visits go on from the one before, is for a new input alone.  (By the
- *       first rules an attempt was one, too.)  A child that
+ *       first rules an attempt was one, too, and by the second an update that
+ *       came before it.)  A child that
  *       did not fail, and whose output was to be judged (leave.c), is not begun
  *       again for the same input: it is judged again, and nothing done twice.
  *       A generation's children have one input, if guardrails judged it.
@@ -103,7 +104,7 @@ int apply_again(struct mortise_run *r, struct exec *x,
         return corrupt(err, e);
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
-    x->child_again = false;
+    x->child_again = x->child_asks = false;
     exec_become(r, x, X_INSIDE);
     return frame_again(r, x->child, err);
 }
@@ -118,7 +119,7 @@ int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     const char *code = "expression";
     int rv = MORTISE_OK;
 
-    if (x->child_again)
+    if (x->child_again && !x->child_asks)
         return record_again(r, x, err);
     if (x->body_is_given)
         raw = json_incref(x->body);
@@ -132,6 +133,9 @@ int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     json_decref(raw);
     if (rv == MORTISE_OK && guard_wants_input(r, x)) {
         rv = guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
+    } else if (rv == MORTISE_OK && x->child_again &&
+               json_equal(x->child->scope->input, input)) {
+        rv = record_again(r, x, err);
     } else if (rv == MORTISE_OK && x->child_over &&
                json_equal(x->child->scope->input, input)) {
         rv = end_one(r, x, err);
@@ -181,7 +185,7 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
     hold(&f->scope->input, input);
     x->child = f;
     x->child_over = false;
-    x->child_again = false;
+    x->child_again = x->child_asks = false;
     exec_become(r, x, X_INSIDE);
     return MORTISE_OK;
 }
