@@ -339,6 +339,26 @@ START_TEST(a_sleep_is_never_longer)
 }
 END_TEST
 
+/* Nor does a pause between two attempts. */
+START_TEST(a_retry_waits_no_longer)
+{
+    pid_t run;
+
+    desk_graph("r", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/nap, args: {ms: 60000},\n"
+                    "      timeout: 50ms, next: END, retry_policy:\n"
+                    "      {max_attempts: 2, delay: 3s, jitter: 0}}\n");
+    run = child_start("run", "%s %s run r.yaml --id r --wait", with,
+                      child_build("mortise"));
+    child_await("run.out", "retry");
+    child_kill(run);
+    set_clock(-DAY);
+    child_run("timeout 60 %s $MORTISE resume r", with);
+    desk_code(1);
+    desk_out("timeout.call");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("hostile clocks");
@@ -358,6 +378,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_sleep_until_then_is_over);
     tcase_add_test(tc, a_question_follows_the_clock);
     tcase_add_test(tc, a_sleep_is_never_longer);
+    tcase_add_test(tc, a_retry_waits_no_longer);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -269,6 +269,7 @@ static int apply_retry(struct mortise_run *r, struct exec *x,
     x->attempt = e->attempt + 1;
     x->started_ms = e->started_ms;
     x->next_ms = e->at_ms;
+    x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
     x->effect_open = false;
     x->stop = STOP_NONE;
     exec_become(r, x, X_BACKOFF);

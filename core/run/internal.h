@@ -263,6 +263,7 @@ struct exec {
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
     uint64_t started_ms, ended_ms, next_ms;
+    uint64_t pause_ms; /* that long before next_ms its attempt failed */
 
     /* An effect between intent and answer (runtime.md 6). */
     bool effect_open;

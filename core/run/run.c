@@ -486,6 +486,15 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
     return rv == MORTISE_OK && is_quiet(r) ? record_end(r, err) : rv;
 }
 
+/* Of a pause that an earlier process began the wall clock says what is left, but
+ * never more than all. */
+static uint64_t pause_left_ms(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t left = x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0;
+
+    return left < x->pause_ms ? left : x->pause_ms;
+}
+
 int go_live(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
@@ -500,9 +509,7 @@ int go_live(struct mortise_run *r, struct mortise_err *err)
             rv = exec_ready(r, x, err);
         } else if (x->state == X_BACKOFF && !x->timer) {
             x->serial++;
-            rv = arm_in(r, x,
-                        x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0,
-                        err);
+            rv = arm_in(r, x, pause_left_ms(r, x), err);
         } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
             x->serial++;
             rv = arm(r, x, x->deadline_ms, err);
