@@ -642,6 +642,56 @@ START_TEST(never_twice_without_a_doubt)
 }
 END_TEST
 
+/* ---- a call that never let go ------------------------------------------- */
+
+/* It is told to stop, and says nothing; nobody waits for its asks. */
+static void let_hang(void)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE};
+
+    ck_assert_uint_eq(s.n_timers, 1);
+    sim_fire_timer(&s, 0);
+    in.u.result.call = s.calls[0].call.id;
+    json_decref(s.calls[0].call.body);
+    s.n_calls = s.n_asks = 0;
+    sim_feed(&s, &in);
+    sim_run_plain(&s);
+}
+
+/* Where each step has an intent of its own, those that were answered leave no
+ * doubt: what failed is tried again, and they stay answered. */
+START_TEST(answered_steps_leave_no_doubt)
+{
+    begin("does", ", timeout: 1s", EFFECT(1) ", " READ(2));
+    sync_all();
+    ck_assert(sim_end_ask(&s, 0));
+    sync_all();
+    let_hang();
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("timeout.unresponsive");
+    resume();
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* One that was open is asked about, once, with all of the call. */
+START_TEST(an_open_step_is_asked_about_once)
+{
+    begin("does", ", timeout: 1s", EFFECT(1));
+    sync_all();
+    let_hang();
+    assert_status(MORTISE_RUN_FAILED);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("retry", NULL);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s_ = suite_create("doubt");
@@ -667,6 +717,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, old_timeouts_are_in_doubt, 0, 2);
     tcase_add_loop_test(tc, never_twice_without_a_doubt, 0,
                         sizeof ops / sizeof ops[0]);
+    tcase_add_test(tc, answered_steps_leave_no_doubt);
+    tcase_add_test(tc, an_open_step_is_asked_about_once);
     suite_add_tcase(s_, tc);
     return s_;
 }

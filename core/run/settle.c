@@ -379,8 +379,8 @@ int settle_unresponsive(struct mortise_run *r,
         rv = usage_note(r, x, in->usage, true, err);
     if (rv != MORTISE_OK)
         return rv;
-    open =
-        x->call != MORTISE_RUN_CHECK && node_of(r, x)->effect >= MORTISE_WRITE;
+    open = x->call != MORTISE_RUN_CHECK &&
+           (x->effect_open || step_in_doubt(r, x) != NULL);
     x->serial++;
     if (x->loss != LOSS_NONE)
         return race_lost(r, x, err);
