@@ -839,6 +839,74 @@ START_TEST(a_child_left_behind)
 }
 END_TEST
 
+/* How many copies that are looked at are there? */
+static unsigned n_views(void)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    unsigned n = 0;
+
+    while ((e = readdir(d)) != NULL)
+        n += strncmp(e->d_name, "mortise-view-", 13) == 0;
+    closedir(d);
+    return n;
+}
+
+static void look_at_it(void)
+{
+    struct mortise_store *s;
+
+    ck_assert_int_eq(mortise_store_open_view(&s, path, &test_mem, NULL),
+                     MORTISE_OK);
+    mortise_store_close(s);
+}
+
+/* A copy that nobody looks at any more is cleared away by the next look, at
+ * whichever store; one that somebody looks at is not, nor is another thing. */
+START_TEST(a_copy_left_behind)
+{
+    char was[4096], mine[4200];
+    const char *tmp = getenv("TMPDIR");
+    int life[2];
+    char c = 0;
+    pid_t pid;
+
+    snprintf(was, sizeof was, "%s", tmp != NULL ? tmp : "");
+    mortise_store_close(open_store());
+    setenv("TMPDIR", dir, 1);
+    ck_assert_int_eq(pipe(life), 0);
+    pid = fork();
+    if (pid == 0) {
+        struct mortise_store *s;
+
+        if (mortise_store_open_view(&s, path, &test_mem, NULL) != MORTISE_OK ||
+            write(life[1], "!", 1) != 1)
+            _exit(9);
+        for (;;)
+            pause();
+    }
+    ck_assert_int_eq(read(life[0], &c, 1), 1);
+    snprintf(mine, sizeof mine, "%s/mortise-view-of-mine", dir);
+    ck_assert_int_eq(mkdir(mine, 0700), 0);
+    snprintf(path, sizeof path, "%s/other", dir);
+    mortise_store_close(open_store());
+    look_at_it();
+    ck_assert_uint_eq(n_views(), 2); /* its, and what is none */
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_uint_eq(n_views(), 2);
+    look_at_it();
+    ck_assert_uint_eq(n_views(), 1);
+    ck_assert_int_eq(rmdir(mine), 0);
+    close(life[0]);
+    close(life[1]);
+    if (tmp != NULL)
+        setenv("TMPDIR", was, 1);
+    else
+        unsetenv("TMPDIR");
+}
+END_TEST
+
 /* A store that is renamed while it is open stays one store: it is held under
  * its new name, what is written goes there, and what takes its old name is
  * another. */
@@ -2536,6 +2604,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_removed_lock_file_still_locks);
     tcase_add_test(tc, a_forked_child_has_no_store);
     tcase_add_loop_test(tc, a_child_left_behind, 0, 2);
+    tcase_add_test(tc, a_copy_left_behind);
     tcase_add_test(tc, a_renamed_store_is_one_store);
     tcase_add_test(tc, two_stores_in_one_process);
     tcase_add_test(tc, a_newer_store_is_left_untouched);

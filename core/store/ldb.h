@@ -43,7 +43,8 @@ struct mortise_store {
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
     char *scratch; /* NULL, or the directory of a copy that is looked at */
-    int copied;    /* of what: its db/; -1 */
+    int scratch_lock; /* that directory, locked; with `scratch` only */
+    int copied;       /* of what: its db/; -1 */
     struct mortise_hold hold;
     bool held;
     leveldb_options_t *options;

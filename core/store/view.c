@@ -13,7 +13,10 @@
  *   (3) Damage is no reason not to open: what LevelDB refuses is mended in the
  *       copy, by its own means, as far as it goes.  So what is missing is not
  *       said here; who comes here was told why the store did not open.
- *   (4) The copy is gone when it is closed.
+ *   (4) The copy is gone when it is closed.  Where that was never done, as its
+ *       maker was killed, the next one clears it away: the maker has a lock on
+ *       its directory (flock(2)) for as long as it lives, so one that nobody
+ *       has locked is nobody's.
  *
  * An opening that was killed left the files that it found aside (aside.c):
  * these are copied then, in place of what it may have made of them.
@@ -24,11 +27,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/aside.h"
 #include "store/home.h"
 #include "store/ldb.h"
+
+static const char scratch_name[] = "mortise-view-";
+enum { RANDOM = 6, TRIES = 8 };
 
 /* ---- the copy ----------------------------------------------------------- */
 
@@ -107,21 +115,100 @@ static const char *parent(void)
     return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
 }
 
+/* All below it: LevelDB makes a directory `lost` in it at most. */
+static void remove_dir(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        char full[PATH_MAX];
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(full, sizeof full, "%s/%s", path, e->d_name);
+        if (unlink(full) != 0 && errno == EISDIR)
+            remove_dir(full);
+    }
+    if (d != NULL)
+        closedir(d);
+    rmdir(path);
+}
+
+/* Its lock, once nobody else has it; -1: the directory is gone by then. */
+static int lock_scratch(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat ours, there;
+
+    /* Where there are no such locks nothing is ever cleared away. */
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(dir, &there) == 0 &&
+        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* One that was made as ours are, by this user, if its maker is gone. */
+static void clear_one(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        (st.st_mode & 07777) == 0700 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_dir(dir);
+    close(fd);
+}
+
+/* (4): of others. */
+static void clear_left_behind(void)
+{
+    DIR *d = opendir(parent());
+    struct dirent *e;
+
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        char full[PATH_MAX];
+
+        if (strncmp(e->d_name, scratch_name, sizeof scratch_name - 1) != 0 ||
+            strlen(e->d_name) != sizeof scratch_name - 1 + RANDOM)
+            continue;
+        snprintf(full, sizeof full, "%s/%s", parent(), e->d_name);
+        clear_one(full);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
 static int make_scratch(struct mortise_store *s, struct mortise_err *err)
 {
-    char *dir = mortise_ldb_join(s->mem, parent(), "mortise-view-XXXXXX");
+    clear_left_behind();
+    for (int i = 0; s->scratch == NULL && i < TRIES; i++) {
+        char *dir = mortise_ldb_join(s->mem, parent(), "mortise-view-XXXXXX");
 
-    if (dir == NULL)
-        return mortise_nomem(err);
-    if (mkdtemp(dir) == NULL) {
-        int rv = mortise_syserr(err, errno, "make %s", dir);
+        if (dir == NULL)
+            return mortise_nomem(err);
+        if (mkdtemp(dir) == NULL) {
+            int rv = mortise_syserr(err, errno, "make %s", dir);
 
-        mortise_release_str(s->mem, dir);
-        return rv;
+            mortise_release_str(s->mem, dir);
+            return rv;
+        }
+        s->scratch_lock = lock_scratch(dir);
+        if (s->scratch_lock >= 0)
+            s->scratch = dir;
+        else /* somebody cleared it away before it was locked */
+            mortise_release_str(s->mem, dir);
     }
-    s->scratch = dir;
+    if (s->scratch == NULL)
+        return mortise_syserr(err, errno, "lock a directory in %s", parent());
     mortise_release_str(s->mem, s->db_path);
-    s->db_path = mortise_strdup(s->mem, dir);
+    s->db_path = mortise_strdup(s->mem, s->scratch);
     return s->db_path != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -146,32 +233,14 @@ int mortise_ldb_copy(struct mortise_store *s, int dir, bool logs,
     return rv;
 }
 
-/* All below it: LevelDB makes a directory `lost` in it at most. */
-static void remove_dir(const char *path)
-{
-    DIR *d = opendir(path);
-    struct dirent *e;
-
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        char full[PATH_MAX];
-
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        snprintf(full, sizeof full, "%s/%s", path, e->d_name);
-        if (unlink(full) != 0 && errno == EISDIR)
-            remove_dir(full);
-    }
-    if (d != NULL)
-        closedir(d);
-    rmdir(path);
-}
-
 /* (4) */
 void mortise_ldb_drop_copy(struct mortise_store *s)
 {
     remove_dir(s->scratch);
     mortise_release_str(s->mem, s->scratch);
     s->scratch = NULL;
+    close(s->scratch_lock);
+    s->scratch_lock = -1;
     if (s->copied >= 0)
         close(s->copied);
     s->copied = -1;
