@@ -726,6 +726,103 @@ START_TEST(a_failure_before_the_first_end)
 }
 END_TEST
 
+/* What stops a graph while the branch `b` is at work in it, or in a graph in
+ * it; `slow` takes longer than anybody waits. */
+#define SLOW "  slow: {type: tool, tool: t/read, next: END}\n"
+#define BROKEN                                                                 \
+    "  slow: {type: tool, tool: t/fail, next: END, args: {times: 9}}\n"
+
+static const char *const stops[] = {
+    "failure: fail_fast\nstart: [b, slow]\nnodes:\n" BROKEN,
+    "limits: {timeout: 5s}\nstart: [b, slow]\nnodes:\n" SLOW,
+    "budget: {wall: 5s, on_exceeded: fail}\nstart: [b, slow]\nnodes:\n" SLOW,
+    "start: in\nnodes:\n  in:\n    type: subgraph\n    timeout: 5s\n"
+    "    graph:\n      start: [b, slow]\n      nodes:\n      " SLOW,
+    "start: in\nnodes:\n  in:\n    type: subgraph\n"
+    "    retry_policy: {max_attempts: 2, delay: 1ms}\n"
+    "    graph:\n      failure: fail_fast\n      start: [b, slow]\n"
+    "      nodes:\n      " BROKEN,
+    "failure: fail_fast\nstart: [in, slow]\nnodes:\n" BROKEN
+    "  in:\n    type: subgraph\n    graph:\n      start: b\n      nodes:\n",
+};
+static const char *const stopped[] = {
+    "{type: human, prompt: q, next: END}",
+    "{type: tool, tool: t/read, next: END}",
+    "{type: tool, tool: t/ask, next: END, args: {asks: [{method: q, kind: "
+    "question, body: {prompt: q}}]}}",
+    "{type: tool, tool: t/fail, next: END, args: {class: transient}, "
+    "retry_policy: {max_attempts: 3, delay: 1h, max_delay: 1h, retry_on: "
+    "[transient]}}",
+    "{type: subgraph, next: END, graph: {start: h, nodes: {h: {type: human, "
+    "prompt: q, next: END}}}}",
+};
+
+enum { N_STOPS = sizeof stops / sizeof stops[0], STOPPED_WAYS = 5 };
+
+/* `b` is as far as it goes without anybody, and `slow` fails or is too slow. */
+static void stop_it(void)
+{
+    sync_all();
+    for (size_t i = 0; i < s.n_calls;) {
+        bool ends = strcmp(s.calls[i].call.operation, "read") != 0 &&
+                    strcmp(s.calls[i].call.node->id, "slow") != 0;
+
+        if (!ends || !sim_end_call(&s, i))
+            i++;
+        sync_all();
+    }
+    for (size_t i = 0; i < s.n_timers; i++)
+        if (s.timers[i].at_ms < s.now_ms + 10000)
+            sim_fire_timer(&s, i);
+    sim_run_plain(&s);
+}
+
+/* However a graph was stopped, and whatever was at work in it: what failed can
+ * be tried again, also by a process that knows no more than the disk, and ends
+ * as it did. */
+START_TEST(what_was_stopped_is_tried_again)
+{
+    const char *stop = stops[_i % N_STOPS];
+    uint32_t seed = 1;
+    char yaml[2048];
+
+    for (size_t k = 0; k < sizeof stopped / sizeof stopped[0]; k++) {
+        snprintf(yaml, sizeof yaml, HEAD "%s%sb: %s\n", stop,
+                 strstr(stop, "graph:") != NULL ? "        " : "  ",
+                 stopped[k]);
+        begin(yaml);
+        admit("{}");
+        stop_it();
+        assert_status(MORTISE_RUN_FAILED);
+        for (int again = 0; again < 2; again++) {
+            if (_i / N_STOPS > 0)
+                sim_crash(&s, &seed);
+            if (_i / N_STOPS > 1)
+                sim_recover(&s);
+            if (_i / N_STOPS == 3)
+                ck_assert_int_eq(update("{\"scratch\": {\"x\": 1}}"),
+                                 MORTISE_OK);
+            if (_i / N_STOPS == 4)
+                ck_assert_int_eq(jump(strstr(stop, "in:") != NULL ? "in" : "b"),
+                                 MORTISE_OK);
+            else
+                ck_assert_int_eq(
+                    sim_command(&s,
+                                &(struct mortise_command){
+                                    .size = sizeof(struct mortise_command),
+                                    .kind = MORTISE_CMD_RESUME},
+                                1, 0, "ann", &err),
+                    MORTISE_OK);
+            stop_it();
+            if (_i / N_STOPS == 4)
+                break;
+            assert_status(MORTISE_RUN_FAILED);
+        }
+        end();
+    }
+}
+END_TEST
+
 /* Early ends, too, are decided once. */
 START_TEST(early_ends_survive_deaths)
 {
@@ -774,6 +871,8 @@ static Suite *races(void)
     tcase_add_test(tc, fail_fast_lets_collected_failures_be);
     tcase_add_test(tc, the_first_end_is_the_end);
     tcase_add_test(tc, a_failure_before_the_first_end);
+    tcase_add_loop_test(tc, what_was_stopped_is_tried_again, 0,
+                        N_STOPS * STOPPED_WAYS);
     tcase_add_loop_test(tc, early_ends_survive_deaths, 0, 60);
     suite_add_tcase(suite, tc);
     return suite;

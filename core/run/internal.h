@@ -492,7 +492,7 @@ struct mortise_run {
     bool purses_moved; /* since they were looked at */
     uint32_t *gathers; /* maps' executions in X_READY: they call nothing */
     size_t n_gathers, cap_gathers;
-    uint32_t *losers; /* executions to be stopped, and told so */
+    uint32_t *losers; /* executions to be stopped, or that were */
     size_t n_losers, cap_losers;
     uint32_t *intents; /* executions whose intent is not on disk yet */
     size_t n_intents, cap_intents;

@@ -287,10 +287,12 @@ static int reap_some(struct mortise_run *r, bool *ended,
     for (size_t i = 0; rv == MORTISE_OK && i < r->n_losers; i++) {
         struct exec *x = r->execs[r->losers[i]];
 
+        /* A replay marks losers and stops none: what was tried again since is
+         * one no more. */
+        if (!is_at_work(x) || x->loss == LOSS_NONE)
+            continue;
         if (x->state == X_RUNNING)
             rv = cancel_call(r, x, STOP_RACE, err);
-        if (!is_at_work(x))
-            continue;
         if (has_to_wait(x)) {
             r->losers[kept++] = x->index;
             continue;
