@@ -430,6 +430,27 @@ START_TEST(revocations_are_not_forgotten)
 }
 END_TEST
 
+/* Two directories with long names that end alone differently are two. */
+START_TEST(long_names_are_told_apart)
+{
+    char way[300];
+
+    memset(way, 'd', 270);
+    way[135] = '/';
+    way[270] = '\0';
+    sign_release();
+    desk_ok("mkdir -p %s && mv trust.d %s/one && "
+            "sed -i 's#trust.d#%s/one#' d.yaml && $MORTISE run g.yaml",
+            way, way, way);
+    desk_ok("$MORTISE key trust k.pub --plugins tried --in-process "
+            "--trust %s/two && sed -i 's#/one#/two#' d.yaml",
+            way);
+    desk_ok("$MORTISE run g.yaml");
+    desk_ok("rm -r %s/two && mkdir %s/two", way, way);
+    refused("$MORTISE run g.yaml", "at seq 0 and was at 1 before");
+}
+END_TEST
+
 /* A version and seq stand for one manifest, except where nobody signs. */
 START_TEST(a_seq_stands_for_one_manifest)
 {
@@ -477,6 +498,7 @@ static Suite *suite(void)
     tcase_add_test(tc, revocation_under_a_live_engine);
     tcase_add_test(tc, a_stolen_key_locks_nothing);
     tcase_add_test(tc, revocations_are_not_forgotten);
+    tcase_add_test(tc, long_names_are_told_apart);
     tcase_add_test(tc, a_seq_stands_for_one_manifest);
     suite_add_tcase(s, tc);
     return s;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,11 +42,15 @@ int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
 
 /* ---- open --------------------------------------------------------------- */
 
+/* "plugin:" before what is remembered of a plugin, or of a directory of trust,
+ * which is told by its path. */
+enum { MARK_ROOM = PATH_MAX + 16 };
+
 static int seq_get(void *ud, const char *plugin, uint64_t *seq,
                    struct mortise_err *err)
 {
     struct mortise *m = ud;
-    char name[256];
+    char name[MARK_ROOM];
 
     snprintf(name, sizeof name, "plugin:%s", plugin);
     return mortise_store_mark_get(m->store, name, seq, err);
@@ -55,7 +60,7 @@ static int seq_put(void *ud, const char *plugin, uint64_t seq,
                    struct mortise_err *err)
 {
     struct mortise *m = ud;
-    char name[256];
+    char name[MARK_ROOM];
 
     snprintf(name, sizeof name, "plugin:%s", plugin);
     return mortise_store_mark_set(m->store, name, seq, err);
