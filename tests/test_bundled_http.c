@@ -209,7 +209,7 @@ START_TEST(retry_after_is_honoured)
 }
 END_TEST
 
-static void decide(const char *id, const char *json)
+static int try_decide(const char *id, const char *json)
 {
     struct mortise_command c = {.size = sizeof c,
                                 .kind = MORTISE_CMD_RESOLVE,
@@ -217,9 +217,12 @@ static void decide(const char *id, const char *json)
                                 .decision = "done",
                                 .json = json};
 
-    ck_assert_msg(mortise_apply(lone, NULL, lone_run, &c, 1, 0, "ann",
-                                &lone_err) == MORTISE_OK,
-                  "%s", lone_err.msg);
+    return mortise_apply(lone, NULL, lone_run, &c, 1, 0, "ann", &lone_err);
+}
+
+static void decide(const char *id, const char *json)
+{
+    ck_assert_msg(try_decide(id, json) == MORTISE_OK, "%s", lone_err.msg);
 }
 
 /* A server that fails in the middle: a person sees what it said, and the least
@@ -247,6 +250,52 @@ START_TEST(a_doubt_shows_what_was_said)
     json_decref(pending);
     assert_output("status", "200");
     assert_output("body", "\"\"");
+    ck_assert_uint_eq(httpd_requests(d), 1);
+}
+END_TEST
+
+/* What no server could have answered is not recorded for good; the doubt stays,
+ * and all that one can answer is taken. */
+START_TEST(a_doubt_takes_answers_only)
+{
+    static const char *const bad[] = {
+        "\"foo\"",
+        "{}",
+        "3",
+        "null",
+        "[]",
+        "{\"status\": \"200\"}",
+        "{\"status\": 99}",
+        "{\"status\": 600}",
+        "{\"status\": 200.5}",
+        "{\"status\": 500, \"body\": 7, \"nonsense\": true}",
+        "{\"status\": 200, \"body\": {}}",
+        "{\"status\": 200, \"bodi\": \"\"}",
+        "{\"status\": 200, \"headers\": [\"a\"]}",
+        "{\"status\": 200, \"headers\": {\"a\": 1}}",
+        "{\"status\": 200, \"class\": \"odd\"}",
+        "{\"status\": 200, \"body\": \"\", \"body_base64\": \"\"}"};
+    json_t *pending;
+    const char *id;
+
+    open_bundled(true);
+    httpd_answer(d, "/pay", "500 Oops", "", "half of it is done");
+    lone_start("tool: http/request, args: {url: \"%s\", json: {n: 1}}",
+               httpd_url(d, "/pay"));
+    pending = lone_shown("pending");
+    id = json_string_value(json_object_get(json_array_get(pending, 0), "id"));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_msg(try_decide(id, bad[i]) == MORTISE_EINVAL, "%s", bad[i]);
+        ck_assert_msg(strstr(lone_err.msg, "no answer to http.request/1, which "
+                                           "is an object: `status` (100 to "
+                                           "599)") != NULL,
+                      "%s", lone_err.msg);
+    }
+    decide(id, "{\"status\": 201, \"url\": \"http://x/\", \"headers\": "
+               "{\"a\": \"b\"}, \"body_base64\": \"/w==\"}");
+    json_decref(pending);
+    assert_output("status", "201");
+    assert_output("body", "\"/w==\"");
     ck_assert_uint_eq(httpd_requests(d), 1);
 }
 END_TEST
@@ -393,6 +442,7 @@ static Suite *suite(void)
     tcase_add_test(tc, statuses_are_errors);
     tcase_add_test(tc, retry_after_is_honoured);
     tcase_add_test(tc, a_doubt_shows_what_was_said);
+    tcase_add_test(tc, a_doubt_takes_answers_only);
     tcase_add_test(tc, nothing_is_allowed_by_itself);
     tcase_add_test(tc, timeouts_cancel);
     tcase_add_test(tc, many_at_once);

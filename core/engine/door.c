@@ -498,3 +498,40 @@ void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
     a->task.run = ask_task;
     mortise_call_post(m, &a->task);
 }
+
+/* ---- what people say of it ---------------------------------------------- */
+
+static int check_resolved(const struct mortise_run *r,
+                          const struct mortise_command *c,
+                          struct mortise_err *err)
+{
+    const char *name = mortise_run_doubted(r, c->id), *expects;
+    const struct mortise_door_method *method;
+    json_t *value;
+
+    method = name != NULL ? method_of(name) : NULL;
+    if (method == NULL || method->expects == NULL || c->json == NULL ||
+        c->decision == NULL || strcmp(c->decision, "done") != 0 ||
+        mortise_json_parse(&value, c->json, strlen(c->json), NULL) !=
+            MORTISE_OK)
+        return MORTISE_OK; /* the run's own to judge */
+    expects = method->expects(value);
+    json_decref(value);
+    return expects == NULL
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "that is no answer to %s, which is %s", name,
+                              expects);
+}
+
+int mortise_door_check_resolved(const struct mortise_run *r,
+                                const struct mortise_command *list, size_t n,
+                                struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (list[i].kind == MORTISE_CMD_RESOLVE)
+            rv = check_resolved(r, &list[i], err);
+    return rv;
+}

@@ -97,6 +97,9 @@ struct mortise_door_method {
     /* CALLER: does that answer say that it was done, so that it need not be
      * done again by a new attempt?  NULL: every success does. */
     bool (*completed)(const json_t *value);
+    /* CALLER: can that be an answer of it, so that a person may give it where
+     * nobody knows?  Then NULL, else what is expected.  NULL: anything can. */
+    const char *(*expects)(const json_t *value);
     /* MORTISE_S_OK, or a status and words (room for MORTISE_DOOR_WORDS). */
     int32_t (*check)(const struct mortise_asked *a, char *words);
     /* PUT, checked: is there no room for it?  Then with words.  NULL: there
@@ -142,6 +145,11 @@ void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
 void mortise_door_cancel(struct mortise_ongoing *c);
 /* A call ended: the run hears of what was done, the rest is forgotten. */
 void mortise_door_end(struct mortise_ongoing *c);
+/* Can those be what people say of steps in doubt?  MORTISE_EINVAL says what is
+ * expected. */
+int mortise_door_check_resolved(const struct mortise_run *r,
+                                const struct mortise_command *list, size_t n,
+                                struct mortise_err *err);
 /* What a run wants of an ask, which may be gone by now. */
 void mortise_door_perform(struct mortise_live *live, uint64_t ask,
                           uint32_t step, const char *key);

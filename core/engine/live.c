@@ -857,7 +857,11 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
         .u.command = {o->list, o->n, o->flags & MORTISE_NO_CONTINUE, o->actor,
                       live->m->quiesce_ms, pins, n_pins}};
 
-    return mortise_run_step(live->run, &in, &live->m->actions, err);
+    int rv = mortise_door_check_resolved(live->run, o->list, o->n, err);
+
+    return rv == MORTISE_OK
+               ? mortise_run_step(live->run, &in, &live->m->actions, err)
+               : rv;
 }
 
 /* A run that was loaded to be looked at may be loaded with a graph that cannot

@@ -722,12 +722,58 @@ static bool completed(const json_t *answer)
     return json_integer_value(json_object_get(answer, "status")) < 400;
 }
 
+static bool is_status(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 100 &&
+           json_integer_value(value) <= 599;
+}
+
+static bool is_class(const json_t *value)
+{
+    return json_is_string(value) &&
+           (strcmp(json_string_value(value), "transient") == 0 ||
+            strcmp(json_string_value(value), "permanent") == 0);
+}
+
+static bool fits_answer(const char *name, const json_t *value)
+{
+    static const struct member known[] = {
+        {"status", "", is_status},        {"url", "", is_text},
+        {"headers", "", are_headers},     {"body", "", is_any_string},
+        {"body_base64", "", is_text},     {"class", "", is_class},
+        {"retry_after_ms", "", is_count},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].fits(value);
+    return false;
+}
+
+/* answer_json() above makes them; a person may leave out all but the status. */
+static const char *expects(const json_t *answer)
+{
+    bool fits = json_object_get(answer, "status") != NULL &&
+                (json_object_get(answer, "body") == NULL ||
+                 json_object_get(answer, "body_base64") == NULL);
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(answer), name, value) fits =
+        fits && fits_answer(name, value);
+    return fits ? NULL
+                : "an object: `status` (100 to 599), and if there were any "
+                  "`headers` (an object of strings), `body` (a string) or "
+                  "`body_base64`, `url`, `class`, `retry_after_ms`";
+}
+
 const struct mortise_door_method mortise_door_http_request = {
     .name = "http.request/1",
     .effect = MORTISE_DOOR_CALLER,
     .changes = changes,
     .repeats = repeats,
     .completed = completed,
+    .expects = expects,
     .check = check,
     .start = start,
     .has_left = has_left,

@@ -74,6 +74,15 @@ static struct exec *doubt_of(const struct mortise_run *r, const char *id)
     return NULL;
 }
 
+const char *mortise_run_doubted(const struct mortise_run *r, const char *id)
+{
+    const struct exec *x = id != NULL ? doubt_of(r, id) : NULL;
+
+    return x != NULL && json_object_get(x->payload, "step") != NULL
+               ? json_string_value(json_object_get(x->payload, "method"))
+               : NULL;
+}
+
 /* approve | reject; `await_external` is no decision. */
 static int check_decision(const struct mortise_command *c,
                           struct mortise_err *err)

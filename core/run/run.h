@@ -337,6 +337,10 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
  * it tells was told before, too. */
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 
+/* What the request of that id, a step in doubt, had asked ("http.request/1"), or
+ * NULL where it is no such request.  Lent. */
+const char *mortise_run_doubted(const struct mortise_run *r, const char *id);
+
 /* ---- looking at it ---------------------------------------------------- */
 
 int mortise_run_status(const struct mortise_run *r);
