@@ -107,6 +107,13 @@ static void bend(const char *code)
 #endif
     else if (strcmp(code, "P0117") == 0)
         memcpy(text("memchr"), "nobody", 6);
+    else if (strcmp(code, "P0118") == 0)
+        desk_put("bad.plugin.yaml",
+                 "apiVersion: mortise/v1\nkind: Plugin\n"
+                 "metadata: {name: acme.other, version: 1.0.0}\nseq: 1\n"
+                 "abi: {major: 1, minor: 0}\nruntime: c\n"
+                 "provides: {executor: {threading: inline, operations: "
+                 "{run: {effect: pure}}}}\n");
     else
         ck_abort_msg("%s cannot be bent", code);
 }
@@ -134,6 +141,7 @@ static const struct {
     {"P0115", NULL, "needs glibc 9."},
     {"P0116", NULL, "install it, or link"},
     {"P0117", NULL, "imports nobody, which none"},
+    {"P0118", NULL, "its manifest says acme.other 1.0.0 and its module"},
 };
 enum { N_BAD = sizeof bad / sizeof bad[0] };
 

@@ -593,7 +593,8 @@ START_TEST(a_broken_trust_file_closes_everything)
 END_TEST
 
 /* Write a source manifest that differs from the tree's in one line, sign it. */
-static void put_changed(const char *name, const char *what, const char *with)
+static int sign_changed(const char *name, const char *what, const char *with,
+                        bool unchecked, struct mortise_diags *diags)
 {
     char path[PATH_MAX], *text = test_read(shelf_source(name), NULL);
     char *at = strstr(text, what), changed[8192];
@@ -602,8 +603,8 @@ static void put_changed(const char *name, const char *what, const char *with)
                                       .objects = &object,
                                       .n_objects = 1,
                                       .out = shelf.plugins,
-                                      .key = &shelf.key};
-    struct mortise_diags diags;
+                                      .key = &shelf.key,
+                                      .unchecked = unchecked};
 
     ck_assert_ptr_nonnull(at);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, with,
@@ -611,9 +612,16 @@ static void put_changed(const char *name, const char *what, const char *with)
     snprintf(path, sizeof path, "%s/changed.yaml", shelf.root);
     test_write(path, changed, strlen(changed));
     free(text);
+    return mortise_plugin_sign(&signing, NULL, &test_mem, diags, &err);
+}
+
+/* Whatever loading will say. */
+static void put_changed(const char *name, const char *what, const char *with)
+{
+    struct mortise_diags diags;
+
     mortise_diags_init(&diags, &test_mem);
-    ck_assert_msg(mortise_plugin_sign(&signing, NULL, &test_mem, &diags,
-                                      &err) == MORTISE_OK,
+    ck_assert_msg(sign_changed(name, what, with, true, &diags) == MORTISE_OK,
                   "%s: %s", err.msg, diags.n ? diags.list[0].message : "");
     mortise_diags_finish(&diags);
 }
@@ -648,6 +656,47 @@ START_TEST(manifests_are_held_against_the_host)
     put_changed("ok_inline", "seq: 1", "seq: 1\nisolation: [process]");
     open_shelf();
     refused("ok_inline", "not available in this build");
+    ck_assert_int_eq(loaded(), 0);
+}
+END_TEST
+
+/* What loading would refuse is not signed, and what is signed all the same is
+ * not verified: a manifest for another host, or of another plugin or version
+ * than its object. */
+START_TEST(what_loading_refuses_is_not_signed)
+{
+    static const struct {
+        const char *what, *with, *finding, *words;
+    } bad[] = {
+        {"major: 1", "major: 2", "E0707", "abi 2.0"},
+        {"seq: 1", "seq: 1\nrequires: {host: \">=9\"}", "E0707",
+         "requires host >=9"},
+        {"seq: 1", "seq: 1\nisolation: [process]", "E0707",
+         "not available in this build"},
+        {"version: 1.0.0", "version: 1.0.1", NULL,
+         "its manifest says ok_inline 1.0.1 and its module ok_inline 1.0.0"},
+        {"name: ok_inline", "name: acme.other", NULL,
+         "its manifest says acme.other 1.0.0 and its module ok_inline 1.0.0"},
+    };
+    const char *name = _i == 4 ? "acme.other" : "ok_inline";
+    struct mortise_diags diags;
+
+    mortise_diags_init(&diags, &test_mem);
+    ck_assert_int_ne(
+        sign_changed("ok_inline", bad[_i].what, bad[_i].with, false, &diags),
+        MORTISE_OK);
+    if (bad[_i].finding != NULL) {
+        ck_assert_uint_eq(diags.n, 1);
+        ck_assert_str_eq(diags.list[0].code, bad[_i].finding);
+        ck_assert_ptr_nonnull(strstr(diags.list[0].message, bad[_i].words));
+    } else {
+        ck_assert_msg(strstr(err.msg, bad[_i].words) != NULL, "%s", err.msg);
+    }
+    mortise_diags_finish(&diags);
+    put_changed("ok_inline", bad[_i].what, bad[_i].with);
+    open_shelf();
+    ck_assert_int_ne(mortise_plugins_verify(plugins, name, &err), MORTISE_OK);
+    ck_assert_msg(strstr(err.msg, bad[_i].words) != NULL, "%s", err.msg);
     ck_assert_int_eq(loaded(), 0);
 }
 END_TEST
@@ -1563,6 +1612,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_tampered_manifest_is_refused);
     tcase_add_test(tc, a_tampered_object_is_refused);
     tcase_add_test(tc, unsigned_is_refused);
+    tcase_add_loop_test(tc, what_loading_refuses_is_not_signed, 0, 5);
     tcase_add_test(tc, a_strangers_key_is_refused);
     tcase_add_test(tc, a_signature_of_another_is_refused);
     tcase_add_loop_test(tc, trust_has_limits, 0, N(limits));

@@ -293,7 +293,22 @@ static void say_intents(struct object *o, const struct mortise_manifest *m)
     }
 }
 
-static int read_manifest(struct object *o, struct mortise_err *err)
+/* What loading would say of the two together. */
+static void hold_against(struct object *o, const struct mortise_manifest *m,
+                         const char *bytes, size_t n)
+{
+    struct mortise_err why;
+    char words[256];
+
+    if (mortise_elf_check_plugin(bytes, n, m->name, m->version, &why) !=
+        MORTISE_OK)
+        refuse(o, "P0118", why.msg, NULL);
+    if (mortise_manifest_is_foreign(m, words, sizeof words))
+        refuse(o, "P0114", words, NULL);
+}
+
+static int read_manifest(struct object *o, const char *bytes, size_t n,
+                         struct mortise_err *err)
 {
     struct mortise_manifest *m = NULL;
     const char *suffix = strrchr(o->path, '.');
@@ -306,8 +321,10 @@ static int read_manifest(struct object *o, struct mortise_err *err)
         access(path, F_OK) != 0)
         return MORTISE_OK;
     rv = mortise_cli_manifest(o->cli, path, &m, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK) {
         say_intents(o, m);
+        hold_against(o, m, bytes, n);
+    }
     mortise_manifest_free(m);
     return rv;
 }
@@ -337,8 +354,9 @@ static int inspect(struct object *o, struct mortise_err *err)
             check_imports(o);
         say_libraries(o);
     }
+    rv = read_manifest(o, bytes, n, err);
     mortise_release(o->cli->mem, bytes, n + 1);
-    return MORTISE_OK;
+    return rv;
 }
 
 static void print_list(struct mortise_out *o, const char *name,
@@ -450,8 +468,6 @@ static int plugin_check(struct mortise_cli *cli)
         MORTISE_OK)
         o.cache = NULL;
     rv = inspect(&o, &err);
-    if (rv == MORTISE_OK)
-        rv = read_manifest(&o, &err);
     if (rv == MORTISE_OK && cli->args.json)
         rv = print_json(&o, &err);
     else if (rv == MORTISE_OK)

@@ -159,9 +159,13 @@ const struct mortise_cmd mortise_cmd_plugin_verify = {
     .min = 1,
     .max = 1,
     .summary = "Do everything that loading a plugin does, up to its code",
-    .text = "Signature, trust, revocation, digest, the ELF file.  FILE is a\n"
-            "NAME.plugin.yaml with its signature and its .so beside it; the\n"
-            "signature may be missing in a directory that plugins.dev names.\n",
+    .text =
+        "Signature, trust, revocation, abi, digest, the ELF file, and that\n"
+        "its module lists the plugin of the manifest.  What only its code\n"
+        "can say, its init() and create(), is left to a run or to\n"
+        "'mortise check --plugins'.  FILE is a NAME.plugin.yaml with its\n"
+        "signature and its .so beside it; the signature may be missing in\n"
+        "a directory that plugins.dev names.\n",
     .opts = verify_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin verify file",
@@ -234,7 +238,8 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
         "MANIFEST is the source without `artifacts`; each OBJECT is a .so,\n"
         "one an architecture.  Without OBJECT the one of the plugin's name\n"
         "that lies in DIR already counts.  What loading would refuse is\n"
-        "not signed.\n",
+        "not signed: a manifest for another host, an object that breaks a\n"
+        "rule, or whose module lists another plugin or version.\n",
     .opts = sign_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin sign pay.plugin.yaml pay.so --key acme.key "

@@ -19,6 +19,10 @@
  *       writable and executable, an executable stack (glibc before 2.41 makes
  *       the whole process's stack so), audit and filter objects.
  *
+ *   (4) What the module says of its plugins is read as the linker would make it:
+ *       a pointer in a shared object is what its relocation says, so those are
+ *       looked up.  Anything unusual there is no answer, never a wrong one.
+ *
  * Each refusal is one sentence that ends with what to do, and has a code
  * (refusals.c).  Loading stops at the first; `mortise plugin check` sees all.
  */
@@ -27,6 +31,7 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,13 +62,20 @@ enum {
     DYN_MAX = 512,          /* entries; real ones have about thirty */
     VERSIONS_MAX = 64,      /* libraries with versions */
     NAME_MAX_BYTES = 16384, /* or hostile names cost the square of the file */
-    ENTRY_SIZE = 40         /* sizeof(mortise_module) of abi 1.0 */
+    ENTRY_SIZE = 40,        /* sizeof(mortise_module) of abi 1.0 */
+    PLUGINS_MAX = 64,       /* of a module */
+    SAYS_MAX = 128,         /* the longest name or version that can fit */
+    RELOCS_MAX = 1 << 18
 };
+
+/* DT_RELR, DT_RELRSZ: elf.h has them since glibc 2.36. */
+enum { TAG_RELR = 36, TAG_RELRSZ = 35 };
 
 /* A tag of the dynamic section, as far as we look. */
 struct dynamic {
     uint64_t symtab, strtab, strsz, hash, gnu_hash, syment;
     uint64_t flags, flags_1, verneed, n_verneed;
+    uint64_t rela, relasz, relr, relrsz;
     bool rpath, runpath, textrel, audit, filter;
 };
 
@@ -78,6 +90,7 @@ struct object {
     struct dynamic dyn;
     struct mortise_err *err;
     const struct mortise_elf_visitor *visitor; /* NULL: stop at the first */
+    uint64_t entry; /* the address of mortise_module_v1 */
 };
 
 /* A rule is broken; MORTISE_OK when somebody wants to see what else is. */
@@ -324,6 +337,18 @@ static void note_tag(struct dynamic *d, const Elf64_Dyn *e)
     case DT_VERNEEDNUM:
         d->n_verneed = v;
         break;
+    case DT_RELA:
+        d->rela = v;
+        break;
+    case DT_RELASZ:
+        d->relasz = v;
+        break;
+    case TAG_RELR:
+        d->relr = v;
+        break;
+    case TAG_RELRSZ:
+        d->relrsz = v;
+        break;
     case DT_AUDIT:
     case DT_DEPAUDIT:
         d->audit = true;
@@ -563,6 +588,7 @@ static int check_symbol(struct object *o, const Elf64_Sym *s, int *found)
                       "version script",
                       name);
     ++*found;
+    o->entry = s->st_value;
     return check_entry(o, s);
 }
 
@@ -627,6 +653,112 @@ static void visit_versions(const struct object *o)
     }
 }
 
+/* ---- what the module says of its plugins (4) ------------------------------
+ */
+
+static bool is_relative(uint64_t info)
+{
+    return ELF64_R_TYPE(info) == R_X86_64_RELATIVE ||
+           ELF64_R_TYPE(info) == R_AARCH64_RELATIVE;
+}
+
+/* The pointer at an address by DT_RELA. */
+static bool pointer_by_rela(const struct object *o, uint64_t at, uint64_t *to)
+{
+    uint64_t n = o->dyn.relasz / sizeof(Elf64_Rela);
+
+    for (uint64_t i = 0; i < n && i < RELOCS_MAX; i++) {
+        Elf64_Rela r;
+
+        if (!read_at(o, o->dyn.rela + i * sizeof r, &r, sizeof r))
+            return false;
+        if (r.r_offset != at)
+            continue;
+        *to = (uint64_t)r.r_addend;
+        return is_relative(r.r_info);
+    }
+    return false;
+}
+
+/* By DT_RELR: an even word is an address, an odd one the bits of the 63 words
+ * behind; what stands in those is the pointer. */
+static bool pointer_by_relr(const struct object *o, uint64_t at, uint64_t *to)
+{
+    uint64_t n = o->dyn.relrsz / 8, where = 0;
+
+    for (uint64_t i = 0; i < n && i < RELOCS_MAX; i++) {
+        uint64_t word;
+
+        if (!read_at(o, o->dyn.relr + i * 8, &word, sizeof word))
+            return false;
+        if ((word & 1) == 0) {
+            if (word == at)
+                return read_at(o, at, to, sizeof *to);
+            where = word + 8;
+            continue;
+        }
+        if (at >= where && at - where < (uint64_t)63 * 8 &&
+            (at - where) % 8 == 0 && (word >> (1 + (at - where) / 8) & 1) != 0)
+            return read_at(o, at, to, sizeof *to);
+        where += (uint64_t)63 * 8;
+    }
+    return false;
+}
+
+static bool pointer_at(const struct object *o, uint64_t at, uint64_t *to)
+{
+    return pointer_by_rela(o, at, to) || pointer_by_relr(o, at, to);
+}
+
+/* The string that the pointer at an address leads to, or NULL. */
+static const char *said_at(const struct object *o, uint64_t at)
+{
+    const unsigned char *p;
+    uint64_t to;
+    size_t left;
+
+    if (!pointer_at(o, at, &to) || (p = at_address(o, to, &left)) == NULL)
+        return NULL;
+    if (left > SAYS_MAX + 1)
+        left = SAYS_MAX + 1;
+    return memchr(p, '\0', left) != NULL ? (const char *)p : NULL;
+}
+
+/* The i-th plugin of the list at that address. */
+static bool read_plugin(const struct object *o, uint64_t list, uint32_t i,
+                        const char **id, const char **version)
+{
+    uint64_t plugin;
+
+    if (!pointer_at(o, list + (uint64_t)i * 8, &plugin))
+        return false;
+    *id = said_at(o, plugin + offsetof(mortise_plugin, id));
+    *version = said_at(o, plugin + offsetof(mortise_plugin, version));
+    return *id != NULL && *version != NULL;
+}
+
+static int check_plugin(const struct object *o, const char *name,
+                        const char *version, struct mortise_err *err)
+{
+    const char *id = NULL, *its = NULL;
+    uint64_t list;
+    uint32_t n;
+
+    if (!read_at(o, o->entry + offsetof(mortise_module, plugin_count), &n,
+                 sizeof n) ||
+        n == 0 || n > PLUGINS_MAX ||
+        !pointer_at(o, o->entry + offsetof(mortise_module, plugins), &list))
+        return MORTISE_OK;
+    for (uint32_t i = 0; i < n; i++)
+        if (!read_plugin(o, list, i, &id, &its) ||
+            (strcmp(id, name) == 0 && strcmp(its, version) == 0))
+            return MORTISE_OK;
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "its manifest says %s %s and its module %.100s %.50s; "
+                        "build and sign them together",
+                        name, version, id, its);
+}
+
 /* ---- the doors ------------------------------------------------------------
  */
 
@@ -687,4 +819,17 @@ int mortise_elf_visit(const void *p, size_t n, const char *arch,
     if (rv == MORTISE_OK)
         visit_versions(&o);
     return rv;
+}
+
+int mortise_elf_check_plugin(const void *p, size_t n, const char *name,
+                             const char *version, struct mortise_err *err)
+{
+    const struct mortise_elf_visitor silent = {.ud = NULL};
+    struct object o = {.p = p, .n = n, .visitor = &silent};
+    const char *arch;
+
+    if (mortise_elf_arch(&arch, p, n, NULL) != MORTISE_OK ||
+        inspect(&o, arch) != MORTISE_OK || o.entry == 0)
+        return MORTISE_OK; /* mortise_elf_check() says what is wrong */
+    return check_plugin(&o, name, version, err);
 }

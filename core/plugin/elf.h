@@ -22,6 +22,12 @@ int mortise_elf_arch(const char **arch, const void *p, size_t n,
 int mortise_elf_check(const void *p, size_t n, const char *arch,
                       struct mortise_err *err);
 
+/* Does the module of bytes that passed list the plugin of that name and version?
+ * MORTISE_EINVAL when it lists others; MORTISE_OK, too, where that cannot be
+ * read without running it. */
+int mortise_elf_check_plugin(const void *p, size_t n, const char *name,
+                             const char *version, struct mortise_err *err);
+
 /* Who wants to see everything.  The strings are lent for the call; any function
  * may be NULL. */
 struct mortise_elf_visitor {

@@ -14,10 +14,12 @@
  */
 #include "plugin/manifest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json/path.h"
+#include "mortise/plugin.h"
 #include "plugin/version.h"
 #include "yaml/header.h"
 #include "yaml/schema.h"
@@ -1207,4 +1209,56 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name)
         if (strcmp(m->ops[i].name, name) == 0)
             return &m->ops[i];
     return NULL;
+}
+
+/* ---- this host ----------------------------------------------------------- */
+
+/* Where it is said that this host cannot take it; NULL: it can. */
+static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
+                                               char *why, size_t size)
+{
+    const struct mortise_yaml *requires;
+    char host[32];
+
+    snprintf(host, sizeof host, "%d.%d", MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
+    if (m->abi_major != MORTISE_ABI_MAJOR) {
+        snprintf(why, size,
+                 "was built for abi %u.%u and this host has %s; install a "
+                 "build for it",
+                 m->abi_major, m->abi_minor, host);
+        return mortise_yaml_get(m->tree, "abi");
+    }
+    if (m->requires_host != NULL &&
+        !mortise_range_has(m->requires_host, host)) {
+        snprintf(why, size,
+                 "requires host %.100s and this one has abi %s; install a "
+                 "version for it, or a newer mortise",
+                 m->requires_host, host);
+        requires = mortise_yaml_get(m->tree, "requires");
+        return mortise_yaml_get(requires, "host");
+    }
+    if (m->in_process)
+        return NULL;
+    snprintf(why, size,
+             "runs in a process of its own only, and that is not available in "
+             "this build");
+    return mortise_yaml_get(m->tree, "isolation");
+}
+
+bool mortise_manifest_is_foreign(const struct mortise_manifest *m, char *why,
+                                 size_t size)
+{
+    return find_foreign(m, why, size) != NULL;
+}
+
+int mortise_manifest_check_host(const struct mortise_manifest *m,
+                                struct mortise_diags *diags)
+{
+    char why[256];
+    const struct mortise_yaml *at = find_foreign(m, why, sizeof why);
+
+    if (at == NULL)
+        return MORTISE_OK;
+    mortise_diag_add(diags, "E0707", at->span, "%s %s", m->name, why);
+    return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
 }

@@ -91,6 +91,14 @@ void mortise_manifest_free(struct mortise_manifest *m);
 const struct mortise_manifest_op *
 mortise_manifest_op(const struct mortise_manifest *m, const char *name);
 
+/* Can this host take no plugin of that abi, host range or isolation?  Then why,
+ * in words. */
+bool mortise_manifest_is_foreign(const struct mortise_manifest *m, char *why,
+                                 size_t size);
+/* The same as a finding, and MORTISE_ECHECK. */
+int mortise_manifest_check_host(const struct mortise_manifest *m,
+                                struct mortise_diags *diags);
+
 /* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a plugin may be called. */
 bool mortise_manifest_is_name(const char *name);
 

@@ -79,6 +79,10 @@ const struct mortise_code mortise_refusals[] = {
      "be loaded.  Name the library that does, and link with -Wl,-z,defs: then "
      "the linker says so.",
      "$ cc -shared -fPIC pay.c -o pay.so   # uses sqrt(), without -lm\n"},
+    {"P0118", "another plugin than its manifest says",
+     "The module of the object lists other plugins, or another version, than "
+     "the manifest beside it.  Change both together, build, and sign.",
+     "metadata: {name: acme.pay, version: 1.0.1}   # .version = \"1.0.0\"\n"},
 };
 
 const size_t mortise_n_refusals =

@@ -241,32 +241,20 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
                         kind, by->path, kind);
 }
 
-static int check_abi(const struct entry *e, struct mortise_err *why)
+static int check_host(const struct entry *e, struct mortise_err *why)
 {
-    const struct mortise_manifest *m = e->manifest;
-    char host[32];
+    char words[256];
 
-    snprintf(host, sizeof host, "%d.%d", MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
-    if (m->abi_major != MORTISE_ABI_MAJOR)
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "was built for abi %u.%u and this host has %s; "
-                            "install a build for it",
-                            m->abi_major, m->abi_minor, host);
-    if (m->requires_host != NULL && !mortise_range_has(m->requires_host, host))
-        return mortise_fail(why, MORTISE_EINVAL,
-                            "requires host %s and this one has abi %s; install "
-                            "a version for it, or a newer mortise",
-                            m->requires_host, host);
-    return MORTISE_OK;
+    if (!mortise_manifest_is_foreign(e->manifest, words, sizeof words))
+        return MORTISE_OK;
+    return mortise_fail(
+        why, e->manifest->in_process ? MORTISE_EINVAL : MORTISE_EUNAVAILABLE,
+        "%s", words);
 }
 
 /* Process isolation is not in this build, so this decides alone. */
 static int check_isolation(const struct entry *e, struct mortise_err *why)
 {
-    if (!e->manifest->in_process)
-        return mortise_fail(why, MORTISE_EUNAVAILABLE,
-                            "runs in a process of its own only, and that is "
-                            "not available in this build");
     if (!e->manifest->dev && !e->signature.by->in_process)
         return mortise_fail(why, MORTISE_EDENIED,
                             "may not run in this process: %s does not say "
@@ -570,7 +558,7 @@ static int judge_unsigned(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_OK)
         rv = bind_object(p, e, why);
     if (rv == MORTISE_OK)
-        rv = check_abi(e, why);
+        rv = check_host(e, why);
     return rv == MORTISE_OK ? check_isolation(e, why) : rv;
 }
 
@@ -593,7 +581,7 @@ static int judge(struct mortise_plugins *p, struct entry *e,
         (rv = check_comment(e, why)) != MORTISE_OK ||
         (rv = check_kinds(e, why)) != MORTISE_OK ||
         (rv = check_seq(p, e, why)) != MORTISE_OK ||
-        (rv = check_abi(e, why)) != MORTISE_OK)
+        (rv = check_host(e, why)) != MORTISE_OK)
         return rv;
     return check_isolation(e, why);
 }
@@ -1194,6 +1182,9 @@ static int check_bytes(const struct mortise_plugins *p, const struct entry *e,
     rv = mortise_trust_digest(p->trust, o->digest, err);
     if (rv == MORTISE_OK)
         rv = mortise_elf_check(o->p, o->n, mortise_elf_host(), err);
+    if (rv == MORTISE_OK)
+        rv = mortise_elf_check_plugin(o->p, o->n, e->manifest->name,
+                                      e->manifest->version, err);
     return rv;
 }
 

@@ -51,6 +51,8 @@ static int parse(struct work *w, bool need_artifacts, struct mortise_err *err)
                                 need_artifacts, w->diags);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
+    if (rv == MORTISE_OK && !w->s->unchecked)
+        rv = mortise_manifest_check_host(w->m, w->diags);
     return rv == MORTISE_OK ? rv : mortise_fail(err, rv, "%s has errors", path);
 }
 
@@ -74,6 +76,9 @@ static int inspect(const struct work *w, const struct mortise_buf *so,
 
     if (rv == MORTISE_OK && !w->s->unchecked)
         rv = mortise_elf_check(so->p, so->n, *arch, err);
+    if (rv == MORTISE_OK && !w->s->unchecked)
+        rv = mortise_elf_check_plugin(so->p, so->n, w->m->name, w->m->version,
+                                      err);
     if (rv == MORTISE_OK && !is_plain(base_name(path)))
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "its name may have letters, digits, '.', '_', '+' "

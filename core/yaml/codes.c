@@ -473,6 +473,12 @@ const struct mortise_code mortise_codes[] = {
      "kind: Plugin\n"
      "provides: {executor: {operations: {refund: {effect: external, intent: "
      "steps}}}}\n"},
+    {"E0707", "a plugin for another host",
+     "Its abi, the range of hosts that it requires, or its isolation is one "
+     "that this mortise does not have, so loading would refuse it.  Build it "
+     "with this host's <mortise/plugin.h>, or use a mortise that it is for.",
+     "kind: Plugin\n"
+     "abi: {major: 2, minor: 0}\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",
