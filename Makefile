@@ -387,6 +387,7 @@ FUZZ_SEEDS_graph := tests/graphs/good tests/graphs/bad
 FUZZ_SEEDS_import := tests/graphs/import
 FUZZ_SEEDS_control := tests/fuzz/requests
 FUZZ_SEEDS_http_reply := tests/fuzz/http_replies
+FUZZ_SEEDS_journal := tests/fuzz/journals
 FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
 	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
