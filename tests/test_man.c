@@ -151,7 +151,7 @@ START_TEST(every_command)
 {
     child_run(
         "$MORTISE --help | sed -n '/^Commands:/,/^$/"
-        "s/^  \\([a-z]*\\( [a-z]*\\)\\{0,1\\}\\)  .*/\\1/p' >commands\n"
+        "s/^  \\([a-z].*[a-z]\\)   .*/\\1/p' >commands\n"
         "test -s commands || exit 1\n"
         "while read -r c; do\n"
         "    page=%s/mortise-$(echo $c | tr ' ' -).1\n"
@@ -161,6 +161,25 @@ START_TEST(every_command)
         "    done || exit 1\n"
         "done <commands",
         child_build("man"));
+    ck_assert_msg(child.code == 0, "%s%s", child.out, child.err);
+}
+END_TEST
+
+/* What another page names is there: as a page, and as a command. */
+START_TEST(every_page_named)
+{
+    child_run("cat %s/docs/man/*.[35] %s/*.1 | sed 's/\\\\//g' >all\n"
+              "{ sed -n 's/.*\\(mortise[a-z.-]*\\) *(\\([135]\\)).*/\\1.\\2/p' "
+              "all\n"
+              "  $MORTISE --help | sed -n '/^Commands:/,/^$/"
+              "s/^  \\([a-z].*[a-z]\\)   .*/mortise-\\1.1/p' | tr ' ' -\n"
+              "} | sort -u >named\n"
+              "test $(wc -l <named) -gt 40 || exit 1\n"
+              "while read -r page; do\n"
+              "    test -f %s/docs/man/$page || test -f %s/$page ||"
+              " { echo $page; exit 1; }\n"
+              "done <named",
+              root, child_build("man"), root, child_build("man"));
     ck_assert_msg(child.code == 0, "%s%s", child.out, child.err);
 }
 END_TEST
@@ -195,6 +214,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, examples_pass, 0,
                         (int)(sizeof examples / sizeof *examples));
     tcase_add_test(tc, every_command);
+    tcase_add_test(tc, every_page_named);
     tcase_add_test(tc, every_function);
     suite_add_tcase(s, tc);
     return s;

@@ -16,7 +16,7 @@ EOT
 echo '```'
 "$m" --help
 echo '```'
-"$m" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  .*/\1/p' |
+"$m" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\( [a-z-]*\)\{0,1\}\)  .*/\1/p' |
     while read -r command; do
         printf '\n## mortise %s\n\n```\n' "$command"
         # shellcheck disable=SC2086

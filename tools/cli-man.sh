@@ -114,7 +114,7 @@ page() { # page NAME <HELP
 
 mkdir -p "$dir"
 "$m" --help | page mortise >"$dir/mortise.1"
-"$m" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\( [a-z]*\)\{0,1\}\)  .*/\1/p' |
+"$m" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\( [a-z-]*\)\{0,1\}\)  .*/\1/p' |
     while read -r command; do
         name=mortise-$(echo "$command" | tr ' ' -)
         # shellcheck disable=SC2086

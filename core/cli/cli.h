@@ -125,6 +125,8 @@ int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
                               struct mortise_err *err);
 /* For what only reads: its id, or the beginning of exactly one, which is then
  * named on stderr. */
+#define MORTISE_CLI_RUN_BEGINS                                                 \
+    "RUN may be the beginning of an id, if no other run begins like it.\n"
 int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
                             char run[MORTISE_RUN_MAX], struct mortise_err *err);
 
@@ -164,6 +166,12 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
                        const char *run, const json_t *limit, const char *more);
+/* Milliseconds since 1970 of a time as events have it; 0: none. */
+uint64_t mortise_cli_time(const char *text);
+/* Time settles it, and nobody else. */
+bool mortise_cli_is_timer(const json_t *request);
+/* Nobody may answer it any more. */
+bool mortise_cli_has_expired(const json_t *request);
 /* ---- budget.c: ... that is a greater budget ------------------------------ */
 
 /* Do these requests wait for the same? */

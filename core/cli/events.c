@@ -72,7 +72,8 @@ const struct mortise_cmd mortise_cmd_events = {
     .text =
         "A line each: time, type, node and what else it says.  Those with\n"
         "a sequence number (\"seq\", see --json) are on disk; passing ones\n"
-        "have none and are seen with --follow alone.\n",
+        "have none and are seen with --follow alone.\n"
+        "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
     .link = MORTISE_LINK_BRIEF,

@@ -179,8 +179,7 @@ const struct mortise_cmd mortise_cmd_show = {
     .max = 1,
     .looks = true,
     .summary = "Show how a run stands: nodes, state, what it waits for",
-    .text = "RUN may be the beginning of an id, if no other run begins like "
-            "it.\n",
+    .text = MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
     .link = MORTISE_LINK_BRIEF,
@@ -273,7 +272,8 @@ const struct mortise_cmd mortise_cmd_history = {
     .looks = true,
     .summary = "List the checkpoints of a run: what was recorded, and when",
     .text = "A line each: number, time, phase, entries.  A checkpoint is on\n"
-            "disk as a whole or not at all, and never changes.\n",
+            "disk as a whole or not at all, and never changes.\n"
+            "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = history_opts,
     .exits = MORTISE_EXITS_STORE,
     .link = MORTISE_LINK_BRIEF,
