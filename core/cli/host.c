@@ -72,6 +72,8 @@ void mortise_cli_leave(struct mortise_cli *cli)
         cli->link != NULL ? mortise_link_engine(cli->link) : NULL;
     bool hasty = cli->hasty || mortise_stop_signal() == SIGTERM;
 
+    if (m != NULL) /* a run whose command was refused is at work nowhere */
+        mortise_live_settle(m);
     if (m != NULL && m->holding == MORTISE_HOLDING_PASSES &&
         !mortise_rests(m)) {
         if (!hasty)

@@ -326,6 +326,7 @@ static void quiet(struct mortise *m)
 
     mortise_fail(&why, MORTISE_EBUSY,
                  "the engine is closing; the run can be resumed");
+    mortise_live_settle(m); /* what rests is not interrupted */
     m->state = MORTISE_ENGINE_CLOSING;
     mortise_timer_disarm(&m->timers, &m->due);
     mortise_live_lose_all(m, &why);
