@@ -6,9 +6,12 @@
  * schema, the command has the smallest answer that fits, for a person to
  * change.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/sample.h"
@@ -29,12 +32,30 @@ static void settle(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_shell(o, start);
 }
 
-/* What the ask of a step wants for an answer. */
-static const char *answer_like(const json_t *request)
+/* ` --OPTION JSON`, of what a schema asks for; NULL: anything. */
+static void put_sample(struct mortise_out *o, const char *option,
+                       const json_t *schema)
 {
-    return strcmp(mortise_cli_text(request, "method"), "http.request/1") == 0
-               ? "{\"status\": 200, \"body\": \"\"}"
-               : "{}";
+    json_t *sample = mortise_json_sample(schema);
+    char *text = json_dumps(sample, JSON_ENCODE_ANY);
+
+    mortise_out_printf(o, " --%s ", option);
+    mortise_out_shell(o, text != NULL ? text : "null");
+    free(text);
+    json_decref(sample);
+}
+
+/* ` --done JSON`: what the call gives, or the ask of a step. */
+static void put_done(struct mortise_out *o, const json_t *request)
+{
+    const json_t *schema = json_object_get(request, "schema");
+
+    if (schema != NULL)
+        put_sample(o, "done", schema);
+    else if (strcmp(mortise_cli_text(request, "method"), "http.request/1") == 0)
+        mortise_out_puts(o, " --done '{\"status\": 200, \"body\": \"\"}'");
+    else
+        mortise_out_puts(o, " --done '{}'");
 }
 
 static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
@@ -44,27 +65,36 @@ static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
     const char *id = mortise_cli_text(request, "id");
 
     settle(cli, o, "resolve", run, id);
-    mortise_out_printf(o, " --done '%s'%s\n", answer_like(request), more);
+    put_done(o, request);
+    mortise_out_printf(o, "%s\n", more);
     settle(cli, o, "resolve", run, id);
     mortise_out_printf(o, " --retry%s\n", more);
     settle(cli, o, "resolve", run, id);
     mortise_out_printf(o, " --fail%s\n", more);
 }
 
-/* ` --answer JSON`, when one is wanted. */
-static void put_answer(struct mortise_out *o, const json_t *schema)
+uint64_t mortise_cli_time(const char *text)
 {
-    json_t *sample;
-    char *text;
+    struct tm tm = {0};
+    unsigned ms = 0;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 
-    if (schema == NULL)
-        return;
-    sample = mortise_json_sample(schema);
-    text = json_dumps(sample, JSON_ENCODE_ANY);
-    mortise_out_puts(o, " --answer ");
-    mortise_out_shell(o, text != NULL ? text : "null");
-    free(text);
-    json_decref(sample);
+    if (rest == NULL || timegm(&tm) < 0)
+        return 0;
+    sscanf(rest, ".%3u", &ms);
+    return (uint64_t)timegm(&tm) * 1000 + ms;
+}
+
+bool mortise_cli_is_timer(const json_t *request)
+{
+    return strcmp(mortise_cli_text(request, "kind"), "timer") == 0;
+}
+
+bool mortise_cli_has_expired(const json_t *request)
+{
+    uint64_t deadline = mortise_cli_time(mortise_cli_text(request, "deadline"));
+
+    return deadline != 0 && deadline <= mortise_now_ms();
 }
 
 void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
@@ -74,8 +104,17 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
     const char *kind = mortise_cli_text(request, "kind");
     const char *id = mortise_cli_text(request, "id");
 
+    if (mortise_cli_is_timer(request))
+        return; /* time does */
     if (strcmp(kind, "in_doubt") == 0) {
         settle_doubt(cli, o, run, request, more);
+    } else if (mortise_cli_has_expired(request)) {
+        mortise_cli_suggest(cli, o, "resume", run);
+        mortise_out_printf(o, "%s\n", more);
+    } else if (strcmp(kind, "custom") == 0) {
+        settle(cli, o, "answer", run, id);
+        put_sample(o, "value", json_object_get(request, "schema"));
+        mortise_out_printf(o, "%s\n", more);
     } else if (strcmp(kind, "scheduled_pause") == 0) {
         mortise_cli_suggest(cli, o, "resume", run);
         mortise_out_printf(o, "%s\n", more);
@@ -83,7 +122,8 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
         mortise_cli_raise_budget(cli, o, run, request, more);
     } else {
         settle(cli, o, "approve", run, id);
-        put_answer(o, json_object_get(request, "schema"));
+        if (json_object_get(request, "schema") != NULL)
+            put_sample(o, "answer", json_object_get(request, "schema"));
         mortise_out_printf(o, "%s\n", more);
         settle(cli, o, "reject", run, id);
         mortise_out_printf(o, " --reason WHY%s\n", more);
@@ -124,6 +164,8 @@ const char *mortise_cli_asks(const json_t *request)
         {"approval_pending", "wants to run a tool and needs an approval"},
         {"scheduled_pause", "is paused here by the graph"},
         {"budget", "would spend more than its graph may"},
+        {"custom", "asks a question"},
+        {"timer", "waits for a timer"},
         {"in_doubt", "has an effect that may or may not have happened"},
     };
     const char *kind = mortise_cli_text(request, "kind");

@@ -66,6 +66,19 @@ static void headline(struct mortise_out *o, const char *run, const char *name,
     mortise_out_puts(o, "\n");
 }
 
+static bool nobody_is_asked(const json_t *pending)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        if (!mortise_cli_is_timer(one))
+            return false;
+    }
+    return true;
+}
+
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
@@ -91,7 +104,7 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
     }
     if (status == MORTISE_RUN_COMPLETED)
         mortise_cli_suggest(cli, &cli->out, "show", run);
-    else if (json_array_size(pending) == 0 ||
+    else if (nobody_is_asked(pending) ||
              strcmp(mortise_cli_text(show, "reason"), "operator") == 0)
         mortise_cli_suggest(cli, &cli->out, "resume", run);
     else
@@ -194,6 +207,22 @@ static int follow(struct mortise_cli *cli, const char *run, const char *until,
                             event, w, reply, err);
 }
 
+/* Would it go on by itself?  So does what waits for time while it is in memory,
+ * whatever else it waits for. */
+static bool is_at_work(const json_t *show)
+{
+    const json_t *pending = json_object_get(show, "pending"), *one;
+    bool timer = false;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        timer |= mortise_cli_is_timer(one);
+    }
+    return strcmp(mortise_cli_text(show, "status"), "running") == 0 ||
+           (timer && json_is_true(json_object_get(show, "live")));
+}
+
 /* Pause it, if it is at work. */
 static int pause_run(struct mortise_cli *cli, const char *run,
                      struct mortise_err *err)
@@ -207,7 +236,7 @@ static int pause_run(struct mortise_cli *cli, const char *run,
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
                               NULL, &show, err);
-    works = strcmp(mortise_cli_text(show, "status"), "running") == 0;
+    works = rv == MORTISE_OK && is_at_work(show);
     json_decref(show);
     if (rv != MORTISE_OK || !works)
         return rv;
@@ -401,7 +430,7 @@ static int recorded(struct mortise_cli *cli, const json_t *reply, bool ours)
     mortise_out_word(&cli->out, mortise_cli_text(reply, "run"));
     mortise_out_puts(&cli->out, " is ");
     mortise_out_word(&cli->out, mortise_cli_text(reply, "status"));
-    if (!ours && !cli->args.no_continue)
+    if (!ours && !cli->args.no_continue && cli->wanted == 0)
         say_who(cli);
     mortise_out_puts(&cli->out, "\n");
     return MORTISE_EXIT_OK;

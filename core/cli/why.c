@@ -13,7 +13,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -107,23 +106,10 @@ static void say_word(struct why *w, const char *from_outside)
     mortise_out_word(&w->text, from_outside);
 }
 
-/* Milliseconds since 1970 of a time as events have it; 0: none. */
-static uint64_t time_of(const char *text)
-{
-    struct tm tm = {0};
-    unsigned ms = 0;
-    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-
-    if (rest == NULL || timegm(&tm) < 0)
-        return 0;
-    sscanf(rest, ".%3u", &ms);
-    return (uint64_t)timegm(&tm) * 1000 + ms;
-}
-
 /* " since TIME (3 min 5 s)"; nothing when it is not known. */
 static void say_since(struct why *w, const char *word, const char *at)
 {
-    uint64_t then = time_of(at), now = mortise_now_ms();
+    uint64_t then = mortise_cli_time(at), now = mortise_now_ms();
     char took[32];
 
     if (then == 0)
@@ -183,6 +169,8 @@ static void say_assignees(struct why *w, const json_t *request)
     size_t i, n = json_array_size(list);
     json_t *who;
 
+    if (mortise_cli_is_timer(request))
+        return;
     if (strcmp(mortise_cli_text(request, "kind"), "scheduled_pause") == 0) {
         say(w, " Whoever may use this store can let it pass.");
         return;
@@ -206,7 +194,7 @@ static void say_deadline(struct why *w, const json_t *request)
 
     if (deadline[0] == '\0')
         return;
-    if (time_of(deadline) <= mortise_now_ms()) {
+    if (!mortise_cli_is_timer(request) && mortise_cli_has_expired(request)) {
         say(w, ", and ran out at ");
         say_word(w, deadline);
         say(w, ": it cannot be answered any more, and whoever resumes the run "
@@ -244,13 +232,6 @@ static void say_request(struct why *w, const json_t *request)
     say_assignees(w, request);
 }
 
-static bool has_expired(const json_t *request)
-{
-    uint64_t deadline = time_of(mortise_cli_text(request, "deadline"));
-
-    return deadline != 0 && deadline <= mortise_now_ms();
-}
-
 /* A call of a plugin that changed: once that is accepted it is asked about
  * again, so approving what it was lets nothing go on. */
 static bool is_asked_again(const struct why *w, const json_t *request)
@@ -280,9 +261,7 @@ static void explain_pending(struct why *w)
     json_array_foreach(mortise_json_unconst(pending), i, request)
     {
         say_request(w, request);
-        if (has_expired(request))
-            offer(w, "resume");
-        else if (is_asked_again(w, request))
+        if (is_asked_again(w, request))
             accept = true;
         else if (!w->stuck && !is_offered(pending, i))
             mortise_cli_settle(w->cli, &w->commands, w->run, request, w->more);
@@ -326,12 +305,28 @@ static void say_at_work(struct why *w)
     }
 }
 
-static void why_running(struct why *w)
+/* Who works on it, between these words; false: nobody. */
+static bool say_engine(struct why *w, const char *before, const char *after)
 {
     json_t *engine = NULL;
     char pid[32];
 
-    if (!json_is_true(json_object_get(w->show, "live"))) {
+    if (!json_is_true(json_object_get(w->show, "live")))
+        return false;
+    mortise_cli_call(w->cli, "engine", json_object(), NULL, NULL, &engine,
+                     NULL);
+    snprintf(pid, sizeof pid, "%llu",
+             (unsigned long long)mortise_cli_integer(engine, "pid"));
+    json_decref(engine);
+    say(w, before);
+    say(w, pid);
+    say(w, after);
+    return true;
+}
+
+static void why_running(struct why *w)
+{
+    if (!say_engine(w, " is running: process ", " works on it.")) {
         say(w, " was interrupted");
         say_since(w, " after ", since(w));
         say(w, ": the process that ran it ended before it did, and nobody "
@@ -341,25 +336,33 @@ static void why_running(struct why *w)
         offer(w, "resume");
         return;
     }
-    mortise_cli_call(w->cli, "engine", json_object(), NULL, NULL, &engine,
-                     NULL);
-    snprintf(pid, sizeof pid, "%llu",
-             (unsigned long long)mortise_cli_integer(engine, "pid"));
-    json_decref(engine);
-    say(w, " is running: process ");
-    say(w, pid);
-    say(w, " works on it.");
     say_at_work(w);
     explain_pending(w);
+}
+
+/* Nobody is asked; it goes on when time comes, if somebody works on it. */
+static void why_timed(struct why *w)
+{
+    say(w, " waits for time.");
+    explain_pending(w);
+    if (say_engine(w, "  Process ", " goes on with it then."))
+        return;
+    say(w, "  Nobody works on it: it goes on then if an engine runs, or when "
+           "whoever may use this store resumes it.");
+    offer(w, "resume");
 }
 
 static void why_waiting(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
-    bool approval =
-        strcmp(mortise_cli_text(as_left(w), "reason"), "approval") == 0;
+    const char *reason = mortise_cli_text(as_left(w), "reason");
 
-    say(w, approval ? " waits for an approval." : " waits for a person.");
+    if (strcmp(reason, "timer") == 0) {
+        why_timed(w);
+        return;
+    }
+    say(w, strcmp(reason, "approval") == 0 ? " waits for an approval."
+                                           : " waits for a person.");
     if (json_array_size(pending) > 1)
         say(w, " Several requests are pending, and each lets something go on.");
     explain_pending(w);
@@ -722,7 +725,8 @@ const struct mortise_cmd mortise_cmd_why = {
     .summary = "Say what a run waits for, and what would unblock it",
     .text = "A paragraph: what it waits for, since when, who can unblock it.  "
             "Then\n"
-            "the commands that would, as they can be pasted.\n",
+            "the commands that would, as they can be pasted.\n"
+            "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
     .link = MORTISE_LINK_BRIEF,

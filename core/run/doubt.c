@@ -225,8 +225,27 @@ static int show_step(json_t *payload, const struct step *s)
     return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
 }
 
+/* What the result of the call has to be like, in its place. */
+static int show_schema(json_t *payload, const struct mortise_node *n)
+{
+    const struct mortise_schema *schema =
+        n->output_schema != NULL ? n->output_schema : n->op->output;
+
+    return schema == NULL ? 0
+                          : json_object_set_new(
+                                payload, "schema",
+                                json_deep_copy(mortise_schema_json(schema)));
+}
+
+/* Of a call, what its steps are and its result. */
+static int show_call(json_t *payload, const struct mortise_node *n,
+                     const struct exec *x)
+{
+    return show_open(payload, x) != 0 ? -1 : show_schema(payload, n);
+}
+
 /* {tool, args, idempotency_key, effect, cause}: of the call, with a list of the
- * steps in it that are `open`; or of the one step of it that is in doubt, with
+ * steps in it that are `open`, and the schema of its result; or of the one step of it that is in doubt, with
  * that step's name and method, and with what the world answered, if it did. */
 int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
@@ -244,7 +263,7 @@ int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
                         key, "effect", mortise_effect_name(n->effect), "cause",
                         cause_of(x, s));
     if (payload != NULL &&
-        (s != NULL ? show_step(payload, s) : show_open(payload, x)) != 0)
+        (s != NULL ? show_step(payload, s) : show_call(payload, n, x)) != 0)
         drop(&payload);
     return ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }

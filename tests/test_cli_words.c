@@ -1,0 +1,286 @@
+/* test_cli_words.c -- what the command line says of a run is so, whatever it
+ * waits for: each command that it prints works as it stands, a signal is heard,
+ * and a refusal is no more than one. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/desk.h"
+
+#define TIMER                                                                  \
+    "start: a\nnodes:\n"                                                       \
+    "  a: {type: tool, tool: time/sleep, args: {for: 25s}, next: END}\n"
+
+/* ---- signals -------------------------------------------------------------- */
+
+/* A signal pauses a run that waits for time, wherever it is at work. */
+START_TEST(a_signal_at_a_timer)
+{
+    bool client = (_i & 2) != 0;
+    pid_t host = 0, run;
+
+    desk_graph("nap", TIMER);
+    if (client) {
+        host = child_start("host", "$MORTISE run nap.yaml --id h --json");
+        child_await("host.out", "node_start");
+    }
+    run = child_start("run", "$MORTISE run nap.yaml --id r --json");
+    child_await("run.out", "node_start");
+    usleep(300000); /* it has let go, and waits */
+    kill(run, _i & 1 ? SIGTERM : SIGINT);
+    ck_assert_int_eq(child_wait(run), 4);
+    child_await("run.out", "\"reason\":\"operator\"");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"paused\"");
+    if (!client)
+        return;
+    desk_ok("$MORTISE show h --json"); /* the host's own is as it was */
+    desk_out("\"status\": \"waiting\"");
+    child_kill(host);
+}
+END_TEST
+
+/* ---- what is suggested ---------------------------------------------------- */
+
+static char commands[32][1024];
+static size_t n_commands;
+
+/* Keep the commands that were printed. */
+static void keep_commands(void)
+{
+    for (const char *p = child.out; *p != '\0';) {
+        size_t n = strcspn(p, "\n");
+
+        if (strncmp(p, "  /", 3) == 0)
+            snprintf(commands[n_commands++], sizeof commands[0], "%.*s",
+                     (int)n - 2, p + 2);
+        p += n + (p[n] != '\0');
+    }
+}
+
+/* What `why`, `show`, `inbox` and whoever left the run there print. */
+static void collect(const char *run)
+{
+    n_commands = 0;
+    keep_commands();
+    desk_ok("$MORTISE why %s", run);
+    keep_commands();
+    desk_ok("$MORTISE show %s", run);
+    keep_commands();
+    desk_ok("$MORTISE inbox %s", run);
+    keep_commands();
+}
+
+static void check_pasted(const char *command)
+{
+    child_run("%s", command);
+    ck_assert_msg(child.code == 0 || child.code == 1 || child.code == 4 ||
+                      child.code == 5,
+                  "%s: %d\n%s%s", command, child.code, child.out, child.err);
+    ck_assert_msg(strstr(child.err, "mortise: ") == NULL, "%s:\n%s", command,
+                  child.err);
+}
+
+#define TOOL(name, args)                                                       \
+    "{type: tool, tool: " name ", args: {" args "}, next: END"
+
+/* One of each thing that a run waits for. */
+static const struct waits {
+    const char *what, *graph, *then; /* `then`: what is done besides `run` */
+    size_t at_least;
+} waits[] = {
+    {"a person",
+     "start: a\nnodes:\n  a: {type: human, prompt: Well?, next: "
+     "END}\n",
+     NULL, 8},
+    {"an answer",
+     "start: a\nnodes:\n  a: {type: human, prompt: Well?, schema: "
+     "{type: object, required: [n], properties: {n: {type: "
+     "integer}}}, next: END}\n",
+     NULL, 8},
+    {"a late answer",
+     "start: a\nnodes:\n  a: {type: human, prompt: Well?, "
+     "wait: 300ms, next: END}\n",
+     "sleep 0.5", 3},
+    {"an approval",
+     "hitl_mode: approve_tools\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
+                                                              "value: 1") "}\n",
+     NULL, 8},
+    {"a doubt",
+     "start: a\nnodes:\n  a: " TOOL("tried/strike", "marker: hit") "}\n",
+     "$MORTISE resume r", 12},
+    {"a doubt of a type",
+     "start: a\nnodes:\n  a: " TOOL(
+         "tried/strike",
+         "marker: hit") ", output_schema: {type: object, required: [to, n], "
+                        "properties: {to: {type: string}, n: {type: "
+                        "integer}}}}\n",
+     "$MORTISE resume r", 12},
+    {"a crash",
+     "start: a\nnodes:\n  a: " TOOL("tried/strike", "marker: hit") "}\n", NULL,
+     1},
+    {"time", TIMER, "$MORTISE pause r", 2},
+    {"a pause",
+     "interrupt_before: [a]\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
+                                                           "value: 1") "}\n",
+     NULL, 4},
+    {"a budget",
+     "budget: {tool_calls: 1}\nstart: a\nnodes:\n"
+     "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: b}\n"
+     "  b: " TOOL("tried/echo", "value: 1") "}\n",
+     NULL, 4},
+    {"a limit",
+     "limits: {steps: 1}\nstart: a\nnodes:\n"
+     "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: b}\n"
+     "  b: " TOOL("tried/echo", "value: 1") "}\n",
+     NULL, 2},
+    {"another try",
+     "start: a\nnodes:\n  a: " TOOL("tried/fail", "code: no") "}\n", NULL, 2},
+    {"a question of a plugin",
+     "start: a\nnodes:\n  a: " TOOL("awaits/ask", "prompt: Well?") "}\n", NULL,
+     4},
+};
+
+static void add_awaits(void)
+{
+    char source[4096];
+
+    ck_assert_ptr_nonnull(realpath("tests/plugins/awaits.plugin.yaml", source));
+    desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out %s/plugins",
+            source, child_build("tests/plugins/awaits.so"), desk_plugins,
+            desk_plugins);
+    desk_ok("$MORTISE key trust %s/k.pub --trust %s/trust.d --name awaits "
+            "--plugins awaits --in-process",
+            desk_plugins, desk_plugins);
+}
+
+/* The run `r`, as it came to wait; its last command prints. */
+static void come_to_wait(const struct waits *w)
+{
+    pid_t run;
+
+    if (w->graph == waits[7].graph) { /* nobody sees the end of a timer */
+        run = child_start("run", "$MORTISE run g.yaml --id r");
+        child_await("run.out", "node_start");
+        usleep(300000);
+        child_run("%s", w->then);
+        child_wait(run);
+        child_run("cat run.out");
+        return;
+    }
+    child_run("$MORTISE run g.yaml --id r");
+    if (w->then != NULL)
+        child_run("%s", w->then);
+}
+
+/* Every command that is suggested works, pasted as it stands. */
+START_TEST(what_is_suggested_works)
+{
+    const struct waits *w = &waits[_i];
+    char all[32][1024];
+    size_t n;
+
+    if (strstr(w->graph, "awaits") != NULL)
+        add_awaits();
+    desk_graph("g", w->graph);
+    come_to_wait(w);
+    collect("r");
+    desk_ok("mv state saved");
+    n = n_commands;
+    memcpy(all, commands, sizeof all);
+    ck_assert_msg(n >= w->at_least, "%s: %zu commands", w->what, n);
+    for (size_t i = 0; i < n; i++) {
+        bool seen = false;
+
+        for (size_t k = 0; k < i; k++)
+            seen |= strcmp(all[k], all[i]) == 0;
+        if (seen)
+            continue;
+        desk_ok("rm -rf state && cp -a saved state");
+        if (strstr(all[i], " resume ") != NULL && _i == 7)
+            continue; /* it would sleep on */
+        check_pasted(all[i]);
+    }
+}
+END_TEST
+
+/* A timer is no question: nobody is asked to decide it. */
+START_TEST(a_timer_is_time)
+{
+    pid_t run;
+
+    desk_graph("nap", TIMER);
+    run = child_start("run", "$MORTISE run nap.yaml --id r");
+    child_await("run.out", "node_start");
+    usleep(300000);
+    for (int dead = 0; dead <= 1; dead++) {
+        desk_ok("$MORTISE why r | tr '\\n' ' '");
+        desk_out("waits for time");
+        desk_out("Node 'a' waits for a timer, until 2");
+        desk_not_out("person");
+        desk_not_out("settle it");
+        desk_not_out("approve");
+        desk_not_out("reject");
+        ck_assert_int_eq(strstr(child.out, " resume r") != NULL, dead);
+        desk_ok("$MORTISE why r --json");
+        desk_not_out("approve");
+        desk_ok("$MORTISE show r");
+        desk_not_out("approve");
+        desk_ok("$MORTISE inbox r");
+        desk_not_out("approve");
+        child_run("$MORTISE approve r a");
+        desk_code(3);
+        if (!dead)
+            child_kill(run);
+    }
+}
+END_TEST
+
+/* ---- refusals ------------------------------------------------------------- */
+
+/* A refused command leaves nothing at work, and says nothing of the kind. */
+START_TEST(a_refusal_is_only_that)
+{
+    static const char *const lines[] = {
+        "resolve r $($MORTISE inbox r --ids | cut -d' ' -f2) --done '{}'",
+        "resume r --goto nonode",
+        "resume r --goto nonode --no-continue",
+        "raise-budget r tokens=5",
+        "resume r --limit foo=1",
+    };
+
+    desk_graph("g", waits[5].graph);
+    child_run("$MORTISE run g.yaml --id r");
+    child_run("$MORTISE resume r");
+    desk_code(5);
+    child_run("$MORTISE %s", lines[_i]);
+    ck_assert_int_ne(child.code, 0);
+    ck_assert_msg(strstr(child.err, "at work") == NULL &&
+                      strstr(child.err, "leaves memory") == NULL,
+                  "%s", child.err);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_words");
+    TCase *tc = tcase_create("words");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_loop_test(tc, a_signal_at_a_timer, 0, 4);
+    tcase_add_loop_test(tc, what_is_suggested_works, 0,
+                        (int)(sizeof waits / sizeof *waits));
+    tcase_add_test(tc, a_timer_is_time);
+    tcase_add_loop_test(tc, a_refusal_is_only_that, 0, 5);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
