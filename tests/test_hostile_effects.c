@@ -265,6 +265,7 @@ static void sign_plugins(void)
     shelf_put(&shelf, "huge_output");
     shelf_put(&shelf, "returns_nonsense");
     shelf_put(&shelf, "returns_pending_inline");
+    shelf_put(&shelf, "ignores_cancel");
     sign_http();
 }
 
@@ -288,10 +289,16 @@ static void setup(void)
     lone_open(shelf.trust, shelf.plugins, config);
 }
 
-static void teardown(void)
+/* ... where a call may be at work until the process ends. */
+static void teardown_stuck(void)
 {
     lone_end();
     server_stop();
+}
+
+static void teardown(void)
+{
+    teardown_stuck();
     ck_assert_uint_eq(test_mem_blocks(), 0);
 }
 
@@ -476,6 +483,28 @@ START_TEST(an_end_that_says_nothing)
 }
 END_TEST
 
+static const char *const stuck[] = {
+    "", ", on_in_doubt: ask",
+    ", on_error: {value: \"1\"}, retry_policy: {max_attempts: 3, "
+    "retry_on: [timeout, timeout.unresponsive]}"};
+
+/* ... and so may one that never ends, and does not let go either. */
+START_TEST(a_call_without_an_end)
+{
+    json_t *pending;
+
+    lone_start("tool: ignores_cancel/run, args: {ms: 1500}, effect_class: "
+               "external, timeout: 100ms%s",
+               stuck[_i]);
+    ck_assert_int_eq(lone_finish(), MORTISE_RUN_IN_DOUBT);
+    pending = lone_shown("pending");
+    ck_assert_ptr_nonnull(strstr(
+        json_string_value(json_object_get(json_array_get(pending, 0), "cause")),
+        "did not let go"));
+    json_decref(pending);
+}
+END_TEST
+
 /* ---- the boundaries, for everything else -------------------------------- */
 
 enum outcome { REFUSED, OPEN };
@@ -654,6 +683,12 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_timeout_before_it_left, 0, N(posts));
     tcase_add_loop_test(tc, an_end_that_says_nothing, 0, N(mutes));
     tcase_add_loop_test(tc, at_the_boundaries, 0, N(breaks));
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("stuck");
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, setup, teardown_stuck);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, a_call_without_an_end, 0, N(stuck));
     suite_add_tcase(suite, tc);
     return suite;
 }

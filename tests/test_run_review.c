@@ -580,8 +580,9 @@ static void let_hang(void)
     sim_feed(&s, &in);
 }
 
-/* A write that never let go, and whose failure the graph led elsewhere, does
- * not hold the run's frontier for ever. */
+/* A write that never let go is in doubt, wherever its failure would lead, and
+ * its plugin is why; once a person took it as failed, and the graph led that
+ * elsewhere, it does not hold the run's frontier for ever. */
 START_TEST(a_handled_failure_is_behind_us)
 {
     begin(HEAD "start: w\n"
@@ -593,6 +594,16 @@ START_TEST(a_handled_failure_is_behind_us)
     sync_all();
     let_hang();
     sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_str_eq(
+        json_string_value(json_object_get(
+            json_object_get(s.pending, sim_request(&s, "w")), "cause")),
+        "the plugin was asked to stop and did not let go");
+    ck_assert_int_eq(ONE({.kind = MORTISE_CMD_RESOLVE,
+                          .id = sim_request(&s, "w"),
+                          .decision = "fail"}),
+                     MORTISE_OK);
+    sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
     assert_node("w", "failed");
     ck_assert_int_eq(ONE(GOTO("h")), MORTISE_OK);
@@ -602,19 +613,49 @@ START_TEST(a_handled_failure_is_behind_us)
 }
 END_TEST
 
-/* One that failed for good is asked about before it is done again. */
+/* It is asked about before it is done again; a policy, and a goto, are no way
+ * around. */
 START_TEST(an_unresponsive_write_is_in_doubt)
 {
     begin(HEAD "start: w\n"
-               "nodes: {w: {type: tool, tool: t/write, timeout: 1s}}\n",
+               "nodes: {w: {type: tool, tool: t/write, timeout: 1s,\n"
+               "  on_error: {value: 1},\n"
+               "  retry_policy: {max_attempts: 3, retry_on: [timeout,\n"
+               "    timeout.unresponsive]}}}\n",
           "{}");
     sync_all();
     let_hang();
     sim_run_plain(&s);
-    assert_status(MORTISE_RUN_FAILED);
-    ck_assert_int_eq(ONE(GOTO("w")), MORTISE_EINDOUBT);
-    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
     assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(ONE(GOTO("w")), MORTISE_EINDOUBT);
+    ck_assert_int_eq(ONE(RESUME), MORTISE_EINDOUBT);
+    end();
+}
+END_TEST
+
+/* What its author says of doubts holds for that one, too. */
+START_TEST(an_unresponsive_write_heeds_its_author)
+{
+    static const char *const says[] = {"t/write, on_in_doubt: fail",
+                                       "t/write, on_in_doubt: retry", "t/idem",
+                                       "t/rec"};
+    static const char *const codes[] = {"in_doubt", "timeout.unresponsive",
+                                        "timeout.unresponsive",
+                                        "timeout.unresponsive"};
+    char yaml[512];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: w\nnodes: {w: {type: tool, timeout: 1s, tool: %s}}\n",
+             says[_i]);
+    begin(yaml, "{}");
+    sync_all();
+    let_hang();
+    sim_run_plain(&s); /* t/rec says that it did not happen */
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("w", codes[_i], "");
+    ck_assert_int_eq(ONE(RESUME), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(_i == 0 ? MORTISE_RUN_IN_DOUBT : MORTISE_RUN_COMPLETED);
     end();
 }
 END_TEST
@@ -802,14 +843,7 @@ START_TEST(a_confused_reconcile_settles_nothing)
             json_decref(in.u.result.output);
         }
         sim_run_plain(&s);
-        assert_status(i < 3 ? MORTISE_RUN_IN_DOUBT : MORTISE_RUN_FAILED);
-        if (i == 3) { /* asked again, not done again */
-            struct mortise_command resume = RESUME;
-
-            ck_assert_int_eq(sim_command(&s, &resume, 1, 0, "ann", &err),
-                             MORTISE_OK);
-            ck_assert_uint_eq(s.calls[0].call.kind, MORTISE_RUN_RECONCILE);
-        }
+        assert_status(MORTISE_RUN_IN_DOUBT);
         ck_assert_int_le(sim_effect_count(&s, "w"), 1);
         end();
     }
@@ -1460,6 +1494,7 @@ static Suite *suite(void)
     tcase_add_test(tc, other_arguments_are_another_effect);
     tcase_add_test(tc, a_handled_failure_is_behind_us);
     tcase_add_test(tc, an_unresponsive_write_is_in_doubt);
+    tcase_add_loop_test(tc, an_unresponsive_write_heeds_its_author, 0, 4);
     tcase_add_test(tc, results_are_typed_by_their_schema);
     tcase_add_test(tc, attempts_are_in_scope);
     tcase_add_test(tc, done_is_without_error);

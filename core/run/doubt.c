@@ -10,7 +10,7 @@
  *           intent until its answer.
  *
  * They come to be in doubt when the process dies, when a call was told to stop
- * and only let go, when it ended well and its result could not be kept, when a
+ * and only let go, or did not even do that, when it ended well and its result could not be kept, when a
  * plugin says so (MORTISE_S_DOUBT), or when what was heard of a step says
  * nothing: a connection that broke behind the request, a
  * server that failed while it worked (door.h).
@@ -97,9 +97,14 @@ static int note_failure(struct exec *x, const char *code, const char *class,
     return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+const char doubt_stuck[] = "the plugin was asked to stop and did not let go";
+
 /* Why a call that was told to stop was; not a failure where people said so. */
 static int note_stop(struct exec *x, struct mortise_err *err)
 {
+    if (x->stop == STOP_STUCK)
+        return note_failure(x, "timeout.unresponsive", "permanent", doubt_stuck,
+                            err);
     if (x->stop == STOP_TIMEOUT)
         return note_failure(x, "timeout.call", "timeout",
                             "the attempt took longer than its timeout", err);
@@ -122,7 +127,7 @@ int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
 {
     int rv = MORTISE_OK;
 
-    if (x->state == X_STOPPING)
+    if (x->state == X_STOPPING || x->stop == STOP_STUCK)
         rv = note_stop(x, err);
     else if (what == DOUBT_CALL)
         rv = note_failure(

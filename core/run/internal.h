@@ -77,7 +77,8 @@ enum stop_why {
     STOP_BUDGET, /* its graph's wall clock ran out */
     STOP_COMMAND,
     STOP_RACE,
-    STOP_RUN
+    STOP_RUN,
+    STOP_STUCK /* it was asked to stop, and does not let go */
 };
 
 /* Why an execution is not to come to its end (race.c). */
@@ -1092,6 +1093,7 @@ int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
 
 /* ---- doubt.c ---- */
 enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
+extern const char doubt_stuck[]; /* in words: a call never let go */
 /* Is it open whether that effect happened, until somebody settles it? */
 bool doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
                       const struct step *s);

@@ -323,6 +323,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     case STOP_TIMEOUT:
     case STOP_RACE: /* it has lost */
     case STOP_BROKE:
+    case STOP_STUCK:
     case STOP_NONE:
         break;
     }
@@ -364,12 +365,30 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
     return settle_executed(r, x, in, err);
 }
 
+/* It never let go: it failed, unless its effect may have happened. */
+static int settle_stuck(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    const struct mortise_result_in mute = {.status = MORTISE_S_TIMEOUT,
+                                           .silent = true};
+    enum doubt doubt = doubt_at_end(r, x, &mute);
+    bool open = x->call != MORTISE_RUN_CHECK &&
+                (x->effect_open || step_in_doubt(r, x) != NULL);
+    bool over = x->stop == STOP_RUN || x->broke != NULL;
+
+    x->stop = STOP_STUCK;
+    if (x->call == MORTISE_RUN_RECONCILE && !over)
+        return doubt_ask(r, x, err); /* nor did whoever was to tell */
+    if (doubt != DOUBT_NONE && !over)
+        return doubt_ended(r, x, doubt, &mute, err);
+    return fail_for_good(r, x, "timeout.unresponsive", doubt_stuck, open, err);
+}
+
 int settle_unresponsive(struct mortise_run *r,
                         const struct mortise_result_in *in,
                         struct mortise_err *err)
 {
     struct exec *x = exec_at(r, in->call);
-    bool open;
     int rv;
 
     if (x == NULL || !call_is_out(x))
@@ -379,14 +398,9 @@ int settle_unresponsive(struct mortise_run *r,
         rv = usage_note(r, x, in->usage, true, err);
     if (rv != MORTISE_OK)
         return rv;
-    open = x->call != MORTISE_RUN_CHECK &&
-           (x->effect_open || step_in_doubt(r, x) != NULL);
     x->serial++;
-    if (x->loss != LOSS_NONE)
-        return race_lost(r, x, err);
-    return fail_for_good(r, x, "timeout.unresponsive",
-                         "the plugin was asked to stop and did not let go",
-                         open, err);
+    return x->loss != LOSS_NONE ? race_lost(r, x, err)
+                                : settle_stuck(r, x, err);
 }
 
 /* ---- time --------------------------------------------------------------- */
