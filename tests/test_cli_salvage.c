@@ -145,6 +145,146 @@ START_TEST(what_can_be_read_is_saved)
 }
 END_TEST
 
+/* ---- tables ------------------------------------------------------------- */
+
+enum { MANY = 30 };
+
+/* Thirty runs that wait, all of them in tables; one has three commits. */
+static void many_in_tables(void)
+{
+    put("s.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                  "metadata: {name: s, version: 1.0.0}\n"
+                  "start: a\nnodes:\n"
+                  "  a: {type: human, prompt: \"well?\"}\n"
+                  "  b: {type: human, prompt: \"and?\"}\n"
+                  "edges: [{from: a, to: b}]\n");
+    child_run("rm -rf store; for i in $(seq 10 39); do $MORTISE run s.yaml"
+              " --id m$i; done; $MORTISE approve "
+              "$($MORTISE inbox m10 --ids); $MORTISE runs; $MORTISE runs;"
+              " cp -a store whole; ls -S whole/db/*.ldb | head -1 |"
+              " tr -d '\\n' > largest");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+}
+
+/* The store again, with a bit flipped in its largest table; false behind its
+ * end. */
+static bool flip_in_table(size_t at)
+{
+    char name[PATH_MAX], path[2 * PATH_MAX];
+    size_t n, size;
+    char *text, *bytes;
+
+    child_run("rm -rf store saved; cp -a whole store");
+    snprintf(path, sizeof path, "%s/largest", dir);
+    text = test_read(path, &n);
+    snprintf(name, sizeof name, "%.*s", (int)n, text);
+    free(text);
+    snprintf(path, sizeof path, "%s/store/%s", dir, name + strlen("whole/"));
+    bytes = test_read(path, &size);
+    if (at < size) {
+        bytes[at] ^= 4;
+        test_write(path, bytes, size);
+    }
+    free(bytes);
+    return at < size;
+}
+
+static size_t lines_with(const char *text, const char *words)
+{
+    size_t n = 0;
+
+    for (const char *p = text; (p = strstr(p, words)) != NULL; p++)
+        n++;
+    return n;
+}
+
+/* Each run is there, or named as left out, or the sum says that some may be
+ * missing; who is left out is gone for good; and 0 means that all is there. */
+static void is_accounted_for(size_t at)
+{
+    static char said[sizeof child.out];
+    size_t there, left_out;
+    int code;
+
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    code = child.code;
+    ck_assert_msg(code == 0 || code == 2, "%zu: %s", at, child.err);
+    snprintf(said, sizeof said, "%s", child.out);
+    left_out = lines_with(said, ": left out; ");
+    child_run("$MORTISE runs --store saved");
+    ck_assert_msg(child.code == 0, "%zu: %s", at, child.err);
+    there = lines_with(child.out, "\nm") + (child.out[0] == 'm');
+    if (code == 0) {
+        ck_assert_uint_eq(there, MANY);
+        ck_assert_uint_eq(left_out, 0);
+        return;
+    }
+    ck_assert_msg(there + left_out == MANY ||
+                      strstr(said, "runs of which nothing can be read") != NULL,
+                  "%zu: %zu there, %zu left out: %s", at, there, left_out,
+                  said);
+    ck_assert_msg(strstr(said, "left out; of its") == NULL ||
+                      strstr(said, " 0 commits missing") == NULL,
+                  "%zu: %s", at, said);
+    for (int i = 10; i < 10 + MANY; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "run m%d: left out", i);
+        if (strstr(said, name) == NULL)
+            continue;
+        child_run("$MORTISE run s.yaml --store saved --id m%d", i);
+        ck_assert_int_eq(child.code, 3);
+        says(child.err, "an id is never used twice");
+        child_run("$MORTISE show m%d --store saved", i);
+        says(child.err, "when the store was salvaged");
+        break;
+    }
+}
+
+/* A bit anywhere in a table costs what stands in that block alone, and nothing
+ * without a word. */
+START_TEST(a_bit_in_a_table_costs_little)
+{
+    many_in_tables();
+    for (size_t at = 50; flip_in_table(at); at += 1999)
+        is_accounted_for(at);
+}
+END_TEST
+
+/* The first block has the heads and the graph: with the graph handed in again,
+ * every run is there, and goes on. */
+START_TEST(a_graph_is_handed_in)
+{
+    many_in_tables();
+    flip_in_table(100);
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    ck_assert_int_eq(child.code, 2);
+    says(child.out, ": left out; the text of its graph ");
+    says(child.out, "with --graph and a copy of the file as it was");
+    child_run("sed s/well/else/ s.yaml > other.yaml; TMPDIR=%s $MORTISE store"
+              " salvage other --graph other.yaml",
+              scratch);
+    ck_assert_int_eq(child.code, 2);
+    says(child.out, "other.yaml: not used; no run pins a graph of its digest");
+    says(child.out, "other: 0 runs");
+    child_run("TMPDIR=%s $MORTISE store salvage again --graph s.yaml", scratch);
+    ck_assert_int_eq(child.code, 2);
+    says(child.out, "again: 30 runs");
+    says(child.out, "; 0 left out");
+    child_run("$MORTISE runs --store again");
+    ck_assert_uint_eq(lines_with(child.out, "  s  human"), MANY);
+    child_run("$MORTISE approve --store again "
+              "$($MORTISE inbox m12 --ids --store again)");
+    ck_assert_msg(child.code == 4, "%s", child.err);
+    child_run("$MORTISE approve --store again "
+              "$($MORTISE inbox m10 --ids --store again); "
+              "$MORTISE show m10 --store again");
+    says(child.out, "status   completed");
+    child_run("$MORTISE doctor --store again");
+    says(child.out, "all that was written is there");
+}
+END_TEST
+
 /* A store that is whole is saved whole. */
 START_TEST(a_whole_store_is_copied)
 {
@@ -211,6 +351,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_damaged_store_is_looked_at);
     tcase_add_test(tc, what_can_be_read_is_saved);
     tcase_add_test(tc, a_whole_store_is_copied);
+    tcase_add_test(tc, a_bit_in_a_table_costs_little);
+    tcase_add_test(tc, a_graph_is_handed_in);
     tcase_add_loop_test(tc, a_disk_that_refuses_is_looked_at, 0, 3);
     tcase_add_test(tc, a_store_in_use_is_asked);
     suite_add_tcase(s, tc);

@@ -31,6 +31,8 @@ struct mortise_args {
     /* graphs */
     bool ascii, dot, mermaid;
     const char *run, *width, *output;
+    /* stores */
+    const char *graphs[16];
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
     bool unencrypted, in_process, with_plugins, bring_up;

@@ -1,9 +1,23 @@
 /* store.c -- `mortise store salvage`: what can be read of a damaged store. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/err.h"
-#include "cli/cli.h"
+#include "cli/shelf.h"
+#include "engine/stock.h"
+#include "graph/disk.h"
+#include "graph/graph.h"
+#include "mortise.h"
+#include "plugin/registry.h"
+#include "run/run.h"
 #include "store/salvage.h"
+#include "yaml/tree.h"
+
+enum {
+    MOST_GRAPHS = sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
+};
+
+/* ---- what a store does not know of itself ------------------------------- */
 
 static void say(void *ud, const char *words)
 {
@@ -14,6 +28,107 @@ static void say(void *ud, const char *words)
     mortise_out_puts(&cli->out, "\n");
 }
 
+static void follow(void *ud, const struct mortise_checkpoint *cp,
+                   uint32_t *status)
+{
+    (void)ud;
+    mortise_run_follow_end(cp->entries, cp->size, status);
+}
+
+/* What it asks, it waits for; else it stands still, for a person to look at. */
+static void stand(void *ud, struct mortise_head *head)
+{
+    (void)ud;
+    head->reason = "";
+    if (head->status >= MORTISE_RUN_COMPLETED)
+        return;
+    head->status =
+        head->n_pending > 0 ? MORTISE_RUN_WAITING : MORTISE_RUN_PAUSED;
+    head->reason = head->n_pending > 0 ? "human" : "operator";
+}
+
+/* Its metadata.name; nothing for a text that is no graph. */
+static void name(void *ud, const struct mortise_source *files, size_t n,
+                 struct mortise_buf *out)
+{
+    const struct mortise_mem *mem = ((struct mortise_cli *)ud)->mem;
+    const struct mortise_yaml *at = NULL;
+    struct mortise_yaml *tree = NULL;
+    struct mortise_diags diags;
+    struct mortise_arena arena;
+
+    mortise_arena_init(&arena, mem);
+    mortise_diags_init(&diags, mem);
+    if (n > 0 &&
+        mortise_yaml_parse(&tree, &arena, files[0].path, files[0].text,
+                           files[0].size, &diags) == MORTISE_OK &&
+        tree->kind == MORTISE_YAML_MAP)
+        at = mortise_yaml_get(tree, "metadata");
+    if (at != NULL && at->kind == MORTISE_YAML_MAP)
+        at = mortise_yaml_get(at, "name");
+    if (at != NULL && at->kind == MORTISE_YAML_STRING)
+        mortise_buf_puts(out, at->str);
+    mortise_diags_finish(&diags);
+    mortise_arena_finish(&arena);
+}
+
+/* ---- graphs that are handed in ------------------------------------------ */
+
+static int load_one(struct mortise_cli *cli, const struct mortise_stock *stock,
+                    const char *path, struct mortise_graph **out,
+                    struct mortise_err *err)
+{
+    struct mortise_graph_files files;
+    struct mortise_catalog catalog =
+        mortise_disk_catalog(&stock->strict, &files, NULL);
+    struct mortise_diags diags;
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(cli, path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv =
+        mortise_graph_load(out, cli->mem, path, text, n, &catalog, &diags, err);
+    if (rv == MORTISE_ECHECK)
+        mortise_fail(err, rv,
+                     "%s has errors: it is not a graph that a run "
+                     "could pin",
+                     path);
+    mortise_cli_findings(cli, &diags);
+    mortise_diags_finish(&diags);
+    mortise_release(cli->mem, text, n + 1);
+    return rv;
+}
+
+/* As `run` loads them, so that they have the digest that a run would pin. */
+static int load_all(struct mortise_cli *cli, const struct mortise_site *site,
+                    struct mortise_graph **graphs, struct mortise_err *err)
+{
+    const struct mortise_plugins_config config =
+        mortise_shelf_config(cli->mem, site);
+    struct mortise_plugins *plugins;
+    struct mortise_stock stock;
+    int rv;
+
+    if (cli->args.graphs[0] == NULL)
+        return MORTISE_OK;
+    rv = mortise_plugins_open(&plugins, &config, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_stock_open(&stock, cli->mem, plugins, site->deployment);
+    for (int i = 0;
+         rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
+         i++)
+        rv = load_one(cli, &stock, cli->args.graphs[i], &graphs[i], err);
+    mortise_stock_close(&stock);
+    mortise_plugins_close(plugins);
+    return rv;
+}
+
+/* ---- the command -------------------------------------------------------- */
+
 static void sum_up(struct mortise_cli *cli, const char *to,
                    const struct mortise_salvaged *s)
 {
@@ -21,34 +136,75 @@ static void sum_up(struct mortise_cli *cli, const char *to,
     mortise_out_printf(&cli->out, ": %" PRIu64 " run%s", s->runs,
                        s->runs == 1 ? "" : "s");
     if (s->cut > 0)
-        mortise_out_printf(&cli->out, ", %" PRIu64 " of them not to the end",
-                           s->cut);
+        mortise_out_printf(
+            &cli->out, ", %" PRIu64 " of them perhaps not to the end", s->cut);
     mortise_out_printf(&cli->out,
-                       "; %" PRIu64 " left out; %" PRIu64 " commit%s missing\n",
+                       "; %" PRIu64 " left out; %" PRIu64 " commit%s missing",
                        s->dropped, s->missing, s->missing == 1 ? "" : "s");
+    if (s->holes)
+        mortise_out_puts(&cli->out, "; there may have been more, and runs of "
+                                    "which nothing can be read");
+    mortise_out_puts(&cli->out, "\n");
+}
+
+static int salvage_into(struct mortise_cli *cli, const char *from,
+                        struct mortise_graph **graphs,
+                        struct mortise_salvaged *out, struct mortise_err *err)
+{
+    struct mortise_salvage_graph given[MOST_GRAPHS];
+    struct mortise_salvage_how how = {.ud = cli,
+                                      .say = say,
+                                      .follow = follow,
+                                      .stand = stand,
+                                      .name = name,
+                                      .graphs = given};
+
+    for (; how.n_graphs < MOST_GRAPHS && graphs[how.n_graphs] != NULL;
+         how.n_graphs++) {
+        const struct mortise_graph *g = graphs[how.n_graphs];
+        struct mortise_salvage_graph *to = &given[how.n_graphs];
+
+        *to = (struct mortise_salvage_graph){.path =
+                                                 cli->args.graphs[how.n_graphs],
+                                             .files = g->sources,
+                                             .n_files = g->n_sources};
+        memcpy(to->digest, g->digest, sizeof to->digest);
+    }
+    return mortise_store_salvage(from, cli->args.operands[0], cli->mem, &how,
+                                 out, err);
 }
 
 static int salvage(struct mortise_cli *cli)
 {
-    const char *to = cli->args.operands[0];
+    struct mortise_graph *graphs[MOST_GRAPHS] = {NULL};
     struct mortise_salvaged s;
     struct mortise_site site;
     struct mortise_err err;
     int rv = mortise_cli_site(cli, &site, &err);
 
     if (rv == MORTISE_OK)
-        rv =
-            mortise_store_salvage(site.store, to, cli->mem, say, cli, &s, &err);
+        rv = load_all(cli, &site, graphs, &err);
+    if (rv == MORTISE_OK)
+        rv = salvage_into(cli, site.store, graphs, &s, &err);
+    for (size_t i = 0; i < MOST_GRAPHS; i++)
+        mortise_graph_unref(graphs[i]);
     mortise_site_close(&site);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    sum_up(cli, to, &s);
-    return s.cut + s.dropped + s.missing == 0 ? MORTISE_EXIT_OK
-                                              : MORTISE_EXIT_FINDINGS;
+    sum_up(cli, cli->args.operands[0], &s);
+    return s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes
+               ? MORTISE_EXIT_OK
+               : MORTISE_EXIT_FINDINGS;
 }
 
 static const struct mortise_opt salvage_opts[] = {
-    MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_END};
+    MORTISE_OPT_DEPLOYMENT,
+    MORTISE_OPT_STORE,
+    {"graph", "FILE", MORTISE_OPT_AT(const char **, graphs),
+     "A copy of a graph that runs pin, as it was: taken if\n"
+     "the store's own cannot be read; may be repeated",
+     0, MOST_GRAPHS - 1},
+    MORTISE_OPT_END};
 
 const struct mortise_cmd mortise_cmd_store_salvage = {
     .name = "store salvage",
@@ -62,7 +218,20 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
             "becomes a store\n"
             "with each run from its first commit up to the last one that has "
             "all others\n"
-            "before it.  A line for what is left out, then the sum.\n"
+            "before it.  A line for each run that is left out or may not be "
+            "whole, then the\n"
+            "sum.  Exit code 0 means that nothing is missing, 2 that something "
+            "is: where\n"
+            "pieces of the database cannot be read, the sum says that there "
+            "may have been\n"
+            "runs of which nothing is left.  Ids of runs that are left out "
+            "stay taken.\n"
+            "\n"
+            "A run whose graph cannot be read is left out, and said with the "
+            "digest that it\n"
+            "pinned: hand a copy of the file in with --graph, and salvage into "
+            "another\n"
+            "directory.  A file that is not what a run pinned is not used.\n"
             "\n"
             "The new store has the identity of the old one, by which servers "
             "know what\n"
@@ -70,7 +239,9 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
             "with both.\n"
             "What a run did in commits that are missing it does again: look "
             "at what\n"
-            "was in flight before you resume.\n",
+            "was in flight before you resume.  Such a run is paused, or waits "
+            "for what it\n"
+            "asked.\n",
     .opts = salvage_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise store salvage ./saved",

@@ -640,6 +640,11 @@ static int no_run(struct mortise *m, const char *tenant, const char *run,
     if (rv != MORTISE_OK)
         return rv;
     mortise_time_text(when, t.removed_ms);
+    if (t.status == 0)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "run '%s' was left out at %s, when the store was "
+                            "salvaged: it could not be read",
+                            run, when);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "run '%s' was removed at %s, some time after it had "
                         "%s: the deployment's store.retention says how long "

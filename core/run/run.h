@@ -343,6 +343,10 @@ const char *mortise_run_doubted(const struct mortise_run *r, const char *id);
 
 /* ---- looking at it ---------------------------------------------------- */
 
+/* What the entries of the next commit say of the end of their run: *status, 0
+ * at first, becomes that with which it ended, or 0 when it goes on. */
+void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status);
+
 int mortise_run_status(const struct mortise_run *r);
 const char *mortise_run_reason(const struct mortise_run *r); /* static */
 uint64_t mortise_run_seq(const struct mortise_run *r);

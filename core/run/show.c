@@ -343,3 +343,21 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
     mortise_arena_finish(&a);
     return list;
 }
+
+void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status)
+{
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    struct mortise_entry e;
+
+    mortise_arena_init(&a, &mortise_heap);
+    mortise_reader_init(&reader, entries, size);
+    while (mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
+        if (e.type == MORTISE_E_END)
+            *status = e.how;
+        else if (e.type == MORTISE_E_RESUME || e.type == MORTISE_E_GOTO)
+            *status = 0;
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+}

@@ -102,12 +102,20 @@ char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
 
 /* ---- view.c -------------------------------------------------------------- */
 
+enum mortise_ldb_logs {
+    MORTISE_LOGS_NONE, /* what is in tables alone */
+    MORTISE_LOGS_AS_IS,
+    MORTISE_LOGS_READABLE /* the records that can be read */
+};
+
 /* Copy the database of the directory open as `dir` to a fresh one, s->scratch,
- * and have s->db_path name it: with its logs, or what is in tables alone. */
-int mortise_ldb_copy(struct mortise_store *s, int dir, bool logs,
-                     struct mortise_err *err);
-/* Open the copy, mended if need be. */
-int mortise_ldb_open_copy(struct mortise_store *s, struct mortise_err *err);
+ * and have s->db_path name it. */
+int mortise_ldb_copy(struct mortise_store *s, int dir,
+                     enum mortise_ldb_logs logs, struct mortise_err *err);
+/* Open the copy, mended if need be; *torn: a table is missing, or could not be
+ * read to its end. */
+int mortise_ldb_open_copy(struct mortise_store *s, bool *torn,
+                          struct mortise_err *err);
 /* The copy is closed: remove it. */
 void mortise_ldb_drop_copy(struct mortise_store *s);
 

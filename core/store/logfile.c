@@ -16,7 +16,10 @@
  */
 #include "store/logfile.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
 enum { WHOLE = 1, FIRST, MIDDLE, LAST };
@@ -32,6 +35,12 @@ static uint32_t crc32c(const uint8_t *p, size_t n)
             crc = crc >> 1 ^ (0x82F63B78 & -(crc & 1));
     }
     return ~crc;
+}
+
+/* As it stands in a file. */
+static uint32_t masked(uint32_t crc)
+{
+    return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
 
 static uint32_t little(const uint8_t *p, size_t n)
@@ -76,8 +85,7 @@ static bool is_piece(const struct mortise_logfile *l)
     n = little(l->p + 4, 2);
     if (n > left - HEADER)
         return false;
-    crc = crc32c(l->p + 6, n + 1);
-    crc = (crc >> 15 | crc << 17) + 0xA282EAD8;
+    crc = masked(crc32c(l->p + 6, n + 1));
     return crc == little(l->p, 4);
 }
 
@@ -129,6 +137,71 @@ bool mortise_logfile_next(struct mortise_logfile *l)
     }
     l->damaged |= l->in_record;
     return false;
+}
+
+int mortise_logfile_load(struct mortise_buf *bytes, int dir, const char *name,
+                         struct mortise_err *err)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), rv;
+    char some[16384];
+    ssize_t n;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "open %s", name);
+    do {
+        n = read(fd, some, sizeof some);
+        if (n > 0)
+            mortise_buf_put(bytes, some, (size_t)n);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    rv = n < 0 ? mortise_syserr(err, errno, "read %s", name) : MORTISE_OK;
+    close(fd);
+    return rv == MORTISE_OK && bytes->failed ? mortise_nomem(err) : rv;
+}
+
+/* One piece, of a type. */
+static void write_piece(struct mortise_buf *b, uint8_t type, const void *p,
+                        size_t n)
+{
+    size_t at = b->n;
+    uint32_t crc;
+
+    mortise_buf_u32(b, 0);
+    mortise_buf_u16(b, (uint16_t)n);
+    mortise_buf_u8(b, type);
+    mortise_buf_put(b, p, n);
+    if (b->failed)
+        return;
+    crc = masked(crc32c((const uint8_t *)b->p + at + 6, n + 1));
+    for (size_t i = 0; i < 4; i++)
+        b->p[at + i] = (char)(crc >> 8 * i);
+}
+
+void mortise_logfile_write(struct mortise_buf *b,
+                           const struct mortise_buf *record)
+{
+    size_t at = 0;
+    bool first = true;
+
+    while (!b->failed && (first || at < record->n)) {
+        size_t left = BLOCK - b->n % BLOCK, n = record->n - at;
+        bool last;
+
+        if (left < HEADER) {
+            mortise_buf_put(b, "\0\0\0\0\0\0", left);
+            continue;
+        }
+        if (n > left - HEADER)
+            n = left - HEADER;
+        last = at + n == record->n;
+        write_piece(b,
+                    first && last ? WHOLE
+                    : first       ? FIRST
+                    : last        ? LAST
+                                  : MIDDLE,
+                    record->p + at, n);
+        at += n;
+        first = false;
+    }
 }
 
 /* A length and that many bytes. */

@@ -3,6 +3,7 @@
 #define MORTISE_STORE_LOGFILE_H
 
 #include "base/buf.h"
+#include "base/err.h"
 
 /* What can be read of the bytes of a log, one record after another. */
 struct mortise_logfile {
@@ -18,6 +19,13 @@ void mortise_logfile_init(struct mortise_logfile *l, const void *p, size_t n,
  * memory. */
 bool mortise_logfile_next(struct mortise_logfile *l);
 void mortise_logfile_finish(struct mortise_logfile *l);
+
+/* Append the whole of a file, by name in a directory. */
+int mortise_logfile_load(struct mortise_buf *bytes, int dir, const char *name,
+                         struct mortise_err *err);
+/* Append a record to the bytes of a log, which begins with b. */
+void mortise_logfile_write(struct mortise_buf *b,
+                           const struct mortise_buf *record);
 
 /* One change in a record that is a batch of them. */
 struct mortise_logop {

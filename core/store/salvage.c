@@ -4,17 +4,23 @@
  *
  *   (1) The damaged store is not changed: its tables are read in a copy
  *       (view.c), its logs as they are (logfile.c).
- *   (2) A run comes whole, from its first commit up to the last one that has
- *       all others before it: nothing behind a hole.  For tables, which have
- *       the newest head of a run alone, that means whole or not at all; a log
- *       has every batch, with the head as it was then, and a run goes on as
- *       long as each of its commits follows the one before.
- *   (3) What is left out is said: each run by name, and how many commits, of
- *       those that the mark says were synced, are in no batch that can be read.
+ *   (2) A run comes from its first commit up to the last one that has all
+ *       others before it: nothing behind a hole.  It is found by any record of
+ *       its own; a head that is lost, or names a commit that is, is made anew
+ *       from the commits (salvage_runs.c).  A log has every batch with the head
+ *       as it was then, and a run goes on as long as each of its commits
+ *       follows the one before.
+ *   (3) What is left out is said: each run by name, how many commits cannot be
+ *       read, and, where a piece of a table is lost, that there may have been
+ *       runs of which nothing is left.
  *   (4) The new store is one like any other, with the identity of the old one,
- *       by which others know what was done for it: it takes its place.
+ *       by which others know what was done for it: it takes its place.  Ids of
+ *       runs that are left out stay taken.
+ *   (5) Nothing is taken for read whose checksum is wrong: where LevelDB mends
+ *       or merges tables of the copy it verifies them, too (view.c).
  *
- * Results that were kept to save calls are not taken along.
+ * LevelDB's iterators pass over a block that they cannot read, and go on behind
+ * it.  Results that were kept to save calls are not taken along.
  */
 #include "store/salvage.h"
 
@@ -31,82 +37,10 @@
 
 #include "store/aside.h"
 #include "store/home.h"
-#include "store/ldb.h"
 #include "store/logfile.h"
+#include "store/salvaging.h"
 
 enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
-
-struct salvage {
-    const struct mortise_mem *mem;
-    struct mortise_store *from, *to;
-    mortise_salvage_fn *say;
-    void *ud;
-    struct mortise_salvaged *out;
-    uint64_t last;             /* the newest batch that was read */
-    struct mortise_buf key;    /* of the head of a run */
-    struct mortise_buf cut;    /* heads of runs that were cut: blobs */
-    struct mortise_buf names;  /* of a key, as C strings */
-    struct mortise_logop *ops; /* of a batch */
-    size_t n_ops, cap_ops;
-    leveldb_iterator_t *it;
-};
-
-static void say(struct salvage *v, const char *fmt, ...) MORTISE_PRINTF(2, 3);
-
-static void say(struct salvage *v, const char *fmt, ...)
-{
-    char words[1024];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(words, sizeof words, fmt, ap);
-    va_end(ap);
-    v->say(v->ud, words);
-}
-
-/* ---- keys --------------------------------------------------------------- */
-
-/* Whose key is it?  Then tenant and run, one behind the other, are v->names,
- * and the key of its head is v->key; *seq is that of a checkpoint. */
-static bool is_of_run(struct salvage *v, const void *key, size_t n,
-                      uint64_t *seq)
-{
-    struct mortise_reader r;
-    const char *run;
-    uint8_t tag;
-
-    mortise_reader_init(&r, key, n);
-    tag = mortise_read_u8(&r);
-    *seq = 0;
-    mortise_buf_clear(&v->names);
-    if (tag == MORTISE_KEY_DEADLINE)
-        mortise_key_read_number(&r);
-    else if (tag != MORTISE_KEY_HEAD && tag != MORTISE_KEY_CHECKPOINT &&
-             tag != MORTISE_KEY_PENDING)
-        return false;
-    mortise_key_read_name(&r, &v->names);
-    if (tag == MORTISE_KEY_HEAD)
-        mortise_key_read_last(&r, &v->names);
-    else
-        mortise_key_read_name(&r, &v->names);
-    if (tag == MORTISE_KEY_CHECKPOINT)
-        *seq = mortise_key_read_number(&r);
-    if (r.bad || v->names.failed)
-        return false;
-    run = v->names.p + strlen(v->names.p) + 1;
-    mortise_key_head(&v->key, v->names.p, run);
-    return true;
-}
-
-static const char *run_of(const struct salvage *v)
-{
-    return v->names.p + strlen(v->names.p) + 1;
-}
-
-static bool equals(const struct mortise_buf *b, const void *p, size_t n)
-{
-    return b->n == n && memcmp(b->p, p, n) == 0;
-}
 
 /* Is it one of those that are taken along as they are? */
 static bool is_taken(uint8_t tag)
@@ -114,39 +48,7 @@ static bool is_taken(uint8_t tag)
     return tag != 0 && strchr("dghkmnptx", tag) != NULL;
 }
 
-/* The number of the last commit of the run whose head is v->key, as the new
- * store has it; 0: none. */
-static int stored_seq(struct salvage *v, uint64_t *seq, struct mortise_err *err)
-{
-    struct mortise_head head = {0};
-    char *value;
-    size_t n;
-    int rv = mortise_ldb_get(v->to, v->to->checked, &v->key, &value, &n, err);
-
-    *seq = 0;
-    if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_OK;
-    if (rv == MORTISE_OK &&
-        mortise_record_read_head(&head, value, n) == MORTISE_OK)
-        *seq = head.seq;
-    leveldb_free(value);
-    return rv;
-}
-
 /* ---- writing ------------------------------------------------------------ */
-
-static int put(struct mortise_store *to, leveldb_writebatch_t *batch,
-               const void *key, size_t key_size, const void *value,
-               size_t value_size)
-{
-    mortise_buf_clear(&to->key);
-    mortise_buf_put(&to->key, key, key_size);
-    if (value == NULL)
-        return mortise_ldb_drop(to, batch);
-    mortise_buf_clear(&to->value);
-    mortise_buf_put(&to->value, value, value_size);
-    return mortise_ldb_put(to, batch);
-}
 
 /* A batch says of which opening it is: the new store goes on from there. */
 static void note_batch(struct salvage *v, const void *key, size_t key_size,
@@ -166,6 +68,16 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
         v->last = n;
     if (batch.epoch >= v->to->opening.epoch)
         v->to->opening.epoch = batch.epoch + 1;
+}
+
+/* So does a head, and a piece that is lost may have held the batches. */
+static void note_head(struct salvage *v, const void *value, size_t n)
+{
+    struct mortise_head head;
+
+    if (mortise_record_read_head(&head, value, n) == MORTISE_OK &&
+        head.epoch >= v->to->opening.epoch)
+        v->to->opening.epoch = head.epoch + 1;
 }
 
 static int write_nothing(struct mortise_store *to, leveldb_writebatch_t *batch,
@@ -194,9 +106,11 @@ static int copy_some(struct mortise_store *to, leveldb_writebatch_t *batch,
 
         if (key_size > 0 && key[0] == MORTISE_KEY_COMMIT)
             note_batch(v, key, key_size, value, value_size);
+        if (key_size > 0 && key[0] == MORTISE_KEY_HEAD)
+            note_head(v, value, value_size);
         if (key_size == 0 || !is_taken((uint8_t)key[0]))
             continue;
-        rv = put(to, batch, key, key_size, value, value_size);
+        rv = salvage_put(to, batch, key, key_size, value, value_size);
         n++;
         bytes += key_size + value_size;
     }
@@ -219,10 +133,36 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
         struct mortise_err why;
 
         mortise_ldb_taken(said, &why, "tables are damaged");
-        say(v, "%s", why.msg);
+        v->out->holes = true;
+        salvage_say(v, "%s", why.msg);
     }
     leveldb_iter_destroy(v->it);
     return rv;
+}
+
+/* Graphs that were handed in, where ours cannot be read. */
+static int put_graphs(struct mortise_store *to, leveldb_writebatch_t *batch,
+                      void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < v->how->n_graphs; i++) {
+        const struct mortise_salvage_graph *g = &v->how->graphs[i];
+        char *value;
+        size_t n;
+
+        mortise_key_graph(&to->key, g->digest);
+        rv = mortise_ldb_get(to, to->checked, &to->key, &value, &n, err);
+        leveldb_free(value);
+        if (rv != MORTISE_ENOTFOUND)
+            continue;
+        mortise_buf_clear(&to->value);
+        mortise_record_graph(&to->value, g->files, g->n_files);
+        rv = mortise_ldb_put(to, batch) == MORTISE_OK ? MORTISE_OK
+                                                      : mortise_nomem(err);
+    }
+    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err) : rv;
 }
 
 /* ---- logs --------------------------------------------------------------- */
@@ -249,7 +189,7 @@ static int read_ops(struct salvage *v, const struct mortise_buf *record)
 static const struct mortise_logop *head_in_batch(const struct salvage *v)
 {
     for (size_t i = v->n_ops; i-- > 0;)
-        if (equals(&v->key, v->ops[i].key, v->ops[i].key_size))
+        if (salvage_equals(&v->key, v->ops[i].key, v->ops[i].key_size))
             return v->ops[i].put ? &v->ops[i] : NULL;
     return NULL;
 }
@@ -262,35 +202,10 @@ static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
 
     for (size_t i = 0; i < v->n_ops; i++)
         if (v->ops[i].put && v->ops[i].key[0] == MORTISE_KEY_CHECKPOINT &&
-            is_of_run(v, v->ops[i].key, v->ops[i].key_size, &seq))
-            found += equals(&v->key, head, n) && seq > after && seq <= last;
+            salvage_run_of(v, v->ops[i].key, v->ops[i].key_size, &seq))
+            found +=
+                salvage_equals(&v->key, head, n) && seq > after && seq <= last;
     return found;
-}
-
-/* A run does not go on here: said once. */
-static void note_cut(struct salvage *v, uint64_t at)
-{
-    struct mortise_reader r;
-    size_t n;
-
-    mortise_reader_init(&r, v->cut.p, v->cut.n);
-    while (r.p < r.end && !r.bad) {
-        const char *key = mortise_read_blob(&r, &n);
-
-        if (equals(&v->key, key, n))
-            return;
-    }
-    mortise_buf_blob(&v->cut, v->key.p, v->key.n);
-    if (at > 0) {
-        v->out->cut++;
-        say(v,
-            "run %s: kept up to commit %" PRIu64
-            "; the one behind it cannot be read",
-            run_of(v), at);
-    } else {
-        v->out->dropped++;
-        say(v, "run %s: left out; its beginning cannot be read", run_of(v));
-    }
 }
 
 /* (2): do the commits of the run v->key in this batch follow what is there? */
@@ -305,15 +220,13 @@ static int follows(struct salvage *v, bool *yes, struct mortise_err *err)
     if (op == NULL || mortise_record_read_head(&head, op->value,
                                                op->value_size) != MORTISE_OK)
         return MORTISE_OK;
-    rv = stored_seq(v, &at, err);
+    rv = salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
     *yes = head.seq > at && checkpoints_in_batch(v, op->key, op->key_size, at,
                                                  head.seq) == head.seq - at;
-    is_of_run(v, op->key, op->key_size, &seq);
-    if (!*yes)
-        note_cut(v, at);
-    return MORTISE_OK;
+    salvage_run_of(v, op->key, op->key_size, &seq);
+    return *yes ? MORTISE_OK : salvage_note(v, head.seq, 0, err);
 }
 
 /* Does this change of the batch count? */
@@ -323,7 +236,10 @@ static int counts(struct salvage *v, const struct mortise_logop *op, bool *yes,
     uint64_t seq;
 
     *yes = op->key_size > 0 && is_taken(op->key[0]);
-    if (!*yes || !is_of_run(v, op->key, op->key_size, &seq))
+    if (*yes && (op->key[0] == MORTISE_KEY_TOMBSTONE ||
+                 op->key[0] == MORTISE_KEY_LEAVING))
+        return MORTISE_OK;
+    if (!*yes || !salvage_run_of(v, op->key, op->key_size, &seq))
         return MORTISE_OK;
     if (!op->put && head_in_batch(v) == NULL)
         return MORTISE_OK; /* a run that is removed */
@@ -358,8 +274,8 @@ static int apply_batch(struct mortise_store *to, leveldb_writebatch_t *batch,
         int rv = counts(v, op, &yes, err);
 
         if (rv == MORTISE_OK && yes)
-            rv = put(to, batch, op->key, op->key_size,
-                     op->put ? op->value : NULL, op->value_size);
+            rv = salvage_put(to, batch, op->key, op->key_size,
+                             op->put ? op->value : NULL, op->value_size);
         if (rv != MORTISE_OK)
             return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
         any |= yes;
@@ -378,40 +294,30 @@ static int take_record(struct salvage *v, const struct mortise_buf *record,
     n = number_of(v);
     if (n == 0 || n <= before)
         return MORTISE_OK;
-    v->out->missing += n - before - 1;
+    /* Where a piece is lost, the numbers before the log may be in it. */
+    if (v->logged || !v->out->holes)
+        v->out->missing += n - before - 1;
+    v->logged = true;
     return mortise_ldb_batch(v->to, apply_batch, v, err);
 }
 
 static int take_log(struct salvage *v, int db, const char *name,
                     struct mortise_err *err)
 {
-    int fd = openat(db, name, O_RDONLY | O_CLOEXEC), rv = MORTISE_OK;
     struct mortise_logfile l;
-    struct stat st;
-    void *all;
-    ssize_t n;
+    struct mortise_buf bytes;
+    int rv;
 
-    if (fd < 0 || fstat(fd, &st) != 0 || st.st_size == 0) {
-        if (fd >= 0)
-            close(fd);
-        return fd < 0 ? mortise_syserr(err, errno, "open %s", name)
-                      : MORTISE_OK;
-    }
-    all = mortise_alloc(v->mem, (size_t)st.st_size);
-    n = all != NULL ? pread(fd, all, (size_t)st.st_size, 0) : -1;
-    if (all == NULL)
-        rv = mortise_nomem(err);
-    else if (n < 0)
-        rv = mortise_syserr(err, errno, "read %s", name);
-    close(fd);
-    mortise_logfile_init(&l, all, n > 0 ? (size_t)n : 0, v->mem);
+    mortise_buf_init(&bytes, v->mem);
+    rv = mortise_logfile_load(&bytes, db, name, err);
+    mortise_logfile_init(&l, bytes.p, bytes.n, v->mem);
     while (rv == MORTISE_OK && mortise_logfile_next(&l))
         rv = take_record(v, &l.record, err);
     if (l.damaged)
-        say(v, "db/%s is damaged: what could be read of it is used", name);
+        salvage_say(v, "db/%s is damaged: what could be read of it is used",
+                    name);
     mortise_logfile_finish(&l);
-    if (all != NULL)
-        mortise_release(v->mem, all, (size_t)st.st_size);
+    mortise_buf_finish(&bytes);
     return rv;
 }
 
@@ -455,141 +361,6 @@ static int take_logs(struct salvage *v, struct mortise_err *err)
     return rv;
 }
 
-/* ---- runs that are not whole -------------------------------------------- */
-
-static int count_checkpoint(void *ud, const struct mortise_checkpoint *cp)
-{
-    (void)cp;
-    ++*(uint64_t *)ud;
-    return 0;
-}
-
-/* How many requests of it are there. */
-static uint64_t count_pending(struct salvage *v, const char *tenant,
-                              const char *run)
-{
-    leveldb_iterator_t *it = leveldb_create_iterator(v->to->db, v->to->checked);
-    uint64_t found = 0;
-
-    mortise_key_of_run(&v->key, MORTISE_KEY_PENDING, tenant, run);
-    for (leveldb_iter_seek(it, v->key.p, v->key.n); leveldb_iter_valid(it);
-         leveldb_iter_next(it)) {
-        size_t n;
-        const char *p = leveldb_iter_key(it, &n);
-
-        if (n < v->key.n || memcmp(p, v->key.p, v->key.n) != 0)
-            break;
-        found++;
-    }
-    leveldb_iter_destroy(it);
-    return found;
-}
-
-/* Without it the run can neither go on nor be shown. */
-static bool has_graph(struct salvage *v, const struct mortise_head *head)
-{
-    char *value;
-    size_t n;
-    int rv;
-
-    mortise_key_graph(&v->key, head->graph);
-    rv = mortise_ldb_get(v->to, v->to->checked, &v->key, &value, &n, NULL);
-    leveldb_free(value);
-    return rv == MORTISE_OK;
-}
-
-/* What a table had of a run may have a hole: then it is left out. */
-static int judge_run(void *ud, const char *tenant, const char *run,
-                     const struct mortise_head *head)
-{
-    struct salvage *v = ud;
-    uint64_t n = 0;
-    int rv = mortise_store_checkpoints(v->to, tenant, run, 1, count_checkpoint,
-                                       &n, NULL);
-    bool whole = rv == MORTISE_OK && n == head->seq;
-
-    if (whole && has_graph(v, head)) {
-        v->out->runs++;
-        if (count_pending(v, tenant, run) != head->n_pending)
-            say(v,
-                "run %s: the inbox does not show all that it asks; 'show' does",
-                run);
-        return 0;
-    }
-    v->out->dropped++;
-    if (whole)
-        say(v, "run %s: left out; its graph cannot be read", run);
-    else
-        say(v,
-            "run %s: left out; of its %" PRIu64 " commits, number %" PRIu64
-            " cannot be read",
-            run, head->seq, n + 1);
-    mortise_key_head(&v->key, tenant, run);
-    mortise_buf_blob(&v->cut, v->key.p, v->key.n);
-    return 0;
-}
-
-static int drop_heads(struct mortise_store *to, leveldb_writebatch_t *batch,
-                      void *ud, struct mortise_err *err)
-{
-    struct salvage *v = ud;
-    struct mortise_reader r;
-    int rv = MORTISE_OK;
-
-    mortise_reader_init(&r, v->cut.p, v->cut.n);
-    while (rv == MORTISE_OK && r.p < r.end && !r.bad) {
-        size_t n;
-        const char *key = mortise_read_blob(&r, &n);
-
-        rv = put(to, batch, key, n, NULL, 0);
-    }
-    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err)
-                            : mortise_nomem(err);
-}
-
-/* A few more of what no head counts. */
-static int sweep_some(struct mortise_store *to, leveldb_writebatch_t *batch,
-                      void *ud, struct mortise_err *err)
-{
-    struct salvage *v = ud;
-    int rv = MORTISE_OK;
-    size_t n = 0;
-
-    for (; rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE;
-         leveldb_iter_next(v->it)) {
-        size_t size;
-        const char *key = leveldb_iter_key(v->it, &size);
-        uint64_t seq, at;
-
-        if (!is_of_run(v, key, size, &seq))
-            continue;
-        rv = stored_seq(v, &at, err);
-        if (rv == MORTISE_OK && (at == 0 || seq > at)) {
-            rv = put(to, batch, key, size, NULL, 0);
-            n++;
-        }
-    }
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
-    return n > 0 ? mortise_ldb_write(to, batch, true, err) : MORTISE_OK;
-}
-
-static int leave_out(struct salvage *v, struct mortise_err *err)
-{
-    int rv;
-
-    mortise_buf_clear(&v->cut);
-    rv = mortise_store_heads(v->to, NULL, NULL, judge_run, v, err);
-    if (rv == MORTISE_OK && v->cut.n > 0)
-        rv = mortise_ldb_batch(v->to, drop_heads, v, err);
-    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
-    leveldb_iter_seek_to_first(v->it);
-    while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
-        rv = mortise_ldb_batch(v->to, sweep_some, v, err);
-    leveldb_iter_destroy(v->it);
-    return rv;
-}
-
 /* ---- all of it ---------------------------------------------------------- */
 
 /* (4): from the mark, from a table, or made anew. */
@@ -613,7 +384,8 @@ static void find_identity(struct mortise_store *from)
 }
 
 /* Its tables in a copy, its mark if that reads. */
-static int open_damaged(struct mortise_store *from, struct mortise_err *err)
+static int open_damaged(struct mortise_store *from, bool *torn,
+                        struct mortise_err *err)
 {
     int dir, rv = mortise_home_find(&dir, from->path, err);
 
@@ -624,9 +396,9 @@ static int open_damaged(struct mortise_store *from, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     mortise_highwater_open(&from->water, dir, false, NULL);
-    rv = mortise_ldb_copy(from, dir, false, err);
+    rv = mortise_ldb_copy(from, dir, MORTISE_LOGS_NONE, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_open_copy(from, err);
+        rv = mortise_ldb_open_copy(from, torn, err);
     if (rv == MORTISE_OK)
         atomic_store(&from->dead, false);
     return rv;
@@ -654,32 +426,44 @@ static int save(struct salvage *v, struct mortise_err *err)
 {
     int rv = copy_tables(v, err);
 
+    if (rv == MORTISE_OK && v->how->n_graphs > 0)
+        rv = mortise_ldb_batch(v->to, put_graphs, v, err);
+    if (rv == MORTISE_OK)
+        rv = salvage_make_heads(v, err);
     if (rv == MORTISE_OK)
         rv = take_logs(v, err);
     if (rv == MORTISE_OK)
-        rv = leave_out(v, err);
-    if (v->from->water.fd >= 0 && v->from->water.number > v->last)
+        rv = salvage_leave_out(v, err);
+    if (v->from->water.fd >= 0 && v->from->water.number > v->last &&
+        (v->logged || !v->out->holes))
         v->out->missing += v->from->water.number - v->last;
     return rv == MORTISE_OK ? mortise_ldb_batch(v->to, write_nothing, v, err)
                             : rv;
 }
 
 int mortise_store_salvage(const char *from, const char *to,
-                          const struct mortise_mem *mem, mortise_salvage_fn *fn,
-                          void *ud, struct mortise_salvaged *out,
-                          struct mortise_err *err)
+                          const struct mortise_mem *mem,
+                          const struct mortise_salvage_how *how,
+                          struct mortise_salvaged *out, struct mortise_err *err)
 {
-    struct salvage v = {.mem = mem, .say = fn, .ud = ud, .out = out};
+    struct salvage v = {.mem = mem, .how = how, .out = out, .end = &v.first};
     int rv = check_target(to, err);
 
     *out = (struct mortise_salvaged){0};
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&v.key, mem);
-    mortise_buf_init(&v.cut, mem);
     mortise_buf_init(&v.names, mem);
+    mortise_buf_init(&v.value, mem);
+    mortise_buf_init(&v.graph_key, mem);
+    mortise_buf_init(&v.name, mem);
+    mortise_buf_init(&v.group.key, mem);
+    mortise_table_init(&v.troubles, mem);
     v.from = mortise_ldb_new(from, mem);
-    rv = v.from != NULL ? open_damaged(v.from, err) : mortise_nomem(err);
+    rv = v.from != NULL ? open_damaged(v.from, &out->holes, err)
+                        : mortise_nomem(err);
+    if (rv == MORTISE_OK && out->holes)
+        salvage_say(&v, "tables are missing, or damaged at their end");
     if (rv == MORTISE_OK) {
         find_identity(v.from);
         rv = mortise_ldb_open_as(&v.to, to, v.from->identity, mem, err);
@@ -689,8 +473,12 @@ int mortise_store_salvage(const char *from, const char *to,
     mortise_store_close(v.to);
     mortise_store_close(v.from);
     mortise_release(mem, v.ops, v.cap_ops * sizeof *v.ops);
+    salvage_forget(&v);
+    mortise_buf_finish(&v.group.key);
+    mortise_buf_finish(&v.name);
+    mortise_buf_finish(&v.graph_key);
+    mortise_buf_finish(&v.value);
     mortise_buf_finish(&v.names);
-    mortise_buf_finish(&v.cut);
     mortise_buf_finish(&v.key);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);
 }
@@ -707,7 +495,7 @@ static int check(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_ldb_read_mark(s, false, &format, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_copy(s, dir, true, err);
+        rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_AS_IS, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_open(s, false, err);
     return rv == MORTISE_OK ? mortise_ldb_verify(s, err) : rv;

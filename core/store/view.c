@@ -17,6 +17,11 @@
  *       maker was killed, the next one clears it away: the maker has a lock on
  *       its directory (flock(2)) for as long as it lives, so one that nobody
  *       has locked is nobody's.
+ *   (5) What is shown passed its checksum.  LevelDB mends and merges tables
+ *       without looking at those unless paranoid_checks is on, and the blocks
+ *       that it writes get new ones; and with that on it refuses a log with one
+ *       bad record.  So it is on, and of logs only the records that can be read
+ *       are copied (logfile.c).
  *
  * An opening that was killed left the files that it found aside (aside.c):
  * these are copied then, in place of what it may have made of them.
@@ -34,6 +39,7 @@
 #include "store/aside.h"
 #include "store/home.h"
 #include "store/ldb.h"
+#include "store/logfile.h"
 
 static const char scratch_name[] = "mortise-view-";
 enum { RANDOM = 6, TRIES = 8 };
@@ -41,8 +47,9 @@ enum { RANDOM = 6, TRIES = 8 };
 /* ---- the copy ----------------------------------------------------------- */
 
 struct copying {
+    const struct mortise_mem *mem;
     int from, to; /* the two db/ */
-    bool logs;
+    enum mortise_ldb_logs logs;
     bool aside; /* what is aside counts */
 };
 
@@ -60,6 +67,54 @@ static int copy_table(const struct copying *c, const char *name, const char *as,
     return mortise_home_copy(c->from, name, c->to, as, err);
 }
 
+/* Its records, as a log without damage (5). */
+static int clean_log(struct mortise_logfile *l, struct mortise_buf *out)
+{
+    while (mortise_logfile_next(l))
+        mortise_logfile_write(out, &l->record);
+    return l->record.failed || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+static int put_file(int dir, const char *name, const struct mortise_buf *b,
+                    struct mortise_err *err)
+{
+    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int rv = MORTISE_OK;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "make %s", name);
+    for (size_t at = 0; rv == MORTISE_OK && at < b->n;) {
+        ssize_t n = write(fd, b->p + at, b->n - at);
+
+        if (n < 0 && errno != EINTR)
+            rv = mortise_syserr(err, errno, "write %s", name);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+    return rv;
+}
+
+static int copy_log(const struct copying *c, const char *name, const char *as,
+                    struct mortise_err *err)
+{
+    struct mortise_logfile l;
+    struct mortise_buf bytes, clean;
+    int rv;
+
+    mortise_buf_init(&bytes, c->mem);
+    mortise_buf_init(&clean, c->mem);
+    rv = mortise_logfile_load(&bytes, c->from, name, err);
+    mortise_logfile_init(&l, bytes.p, bytes.n, c->mem);
+    if (rv == MORTISE_OK && clean_log(&l, &clean) != MORTISE_OK)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = put_file(c->to, as, &clean, err);
+    mortise_logfile_finish(&l);
+    mortise_buf_finish(&clean);
+    mortise_buf_finish(&bytes);
+    return rv;
+}
+
 /* One file of the database, if it counts. */
 static int copy_one(const struct copying *c, const char *name,
                     struct mortise_err *err)
@@ -72,9 +127,11 @@ static int copy_one(const struct copying *c, const char *name,
         return is_aside && !c->aside ? MORTISE_OK
                                      : copy_table(c, name, as, err);
     case MORTISE_ASIDE_LOG:
-        if (!c->logs)
+        if (c->logs == MORTISE_LOGS_NONE || is_aside != c->aside)
             return MORTISE_OK;
-        /* fall through */
+        return c->logs == MORTISE_LOGS_READABLE
+                   ? copy_log(c, name, as, err)
+                   : mortise_home_copy(c->from, name, c->to, as, err);
     case MORTISE_ASIDE_MANIFEST:
     case MORTISE_ASIDE_CURRENT:
         return is_aside == c->aside
@@ -212,8 +269,8 @@ static int make_scratch(struct mortise_store *s, struct mortise_err *err)
     return s->db_path != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-int mortise_ldb_copy(struct mortise_store *s, int dir, bool logs,
-                     struct mortise_err *err)
+int mortise_ldb_copy(struct mortise_store *s, int dir,
+                     enum mortise_ldb_logs logs, struct mortise_err *err)
 {
     int rv = make_scratch(s, err);
 
@@ -223,6 +280,7 @@ int mortise_ldb_copy(struct mortise_store *s, int dir, bool logs,
     if (s->copied < 0)
         return mortise_syserr(err, errno, "open db");
     struct copying c = {
+        .mem = s->mem,
         .from = s->copied,
         .to = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
         .logs = logs};
@@ -248,18 +306,40 @@ void mortise_ldb_drop_copy(struct mortise_store *s)
 
 /* ---- opening it --------------------------------------------------------- */
 
-/* (3) */
-int mortise_ldb_open_copy(struct mortise_store *s, struct mortise_err *err)
+/* Did mending put a table aside, of which it could not read all? */
+static bool lost_tables(const struct mortise_store *s)
 {
-    char *said = NULL;
-    int rv;
+    char *lost = mortise_ldb_join(s->mem, s->scratch, "lost");
+    DIR *d = lost != NULL ? opendir(lost) : NULL;
+    struct dirent *e;
+    bool any = lost == NULL;
 
-    leveldb_options_set_paranoid_checks(s->options, 0);
-    rv = mortise_ldb_open(s, false, err);
-    if (rv != MORTISE_ECORRUPT)
+    while (d != NULL && !any && (e = readdir(d)) != NULL)
+        any = mortise_aside_kind(e->d_name) == MORTISE_ASIDE_TABLE;
+    if (d != NULL)
+        closedir(d);
+    mortise_release_str(s->mem, lost);
+    return any;
+}
+
+/* (3), (5) */
+int mortise_ldb_open_copy(struct mortise_store *s, bool *torn,
+                          struct mortise_err *err)
+{
+    struct mortise_err why = {0};
+    char *said = NULL;
+    int rv = mortise_ldb_open(s, false, &why);
+
+    *torn = false;
+    if (rv != MORTISE_ECORRUPT) {
+        if (rv != MORTISE_OK && err != NULL)
+            *err = why;
         return rv;
+    }
+    *torn = strstr(why.msg, "missing files") != NULL;
     leveldb_repair_db(s->options, s->db_path, &said);
     rv = mortise_ldb_taken(said, err, "mend the copy");
+    *torn = *torn || lost_tables(s);
     return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
 }
 
@@ -268,6 +348,7 @@ static int open_view(struct mortise_store *s, struct mortise_err *err)
 {
     int dir = s->hold.dir, rv;
     uint32_t format;
+    bool torn;
 
     rv = mortise_hold_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
@@ -275,9 +356,9 @@ static int open_view(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_ECORRUPT)
         rv = MORTISE_OK; /* (3) */
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_copy(s, dir, true, err);
+        rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_READABLE, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_open_copy(s, err);
+        rv = mortise_ldb_open_copy(s, &torn, err);
     if (rv == MORTISE_OK)
         atomic_store(&s->dead, false);
     return rv;
