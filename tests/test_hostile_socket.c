@@ -410,6 +410,110 @@ START_TEST(few_descriptors)
 }
 END_TEST
 
+/* ---- other versions ---------------------------------------------------------- */
+
+/* A client of another version is told both, and how to go on; whatever else it
+ * says that we do not know. */
+START_TEST(a_client_of_another_version)
+{
+    static const char *const said[][2] = {
+        {"{\"do\":\"hello\",\"protocol\":2,\"version\":\"9.9.9\",\"news\":1}",
+         "and you speak 2, Mortise 9.9.9: "},
+        {"{\"do\":\"hello\",\"protocol\":7}", "and you speak 7: "},
+        {"{\"do\":\"hello\"}", "and you speak 0: "},
+    };
+    char ours[128];
+    int fd;
+
+    start_engine("");
+    fd = knock(store);
+    snprintf(ours, sizeof ours,
+             "process %d works on the store and speaks protocol 1 of the "
+             "control socket (Mortise " MORTISE_VERSION ")",
+             (int)engine);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        const char *line = knock_ask(fd, said[i][0]);
+
+        ck_assert_msg(has(line, "\"E_NOT_AVAILABLE\"") && has(line, ours) &&
+                          has(line, said[i][1]) && has(line, "(kill "),
+                      "%s", line);
+    }
+    ck_assert(has(knock_ask(fd, "{\"do\":\"hello\",\"protocol\":1}"),
+                  "\"version\":\"" MORTISE_VERSION "\""));
+    close(fd);
+    stop_engine();
+}
+END_TEST
+
+/* One who listens at our store and gives these answers, a line for a line, to
+ * each who comes. */
+_Noreturn static void answer_with(const char *const answers[2], int ready)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "control.sock"};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0), peer;
+    char byte;
+
+    if (mkdir(store, 0700) != 0 || chdir(store) != 0 ||
+        bind(fd, (struct sockaddr *)&a, sizeof a) != 0 || listen(fd, 8) != 0 ||
+        write(ready, "!", 1) != 1)
+        _exit(1);
+    for (;;) {
+        size_t n = 0;
+
+        peer = accept(fd, NULL, NULL);
+        while (n < 2 && read(peer, &byte, 1) == 1)
+            if (byte == '\n') {
+                knock_say(peer, answers[n], strlen(answers[n]));
+                n++;
+            }
+        close(peer);
+    }
+}
+
+#define NO_HELLO                                                               \
+    "{\"error\":{\"code\":\"E_NOT_AVAILABLE\",\"message\":\"the request "      \
+    "'hello' "                                                                 \
+    "is not available in this build\"}}\n"
+
+/* An engine of another version: its own words where it has some; else both
+ * versions, its pid and what to do, before anything else is said to it. */
+START_TEST(an_engine_of_another_version)
+{
+    static const struct {
+        const char *const answers[2];
+        const char *words;
+    } engines[] = {
+        {{"{\"error\":{\"code\":\"E_NOT_AVAILABLE\",\"message\":\"I speak "
+          "protocol 2 (Mortise 9.9.9)\"}}\n",
+          "{}\n"},
+         "I speak protocol 2 (Mortise 9.9.9) (E_NOT_AVAILABLE)"},
+        {{NO_HELLO, "{\"reply\":{\"pid\":1,\"version\":\"0.0.7\"}}\n"},
+         "is Mortise 0.0.7, and this is " MORTISE_VERSION
+         ": they do not understand each other; wait until it has ended"},
+        {{NO_HELLO, "{\"reply\":{\"pid\":1}}\n"},
+         "is Mortise of old, and this is " MORTISE_VERSION},
+    };
+    static const char *const commands[] = {"run g.yaml --id r", "runs",
+                                           "cancel r", "engine"};
+    char pid[32], byte;
+    int ends[2];
+
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    engine = fork();
+    if (engine == 0)
+        answer_with(engines[_i].answers, ends[1]);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    snprintf(pid, sizeof pid, "process %d works on", (int)engine);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        ck_assert_int_eq(mortise(commands[i]), 78);
+        ck_assert_msg(has(child.err, engines[_i].words), "%s", child.err);
+        ck_assert_msg(_i == 0 || has(child.err, pid), "%s", child.err);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
 /* ---- whose it is ----------------------------------------------------------- */
 
 /* Who may be told anything, for each of us, owner, mode and peer. */
@@ -611,6 +715,8 @@ static Suite *suite(void)
     tcase_add_test(tc, idle_connections);
     tcase_add_test(tc, no_descriptors);
     tcase_add_test(tc, few_descriptors);
+    tcase_add_test(tc, a_client_of_another_version);
+    tcase_add_loop_test(tc, an_engine_of_another_version, 0, 3);
     tcase_add_test(tc, whom_to_trust);
     if (geteuid() == 0) /* else whom_to_trust alone says it */
         tcase_add_test(tc, a_trap);
