@@ -10,49 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/child.h"
-#include "lib/httpd.h"
-#include "lib/test.h"
+#include "lib/errand.h"
 
-static struct httpd *d;
-static char dir[PATH_MAX - 64];
-
-/* ---- around each test --------------------------------------------------- */
-
-static void put(const char *name, const char *text)
-{
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    test_write(path, text, strlen(text));
-}
-
-/* A deployment with a store of its own name, and `more`. */
-static void put_deployment(const char *name, const char *more)
-{
-    char text[2 * PATH_MAX];
-
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
-             "plugins: {config: {http: {allow: [\"%s\"]}}}\n"
-             "store: {path: ./store}\n%s",
-             httpd_url(d, ""), more);
-    put(name, text);
-}
-
-static void setup(void)
-{
-    snprintf(dir, sizeof dir, "%s", test_mkdir());
-    child_dir(dir);
-    d = httpd_start();
-    put_deployment("mortise.yaml", "");
-}
-
-static void teardown(void)
-{
-    httpd_stop(d);
-    test_rmdir(dir);
-}
+/* ---- graphs and runs ----------------------------------------------------- */
 
 /* NAME.yaml: a node that asks our server for /NAME, then one that says its
  * input. */
@@ -69,9 +29,9 @@ static void put_graph_of(const char *name, const char *op, const char *args)
              "next: b}\n"
              "  b: {type: tool, tool: text/template, args: {values: "
              "{word: \"${input.word}\"}, template: \"said {{word}}\"}}\n",
-             op, httpd_url(d, path), args);
+             op, httpd_url(errand_httpd, path), args);
     snprintf(file, sizeof file, "%s.yaml", name);
-    put(file, text);
+    errand_put(file, text);
 }
 
 /* ... which is an effect. */
@@ -86,9 +46,9 @@ static void takes(const char *name, int ms)
     char path[64];
 
     snprintf(path, sizeof path, "/%s", name);
-    httpd_on(d, path);
-    httpd_wait(d, ms);
-    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    httpd_on(errand_httpd, path);
+    httpd_wait(errand_httpd, ms);
+    httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 }
 
 static pid_t start_run(const char *graph, const char *id)
@@ -96,34 +56,6 @@ static pid_t start_run(const char *graph, const char *id)
     return child_start(id,
                        "%s run %s.yaml --id %s --input '{\"word\": \"%s\"}'",
                        child_build("mortise"), graph, id, id);
-}
-
-static void await_requests(unsigned n)
-{
-    for (int i = 0; i < 600 && httpd_requests(d) < n; i++)
-        usleep(20000);
-    ck_assert_uint_ge(httpd_requests(d), n);
-}
-
-static const char *file(const char *name)
-{
-    static char text[1 << 16];
-    char path[PATH_MAX], *p;
-    size_t n;
-
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    p = test_read(path, &n);
-    snprintf(text, sizeof text, "%s", p);
-    free(p);
-    return text;
-}
-
-static void assert_says(const char *name, const char *words)
-{
-    const char *text = file(name);
-
-    ck_assert_msg(strstr(text, words) != NULL, "no '%s' in %s:\n%s", words,
-                  name, text);
 }
 
 static unsigned times(const char *text, const char *words)
@@ -135,18 +67,13 @@ static unsigned times(const char *text, const char *words)
     return n;
 }
 
-static int mortise(const char *what)
-{
-    return child_run("%s %s", child_build("mortise"), what);
-}
-
 /* It completed, with its own output. */
 static void assert_completed(const char *id)
 {
     char line[128];
 
     snprintf(line, sizeof line, "show %s --json", id);
-    ck_assert_int_eq(mortise(line), 0);
+    ck_assert_int_eq(errand_mortise(line), 0);
     ck_assert_msg(strstr(child.out, "\"status\": \"completed\"") != NULL, "%s",
                   child.out);
     snprintf(line, sizeof line, "\"said %s\"", id);
@@ -173,12 +100,12 @@ START_TEST(fifty_at_once)
         int code = child_wait(pids[i]);
 
         snprintf(name, sizeof name, "r%d.err", i);
-        ck_assert_msg(code == 0, "run %d: %d\n%s", i, code, file(name));
+        ck_assert_msg(code == 0, "run %d: %d\n%s", i, code, errand_file(name));
         snprintf(name, sizeof name, "r%d.out", i);
-        ck_assert_uint_eq(times(file(name), "run_start"), 1);
-        assert_says(name, "completed");
+        ck_assert_uint_eq(times(errand_file(name), "run_start"), 1);
+        errand_says(name, "completed");
     }
-    ck_assert_uint_eq(httpd_requests(d), MANY);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), MANY);
     for (int i = 0; i < MANY; i += 7) {
         snprintf(id, sizeof id, "r%d", i);
         assert_completed(id);
@@ -199,13 +126,13 @@ START_TEST(a_host_stays_for_others)
     takes("short", 700);
     takes("long", 2500);
     host = start_run("short", "mine");
-    await_requests(1);
+    errand_await(1);
     guest = start_run("long", "theirs");
     ck_assert_int_eq(child_wait(host), 0);
     ck_assert_int_eq(child_wait(guest), 0);
-    ck_assert_uint_eq(httpd_requests(d), 2);
-    assert_says("mine.out", "completed");
-    assert_says("mine.err", "1 other run is at work here");
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+    errand_says("mine.out", "completed");
+    errand_says("mine.err", "1 other run is at work here");
     assert_completed("mine");
     assert_completed("theirs");
 }
@@ -221,18 +148,18 @@ START_TEST(a_signal_pauses_ones_own)
     takes("short", 1500);
     takes("long", 3000);
     host = start_run("short", "mine");
-    await_requests(1);
+    errand_await(1);
     guest = start_run("long", "theirs");
-    await_requests(2);
+    errand_await(2);
     kill(host, SIGINT);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 4);
-    ck_assert_uint_eq(httpd_requests(d), 2);
-    assert_says("mine.out", "paused: operator");
-    assert_says("mine.err", "at work here");
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+    errand_says("mine.out", "paused: operator");
+    errand_says("mine.err", "at work here");
     assert_completed("theirs");
-    ck_assert_int_eq(mortise("resume mine"), 0);
-    ck_assert_uint_eq(httpd_requests(d), 2);
+    ck_assert_int_eq(errand_mortise("resume mine"), 0);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
     assert_completed("mine");
 }
 END_TEST
@@ -248,9 +175,9 @@ START_TEST(a_second_signal_hands_over)
     takes("short", 1);
     takes("long", 2000);
     host = start_run("long", "mine");
-    await_requests(1);
+    errand_await(1);
     guest = start_run("long", "theirs");
-    await_requests(2);
+    errand_await(2);
     kill(host, _i == 0 ? SIGINT : SIGTERM);
     if (_i == 0) {
         child_await("mine.err", "at work here");
@@ -258,9 +185,9 @@ START_TEST(a_second_signal_hands_over)
     }
     ck_assert_int_eq(child_wait(host), 4);
     ck_assert_int_eq(child_wait(guest), 0);
-    ck_assert_uint_eq(httpd_requests(d), 2);
-    ck_assert_uint_eq(times(file("theirs.out"), "node_end a"), 1);
-    ck_assert_uint_eq(times(file("theirs.out"), "node_end b"), 1);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+    ck_assert_uint_eq(times(errand_file("theirs.out"), "node_end a"), 1);
+    ck_assert_uint_eq(times(errand_file("theirs.out"), "node_end b"), 1);
     assert_completed("theirs");
 }
 END_TEST
@@ -273,24 +200,24 @@ START_TEST(a_killed_host_is_replaced)
     char id[16];
 
     put_graph_of("get", "get", "");
-    httpd_on(d, "/get");
-    httpd_wait(d, 60000);
-    httpd_times(d, 4);
-    httpd_answer(d, "/get", "200 OK", "", "there");
+    httpd_on(errand_httpd, "/get");
+    httpd_wait(errand_httpd, 60000);
+    httpd_times(errand_httpd, 4);
+    httpd_answer(errand_httpd, "/get", "200 OK", "", "there");
     host = start_run("get", "mine");
-    await_requests(1);
+    errand_await(1);
     for (int i = 0; i < 3; i++) {
         snprintf(id, sizeof id, "g%d", i);
         guests[i] = start_run("get", id);
     }
-    await_requests(4);
+    errand_await(4);
     child_kill(host);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(child_wait(guests[i]), 0);
         snprintf(id, sizeof id, "g%d", i);
         assert_completed(id);
     }
-    ck_assert_int_eq(mortise("resume mine"), 0);
+    ck_assert_int_eq(errand_mortise("resume mine"), 0);
 }
 END_TEST
 
@@ -302,19 +229,19 @@ START_TEST(a_follower_is_a_host)
 
     put_graph("long");
     takes("long", 1500);
-    put("ask.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
-                    "metadata: {name: g, version: 1.0.0}\nstart: h\n"
-                    "nodes:\n  h: {type: human, prompt: Well?}\n");
-    ck_assert_int_eq(mortise("run ask.yaml --id waits"), 4);
+    errand_put("ask.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                           "metadata: {name: g, version: 1.0.0}\nstart: h\n"
+                           "nodes:\n  h: {type: human, prompt: Well?}\n");
+    ck_assert_int_eq(errand_mortise("run ask.yaml --id waits"), 4);
     host =
         child_start("host", "%s events --follow waits", child_build("mortise"));
     child_await("host.out", "interrupt");
     guest = start_run("long", "theirs");
-    await_requests(1);
+    errand_await(1);
     kill(host, SIGINT);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 0);
-    ck_assert_uint_eq(httpd_requests(d), 1);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
     assert_completed("theirs");
 }
 END_TEST
@@ -329,28 +256,27 @@ START_TEST(another_deployment_is_refused)
 
     put_graph("x");
     takes("x", 1);
-    put_deployment("b.yaml", "limits: {steps: 7}\n");
-    put_deployment("same.yaml", "limits: {}\n# nothing else\n");
-    engine = child_start("one", "%s engine", child_build("mortise"));
-    child_await("one.err", "holding the store");
-    ck_assert_int_eq(mortise("run x.yaml --deployment b.yaml"), 78);
+    errand_deploy("b.yaml", "limits: {steps: 7}\n");
+    errand_deploy("same.yaml", "limits: {}\n# nothing else\n");
+    engine = errand_engine("one");
+    ck_assert_int_eq(errand_mortise("run x.yaml --deployment b.yaml"), 78);
     ck_assert_msg(strstr(child.err, "b.yaml") != NULL &&
                       strstr(child.err, "mortise.yaml") != NULL &&
                       strstr(child.err, "E_CONFIG") != NULL,
                   "%s", child.err);
-    ck_assert_uint_eq(httpd_requests(d), 0);
-    ck_assert_int_eq(mortise("run x.yaml --id same --deployment same.yaml "
-                             "--input '{\"word\": \"same\"}'"),
-                     0);
-    ck_assert_int_eq(mortise("runs --deployment b.yaml"), 0);
-    ck_assert_int_eq(mortise("show same --deployment b.yaml"), 0);
-    ck_assert_int_eq(mortise("resume same --deployment b.yaml"), 78);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 0);
+    ck_assert_int_eq(
+        errand_mortise("run x.yaml --id same --deployment same.yaml "
+                       "--input '{\"word\": \"same\"}'"),
+        0);
+    ck_assert_int_eq(errand_mortise("runs --deployment b.yaml"), 0);
+    ck_assert_int_eq(errand_mortise("show same --deployment b.yaml"), 0);
+    ck_assert_int_eq(errand_mortise("resume same --deployment b.yaml"), 78);
     ck_assert_int_eq(child_run("mkdir elsewhere; cd elsewhere; %s run "
                                "../x.yaml --deployment ../b.yaml",
                                child_build("mortise")),
                      78);
-    kill(engine, SIGTERM);
-    ck_assert_int_eq(child_wait(engine), 0);
+    errand_stop(engine);
 }
 END_TEST
 
@@ -363,13 +289,12 @@ START_TEST(an_engine_waits_for_a_command)
     put_graph("x");
     takes("x", 1500);
     run = start_run("x", "mine");
-    await_requests(1);
+    errand_await(1);
     engine = child_start("one", "%s engine", child_build("mortise"));
     child_await("one.err", "waiting until it has ended");
     ck_assert_int_eq(child_wait(run), 0);
     child_await("one.err", "holding the store");
-    kill(engine, SIGTERM);
-    ck_assert_int_eq(child_wait(engine), 0);
+    errand_stop(engine);
 }
 END_TEST
 
@@ -378,24 +303,22 @@ END_TEST
 /* A stopped engine is told of, with its pid, by whoever asks and by doctor. */
 START_TEST(a_stopped_engine_is_named)
 {
-    pid_t engine = child_start("one", "%s engine", child_build("mortise"));
+    pid_t engine = errand_engine("one");
     char pid[32];
 
-    child_await("one.err", "holding the store");
     snprintf(pid, sizeof pid, "process %d", (int)engine);
     kill(engine, SIGSTOP);
-    ck_assert_int_eq(mortise("runs"), 1);
+    ck_assert_int_eq(errand_mortise("runs"), 1);
     ck_assert_msg(strstr(child.err, pid) != NULL &&
                       strstr(child.err, "said nothing") != NULL,
                   "%s", child.err);
-    ck_assert_int_eq(mortise("doctor"), 2);
+    ck_assert_int_eq(errand_mortise("doctor"), 2);
     ck_assert_msg(strstr(child.out, pid) != NULL &&
                       strstr(child.out, "said nothing") != NULL,
                   "%s", child.out);
     kill(engine, SIGCONT);
-    ck_assert_int_eq(mortise("runs"), 0);
-    kill(engine, SIGTERM);
-    ck_assert_int_eq(child_wait(engine), 0);
+    ck_assert_int_eq(errand_mortise("runs"), 0);
+    errand_stop(engine);
 }
 END_TEST
 
@@ -404,7 +327,7 @@ static Suite *suite(void)
     Suite *suite = suite_create("cli_together");
     TCase *tc = tcase_create("together");
 
-    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_checked_fixture(tc, errand_begin, errand_end);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, fifty_at_once);
     tcase_add_test(tc, a_host_stays_for_others);
