@@ -138,6 +138,20 @@ START_TEST(a_host_stays_for_others)
 }
 END_TEST
 
+/* Whose command was refused is nobody's host: nothing is at work there. */
+START_TEST(a_refusal_is_no_host)
+{
+    errand_put("ask.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                           "metadata: {name: g, version: 1.0.0}\nstart: h\n"
+                           "nodes:\n  h: {type: human, prompt: Well?}\n");
+    ck_assert_int_eq(errand_mortise("run ask.yaml --id r"), 4);
+    ck_assert_int_eq(errand_mortise("resume r --goto nowhere"), 3);
+    ck_assert_msg(strstr(child.err, "nowhere") != NULL &&
+                      strstr(child.err, "at work here") == NULL,
+                  "%s", child.err);
+}
+END_TEST
+
 /* Ctrl-C means the run of that command and no other. */
 START_TEST(a_signal_pauses_ones_own)
 {
@@ -331,6 +345,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, fifty_at_once);
     tcase_add_test(tc, a_host_stays_for_others);
+    tcase_add_test(tc, a_refusal_is_no_host);
     tcase_add_test(tc, a_signal_pauses_ones_own);
     tcase_add_loop_test(tc, a_second_signal_hands_over, 0, 2);
     tcase_add_test(tc, a_killed_host_is_replaced);
