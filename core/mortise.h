@@ -184,7 +184,8 @@ struct mortise_start_options {
     uint32_t size;
     uint32_t flags;     /* 0 */
     const char *tenant; /* NULL: "default" */
-    const char *run;    /* id, [A-Za-z0-9._-]{1,128}; NULL: a new UUIDv7 */
+    const char *run;    /* id, [A-Za-z0-9._][A-Za-z0-9._-]{0,127}; NULL: a new
+                           UUIDv7 */
     const char *input;  /* JSON text; NULL: {} */
     const char *actor;  /* who starts it, for the record; NULL: this uid */
     /* A subscription as mortise_events() makes with FOLLOW, from the very first

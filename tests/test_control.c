@@ -211,6 +211,8 @@ START_TEST(malformed_requests)
         {"{\"do\":\"follow\",\"run\":\"x\",\"until\":\"never\"}", "'until'"},
         {"{\"do\":\"start\"}", "'graph'"},
         {"{\"do\":\"start\",\"graph\":{\"path\":\"p\"}}", "'source'"},
+        {"{\"do\":\"start\",\"run\":\"-x\"," HUMAN "}",
+         "does not begin with '-', as options do; '-x' does"},
         {"{\"do\":\"command\",\"run\":\"x\"}", "'commands'"},
         {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[]}", "'commands'"},
         {"{\"do\":\"command\",\"run\":\"x\",\"commands\":[{}]}",

@@ -107,8 +107,8 @@ static const struct mortise_opt run_opts[] = {
                      "The run's input: JSON, @FILE or - for stdin\n"
                      "(default: {})"),
     MORTISE_OPT_TEXT("id", "X", id,
-                     "Name the run: letters, digits, . _ - (default:\n"
-                     "a new UUID)"),
+                     "Name the run: letters, digits, . _ - (no - in front;\n"
+                     "default: a new UUID)"),
     MORTISE_OPT_FLAG("wait", wait,
                      "Stay until the run has ended, while people answer\n"
                      "from elsewhere"),

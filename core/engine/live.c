@@ -582,6 +582,12 @@ int mortise_live_start(struct mortise *m, struct mortise_graph *g,
     }
     if (rv == MORTISE_OK)
         rv = mortise_live_check_name("run id", run, err);
+    /* Older stores have some, which stay what they are. */
+    if (rv == MORTISE_OK && run[0] == '-')
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "a run id does not begin with '-', as options do; "
+                          "'%.200s' does",
+                          run);
     if (rv == MORTISE_OK)
         rv = check_free(m, tenant, run, err);
     if (rv != MORTISE_OK)
