@@ -674,6 +674,64 @@ START_TEST(durations)
 }
 END_TEST
 
+/* ---- requests ------------------------------------------------------------- */
+
+/* Each thing that a request may say has its line, by this name and in this
+ * order. */
+START_TEST(requests_have_lines)
+{
+    json_t *request = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:{s:i}, s:s, s:s, s:i, s:s, s:{s:i},"
+        " s:[{s:i}], s:{s:s}, s:s, s:s, s:s, s:{s:s}, s:[s], s:s}",
+        "kind", "in_doubt", "node", "a", "path", "1.0/a#1", "prompt", "Well?",
+        "id", "8f31", "tool", "http/request", "args", "n", 1, "effect",
+        "external", "cause", "it broke", "step", 0, "method", "http.request/1",
+        "answer", "status", 500, "open", "step", 2, "budget", "node", "b",
+        "limit", "steps", "graph", "g", "digest", "6f1c", "schema", "type",
+        "object", "assignees", "anna", "deadline", "soon");
+
+    ck_assert_ptr_nonnull(request);
+    mortise_cli_describe(&out, request);
+    json_decref(request);
+    ck_assert_str_eq(printed(),
+                     "a has an effect that may or may not have happened\n"
+                     "    Well?\n"
+                     "    request  8f31\n"
+                     "    tool     http/request\n"
+                     "    args     {\"n\":1}\n"
+                     "    effect   external\n"
+                     "    because  it broke\n"
+                     "    step     http.request/1\n"
+                     "    heard    {\"status\":500}\n"
+                     "    inside   [{\"step\":2}]\n"
+                     "    budget   {\"node\":\"b\"}\n"
+                     "    limit    steps\n"
+                     "    graph    g\n"
+                     "    digest   6f1c\n"
+                     "    answer   {\"type\":\"object\"}\n"
+                     "    for      [\"anna\"]\n"
+                     "    until    soon\n");
+}
+END_TEST
+
+/* ... and so has each kind its words. */
+START_TEST(requests_have_words)
+{
+    static const char *const words[][2] = {
+        {"human", "asks a person"},
+        {"approval_pending", "wants to run a tool and needs an approval"},
+        {"scheduled_pause", "is paused here by the graph"},
+        {"budget", "would spend more than its graph may"},
+        {"in_doubt", "has an effect that may or may not have happened"},
+        {"custom", "waits"},
+    };
+    json_t *request = json_pack("{s:s}", "kind", words[_i][0]);
+
+    ck_assert_str_eq(mortise_cli_asks(request), words[_i][1]);
+    json_decref(request);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli parts");
@@ -685,6 +743,8 @@ static Suite *suite(void)
     tcase_add_test(tc, texts_keep_lines);
     tcase_add_test(tc, cells_count_columns);
     tcase_add_loop_test(tc, shell_words, 0, 6);
+    tcase_add_test(tc, requests_have_lines);
+    tcase_add_loop_test(tc, requests_have_words, 0, 6);
     tcase_add_test(tc, json_layout);
     tcase_add_test(tc, json_is_safe);
     tcase_add_test(tc, json_out_of_memory);

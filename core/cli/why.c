@@ -426,10 +426,10 @@ static void why_paused(struct why *w)
 
 static void why_doubt(struct why *w)
 {
-    say(w, " does not know whether an effect happened: a process died between "
-           "the effect and its record.  Somebody must look at the world and "
-           "say what became of it: that it is done (with what it gave, in "
-           "place of {}), to do it again, or to take it as failed.");
+    say(w, " does not know whether an effect happened.  Somebody must look at "
+           "the world and say what became of it: that it is done (with what "
+           "it gave, in place of the example), to do it again, or to take it "
+           "as failed.");
     explain_pending(w);
 }
 
