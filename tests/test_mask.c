@@ -105,8 +105,8 @@ START_TEST(forms)
 }
 END_TEST
 
-/* The characters of base64 that stay tell nothing of more than a byte at each
- * end. */
+/* The character of base64 that stays in front tells four bits at most; behind
+ * the value there is none, and no padding. */
 START_TEST(base64_at_any_offset)
 {
     static const char value[] = "hunter2\xc3\xbf\xc3\xbf-correct-horse";
@@ -128,6 +128,8 @@ START_TEST(base64_at_any_offset)
                                   (const unsigned char *)plain, n, variants[v]);
                 ck_assert_ptr_nonnull(
                     strstr(through(coded, strlen(coded), 5), "[secret s]"));
+                if (after == 0)
+                    ck_assert_str_eq(strchr(out.p, ']'), "]");
                 /* what is left of the value's some 30 characters */
                 ck_assert_uint_le(strlen(out.p), strlen("[secret s]") +
                                                      (before + after) * 4 / 3 +

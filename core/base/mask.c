@@ -9,9 +9,10 @@
  *   (2) A byte is settled when no form that has begun can reach it any more, so
  *       what is held back is never longer than the longest form.
  *   (3) In base64 a value's bytes stand in one of three ways, by how many came
- *       before.  The characters that it alone decides are looked for; up to two
- *       at each end, which have bits of its neighbours, stay and tell at most
- *       four bits.
+ *       before.  The characters that it alone decides are looked for, and the
+ *       one behind them that has its last bits, with whatever its neighbour
+ *       adds, and the padding.  One in front, which has at most four of its
+ *       bits, stays.
  */
 #include "base/mask.h"
 
@@ -324,11 +325,35 @@ static unsigned sextet(const char *value, size_t before, size_t at)
     return bits;
 }
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/* The form with each last character that its last bits, 2 or 4, leave open;
+ * with the padding behind it where the value ends there. */
+static bool add_tails(struct mortise_mask *m, uint32_t name,
+                      struct mortise_buf *b, unsigned char last, unsigned bits,
+                      const char *last_two)
+{
+    unsigned open = 6 - bits, d = (last & ((1u << bits) - 1)) << open;
+    bool ok = true;
+
+    for (unsigned i = 0; ok && i < 1u << open; i++) {
+        mortise_buf_put(b, d + i < 62 ? &digits[d + i] : &last_two[d + i - 62],
+                        1);
+        ok = !b->failed && add_form(m, name, b->p, b->n);
+        if (ok && i == 0) {
+            mortise_buf_put(b, "==", open / 2);
+            ok = !b->failed && add_form(m, name, b->p, b->n);
+            b->n -= open / 2;
+        }
+        b->n -= 1;
+    }
+    return ok;
+}
+
 static bool add_base64(struct mortise_mask *m, uint32_t name, const char *value,
                        size_t n, size_t before, const char *last_two)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "abcdefghijklmnopqrstuvwxyz0123456789";
     size_t from = (8 * before + 5) / 6, to = 8 * (before + n) / 6;
     struct mortise_buf b;
     bool ok;
@@ -340,6 +365,9 @@ static bool add_base64(struct mortise_mask *m, uint32_t name, const char *value,
         mortise_buf_put(&b, d < 62 ? &digits[d] : &last_two[d - 62], 1);
     }
     ok = !b.failed && add_form(m, name, b.p, b.n);
+    if (ok && b.n >= MORTISE_MASK_MIN && 8 * (before + n) % 6 != 0)
+        ok = add_tails(m, name, &b, (unsigned char)value[n - 1],
+                       (unsigned)(8 * (before + n) % 6), last_two);
     if (b.p != NULL)
         explicit_bzero(b.p, b.n);
     mortise_buf_finish(&b);
