@@ -190,6 +190,19 @@ START_TEST(looking_is_free)
 }
 END_TEST
 
+/* What could not be kept is not said to be allowed. */
+START_TEST(allowed_once_it_holds)
+{
+    put_deployment("plugins: {path: [.]}\n");
+    child_run("XDG_STATE_HOME=/dev/null/x $MORTISE config allow mortise.yaml");
+    ck_assert_int_ne(child.code, 0);
+    ck_assert_str_eq(child.out, "");
+    desk_ok("$MORTISE config allow mortise.yaml");
+    desk_out("allowed: ");
+    desk_out("\n  plugins.path (line ");
+}
+END_TEST
+
 /* Who puts the first key into a trust directory says that it counts; keys that
  * were there already are not his word, nor is a directory of unsigned code. */
 START_TEST(trusting_says_so)
@@ -199,9 +212,26 @@ START_TEST(trusting_says_so)
     child_run("$MORTISE runs");
     desk_code(77);
     desk_ok("$MORTISE key trust k.pub --plugins '*' --trust trust.d");
+    desk_err("says more than whom to trust");
+    desk_err("mortise config allow ");
+    desk_err("without --in-process nothing that this key signs can be used");
+    desk_not_out("allowed: ");
+    child_run("$MORTISE runs");
+    desk_code(77);
+    child_run("$MORTISE key trust k.pub --plugins '*' --trust trust.d");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("/k.yaml is there already; change or remove that file, or call "
+             "the new one otherwise with --name");
+    desk_ok("rm -r trust.d");
+    put_deployment("trust: {dir: trust.d}\n");
+    desk_ok("$MORTISE key trust k.pub --plugins '*' --in-process --trust "
+            "trust.d");
+    desk_out("\nallowed: ");
+    ck_assert_str_eq(child.err, "");
     desk_ok("$MORTISE runs");
     desk_ok("$MORTISE config allow mortise.yaml --remove");
     desk_ok("$MORTISE key trust z.pub --plugins '*'");
+    desk_not_out("allowed: ");
     child_run("$MORTISE runs");
     desk_code(77);
     put_deployment("trust: {dir: new.d}\nplugins: {dev: [.]}\n");
@@ -490,6 +520,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_change_asks_again);
     tcase_add_test(tc, named_is_said);
     tcase_add_test(tc, looking_is_free);
+    tcase_add_test(tc, allowed_once_it_holds);
     tcase_add_test(tc, trusting_says_so);
     tcase_add_test(tc, what_others_may_change_is_refused);
     tcase_add_test(tc, what_is_accepted_is_accepted_as_it_is);

@@ -14,6 +14,7 @@ struct saying {
     struct mortise_cli *cli;
     json_t *places;
     bool nomem;
+    bool says; /* it is allowed, and said; else collected */
 };
 
 /* ---- allow ----------------------------------------------------------------- */
@@ -23,7 +24,11 @@ static bool note_fault(void *ud, const struct mortise_fault *f)
     struct saying *s = ud;
     struct mortise_out *o = &s->cli->out;
 
-    s->nomem |= json_array_append_new(s->places, mortise_allow_place(f)) != 0;
+    if (!s->says) {
+        s->nomem |=
+            json_array_append_new(s->places, mortise_allow_place(f)) != 0;
+        return true;
+    }
     mortise_out_puts(o, "  ");
     mortise_out_word(o, f->path);
     if (f->foreign)
@@ -59,16 +64,20 @@ static int allow(struct mortise_cli *cli, const struct mortise_site *site,
     struct mortise_allowance a;
     int rv = mortise_allow_read(&a, site->deployment, err);
 
-    mortise_out_puts(&cli->out, "allowed: ");
-    mortise_out_word(&cli->out, a.file);
-    mortise_out_puts(&cli->out, "\n");
-    print_needs(cli, site->deployment);
     if (rv == MORTISE_OK)
         rv = mortise_guarded_faults(site, note_fault, &s, err);
     if (rv == MORTISE_OK && (s.nomem || s.places == NULL))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = mortise_allow_write(&a, s.places, err);
+    if (rv == MORTISE_OK) {
+        mortise_out_puts(&cli->out, "allowed: ");
+        mortise_out_word(&cli->out, a.file);
+        mortise_out_puts(&cli->out, "\n");
+        print_needs(cli, site->deployment);
+        s.says = true;
+        rv = mortise_guarded_faults(site, note_fault, &s, err);
+    }
     mortise_allow_finish(&a);
     json_decref(s.places);
     return rv;

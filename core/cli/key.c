@@ -23,8 +23,7 @@ static bool is_about_trust(const struct mortise_deployment *d)
     size_t n = mortise_allow_needs(d, needs);
 
     for (size_t i = 0; i < n; i++)
-        if (strcmp(needs[i].key, "trust") != 0 &&
-            strcmp(needs[i].key, "plugins.path") != 0)
+        if (strcmp(needs[i].key, "trust") != 0)
             return false;
     return true;
 }
@@ -74,24 +73,44 @@ static bool is_alone(struct mortise_cli *cli, const char *dir)
     return alone;
 }
 
-static int allow_trust(const struct mortise_deployment *d,
+/* What the file says besides is not allowed by that: who trusts the key hears
+ * how it can be. */
+static void say_more(struct mortise_cli *cli, const char *file)
+{
+    mortise_out_puts(&cli->err, "mortise: ");
+    mortise_out_word(&cli->err, file);
+    mortise_out_puts(&cli->err,
+                     " says more than whom to trust, so it does not count "
+                     "yet; read it, then: mortise config allow ");
+    mortise_out_word(&cli->err, file);
+    mortise_out_puts(&cli->err, "\n");
+}
+
+static int allow_trust(struct mortise_cli *cli,
+                       const struct mortise_deployment *d,
                        struct mortise_err *err)
 {
     struct mortise_allowance a;
     json_t *none = json_array();
     int rv = mortise_allow_read(&a, d, err);
 
-    if (rv == MORTISE_OK && !mortise_allow_holds(&a))
-        rv = mortise_allow_write(&a, none, err);
+    if (rv == MORTISE_OK && !mortise_allow_holds(&a)) {
+        if (!is_about_trust(d)) {
+            say_more(cli, a.file);
+        } else if ((rv = mortise_allow_write(&a, none, err)) == MORTISE_OK) {
+            mortise_out_puts(&cli->out, "allowed: ");
+            mortise_out_word(&cli->out, a.file);
+            mortise_out_puts(&cli->out, "\n");
+        }
+    }
     json_decref(none);
     mortise_allow_finish(&a);
     return rv;
 }
 
 /* Who puts the first key into the trust directory of a deployment that was found
- * says by that that the directory counts, with the directories of what its
- * keys sign.  Keys that others left there, and what else needs a word, are not
- * part of what was said. */
+ * says by that that the directory counts.  Keys that others left there, and
+ * what else needs a word (plugins.path, too), are not part of what was said. */
 static int say_so(struct mortise_cli *cli, const char *dir,
                   struct mortise_err *err)
 {
@@ -99,9 +118,8 @@ static int say_so(struct mortise_cli *cli, const char *dir,
     int rv = look_at(cli, &site, err);
 
     if (rv == MORTISE_OK && cli->found &&
-        is_same_dir(site.deployment->trust_dir, dir) &&
-        is_about_trust(site.deployment) && is_alone(cli, dir))
-        rv = allow_trust(site.deployment, err);
+        is_same_dir(site.deployment->trust_dir, dir) && is_alone(cli, dir))
+        rv = allow_trust(cli, site.deployment, err);
     mortise_site_close(&site);
     return cli->args.trust != NULL ? MORTISE_OK : rv;
 }
@@ -398,8 +416,20 @@ static int trust_key(struct mortise_cli *cli, const char *dir,
     file_name(name, sizeof name, cli);
     if (rv == MORTISE_OK)
         rv = mortise_trust_add(dir, name, &t, cli->mem, err);
+    if (rv == MORTISE_EEXISTS)
+        return mortise_fail(err, rv,
+                            "%.200s/%.100s.yaml is there already; change or "
+                            "remove that file, or call the new one otherwise "
+                            "with --name",
+                            dir, name);
     if (rv != MORTISE_OK)
         return rv;
+    if (!t.in_process)
+        mortise_out_puts(
+            &cli->err,
+            "mortise: warning: without --in-process nothing that this key "
+            "signs can be used: this build runs plugins inside the engine "
+            "alone\n");
     mortise_out_puts(&cli->out, "trusted in ");
     mortise_out_word(&cli->out, dir);
     mortise_out_puts(&cli->out, "/");
@@ -451,10 +481,14 @@ const struct mortise_cmd mortise_cmd_key_trust = {
     .min = 1,
     .max = 1,
     .summary = "Trust a key to sign plugins",
-    .text = "A new file in the trust directory says so.\n",
+    .text = "A new file in the trust directory says so.  This build has no "
+            "process\n"
+            "isolation: what a key signs can be used with --in-process "
+            "alone.\n",
     .opts = trust_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
-    .example = "mortise key trust acme.pub --plugins 'acme.*' --trust trust.d",
+    .example = "mortise key trust acme.pub --plugins 'acme.*' --in-process "
+               "--trust trust.d",
     .run = key_trust,
 };
 
