@@ -86,6 +86,74 @@ START_TEST(configs_are_checked)
 }
 END_TEST
 
+/* Where a config says where its plugin may go, that must be places. */
+START_TEST(destinations_are_checked)
+{
+    static const char *const bad[] = {"not a url", "example.com:99999", "*"};
+
+    for (size_t i = 0; i < 3; i++) {
+        desk_put("d.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                           "metadata: {name: d}\n"
+                           "plugins: {config: {http: {allow: "
+                           "[\"https://a.example\", \"PLACE\"]}}}\n");
+        desk_ok("sed -i 's|PLACE|%s|' d.yaml", bad[i]);
+        child_run("$MORTISE check d.yaml");
+        desk_code(2);
+        desk_out("d.yaml:4:26: error[E0607]: plugin 'http' cannot go where "
+                 "this config says: ");
+        desk_out(bad[i]);
+    }
+    desk_ok("sed -i 's|\"\\*\"|\"[::1]:80 private\"|' d.yaml && $MORTISE "
+            "check d.yaml");
+}
+END_TEST
+
+/* What a deployment names and is not there is a warning, where it stands. */
+START_TEST(what_is_not_there_is_told)
+{
+    desk_put("d.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                       "metadata: {name: d}\n"
+                       "plugins: {path: [./here, ./gone], dev: [./away]}\n"
+                       "trust: {dir: nowhere}\n"
+                       "secrets:\n"
+                       "  a: {env: T_NOT_SET}\n"
+                       "  b: {file: no-file}\n"
+                       "  c: {env: PATH}\n");
+    desk_ok("mkdir here && $MORTISE check d.yaml");
+    desk_out("d.yaml:4:26: warning[W0823]: there is no directory ");
+    desk_out("d.yaml:4:41: warning[W0823]: there is no directory ");
+    desk_out("d.yaml:5:14: warning[W0823]: there is no directory ");
+    desk_out("d.yaml:7:3: warning[W0823]: the secret 'a' is in the variable "
+             "T_NOT_SET, which is not set here");
+    desk_out("d.yaml:8:3: warning[W0823]: the secret 'b' is in the file ");
+    desk_not_out("directory ./here");
+    desk_not_out("d.yaml:9");
+}
+END_TEST
+
+/* A permission that no config can give is a warning for its author. */
+START_TEST(permissions_of_nothing_are_told)
+{
+    desk_put("p.yaml", "apiVersion: mortise/v1\nkind: Plugin\n"
+                       "metadata: {name: p, version: 1.0.0}\nseq: 1\n"
+                       "abi: {major: 1, minor: 0}\nruntime: c\n"
+                       "provides: {executor: {threading: inline, operations: "
+                       "{run: {effect: read}}}}\n"
+                       "permissions: {net: [config:urll, \"config:url.a\"]}\n"
+                       "config_schema: {type: object, properties: {url: {}}}"
+                       "\n");
+    desk_ok("$MORTISE check p.yaml");
+    desk_out("p.yaml:8:21: warning[W0822]: config_schema has no property "
+             "'urll'");
+    desk_not_out("'url'");
+    desk_ok("sed -i 's|{type: object, |{patternProperties: {u: {}}, |' p.yaml "
+            "&& $MORTISE check p.yaml");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("sed -i '/^config_schema/d' p.yaml && $MORTISE check p.yaml");
+    desk_out("'url'");
+}
+END_TEST
+
 /* What is said of a plugin that is not there is a warning, in case it is
  * misspelt, and only for who checks: it holds for nobody. */
 START_TEST(names_of_no_plugin_are_odd)
@@ -211,6 +279,9 @@ static Suite *suite(void)
     tcase_add_test(tc, an_id_has_rules_of_its_own);
     tcase_add_test(tc, ids_lead_to_guardrails);
     tcase_add_test(tc, configs_are_checked);
+    tcase_add_test(tc, destinations_are_checked);
+    tcase_add_test(tc, what_is_not_there_is_told);
+    tcase_add_test(tc, permissions_of_nothing_are_told);
     tcase_add_test(tc, names_of_no_plugin_are_odd);
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
     tcase_add_test(tc, a_policy_guards_a_node);

@@ -172,6 +172,11 @@ START_TEST(filter_and_json)
 
     desk_ok(IN_CASES "--filter nobody trip.test.yaml", root);
     desk_out("\n2 passed, 0 failed\n");
+    child_run(IN_CASES "--filter 'a list is sued up' failing.test.yaml", root);
+    ck_assert_int_ne(child.code, 0);
+    desk_not_out("passed");
+    desk_err("no case has 'a list is sued up' in its name; there is 'a list is "
+             "used up' and ");
     child_run(IN_CASES "--filter 'used up' --format json failing.test.yaml",
               root);
     desk_code(1);

@@ -158,7 +158,9 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
         mortise_manifest_parse(&m, c->cli->mem, path, text, n, false, c->diags);
 
     if (rv == MORTISE_OK) {
-        rv = mortise_manifest_check_host(m, c->diags);
+        rv = mortise_manifest_advise(m, c->diags);
+        if (rv == MORTISE_OK)
+            rv = mortise_manifest_check_host(m, c->diags);
         mortise_manifest_free(m);
     }
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;

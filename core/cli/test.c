@@ -17,6 +17,7 @@
 #include "cli/casefile.h"
 #include "cli/cli.h"
 #include "cli/expect.h"
+#include "base/nearest.h"
 #include "cli/stage.h"
 #include "cli/stop.h"
 
@@ -26,6 +27,7 @@ struct testing {
     struct mortise_casefile *file;
     json_t *report; /* --json: {cases, passed, failed} */
     size_t passed, failed;
+    json_t *others; /* names that --filter passed over */
 };
 
 /* ---- saying it ----------------------------------------------------------- */
@@ -166,8 +168,11 @@ static int run_cases(struct testing *t, struct mortise_err *err)
         const struct mortise_case *c = &t->file->cases[i];
         struct mortise_diags d;
 
-        if (filter != NULL && strstr(c->name->str, filter) == NULL)
+        if (filter != NULL && strstr(c->name->str, filter) == NULL) {
+            if (json_array_append_new(t->others, json_string(c->name->str)))
+                return mortise_nomem(err);
             continue;
+        }
         if (mortise_stop_came())
             return mortise_fail(err, MORTISE_ESTATE, "interrupted");
         mortise_diags_init(&d, t->cli->mem);
@@ -250,12 +255,37 @@ static int sum_up(struct testing *t)
     return t->failed > 0 ? MORTISE_EXIT_FAILED : MORTISE_EXIT_OK;
 }
 
+enum { NAMES_MAX = 1000 };
+
+/* A filter that is in no name is a mistake, not a success. */
+static int check_filter(const struct testing *t, struct mortise_err *err)
+{
+    const char *names[NAMES_MAX], *filter = t->cli->args.filter, *near;
+    size_t n = json_array_size(t->others), k = 0;
+
+    if (filter == NULL || t->passed + t->failed > 0)
+        return MORTISE_OK;
+    for (; k < n && k < NAMES_MAX; k++)
+        names[k] = json_string_value(json_array_get(t->others, k));
+    near = mortise_nearest(filter, names, k);
+    if (near == NULL && k > 0)
+        near = names[0];
+    return near == NULL
+               ? mortise_fail(err, MORTISE_ENOTFOUND, "there are no cases")
+               : mortise_fail(err, MORTISE_ENOTFOUND,
+                              "no case has '%.100s' in its name; there is "
+                              "'%.200s' and %zu more",
+                              filter, near, n - 1);
+}
+
 static int run_files(struct mortise_cli *cli)
 {
-    struct testing t = {.cli = cli};
+    struct testing t = {.cli = cli, .others = json_array()};
     struct mortise_err err;
     int rv = mortise_stop_begin(&err), code;
 
+    if (rv == MORTISE_OK && t.others == NULL)
+        rv = mortise_nomem(&err);
     if (rv == MORTISE_OK && cli->args.json) {
         t.report = json_pack("{s:[]}", "cases");
         rv = t.report != NULL ? MORTISE_OK : mortise_nomem(&err);
@@ -264,7 +294,10 @@ static int run_files(struct mortise_cli *cli)
         t.path = cli->args.operands[i];
         rv = run_file(&t, &err);
     }
+    if (rv == MORTISE_OK)
+        rv = check_filter(&t, &err);
     code = rv == MORTISE_OK ? sum_up(&t) : mortise_cli_fail(cli, &err);
+    json_decref(t.others);
     json_decref(t.report);
     return code;
 }

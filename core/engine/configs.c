@@ -11,11 +11,15 @@
  * knows the values (registry.c). */
 #include "engine/configs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mask.h"
+#include "engine/egress.h"
 #include "engine/secret.h"
 #include "plugin/registry.h"
 
@@ -23,6 +27,7 @@ struct checking {
     const struct mortise_deployment *d;
     struct mortise_diags *diags;
     const struct mortise_manifest *m;
+    size_t errors; /* of findings, before this config */
 };
 
 static int check_schema(const struct checking *c,
@@ -47,9 +52,31 @@ static int check_schema(const struct checking *c,
     return MORTISE_OK;
 }
 
+/* Where its permissions leave to the config where it may go, that must be
+ * places. */
+static int check_net(const struct checking *c,
+                     const struct mortise_yaml *config, const json_t *json)
+{
+    struct mortise_egress e;
+    struct mortise_arena a;
+    struct mortise_err err;
+    int rv;
+
+    if (config == NULL || c->diags->n_errors > c->errors)
+        return MORTISE_OK;
+    mortise_arena_init(&a, c->diags->arena.mem);
+    rv = mortise_egress_make(&e, &a, &c->m->net, json, &err);
+    mortise_arena_finish(&a);
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    mortise_diag_add(c->diags, "E0607", config->span,
+                     "plugin '%s' cannot go where this config says: %s",
+                     c->m->name, err.msg);
+    return MORTISE_OK;
+}
+
 /* `config` NULL: {}; then `at` is where it would stand. */
-static int check_config(const struct checking *c,
-                        const struct mortise_yaml *config,
+static int check_config(struct checking *c, const struct mortise_yaml *config,
                         struct mortise_span at)
 {
     json_t *json =
@@ -57,11 +84,14 @@ static int check_config(const struct checking *c,
     size_t mentions = 0;
     int rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 
+    c->errors = c->diags->n_errors;
     if (rv == MORTISE_OK && config != NULL)
         rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
                                          &mentions);
     if (rv == MORTISE_OK && mentions == 0)
         rv = check_schema(c, config, json, at);
+    if (rv == MORTISE_OK && mentions == 0)
+        rv = check_net(c, config, json);
     json_decref(json);
     return rv;
 }
@@ -142,6 +172,49 @@ static size_t length_of(const struct mortise_provider *from)
     return strcspn(text, "\r\n");
 }
 
+/* One that gives nothing, here and now. */
+static void advise_provider(const struct mortise_provider *from,
+                            struct mortise_span at, struct mortise_diags *diags)
+{
+    if (from->kind == MORTISE_PROVIDER_ENV && getenv(from->text) == NULL)
+        mortise_diag_add(diags, "W0823", at,
+                         "the secret '%s' is in the variable %s, which is not "
+                         "set here",
+                         from->name, from->text);
+    else if (from->kind == MORTISE_PROVIDER_FILE &&
+             access(from->text, R_OK) != 0)
+        mortise_diag_add(diags, "W0823", at,
+                         "the secret '%s' is in the file %s, which cannot be "
+                         "read: %s",
+                         from->name, from->text, strerror(errno));
+}
+
+static void advise_dir(const char *dir, struct mortise_span at,
+                       struct mortise_diags *diags)
+{
+    struct stat st;
+
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        mortise_diag_add(diags, "W0823", at, "there is no directory %s", dir);
+}
+
+static void advise_dirs(const struct mortise_deployment *d,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_yaml *plugins = mortise_yaml_get(d->tree, "plugins");
+    const struct mortise_yaml *path = mortise_yaml_get(plugins, "path");
+    const struct mortise_yaml *dev = mortise_yaml_get(plugins, "dev");
+    const struct mortise_yaml *dir =
+        mortise_yaml_get(mortise_yaml_get(d->tree, "trust"), "dir");
+
+    for (size_t i = 0; path != NULL && i < d->n_plugin_dirs; i++)
+        advise_dir(d->plugin_dirs[i], path->items[i]->span, diags);
+    for (size_t i = 0; dev != NULL && i < d->n_dev_dirs; i++)
+        advise_dir(d->dev_dirs[i], dev->items[i]->span, diags);
+    if (dir != NULL && d->trust_dir != NULL)
+        advise_dir(d->trust_dir, dir->span, diags);
+}
+
 static void advise_secrets(const struct mortise_deployment *d,
                            struct mortise_diags *diags)
 {
@@ -152,6 +225,7 @@ static void advise_secrets(const struct mortise_deployment *d,
         const struct mortise_provider *from = &d->secrets.list[i];
         size_t n = length_of(from);
 
+        advise_provider(from, mortise_yaml_key(map, from->name)->span, diags);
         if (n > 0 && n < MORTISE_MASK_MIN)
             mortise_diag_add(diags, "W0821",
                              mortise_yaml_key(map, from->name)->span,
@@ -169,6 +243,8 @@ int mortise_configs_advise(const struct mortise_deployment *d,
         mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");
     int rv = advise(d->config, plugins, diags);
 
+    if (d->tree != NULL)
+        advise_dirs(d, diags);
     advise_secrets(d, diags);
     return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;
 }

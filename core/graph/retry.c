@@ -75,6 +75,14 @@ static void read_retry_on(void *ctx, void *into,
     if (codes == NULL)
         return;
     for (size_t i = 0; i < slot->value->n; i++) {
+        if (strcmp(codes[i], "in_doubt") == 0) {
+            d = mortise_diag_add(ld->diags, "W0813",
+                                 slot->value->items[i]->span,
+                                 "a call in doubt is never retried");
+            mortise_diag_help(ld->diags, d,
+                              "take it out; `on_in_doubt: retry` has it done "
+                              "again, where twice does no harm");
+        }
         if (strcmp(codes[i], "permanent") != 0)
             continue;
         d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,

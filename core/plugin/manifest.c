@@ -1262,3 +1262,62 @@ int mortise_manifest_check_host(const struct mortise_manifest *m,
     mortise_diag_add(diags, "E0707", at->span, "%s %s", m->name, why);
     return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
 }
+
+/* ---- permissions that come to nothing ------------------------------------ */
+
+/* Is it clear that no config has that member?  Keywords that bring in others
+ * leave it open. */
+static bool has_no_member(const struct mortise_yaml *schema, const char *name)
+{
+    static const char *const open[] = {"$ref",  "$dynamicRef",
+                                       "allOf", "anyOf",
+                                       "oneOf", "if",
+                                       "not",   "patternProperties"};
+    const struct mortise_yaml *more =
+        mortise_yaml_get(schema, "additionalProperties");
+
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
+        if (mortise_yaml_get(schema, open[i]) != NULL)
+            return false;
+    if (more != NULL && (more->kind != MORTISE_YAML_BOOL || more->u.b))
+        return false;
+    return mortise_yaml_get(mortise_yaml_get(schema, "properties"), name) ==
+           NULL;
+}
+
+static void advise_names(const struct mortise_manifest *m,
+                         const struct mortise_yaml *list,
+                         struct mortise_diags *diags)
+{
+    const struct mortise_yaml *schema =
+        mortise_yaml_get(m->tree, "config_schema");
+
+    for (size_t i = 0; list != NULL && i < list->n; i++) {
+        const struct mortise_yaml *one = list->items[i];
+        char name[128];
+
+        if (one->kind != MORTISE_YAML_STRING || !is_config(one->str))
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(one->str + 7, ".["),
+                 one->str + 7);
+        if (schema == NULL || has_no_member(schema, name))
+            mortise_diag_add(diags, "W0822", one->span,
+                             "config_schema has no property '%s': this "
+                             "permission comes to nothing",
+                             name);
+    }
+}
+
+int mortise_manifest_advise(const struct mortise_manifest *m,
+                            struct mortise_diags *diags)
+{
+    static const char *const lists[] = {"net", "exec", "secrets"};
+    const struct mortise_yaml *all = mortise_yaml_get(m->tree, "permissions");
+    const struct mortise_yaml *fs = mortise_yaml_get(all, "fs");
+
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        advise_names(m, mortise_yaml_get(all, lists[i]), diags);
+    advise_names(m, mortise_yaml_get(fs, "read"), diags);
+    advise_names(m, mortise_yaml_get(fs, "write"), diags);
+    return diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}

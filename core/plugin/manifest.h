@@ -99,6 +99,10 @@ bool mortise_manifest_is_foreign(const struct mortise_manifest *m, char *why,
 int mortise_manifest_check_host(const struct mortise_manifest *m,
                                 struct mortise_diags *diags);
 
+/* Warnings for its author. */
+int mortise_manifest_advise(const struct mortise_manifest *m,
+                            struct mortise_diags *diags);
+
 /* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a plugin may be called. */
 bool mortise_manifest_is_name(const char *name);
 

@@ -624,6 +624,14 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
      "      schema: {type: integer}, next: END}   # {type: [integer, "
      "'null']}\n"},
+    {"W0813", "a retry of what is never retried",
+     "Nobody knows whether a call in doubt happened, so a retry_policy never "
+     "repeats it: its plugin, `on_in_doubt` or a person settles it first.",
+     "start: a\n"
+     "nodes:\n"
+     "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
+     "      retry_policy: {max_attempts: 3, retry_on: [in_doubt]}, next: "
+     "END}\n"},
     {"W0820", "a deployment that is not obeyed yet",
      "A mortise.yaml that was found beside a graph or in the working "
      "directory, "
@@ -642,6 +650,18 @@ const struct mortise_code mortise_codes[] = {
      "be found everywhere: give it a longer value.",
      "# export PIN=1234\n"
      "# secrets: {pin: {env: PIN}}\n"},
+    {"W0822", "a permission that nothing grants",
+     "`config:PATH` stands for what the deployment's config of the plugin has "
+     "there, and config_schema has no such property: it comes to nothing.",
+     "kind: Plugin\n"
+     "permissions: {net: [config:urll]}\n"
+     "config_schema: {type: object, properties: {url: {type: string}}}\n"},
+    {"W0823", "something that is not there",
+     "The deployment names a directory, a variable or a file that does not "
+     "exist here now.  What is looked for in it will not be found.",
+     "# mortise check mortise.yaml\n"
+     "kind: Deployment\n"
+     "plugins: {path: [./plugin]}   # ./plugins\n"},
     {"W1001", "something that an import leaves behind",
      "A field of the foreign graph has no like here, or its meaning cannot be "
      "carried over, as that of a condition that is a function.  Where what is "
