@@ -723,7 +723,9 @@ START_TEST(requests_have_words)
         {"scheduled_pause", "is paused here by the graph"},
         {"budget", "would spend more than its graph may"},
         {"in_doubt", "has an effect that may or may not have happened"},
-        {"custom", "waits"},
+        {"custom", "asks a question"},
+        {"timer", "waits for a timer"},
+        {"of a newer version", "waits"},
     };
     json_t *request = json_pack("{s:s}", "kind", words[_i][0]);
 
@@ -744,7 +746,7 @@ static Suite *suite(void)
     tcase_add_test(tc, cells_count_columns);
     tcase_add_loop_test(tc, shell_words, 0, 6);
     tcase_add_test(tc, requests_have_lines);
-    tcase_add_loop_test(tc, requests_have_words, 0, 6);
+    tcase_add_loop_test(tc, requests_have_words, 0, 8);
     tcase_add_test(tc, json_layout);
     tcase_add_test(tc, json_is_safe);
     tcase_add_test(tc, json_out_of_memory);
