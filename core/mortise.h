@@ -23,7 +23,9 @@
  * Process    The library is a guest: it installs no signal handler, never
  *            exits, prints only through `log`, changes no locale, mask,
  *            directory or environment that outlives a call, and raises no
- *            SIGPIPE.  Its threads take no signals (LevelDB's one may take
+ *            SIGPIPE.  (A program under `ulimit -f` ignores SIGXFSZ, or a
+ *            write beyond it ends the process; ignored, it is as a disk
+ *            that is full.)  Its threads take no signals (LevelDB's one may take
  *            what the opener's thread takes).  Its descriptors are
  *            closed by exec; after a fork() the child must not use an engine
  *            of the parent's, not even close it, and should exec or _exit.
@@ -258,7 +260,9 @@ struct mortise_command {
 #define MORTISE_ACCEPT_PLUGINS 2u
 
 /* Apply commands to a run as one, in the order decisions, update, goto,
- * continue; all are validated before anything is recorded.  Returns after
+ * continue; all are validated before anything is recorded.  A decision about a
+ * request that is settled gives MORTISE_EMISMATCH, and the words say how and by
+ * whom; PAUSE or CANCEL of a run that has ended, MORTISE_ESTATE.  Returns after
  * their commit is on disk.  tenant NULL: "default"; actor NULL: this uid. */
 MORTISE_API int mortise_apply(struct mortise *m, const char *tenant,
                               const char *run,

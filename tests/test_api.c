@@ -766,6 +766,39 @@ START_TEST(decisions_must_fit)
 }
 END_TEST
 
+/* A request that is settled says what became of it and who said so, to every
+ * kind of decision, also when the run has ended and was loaded anew; what has
+ * ended is not stopped. */
+START_TEST(decisions_come_too_late)
+{
+    static const uint32_t kinds[] = {
+        MORTISE_CMD_ANSWER, MORTISE_CMD_APPROVE_TOOL, MORTISE_CMD_RESOLVE};
+    static const uint32_t stops[] = {MORTISE_CMD_PAUSE, MORTISE_CMD_CANCEL};
+    char id[MORTISE_DIGEST_HEX], seq[32];
+    struct mortise_command c = {
+        .size = sizeof c, .id = id, .json = "{\"approved\":true}"};
+
+    start(human);
+    wait_for();
+    snprintf(id, sizeof id, "%s", pending());
+    ck_assert_int_eq(answer(id, "{\"approved\":false}"), MORTISE_OK);
+    wait_for();
+    snprintf(seq, sizeof seq, "%s", shown("seq"));
+    for (size_t i = 0; i < 3; i++) {
+        c.kind = kinds[i];
+        c.decision = i < 2 ? "approve" : "retry";
+        ck_assert_int_eq(command(&c, 0), MORTISE_EMISMATCH);
+        ck_assert_ptr_nonnull(strstr(err.msg, "settled already: rejected by "));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        c = (struct mortise_command){.size = sizeof c, .kind = stops[i]};
+        ck_assert_int_eq(command(&c, 0), MORTISE_ESTATE);
+        ck_assert_ptr_nonnull(strstr(err.msg, "has ended already"));
+    }
+    ck_assert_str_eq(shown("seq"), seq);
+}
+END_TEST
+
 /* An approval binds to the digest of what will run. */
 START_TEST(tool_approvals)
 {
@@ -1849,6 +1882,7 @@ static Suite *suite(void)
     tcase_add_test(tc, decisions_name_their_requests);
     tcase_add_test(tc, goto_an_unknown_node);
     tcase_add_test(tc, decisions_must_fit);
+    tcase_add_test(tc, decisions_come_too_late);
     tcase_add_test(tc, tool_approvals);
     tcase_add_test(tc, expired_requests);
     tcase_add_loop_test(tc, deadlines_fire, 0, 2);

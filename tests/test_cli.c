@@ -760,6 +760,59 @@ START_TEST(wrong_decisions)
 }
 END_TEST
 
+/* Who decides too late is told what was decided, and by whom, whatever the run
+ * has come to; nothing is recorded. */
+START_TEST(decided_too_late)
+{
+    static const char *const late[] = {
+        "reject h $(cat id)",
+        "reject h $(cut -c1-8 id)",
+        "approve h $(cat id)",
+        "approve h $(cat id) --digest 00",
+        "approve h $(cat id) --args '{}'",
+        "approve h $(cat id) --answer 1",
+        "answer h $(cat id) --value '{\"approved\": true}'",
+        "resolve h $(cat id) --retry"};
+    static const char *const unknown[] = {"00000000", "nosuch", "''", "a\\;x"};
+
+    child_run("$MORTISE run human.yaml --id h");
+    ok(child_run("$MORTISE inbox h --ids | cut -d' ' -f2 >id"));
+    ok(child_run("$MORTISE approve h $(cat id)"));
+    for (size_t i = 0; i < sizeof late / sizeof late[0]; i++) {
+        child_run("$MORTISE %s", late[i]);
+        expect_code(3);
+        expect_err("E_DECISION_MISMATCH");
+        expect_err("is settled already: approved by ");
+    }
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        child_run("$MORTISE reject h %s", unknown[i]);
+        expect_code(3);
+        expect_err("E_DECISION_MISMATCH");
+    }
+    ok(child_run("$MORTISE show h"));
+    expect_out("completed");
+}
+END_TEST
+
+/* A run that ended cannot be stopped, and says how it stands. */
+START_TEST(stopped_too_late)
+{
+    static const char *const how[] = {"completed", "cancelled"};
+
+    child_run("$MORTISE run human.yaml --id completed");
+    child_run("$MORTISE run human.yaml --id cancelled");
+    child_run("$MORTISE cancel cancelled");
+    ok(child_run("$MORTISE approve $($MORTISE inbox completed --ids)"));
+    for (int i = 0; i < 4; i++) {
+        child_run("$MORTISE %s %s", i < 2 ? "pause" : "cancel", how[i % 2]);
+        expect_code(1);
+        expect_err("E_STATE");
+        expect_err("has ended already");
+        expect_err(how[i % 2]);
+    }
+}
+END_TEST
+
 /* An expired question cannot be answered any more. */
 START_TEST(expired)
 {
@@ -889,8 +942,8 @@ START_TEST(finished_runs)
     ok(child_run("$MORTISE resume r --goto a"));
     ok(child_run("$MORTISE show r --json"));
     expect_out("a#2");
-    ok(child_run("$MORTISE approve r 8f31c09a")); /* state, nothing runs */
-    expect_out("run r completed");
+    child_run("$MORTISE approve r 8f31c09a");
+    expect_code(3);
 }
 END_TEST
 
@@ -1413,6 +1466,8 @@ static Suite *suite(void)
     tcase_add_test(tc, several_requests);
     tcase_add_test(tc, resume_while_waiting);
     tcase_add_test(tc, wrong_decisions);
+    tcase_add_test(tc, decided_too_late);
+    tcase_add_test(tc, stopped_too_late);
     tcase_add_test(tc, expired);
     tcase_add_test(tc, tool_approved);
     tcase_add_test(tc, tool_digest);

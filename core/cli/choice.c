@@ -66,6 +66,56 @@ static json_t *select_from(const json_t *pending, const char *given)
     return out;
 }
 
+/* ---- ... what is settled -------------------------------------------------- */
+
+/* The newest entry that settled the request which `given` names: borrowed from
+ * a reply to "history". */
+static const json_t *settled_by(const json_t *history, const char *given)
+{
+    const json_t *found = NULL;
+    json_t *cp, *entry;
+    size_t i, k;
+
+    json_array_foreach(json_object_get(history, "checkpoints"), i, cp)
+    {
+        json_array_foreach(json_object_get(cp, "entries"), k, entry)
+        {
+            if (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 &&
+                names(entry, given))
+                found = entry;
+        }
+    }
+    return found;
+}
+
+/* Nothing pending is meant: say what became of what may be. */
+static int refuse_late(struct mortise_cli *cli, const char *run,
+                       const char *given, struct mortise_err *err)
+{
+    json_t *history = NULL;
+    int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
+                              NULL, NULL, &history, err);
+    const json_t *entry = settled_by(history, given);
+    const json_t *approved = json_object_get(entry, "approved");
+    const char *actor = mortise_cli_text(entry, "actor");
+    const char *how = approved == NULL         ? mortise_cli_text(entry, "how")
+                      : json_is_true(approved) ? "approved"
+                                               : "rejected";
+
+    if (rv == MORTISE_OK && entry != NULL)
+        rv = mortise_fail(err, MORTISE_EMISMATCH,
+                          "run %s: request %s is settled already: %s%s%s", run,
+                          mortise_cli_text(entry, "id"), how,
+                          actor[0] != '\0' ? " by " : "", actor);
+    else if (rv == MORTISE_OK)
+        rv = mortise_fail(err, MORTISE_EMISMATCH,
+                          "run %s: no request '%s' is pending, and none of "
+                          "that id is settled",
+                          run, given);
+    json_decref(history);
+    return rv;
+}
+
 int mortise_cli_choose(struct mortise_cli *cli, const char *run,
                        const char *given, struct mortise_cli_choice *out,
                        struct mortise_err *err)
@@ -83,13 +133,9 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *run,
         return mortise_nomem(err);
     switch (json_array_size(out->pending)) {
     case 0:
-        return given == NULL
-                   ? mortise_fail(err, MORTISE_EMISMATCH,
-                                  "run %s: nothing is pending", run)
-                   : mortise_fail(err, MORTISE_EMISMATCH,
-                                  "run %s: no request '%s' is pending: it may "
-                                  "be settled already",
-                                  run, given);
+        return given == NULL ? mortise_fail(err, MORTISE_EMISMATCH,
+                                            "run %s: nothing is pending", run)
+                             : refuse_late(cli, run, given, err);
     case 1:
         out->request = json_incref(json_array_get(out->pending, 0));
         out->named = names(out->request, given);

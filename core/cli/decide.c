@@ -166,42 +166,14 @@ static int make_rejection(struct mortise_cli *cli, const struct decision *d,
     return make_decision(cli, d, false, out, err);
 }
 
-/* A run that is over answers an approval with how it stands (runtime.md 4);
- * nothing of it is pending, so the request is named as it was given. */
-static bool is_over(struct mortise_cli *cli, const char *run)
-{
-    json_t *show = NULL;
-    const char *status;
-    bool over;
-
-    if (mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                         NULL, &show, NULL) != MORTISE_OK)
-        return false;
-    status = mortise_cli_text(show, "status");
-    over = strcmp(status, "completed") == 0 || strcmp(status, "cancelled") == 0;
-    json_decref(show);
-    return over;
-}
-
-static json_t *late_command(const char *id, bool approve)
-{
-    return json_pack("{s:s, s:s, s:s}", "kind", "approve_tool", "id", id,
-                     "decision", approve ? "approve" : "reject");
-}
-
 static int decide(struct mortise_cli *cli, bool approve)
 {
-    const char *id = given_id(&cli->args);
     struct decision d;
     struct mortise_err err;
-    int rv = find(cli, &d, &err), code;
+    int code = find(cli, &d, &err) == MORTISE_OK
+                   ? settle(cli, &d, approve ? make_approval : make_rejection)
+                   : mortise_cli_fail(cli, &err);
 
-    if (rv == MORTISE_OK)
-        code = settle(cli, &d, approve ? make_approval : make_rejection);
-    else if (rv == MORTISE_EMISMATCH && id != NULL && is_over(cli, d.run))
-        code = send(cli, d.run, late_command(id, approve));
-    else
-        code = mortise_cli_fail(cli, &err);
     mortise_cli_choice_finish(&d.choice);
     return code;
 }

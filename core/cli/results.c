@@ -71,7 +71,8 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise resume RUN --goto nowhere\n"},
     {"E_DECISION_MISMATCH", "a decision that fits no pending request",
      "The request is unknown, settled or expired, or what would run is not "
-     "what was approved.  `mortise inbox` shows what is pending now.",
+     "what was approved.  Of a settled one the words say how, and by whom.  "
+     "`mortise inbox` shows what is pending now.",
      "$ mortise approve RUN 8f31c09a; mortise approve RUN 8f31c09a\n"},
     {"E_DECISION_INVALID", "a decision that is none",
      "A request of this kind cannot be settled this way: tool calls take "
@@ -106,7 +107,8 @@ const struct mortise_code mortise_result_codes[] = {
      "$ mortise run a.yaml --input @20MiB.json\n"},
     {"E_STATE", "not in this state",
      "The thing exists and cannot do this now; the words say how it stands.",
-     "$ mortise plugin unquarantine text   # which is not quarantined\n"},
+     "$ mortise plugin unquarantine text   # which is not quarantined\n"
+     "$ mortise cancel RUN                 # which has ended\n"},
     {"E_NO_SPACE", "the disk is full",
      "Nothing that was acknowledged is lost.  Make room, then resume.",
      "$ mortise run a.yaml\n"},

@@ -240,11 +240,12 @@ static int pause_run(struct mortise_cli *cli, const char *run,
     json_decref(show);
     if (rv != MORTISE_OK || !works)
         return rv;
-    return mortise_cli_call(cli, "command",
-                            json_pack("{s:s, s:b, s:[{s:s}]}", "run", run,
-                                      "no_continue", 1, "commands", "kind",
-                                      "pause"),
-                            NULL, NULL, NULL, err);
+    rv = mortise_cli_call(cli, "command",
+                          json_pack("{s:s, s:b, s:[{s:s}]}", "run", run,
+                                    "no_continue", 1, "commands", "kind",
+                                    "pause"),
+                          NULL, NULL, NULL, err);
+    return rv == MORTISE_ESTATE ? MORTISE_OK : rv; /* it ended meanwhile */
 }
 
 /* A signal came: pause our run, and see how it comes to rest.  While the runs

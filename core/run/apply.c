@@ -580,6 +580,7 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
     struct exec *x = exec_of(r, e);
+    int rv;
 
     if (x == NULL || exec_is_over(x) || (x->state == X_HELD && !is_request(e)))
         return corrupt(err, e);
@@ -602,7 +603,8 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
     case MORTISE_E_ASK:
         return apply_ask(r, x, e, err);
     case MORTISE_E_SETTLE:
-        return apply_settle(r, x, e, err);
+        rv = apply_settle(r, x, e, err);
+        return rv == MORTISE_OK ? settled_add(r, e, err) : rv;
     case MORTISE_E_STEP:
         return apply_step(r, x, e, err);
     case MORTISE_E_ANSWER:

@@ -120,6 +120,20 @@ static int check_resume(const struct mortise_run *r,
     return MORTISE_OK;
 }
 
+/* What has ended cannot be stopped, unless it goes on by the same list.  An
+ * engine that stops pauses whatever it has. */
+static int check_stop(const struct mortise_run *r, const struct held_command *h,
+                      const struct mortise_command *c, struct mortise_err *err)
+{
+    if (r->status < MORTISE_RUN_COMPLETED ||
+        (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ||
+        command_has(h, MORTISE_CMD_GOTO) || command_has(h, MORTISE_CMD_RESUME))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ESTATE,
+                        "run %s has ended already: it is %s", r->id,
+                        mortise_run_status_name(r->status));
+}
+
 /* ---- limits ------------------------------------------------------------- */
 
 static int check_limit(const struct mortise_run *r,
@@ -174,7 +188,7 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
     case MORTISE_CMD_RESOLVE:
         return decide_check_resolve(r, c, err);
     case MORTISE_CMD_CANCEL:
-        return MORTISE_OK;
+        return check_stop(r, h, c, err);
     case MORTISE_CMD_LIMIT:
         return check_limit(r, h, c, err);
     case MORTISE_CMD_BUDGET:
@@ -184,7 +198,7 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
                    ? mortise_fail(err, MORTISE_EINVAL,
                                   "pause and resume in one call contradict "
                                   "each other")
-                   : MORTISE_OK;
+                   : check_stop(r, h, c, err);
     default:
         return mortise_fail(err, MORTISE_EINVAL, "unknown command kind %u",
                             c->kind);

@@ -49,10 +49,7 @@ static int find_request(const struct mortise_run *r,
         return rv;
     *out = request_of(r, c->id, s);
     if (*out == NULL)
-        return mortise_fail(err, MORTISE_EMISMATCH,
-                            "no pending request '%s' in run %s (unknown, or "
-                            "settled already)",
-                            c->id, r->id);
+        return settled_refuse(r, c->id, err);
     deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
     if (deadline_ms != 0 && r->time_ms >= deadline_ms)
         return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
@@ -123,9 +120,8 @@ int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
     rv = check_named(c, err);
     if (rv == MORTISE_OK)
         rv = check_decision(c, err);
-    if (rv != MORTISE_OK || run_is_over(r))
-        return rv;
-    rv = find_request(r, c, &x, &s, err);
+    if (rv == MORTISE_OK)
+        rv = find_request(r, c, &x, &s, err);
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL || x->ask != MORTISE_ASK_APPROVAL)
@@ -271,17 +267,19 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
 {
     const char *d = c->decision != NULL ? c->decision : "";
     struct exec *x;
+    struct step *s;
     json_t *result;
     int rv = check_named(c, err);
 
     if (rv != MORTISE_OK)
         return rv;
     x = doubt_of(r, c->id);
-    if (x == NULL)
+    if (x == NULL && request_of(r, c->id, &s) != NULL)
         return mortise_fail(err, MORTISE_EMISMATCH,
-                            "no request '%s' of run %s is in doubt (unknown, "
-                            "or settled already)",
-                            c->id, r->id);
+                            "request '%s' of run %s is not in doubt", c->id,
+                            r->id);
+    if (x == NULL)
+        return settled_refuse(r, c->id, err);
     if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
         return MORTISE_OK;
     if (strcmp(d, "done") != 0)
@@ -452,7 +450,7 @@ int decide_do(struct mortise_run *r, const struct mortise_command *c,
 {
     switch (c->kind) {
     case MORTISE_CMD_APPROVE_TOOL:
-        return run_is_over(r) ? MORTISE_OK : do_approve(r, c, actor, err);
+        return do_approve(r, c, actor, err);
     case MORTISE_CMD_ANSWER:
         return do_answer(r, c, actor, err);
     default:

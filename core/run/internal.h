@@ -455,6 +455,13 @@ struct held_command {
     uint64_t patience_ms;
 };
 
+/* A request that nobody need decide any more (settled.c). */
+struct settled {
+    char id[REQUEST_ID];
+    const char *word;  /* what became of it; static */
+    const char *actor; /* who said so, in the run's arena; "": nobody did */
+};
+
 struct mortise_run {
     const struct mortise_mem *mem;
     struct mortise_graph *graph; /* a reference */
@@ -555,6 +562,9 @@ struct mortise_run {
     struct step_wait *step_waits;
     size_t n_step_waits, cap_step_waits;
     uint64_t put_seq; /* the last commit with a put; 0: none since loading */
+
+    struct settled *settled; /* in the order of it */
+    size_t n_settled, cap_settled;
 
     struct held_command *held;
     bool applied;         /* a command was applied by this step */
@@ -1347,6 +1357,14 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
                          struct mortise_err *err);
 int decide_do(struct mortise_run *r, const struct mortise_command *c,
               const char *actor, struct mortise_err *err);
+
+/* ---- settled.c ---- */
+/* A settle entry was applied. */
+int settled_add(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err);
+/* MORTISE_EMISMATCH: no such request is pending.  Says what became of it. */
+int settled_refuse(const struct mortise_run *r, const char *id,
+                   struct mortise_err *err);
 
 /* ---- patch.c ---- */
 struct patch {

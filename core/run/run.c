@@ -223,6 +223,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
     mortise_release(r->mem, r->step_waits,
                     r->cap_step_waits * sizeof r->step_waits[0]);
+    mortise_release(r->mem, r->settled, r->cap_settled * sizeof r->settled[0]);
     mortise_buf_finish(&r->record);
     json_decref(r->self);
     json_decref(r->error);

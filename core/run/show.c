@@ -305,6 +305,9 @@ static json_t *entry_json(const struct mortise_run *r,
         if (e->value != NULL)
             json_object_set(out, "error", e->value);
     }
+    if (e->type == MORTISE_E_SETTLE &&
+        json_is_boolean(json_object_get(e->value, "approved")))
+        json_object_set(out, "approved", json_object_get(e->value, "approved"));
     if (e->type == MORTISE_E_BUDGET || e->type == MORTISE_E_RESERVE)
         json_object_set(out, "budget", e->value);
     if (e->type == MORTISE_E_USED)
