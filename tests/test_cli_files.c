@@ -207,6 +207,63 @@ START_TEST(spelled_in_any_way)
 }
 END_TEST
 
+/* A FIFO where a file should be is refused in words, and nothing waits for a
+ * writer; what the shell hands over as one is read. */
+START_TEST(no_fifo_is_waited_for)
+{
+    static const char *const commands[] = {
+        "check f.yaml",
+        "check good.yaml --deployment f.yaml",
+        "run f.yaml",
+        "run good.yaml --input @f.yaml",
+        "test f.yaml",
+        "graph show f.yaml",
+        "plugin check f.yaml",
+        "config print --deployment f.yaml",
+        "key list --trust fifos",
+        "runs --store odd",
+        "run good.yaml --store odd",
+        "config print --deployment holes.yaml"};
+
+    desk_ok("mkfifo f.yaml; mkdir fifos odd; mkfifo fifos/x.yaml odd/format");
+    desk_put("good.yaml",
+             "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g}\n"
+             "start: r\n"
+             "nodes: {r: {type: router, routes: [{when: 'true', to: END}], "
+             "default: END}}\n");
+    desk_put("holes.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                           "store: {path: '${file:f.yaml}'}\n");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        child_run("timeout 10 $MORTISE %s </dev/null", commands[i]);
+        ck_assert_msg(child.code > 0 && child.code < 100, "%s: %d %.400s",
+                      commands[i], child.code, child.err);
+        ck_assert_msg(strstr(child.err, "not a regular file") != NULL ||
+                          strstr(child.out, "not a regular file") != NULL,
+                      "%s: %.400s%.400s", commands[i], child.out, child.err);
+    }
+    desk_ok("cat good.yaml | $MORTISE check /dev/stdin");
+    desk_ok("bash -c '$MORTISE check <(cat good.yaml)'");
+}
+END_TEST
+
+/* `ulimit -f` is a disk that is full, in words; the store goes on behind it. */
+START_TEST(a_limit_on_files)
+{
+    desk_put("long.yaml",
+             "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g}\n"
+             "start: q\n"
+             "nodes: {q: {type: human, prompt: Well?}}\n");
+    desk_ok("head -c 200000 /dev/zero | tr '\\0' x | "
+            "sed 's/.*/{\"a\": \"&\"}/' >big.json");
+    child_run("bash -c 'ulimit -f 64; $MORTISE run long.yaml --id r --input "
+              "@big.json'");
+    desk_code(1);
+    desk_err("E_NO_SPACE");
+    child_run("$MORTISE run long.yaml --id s --input @big.json");
+    desk_code(4);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_files");
@@ -219,6 +276,8 @@ static Suite *suite(void)
     tcase_add_test(tc, elsewhere);
     tcase_add_test(tc, changed);
     tcase_add_test(tc, spelled_in_any_way);
+    tcase_add_test(tc, no_fifo_is_waited_for);
+    tcase_add_test(tc, a_limit_on_files);
     suite_add_tcase(s, tc);
     return s;
 }

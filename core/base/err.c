@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/infile.h"
+
 static const char *const names[] = {
     "OK",
     "E_NO_MEMORY",
@@ -112,6 +114,7 @@ static int code_of(int errnum)
         return MORTISE_ENOMEM;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG: /* `ulimit -f` */
         return MORTISE_ENOSPC;
     case ENOENT:
     case ENOTDIR:
@@ -119,6 +122,8 @@ static int code_of(int errnum)
     case EACCES:
     case EPERM:
         return MORTISE_EDENIED;
+    case MORTISE_NO_FILE:
+        return MORTISE_EINVAL;
     default:
         return MORTISE_EIO;
     }
@@ -138,7 +143,9 @@ int mortise_syserr(struct mortise_err *err, int errnum, const char *fmt, ...)
     va_end(ap);
     n = strlen(err->msg);
     snprintf(err->msg + n, sizeof err->msg - n, ": %s",
-             strerror_r(errnum, room, sizeof room)); /* GNU's */
+             errnum == MORTISE_NO_FILE
+                 ? "not a regular file"
+                 : strerror_r(errnum, room, sizeof room)); /* GNU's */
     mend_tail(err->msg, sizeof err->msg);
     return code;
 }

@@ -37,7 +37,8 @@ int mortise_ledger_open(struct mortise_ledger *l, const struct mortise_mem *mem,
 
     l->mem = mem;
     l->list = json_array();
-    l->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    l->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK,
+                 0600);
     if (l->list == NULL)
         return mortise_nomem(err);
     if (l->fd < 0)

@@ -239,6 +239,7 @@ int main(int argc, char **argv)
     keep_standard_descriptors();
     allow_descriptors();
     signal(SIGPIPE, SIG_IGN); /* write() says EPIPE instead */
+    signal(SIGXFSZ, SIG_IGN); /* ... and EFBIG: as where a disk is full */
     cli.program = argc > 0 ? argv[0] : "mortise";
     mortise_out_init(&cli.out, STDOUT_FILENO, cli.mem);
     mortise_out_init(&cli.err, STDERR_FILENO, cli.mem);

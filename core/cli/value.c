@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/infile.h"
 #include "cli/cli.h"
 #include "json/value.h"
 
@@ -56,7 +57,8 @@ int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
                      size_t *n, struct mortise_err *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rv;
+    int fd = is_stdin ? STDIN_FILENO : mortise_infile_open(AT_FDCWD, path, 0);
+    int rv;
     struct mortise_buf b;
 
     if (fd < 0)

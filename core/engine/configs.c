@@ -12,12 +12,14 @@
 #include "engine/configs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/mask.h"
 #include "engine/egress.h"
 #include "engine/secret.h"
@@ -158,16 +160,17 @@ static int advise(const struct mortise_yaml *map,
 static size_t length_of(const struct mortise_provider *from)
 {
     char text[MORTISE_MASK_MIN + 2] = "";
-    FILE *f;
+    int fd;
 
     if (from->kind == MORTISE_PROVIDER_ENV && getenv(from->text) != NULL) {
         snprintf(text, sizeof text, "%.*s", (int)sizeof text - 1,
                  getenv(from->text));
     } else if (from->kind == MORTISE_PROVIDER_FILE &&
-               (f = fopen(from->text, "re")) != NULL) {
-        if (fgets(text, sizeof text, f) == NULL)
-            text[0] = '\0';
-        fclose(f);
+               (fd = mortise_infile_open(AT_FDCWD, from->text, 0)) >= 0) {
+        ssize_t n = read(fd, text, sizeof text - 1);
+
+        text[n > 0 ? n : 0] = '\0';
+        close(fd);
     }
     return strcspn(text, "\r\n");
 }

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/infile.h"
 #include "base/utf8.h"
 #include "engine/engine.h"
 #include "json/masked.h"
@@ -226,11 +227,13 @@ static void warn_of_mode(struct mortise_vault *v, struct secret *s, int fd,
 static int read_file(struct mortise_vault *v, struct secret *s,
                      const char *path, struct text *t, struct mortise_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), more;
+    int fd = mortise_infile_open(AT_FDCWD, path, 0), more;
 
-    if (fd < 0)
-        return mortise_fail(err, MORTISE_ECONFIG, "file %s: %s", path,
-                            strerror(errno));
+    if (fd < 0) {
+        mortise_syserr(err, errno, "file %s", path);
+        err->code = MORTISE_ECONFIG;
+        return err->code;
+    }
     while ((more = read_some(fd, t)) > 0)
         ;
     if (more < 0)

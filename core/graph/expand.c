@@ -12,10 +12,14 @@
  */
 #include "graph/expand.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/infile.h"
 #include "base/utf8.h"
 
 enum { MAX_FILE = 1 << 20 }; /* bytes of a ${file:...} */
@@ -110,13 +114,19 @@ static bool put_env(struct expander *x, const struct hole *h,
 /* The file's bytes, appended; NULL, or why not. */
 static const char *slurp(const char *path, struct mortise_buf *b)
 {
-    FILE *f = fopen(path, "rbe");
+    int fd = mortise_infile_open(AT_FDCWD, path, 0);
+    FILE *f = fd >= 0 ? fdopen(fd, "rb") : NULL;
     size_t start = b->n, got;
     char block[4096];
     bool bad;
 
-    if (f == NULL)
+    if (fd < 0)
+        return errno == MORTISE_NO_FILE ? "it is not a regular file"
+                                        : "it cannot be opened";
+    if (f == NULL) {
+        close(fd);
         return "it cannot be opened";
+    }
     while ((got = fread(block, 1, sizeof block, f)) > 0 &&
            b->n - start <= MAX_FILE)
         mortise_buf_put(b, block, got);

@@ -97,9 +97,10 @@ int mortise_highwater_open(struct mortise_highwater *w, int dir, bool writing,
 {
     int rv;
 
-    *w = (struct mortise_highwater){
-        .fd = openat(dir, name,
-                     (writing ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC)};
+    *w = (struct mortise_highwater){.fd = openat(dir, name,
+                                                 (writing ? O_RDWR : O_RDONLY) |
+                                                     O_NOFOLLOW | O_CLOEXEC |
+                                                     O_NONBLOCK)};
     if (w->fd < 0)
         return errno == ENOENT ? MORTISE_OK
                                : mortise_syserr(err, errno, "open %s", name);

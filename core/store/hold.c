@@ -44,6 +44,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/infile.h"
+
 /* Guards `claims`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mortise_hold *claims; /* of all stores open in this process */
@@ -238,7 +240,7 @@ void mortise_hold_drop(struct mortise_hold *h)
 int mortise_hold_probe(int dir, const char *name, struct mortise_err *err)
 {
     struct flock lk = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC), rv;
+    int fd = mortise_infile_open(dir, name, 0), rv;
 
     if (fd < 0 && errno == ENOENT)
         return MORTISE_OK; /* not made yet */

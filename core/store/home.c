@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "store/record.h"
 
 static const char stamp_name[] = "format";
@@ -70,7 +71,7 @@ int mortise_home_find(int *dir, const char *path, struct mortise_err *err)
 static int read_text(int dir, char *text, size_t cap, size_t *n,
                      struct mortise_err *err)
 {
-    int fd = openat(dir, stamp_name, O_RDONLY | O_CLOEXEC);
+    int fd = mortise_infile_open(dir, stamp_name, 0);
     ssize_t got;
 
     *n = 0;
@@ -197,7 +198,7 @@ static int pour(int in, int out, const char *name, struct mortise_err *err)
 int mortise_home_copy(int from, const char *name, int to, const char *as,
                       struct mortise_err *err)
 {
-    int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), out, rv;
+    int in = mortise_infile_open(from, name, O_NOFOLLOW), out, rv;
 
     if (in < 0)
         return mortise_syserr(err, errno, "open %s", name);

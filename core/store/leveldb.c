@@ -107,7 +107,8 @@ static int code_of(const char *said)
         says(said, EINVAL, "Invalid argument"))
         return MORTISE_ECORRUPT;
     if (says(said, ENOSPC, "No space left on device") ||
-        says(said, EDQUOT, "Disk quota exceeded"))
+        says(said, EDQUOT, "Disk quota exceeded") ||
+        says(said, EFBIG, "File too large"))
         return MORTISE_ENOSPC;
     if (says(said, EACCES, "Permission denied"))
         return MORTISE_EDENIED;

@@ -21,6 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/infile.h"
+
 enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
 enum { WHOLE = 1, FIRST, MIDDLE, LAST };
 
@@ -142,7 +144,7 @@ bool mortise_logfile_next(struct mortise_logfile *l)
 int mortise_logfile_load(struct mortise_buf *bytes, int dir, const char *name,
                          struct mortise_err *err)
 {
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), rv;
+    int fd = mortise_infile_open(dir, name, O_NOFOLLOW), rv;
     char some[16384];
     ssize_t n;
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "base/utf8.h"
 
 enum {
@@ -241,7 +242,7 @@ static int read_all(int fd, struct mortise_buf *b)
 
 int mortise_text_slurp(const char *path, struct mortise_buf *b)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), errnum;
+    int fd = mortise_infile_open(AT_FDCWD, path, 0), errnum;
 
     if (fd < 0)
         return errno;
