@@ -17,9 +17,11 @@
  * Ownership  What you pass in is copied before the call returns.  A `char *`
  *            result is yours: give it to mortise_free().
  * Errors     0 or a negative enum mortise_result; the words go into the
- *            caller's struct mortise_err, or nowhere when that is NULL.
+ *            caller's struct mortise_err, or nowhere when that is NULL; a
+ *            call that succeeds leaves it as it was.
  * ABI        Structs that you fill start with `size` = sizeof of the struct
- *            you compiled with, and only ever grow at the end.
+ *            you compiled with, and only ever grow at the end.  A flag that
+ *            this version does not know is MORTISE_EINVAL.
  * Process    The library is a guest: it installs no signal handler, never
  *            exits, prints only through `log`, changes no locale, mask,
  *            directory or environment that outlives a call, and raises no
@@ -244,7 +246,7 @@ enum mortise_command_kind {
 struct mortise_command {
     uint32_t size;
     uint32_t kind;        /* enum mortise_command_kind */
-    uint32_t flags;       /* MORTISE_CMD_... */
+    uint32_t flags;       /* MORTISE_CMD_... of its kind; others are refused */
     const char *id;       /* of the pending request, whole: a decision holds for
                              what was asked under it and for nothing else */
     const char *decision; /* see the kinds */

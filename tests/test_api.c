@@ -1066,6 +1066,127 @@ START_TEST(structs_are_checked)
 }
 END_TEST
 
+/* Every flags of every struct and function: a bit that nobody knows, or that
+ * is another kind's, is refused, and nothing is done. */
+START_TEST(flags_are_checked)
+{
+    static const struct {
+        uint32_t kind, known;
+    } kinds[] = {{MORTISE_CMD_RESUME, 0},
+                 {MORTISE_CMD_UPDATE, MORTISE_CMD_MERGE},
+                 {MORTISE_CMD_GOTO, MORTISE_CMD_FORCE},
+                 {MORTISE_CMD_APPROVE_TOOL, 0},
+                 {MORTISE_CMD_ANSWER, 0},
+                 {MORTISE_CMD_CANCEL, 0},
+                 {MORTISE_CMD_PAUSE, MORTISE_CMD_SHUTDOWN},
+                 {MORTISE_CMD_RESOLVE, 0},
+                 {MORTISE_CMD_LIMIT, 0},
+                 {MORTISE_CMD_BUDGET, 0}};
+    struct mortise_start_options s = {.size = sizeof s, .run = "other"};
+    struct mortise_options o = options();
+    struct mortise *other;
+    uint64_t id;
+
+    start(human);
+    wait_for();
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (int bit = 0; bit < 32; bit++) {
+            struct mortise_command c = {.size = sizeof c,
+                                        .kind = kinds[i].kind,
+                                        .flags = 1u << bit};
+
+            if ((kinds[i].known & c.flags) != 0)
+                continue;
+            ck_assert_int_eq(
+                mortise_apply(m, NULL, run_id, &c, 1, 0, NULL, &err),
+                MORTISE_EINVAL);
+            ck_assert_ptr_nonnull(strstr(err.msg, "commands[0].flags"));
+        }
+    for (int bit = 0; bit < 32; bit++) {
+        s.flags = 1u << bit;
+        ck_assert_int_eq(mortise_start(m, NULL, &s, run_id, &err),
+                         MORTISE_EINVAL);
+        if (bit > 0)
+            ck_assert_int_eq(mortise_events(m, NULL, "r", 0, 1u << bit, NULL,
+                                            NULL, &id, &err),
+                             MORTISE_EINVAL);
+        o.flags = 1u << bit;
+        if (bit > 1)
+            ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EINVAL);
+    }
+}
+END_TEST
+
+static int no_event(void *ud, const char *text, size_t n)
+{
+    (void)ud;
+    (void)text;
+    (void)n;
+    return 0;
+}
+
+/* Nobody wrote to err: it is as we left it. */
+static void is_untouched(const char *what)
+{
+    ck_assert_msg(err.code == 4711 && strcmp(err.msg, "canary") == 0,
+                  "%s: %d, %s", what, err.code, err.msg);
+}
+
+/* A call that succeeds leaves err alone, on a store that has nothing yet and on
+ * one that has. */
+START_TEST(success_says_nothing)
+{
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_PAUSE};
+    struct mortise_options o = options();
+    struct mortise_start_options s = {.size = sizeof s, .run = "quiet"};
+    char other[PATH_MAX], *text, *report;
+    struct mortise_graph *g;
+    struct mortise *fresh;
+    uint64_t id;
+    int status;
+
+#define QUIETLY(call)                                                          \
+    do {                                                                       \
+        err.code = 4711;                                                       \
+        strcpy(err.msg, "canary");                                             \
+        ck_assert_int_ge((call), 0);                                           \
+        is_untouched(#call);                                                   \
+    } while (0)
+    snprintf(other, sizeof other, "%s/fresh", dir);
+    o.store = other;
+    QUIETLY(mortise_open(&fresh, &o, &err));
+    QUIETLY(mortise_poll(fresh, 0, &err));
+    mortise_close(fresh);
+    QUIETLY(mortise_open(&fresh, &o, &err));
+    mortise_close(fresh);
+    g = load(human);
+    mortise_graph_close(g);
+    QUIETLY(mortise_load(m, graph_path(), &g, &report, &err));
+    mortise_free(m, report);
+    QUIETLY(mortise_start(m, g, &s, run_id, &err));
+    mortise_graph_close(g);
+    QUIETLY(mortise_wait(m, NULL, run_id, &status, &err));
+    QUIETLY(mortise_poll(m, 0, &err));
+    QUIETLY(mortise_runs(m, NULL, NULL, 10, &text, &err));
+    mortise_free(m, text);
+    QUIETLY(mortise_inbox(m, NULL, NULL, 10, &text, &err));
+    mortise_free(m, text);
+    QUIETLY(mortise_show(m, NULL, run_id, &text, &err));
+    mortise_free(m, text);
+    QUIETLY(mortise_history(m, NULL, run_id, &text, &err));
+    mortise_free(m, text);
+    QUIETLY(mortise_events(m, NULL, run_id, 0, 0, no_event, NULL, &id, &err));
+    QUIETLY(mortise_events(m, NULL, run_id, 0, MORTISE_EVENTS_FOLLOW, no_event,
+                           NULL, &id, &err));
+    mortise_unsubscribe(m, id);
+    QUIETLY(mortise_apply(m, NULL, run_id, &c, 1, 0, NULL, &err));
+    c.kind = MORTISE_CMD_CANCEL;
+    QUIETLY(mortise_apply(m, NULL, run_id, &c, 1, 0, NULL, &err));
+    QUIETLY(mortise_wait(m, NULL, run_id, &status, &err));
+#undef QUIETLY
+}
+END_TEST
+
 /* ---- plugins that changed ----------------------------------------------- */
 
 /* A run goes on with the plugins that it started with, or with permission. */
@@ -1895,6 +2016,8 @@ static Suite *suite(void)
     tcase_add_test(tc, raising_a_limit);
     tcase_add_test(tc, no_continue);
     tcase_add_test(tc, structs_are_checked);
+    tcase_add_test(tc, flags_are_checked);
+    tcase_add_test(tc, success_says_nothing);
     tcase_add_loop_test(tc, changed_plugins_block, 0, 2);
     tcase_add_test(tc, followers_hear_what_is_stored);
     tcase_add_test(tc, starts_are_told_once);

@@ -14,10 +14,19 @@
 
 /* ---- helpers ------------------------------------------------------------ */
 
-/* Inner functions may count on an err; a caller's may be NULL. */
+/* Inner functions may count on an err, and may write to it on the way to a
+ * success; a caller's may be NULL, and is written by failures alone. */
 #define WITH_ERR(err)                                                          \
-    struct mortise_err own_err;                                                \
-    err = (err) != NULL ? (err) : &own_err
+    struct mortise_err own_err, *const their_err = (err);                      \
+    err = &own_err
+
+static int told(int rv, const struct mortise_err *err,
+                struct mortise_err *theirs)
+{
+    if (rv < 0 && theirs != NULL)
+        *theirs = *err;
+    return rv;
+}
 
 /* May the caller come in now?  A write error that is being dealt with is waited
  * for, so that the next call finds the engine going or broken. */
@@ -58,16 +67,18 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
     WITH_ERR(err);
     assert_on_loop(m);
     if (m->turning)
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "called from inside a callback of this engine");
+        return told(
+            mortise_fail(err, MORTISE_ESTATE,
+                         "called from inside a callback of this engine"),
+            err, their_err);
     if (m->state != MORTISE_ENGINE_BROKEN)
         mortise_turn(m, timeout_ms);
     if (m->trouble_untold || m->state == MORTISE_ENGINE_BROKEN) {
         m->trouble_untold = false;
         *err = m->trouble;
-        return m->trouble.code;
+        return told(m->trouble.code, err, their_err);
     }
-    return m->lives.n > 0;
+    return told(m->lives.n > 0, err, their_err);
 }
 
 int mortise_fd(struct mortise *m)
@@ -109,7 +120,7 @@ int mortise_load(struct mortise *m, const char *path,
         *report = NULL;
     rv = begin(m, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return told(rv, err, their_err);
     mortise_enter(m);
     mortise_buf_init(&text, m->mem);
     mortise_buf_init(&findings, m->mem);
@@ -124,7 +135,7 @@ int mortise_load(struct mortise *m, const char *path,
     mortise_buf_finish(&text);
     mortise_buf_finish(&findings);
     mortise_leave(m);
-    return rv;
+    return told(rv, err, their_err);
 }
 
 void mortise_graph_close(struct mortise_graph *g)
@@ -179,9 +190,10 @@ int mortise_wait(struct mortise *m, const char *tenant, const char *run,
     WITH_ERR(err);
     rv = begin(m, err);
     if (rv != MORTISE_OK)
-        return rv;
-    return wait_until(m, tenant_or_default(tenant), run, MORTISE_UNTIL_IDLE,
-                      status, err);
+        return told(rv, err, their_err);
+    return told(wait_until(m, tenant_or_default(tenant), run,
+                           MORTISE_UNTIL_IDLE, status, err),
+                err, their_err);
 }
 
 /* ---- subscriptions ------------------------------------------------------ */
@@ -378,13 +390,13 @@ int mortise_start(struct mortise *m, struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = copy_start(&s, options, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return told(rv, err, their_err);
     mortise_enter(m);
     rv = start(m, g, &s, run_id, &event_id, err);
     mortise_leave(m);
     if (s.event_id != NULL)
         *s.event_id = event_id;
-    return rv;
+    return told(rv, err, their_err);
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -401,6 +413,21 @@ static void order_over(struct mortise_order *o, const struct mortise_err *err)
 
     x->over = true;
     x->err = *err;
+}
+
+/* Which of MORTISE_CMD_... mean something to a command of this kind. */
+static uint32_t flags_of(uint32_t kind)
+{
+    switch (kind) {
+    case MORTISE_CMD_UPDATE:
+        return MORTISE_CMD_MERGE;
+    case MORTISE_CMD_GOTO:
+        return MORTISE_CMD_FORCE;
+    case MORTISE_CMD_PAUSE:
+        return MORTISE_CMD_SHUTDOWN;
+    default:
+        return 0;
+    }
 }
 
 /* The caller's commands, whose struct may be larger than ours. */
@@ -422,11 +449,17 @@ static int copy_commands(struct mortise *m, const struct mortise_command *from,
         return mortise_nomem(err);
     for (size_t i = 0; i < n; i++) {
         memcpy(&list[i], (const char *)from + i * stride, sizeof *list);
-        if (list[i].size == stride)
+        if (list[i].size == stride &&
+            (list[i].flags & ~flags_of(list[i].kind)) == 0)
             continue;
+        mortise_fail(err, MORTISE_EINVAL,
+                     list[i].size == stride
+                         ? "commands[%zu].flags has bits that mean nothing "
+                           "for its kind"
+                         : "commands[%zu].size differs from the first's",
+                     i);
         mortise_release(m->mem, list, n * sizeof *list);
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "commands[%zu].size differs from the first's", i);
+        return MORTISE_EINVAL;
     }
     *out = list;
     return MORTISE_OK;
@@ -449,7 +482,7 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
     if (rv == MORTISE_OK)
         rv = copy_commands(m, commands, n_commands, &list, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return told(rv, err, their_err);
     x.order = (struct mortise_order){.list = list,
                                      .n = n_commands,
                                      .flags = flags,
@@ -465,7 +498,7 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
         *err = x.err;
         rv = err->code;
     }
-    return rv;
+    return told(rv, err, their_err);
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -487,7 +520,8 @@ static int list(struct mortise *m, list_fn *fn, const char *tenant,
     rv = begin(m, err);
     if (rv == MORTISE_OK)
         rv = fn(m, tenant_or_default(tenant), after, limit, &value, err);
-    return rv == MORTISE_OK ? give_text(m, value, json, err) : rv;
+    return told(rv == MORTISE_OK ? give_text(m, value, json, err) : rv, err,
+                their_err);
 }
 
 static int look(struct mortise *m, look_fn *fn, const char *tenant,
@@ -500,11 +534,12 @@ static int look(struct mortise *m, look_fn *fn, const char *tenant,
     *json = NULL;
     rv = begin(m, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return told(rv, err, their_err);
     mortise_enter(m);
     rv = fn(m, tenant_or_default(tenant), run, &value, err);
     mortise_leave(m);
-    return rv == MORTISE_OK ? give_text(m, value, json, err) : rv;
+    return told(rv == MORTISE_OK ? give_text(m, value, json, err) : rv, err,
+                their_err);
 }
 
 int mortise_runs(struct mortise *m, const char *tenant, const char *after,
@@ -550,10 +585,10 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "flags has bits that this version does not know");
     if (rv != MORTISE_OK)
-        return rv;
+        return told(rv, err, their_err);
     s = subscription_new(m, fn, ud);
     if (s == NULL)
-        return mortise_nomem(err);
+        return told(mortise_nomem(err), err, their_err);
     if ((flags & MORTISE_EVENTS_FOLLOW) == 0)
         s->watch.until = MORTISE_UNTIL_NOW;
     s->watch.after = after;
@@ -563,7 +598,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
     mortise_leave(m);
     if (rv != MORTISE_OK) {
         mortise_release(m->mem, s, sizeof *s);
-        return rv;
+        return told(rv, err, their_err);
     }
     made = m->last_watch;
     while (!x.over && s->watch.behind)
@@ -571,7 +606,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
     if (x.over) {
         if (x.err.code != MORTISE_OK)
             *err = x.err;
-        return x.err.code;
+        return told(x.err.code, err, their_err);
     }
     s->first = NULL;
     if (id != NULL)

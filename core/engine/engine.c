@@ -299,7 +299,12 @@ static int open_engine(struct mortise **out,
 int mortise_open(struct mortise **out, const struct mortise_options *options,
                  struct mortise_err *err)
 {
-    return mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, err);
+    struct mortise_err why; /* an inner word on the way to a success is none */
+    int rv = mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, &why);
+
+    if (rv != MORTISE_OK && err != NULL)
+        *err = why;
+    return rv;
 }
 
 int mortise_engine_open(struct mortise **out,
