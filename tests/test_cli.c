@@ -270,8 +270,8 @@ START_TEST(usage)
         {"check ok.yaml --format xml", "--format is text or json"},
         {"plugin sign x.yaml --out d", "--key is missing"},
         {"key trust k.pub", "--plugins is missing"},
-        {"show ''", "no run ''"},
-        {"show '../x'", "no run '../x'"},
+        {"show ''", "no store at "},
+        {"show '../x'", "no store at "},
     };
 
     child_run("$MORTISE %s", cases[_i][0]);
@@ -586,7 +586,8 @@ START_TEST(pages)
     expect_not_out("r1 ");
     expect_out("r2 ");
     expect_out("r3 ");
-    ok(child_run("$MORTISE runs --limit 0"));
+    child_run("$MORTISE runs --limit 0");
+    expect_code(3);
     ok(child_run("$MORTISE runs --json"));
     ck_assert_uint_eq(lines(child.out), 5);
 }
@@ -1429,6 +1430,35 @@ START_TEST(bad_deployment)
 }
 END_TEST
 
+/* Who only reads makes no store: lists are empty, and whoever asks for a run is
+ * told that there is no store.  A limit of nothing is refused. */
+START_TEST(reading_makes_no_store)
+{
+    static const char *const lists[] = {"runs", "inbox"};
+    static const char *const others[] = {"show x",   "history x", "events x",
+                                         "why x",    "inbox x",   "why",
+                                         "events x --follow"};
+
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        child_run("mkdir -p empty; cd empty; $MORTISE %s; echo $?; ls -A",
+                  lists[i]);
+        ck_assert_ptr_nonnull(strstr(child.out, "\n0\n"));
+        ck_assert_ptr_null(strstr(child.out, ".mortise"));
+        ck_assert_str_eq(child.err, "");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        child_run("cd empty; $MORTISE %s; echo $?; ls -A", others[i]);
+        ck_assert_msg(strcmp(child.out, "3\n") == 0, "%s: %s%s", others[i],
+                      child.out, child.err);
+    }
+    child_run("cd empty; $MORTISE show x");
+    ck_assert_ptr_nonnull(strstr(child.err, "no store at "));
+    child_run("cd empty; $MORTISE runs --limit 0");
+    ck_assert_int_eq(child.code, 3);
+    ck_assert_ptr_nonnull(strstr(child.err, "--limit: 0 would list nothing"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli");
@@ -1437,6 +1467,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 20);
     tcase_add_unchecked_fixture(tc, sign_plugin, remove_plugin);
     tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, reading_makes_no_store);
     suite_add_tcase(s, tc);
     tcase_add_loop_test(tc, help, 0, N_NAMES);
     tcase_add_loop_test(tc, usage, 0, N_USAGE);

@@ -174,6 +174,8 @@ static unsigned link_flags(const struct mortise_cli *cli)
         flags &= ~(unsigned)MORTISE_LINK_BRIEF;
     if (cli->args.no_continue) /* it records, and nothing runs */
         flags |= MORTISE_LINK_BRIEF;
+    if (cli->cmd != NULL && cli->cmd->looks) /* reading makes nothing */
+        flags |= MORTISE_LINK_FINDS;
     return flags;
 }
 

@@ -74,12 +74,18 @@ static int list(struct mortise_cli *cli, struct list *l,
     l->left = UINT64_MAX;
     if (cli->args.limit != NULL)
         rv = mortise_cli_number("--limit", cli->args.limit, &l->left, err);
+    if (rv == MORTISE_OK && l->left == 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "--limit: 0 would list nothing; give 1 or more");
     if (rv == MORTISE_OK && cli->args.after != NULL) {
         l->after = mortise_strdup(cli->mem, cli->args.after);
         rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
+    if (rv != MORTISE_OK && cli->args.store == NULL &&
+        mortise_link_has_none(err))
+        return MORTISE_OK; /* an empty list */
     while (rv == MORTISE_OK && l->left > 0) {
         rv = page(cli, l, err);
         if (l->after == NULL || cli->out.errnum != 0)

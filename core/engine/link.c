@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "engine/client.h"
 #include "engine/control.h"
 #include "engine/peer.h"
@@ -181,6 +182,23 @@ static struct mortise_link *new_link(const struct mortise_options *options)
     return l;
 }
 
+static const char no_store[] = "no store at ";
+
+bool mortise_link_has_none(const struct mortise_err *err)
+{
+    return err->code == MORTISE_ENOTFOUND &&
+           strncmp(err->msg, no_store, sizeof no_store - 1) == 0;
+}
+
+/* Who only reads finds one, or says so. */
+static int find_store(const struct mortise_link *l, struct mortise_err *err)
+{
+    if (access(l->store, F_OK) == 0 || errno != ENOENT)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ENOTFOUND,
+                        "%s%s: nothing has run there yet", no_store, l->store);
+}
+
 int mortise_link_look(struct mortise_link **out,
                       const struct mortise_options *options,
                       struct mortise_err *err)
@@ -217,6 +235,8 @@ int mortise_link_open(struct mortise_link **out,
         return mortise_nomem(err);
     l->flags = flags;
     rv = look_around(l, err);
+    if (rv == MORTISE_OK && (flags & MORTISE_LINK_FINDS) != 0)
+        rv = find_store(l, err);
     if (rv == MORTISE_ECHECK) /* it has the words for a file with errors */
         rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
                                  err);
