@@ -349,6 +349,66 @@ START_TEST(waiting_is_no_repetition)
 }
 END_TEST
 
+/* A doubt that no crash raises: what on_in_doubt says of it, and what people do
+ * about it, or that nobody does.
+ * key: test/scripted answer.doubt */
+START_TEST(doubts_are_scripted)
+{
+    desk_graph("g.graph",
+               "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: tried/strike, args: {marker: m}, "
+               "next: END}\n");
+    desk_graph("f.graph",
+               "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: tried/strike, args: {marker: m}, "
+               "on_in_doubt: fail, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\n"
+             "cases:\n"
+             "  stands:\n"
+             "    operations: {tried/strike: {doubt: cut off, output: 1}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: in_doubt}\n"
+             "  done:\n"
+             "    operations: {tried/strike: {doubt: cut off, output: 7, "
+             "in_doubt: done}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: completed, state: {artifacts: {a: 7}}}\n"
+             "  retry:\n"
+             "    operations: {tried/strike: {doubt: cut off, output: 8, "
+             "in_doubt: retry}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: completed, state: {artifacts: {a: 8}}}\n"
+             "  fail:\n"
+             "    operations: {tried/strike: {doubt: cut off, output: 8, "
+             "in_doubt: fail}}\n"
+             "    people: {a: {approve: true}}\n"
+             "    expect: {status: failed, error: in_doubt}\n");
+    desk_ok("$MORTISE test t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere --filter done t.test.yaml");
+    desk_ok("$MORTISE test --crash-everywhere --filter retry t.test.yaml");
+    desk_ok("sed -i 's/g.graph/f.graph/' t.test.yaml");
+    child_run("$MORTISE test --filter stands t.test.yaml");
+    desk_code(1);
+    desk_out("status: expected in_doubt, and it is failed");
+    desk_out("cut off; it may have happened");
+    desk_ok("sed -i 's/g.graph/f.graph/; s/status: in_doubt/status: failed, "
+            "error: in_doubt/' t.test.yaml && $MORTISE test --filter stands "
+            "t.test.yaml");
+    desk_graph("f.graph", "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n");
+    desk_ok("sed -i 's/strike/echo/' t.test.yaml");
+    child_run("$MORTISE test --filter stands t.test.yaml");
+    desk_code(1);
+    desk_out("error[E0903]: a call of tried/echo by a is never in doubt: it has "
+             "no effect");
+}
+END_TEST
+
 /* What an executor asks from inside a node takes the bare value; it may also
  * wait until the time is over. */
 START_TEST(executors_ask_people)
@@ -651,6 +711,7 @@ static Suite *suite(void)
     tcase_add_test(tc, deeds_fit_what_is_asked);
     tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);
     tcase_add_test(tc, waiting_is_no_repetition);
+    tcase_add_test(tc, doubts_are_scripted);
     tcase_add_test(tc, executors_ask_people);
     tcase_add_test(tc, answers_go_and_write);
     tcase_add_test(tc, answers_cost);

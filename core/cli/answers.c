@@ -269,6 +269,28 @@ static void unscripted(struct mortise_rehearsing *r,
                     tool, mortise_cli_short_path(call->path, name));
 }
 
+/* A scripted doubt is one of the first time; where the run would take it for a
+ * failure like any, the case says what cannot be. */
+static void leave_open(struct mortise_rehearsing *r,
+                       const struct mortise_run_call *call, const char *words,
+                       const char *tool, struct mortise_scripted *out)
+{
+    const struct mortise_operation *op = call->node->op;
+    char name[MORTISE_CLI_EXECUTION];
+
+    if (call->node->effect < MORTISE_WRITE || op->idempotent || op->steps)
+        mortise_problem(r, "E0903", "take 'doubt' out",
+                        "a call of %s by %s is never in doubt: it %s", tool,
+                        mortise_cli_short_path(call->path, name),
+                        op->steps ? "does nothing but by asking (intent: "
+                                    "steps)"
+                        : op->idempotent ? "may be repeated (idempotent)"
+                                         : "has no effect");
+    *out = (struct mortise_scripted){.status = MORTISE_S_DOUBT,
+                                     .message = words,
+                                     .after_ms = out->after_ms};
+}
+
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
                          struct mortise_scripted *out)
 {
@@ -305,7 +327,13 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         return true;
     }
     note(r, call, id, context, s, i);
-    give(r, &s->list[i], out);
+    if (entry == NULL && s->list[i].doubt != NULL &&
+        call->kind == MORTISE_RUN_EXECUTE) {
+        out->after_ms = s->list[i].after_ms;
+        leave_open(r, call, s->list[i].doubt, tool, out);
+    } else {
+        give(r, &s->list[i], out);
+    }
     return true;
 }
 
@@ -361,8 +389,10 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
     i = entry != NULL
             ? (size_t)json_integer_value(json_object_get(entry, "answer"))
             : pick(r, s, context, json_object_get(request, "args"));
-    if (i >= s->n || s->list[i].in_doubt == MORTISE_CASE_UNTOLD)
+    if (i >= s->n)
         return NULL;
+    if (s->list[i].in_doubt == MORTISE_CASE_UNTOLD)
+        return s->list[i].doubt != NULL ? &s->list[i] : NULL;
     *how = words[s->list[i].in_doubt];
     note_doubt(r, request, *how, s, context, i);
     return &s->list[i];

@@ -209,7 +209,8 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
 {
     const char *node = mortise_cli_text(request, "node");
     struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
-                                  .id = mortise_cli_text(request, "id")};
+                                  .id = mortise_cli_text(request, "id"),
+                                  .decision = NULL};
     const struct mortise_case_answer *a =
         mortise_answer_doubt(r, request, &cmd.decision);
 
@@ -221,6 +222,8 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
                         mortise_cli_text(request, "tool"), node);
         return false;
     }
+    if (cmd.decision == NULL)
+        return false; /* 'doubt', and nobody finds out */
     r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
     return command(r, &cmd,
                    a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)

@@ -169,12 +169,13 @@ static void read_events(void *ctx, void *into, const struct mortise_slot *slot)
 
 static const struct mortise_word statuses[] = {
     {.word = "completed"}, {.word = "failed"}, {.word = "waiting"},
-    {.word = "paused"},    {.word = NULL},
+    {.word = "paused"},    {.word = "in_doubt"}, {.word = NULL},
 };
 
 static const struct mortise_key expect_keys[] = {
     {.name = "status",
-     .about = "How the run must stand: completed, failed, waiting or paused.",
+     .about = "How the run must stand: completed, failed, waiting, paused or "
+              "in_doubt.",
      .value = MORTISE_V_WORD,
      .here = MORTISE_HERE,
      .words = statuses,

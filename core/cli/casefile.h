@@ -24,7 +24,8 @@ struct mortise_case_answer {
     const struct mortise_yaml *output; /* NULL: null, or an error */
     const char *code;                  /* of an error; NULL: none */
     const char *error_class, *message; /* of an error */
-    const char *violation;             /* guardrails; NULL: it passes */
+    const char *doubt;     /* the first time nobody hears, and why; or NULL */
+    const char *violation; /* guardrails; NULL: it passes */
     uint64_t after_ms;
     enum mortise_case_doubt in_doubt;
     bool has_error, has_violation, passes;

@@ -199,6 +199,14 @@ static void read_in_doubt(void *ctx, void *into,
     a->in_doubt = (enum mortise_case_doubt)slot->word;
 }
 
+static void read_doubt(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_case_answer *a = into;
+
+    (void)ctx;
+    a->doubt = slot->value->str;
+}
+
 static const struct mortise_word doubts[] = {
     {"done", MORTISE_CASE_DONE, false},
     {"retry", MORTISE_CASE_RETRY, false},
@@ -228,9 +236,15 @@ static const struct mortise_key answer_keys[] = {
      .value = MORTISE_V_DURATION,
      .here = MORTISE_HERE,
      .read = read_after},
+    {.name = "doubt",
+     .about = "The call ends, and these words say why nobody knows whether it "
+              "happened; who finds out, or does it again, gets the answer.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_doubt},
     {.name = "in_doubt",
-     .about = "What a person says after a crash that leaves the effect in "
-              "doubt: done, retry or fail.",
+     .about = "What a person says where the effect is in doubt, after a crash "
+              "or by 'doubt': done, retry or fail.",
      .value = MORTISE_V_WORD,
      .here = MORTISE_HERE,
      .words = doubts,
