@@ -204,6 +204,36 @@ START_TEST(a_failed_visit_is_tried_again)
 }
 END_TEST
 
+/* ... also where each of its exits was taken before: then none says that it
+ * failed. */
+START_TEST(a_failed_visit_that_was_left_is_tried_again)
+{
+    run_plain(HEAD "nodes:\n"
+                   "  x: {type: tool, tool: t/read}\n"
+                   "  y: {type: tool, tool: t/fail, args: {code: no, times:\n"
+                   "      \"${has(scratch.mended) ? 0 : 9}\"}}\n"
+                   "  z: {type: tool, tool: t/read}\n"
+                   "edges:\n"
+                   "  - {from: START, to: x}\n"
+                   "  - {from: x, to: y}\n"
+                   "  - {from: x, to: z}\n"
+                   "  - {from: y, to: x, when: node.visit > 1}\n",
+              "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("z", "done");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_run_error("no");
+    assert_record("y", "generation", "2");
+    ck_assert_int_eq(update("{\"scratch\": {\"mended\": true}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("x", 1);
+    assert_runs("z", 1);
+    end();
+}
+END_TEST
+
 /* goto into a loop starts its next visit. */
 START_TEST(jumping_into_a_loop)
 {
@@ -459,6 +489,7 @@ static Suite *loops(void)
     tcase_add_test(tc, a_skipped_loop);
     tcase_add_loop_test(tc, back_and_out_at_once, 0, 20);
     tcase_add_test(tc, a_failed_visit_is_tried_again);
+    tcase_add_test(tc, a_failed_visit_that_was_left_is_tried_again);
     tcase_add_test(tc, jumping_into_a_loop);
     suite_add_tcase(suite, tc);
     tc = tcase_create("limits");

@@ -205,24 +205,47 @@ static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
     return n_out == 0;
 }
 
-static void reopen_item(struct frame *f, size_t i)
+/* Did a loop fail whose exits were all taken before?  Then none says so.  (By
+ * earlier rules nobody tried again what failed there.) */
+static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
+                           const struct mortise_region *loop,
+                           const struct item *it)
 {
-    const struct mortise_region *in = f->region;
+    if (loop->kind != MORTISE_REGION_LOOP || r->rules < MORTISE_RULES_THIRD ||
+        !race_counts(r->execs[it->visit->cause], f))
+        return false;
+    for (uint32_t i = 0; i < loop->n_exits; i++) {
+        const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
+
+        if (frame_home(f, loop->exits[i])->edges[e->slot] == EDGE_FAILED)
+            return false;
+    }
+    return true;
+}
+
+/* Did a join take in its stride that this item failed? */
+static bool is_mended(const struct mortise_run *r, struct frame *f, size_t i)
+{
+    const struct mortise_region *in = f->region, *child;
+    const struct mortise_node *n;
+
+    if (i < in->n_nodes) {
+        n = &f->graph->nodes[in->nodes[i]];
+        return !is_open(f, n->out, n->n_out);
+    }
+    child = &f->graph->regions[in->regions[i - in->n_nodes]];
+    return !is_open(f, child->exits, child->n_exits) &&
+           !is_lost_inside(r, f, child, &f->items[i]);
+}
+
+static void reopen_item(const struct mortise_run *r, struct frame *f, size_t i)
+{
     struct item *it = &f->items[i];
 
-    if (it->phase == ITEM_SKIPPED_FAILED) {
-        it->phase = ITEM_WAITS;
-        f->n_open++;
-    } else if (it->phase == ITEM_FAILED) {
-        const struct mortise_node *n = &f->graph->nodes[in->nodes[i]];
-        const struct mortise_region *child =
-            i < in->n_nodes ? NULL
-                            : &f->graph->regions[in->regions[i - in->n_nodes]];
-
-        if (child == NULL ? !is_open(f, n->out, n->n_out)
-                          : !is_open(f, child->exits, child->n_exits))
-            return; /* a join took it in its stride */
-        it->phase = ITEM_ACTIVE;
+    if (it->phase == ITEM_FAILED && is_mended(r, f, i))
+        return;
+    if (it->phase == ITEM_SKIPPED_FAILED || it->phase == ITEM_FAILED) {
+        it->phase = it->phase == ITEM_FAILED ? ITEM_ACTIVE : ITEM_WAITS;
         f->n_open++;
     }
     it->cause = 0;
@@ -272,7 +295,7 @@ static bool is_waiting(const struct frame *f)
     return f != NULL;
 }
 
-static void reopen_frame(struct frame *f)
+static void reopen_frame(const struct mortise_run *r, struct frame *f)
 {
     if (f->parent == NULL) {
         f->scope->over = false;
@@ -283,7 +306,7 @@ static void reopen_frame(struct frame *f)
     f->failed = false;
     f->cause = 0;
     for (size_t k = 0; k < frame_n_items(f->region); k++)
-        reopen_item(f, k);
+        reopen_item(r, f, k);
 }
 
 /* What is around a frame comes first. */
@@ -307,7 +330,7 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
         if (f->over && f->failed)
             map_wait(f);
         if (!is_waiting(f))
-            reopen_frame(f);
+            reopen_frame(r, f);
     }
     for (size_t i = first; rv == MORTISE_OK && i < n; i++) {
         struct frame *f = r->frames[i];
