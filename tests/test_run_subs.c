@@ -1,6 +1,8 @@
 /* test_run_subs.c -- a graph inside a node. */
 #include "lib/drive.h"
 
+#define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
+
 #define INNER                                                                  \
     "    graph:\n"                                                             \
     "      state: {reducers: {scratch.log: concat}}\n"                         \
@@ -138,6 +140,57 @@ START_TEST(the_end_is_checked)
     assert_node("p", "done");
     ck_assert_int_eq(resume(), MORTISE_OK);
     assert_status(MORTISE_RUN_FAILED);
+    end();
+}
+END_TEST
+
+static const struct {
+    const char *outside, *inside, *code;
+} ends[] = {
+    {"", "reducers: {scratch.n: sum}, artifacts: {required: [other]}",
+     "schema"},
+    {"", "reducers: {scratch.other: sum}", "conflict"},
+    {"    output_mapping: {scratch.m: artifacts.w.none}\n",
+     "reducers: {scratch.n: sum}", "expression"},
+    {"    output_mapping: {scratch.n: '1'}\n", "reducers: {scratch.n: sum}",
+     "reducer"},
+};
+
+/* What a child came to is refused, but nothing in it failed: it stays done, and
+ * is judged again, from what an update left. */
+START_TEST(an_end_is_judged_again)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\n"
+                  "state: {reducers: {scratch.n: sum}}\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/read, next: s,\n"
+                  "      outputs: {scratch.n: \"'none'\"}}\n"
+                  "  s:\n"
+                  "    type: subgraph\n%s"
+                  "    graph:\n"
+                  "      state: {%s}\n"
+                  "      start: [w, v]\n"
+                  "      nodes:\n"
+                  "        w: {type: tool, tool: t/write,\n"
+                  "            outputs: {scratch.n: '1'}}\n"
+                  "        v: {type: tool, tool: t/write,\n"
+                  "            outputs: {scratch.n: '2'}}\n",
+             ends[_i].outside, ends[_i].inside);
+    run_plain(yaml, "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("s", ends[_i].code);
+    ck_assert_int_eq(update("{\"scratch\": {\"n\": 1}}"), MORTISE_OK);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(strcmp(ends[_i].code, "reducer") == 0 ? MORTISE_RUN_COMPLETED
+                                                        : MORTISE_RUN_FAILED);
+    assert_runs("w", 1);
+    ck_assert_int_eq(sim_effect_count(&s, "w"), 1);
+    ck_assert_int_eq(sim_effect_count(&s, "v"), 1);
     end();
 }
 END_TEST
@@ -598,6 +651,7 @@ static Suite *subs(void)
     tcase_add_test(tc, a_failed_child_is_led_on);
     tcase_add_test(tc, the_input_is_checked);
     tcase_add_test(tc, the_end_is_checked);
+    tcase_add_loop_test(tc, an_end_is_judged_again, 0, N_ITEMS(ends));
     tcase_add_test(tc, a_question_inside);
     tcase_add_test(tc, a_child_is_tried_again);
     tcase_add_test(tc, a_child_is_not_tried_for_ever);

@@ -289,6 +289,8 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->ended_ms = e->at_ms;
     x->handled = e->n_edges > 0;
     x->child_failed = x->child != NULL && sub_failed(x->child);
+    x->child_over |= x->child != NULL && x->child->scope->over &&
+                     !x->child_failed; /* what it came to was refused */
     x->effect_open = e->how != 0; /* it never answered */
     x->doubted = x->effect_open;
     hold(&x->error, e->value);
