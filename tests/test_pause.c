@@ -148,6 +148,42 @@ START_TEST(patience_ends)
 }
 END_TEST
 
+/* One that lets go then and says no more than that is in doubt: a person is
+ * asked at once, and is told why, also after the process ended. */
+START_TEST(what_let_go_is_in_doubt)
+{
+    uint32_t seed = 1;
+    json_t *pending, *one = NULL;
+    const char *id;
+
+    begin(HEAD "start: a\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/acts, args: {asks: [{method: e, kind: "
+               "read, body: {n: 1}}]}}\n");
+    sync_all();
+    ck_assert_int_eq(order(MORTISE_CMD_PAUSE), MORTISE_OK);
+    ck_assert(sim_fire_timer(&s, 0));
+    ck_assert(s.calls[0].cancelled);
+    sim_run_plain(&s);
+    assert_paused("operator");
+    for (int again = 0; again < 2; again++) {
+        ck_assert_uint_eq(json_object_size(s.pending), 1);
+        json_object_foreach(s.pending, id, pending)
+        {
+            one = pending;
+        }
+        ck_assert_str_eq(json_string_value(json_object_get(one, "kind")),
+                         "in_doubt");
+        ck_assert_str_eq(json_string_value(json_object_get(one, "cause")),
+                         "the call was told to stop, and did not say what it "
+                         "had done");
+        sim_crash(&s, &seed);
+    }
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    end();
+}
+END_TEST
+
 /* A node's own timeout that comes first is its timeout, and no pause's. */
 START_TEST(a_timeout_before_that_is_a_timeout)
 {
@@ -408,6 +444,7 @@ static Suite *suite(void)
     tcase_add_test(tc, reads_are_let_go);
     tcase_add_test(tc, writes_are_awaited);
     tcase_add_test(tc, patience_ends);
+    tcase_add_test(tc, what_let_go_is_in_doubt);
     tcase_add_test(tc, a_timeout_before_that_is_a_timeout);
     tcase_add_test(tc, an_intent_is_not_carried_out);
     tcase_add_test(tc, a_crash_does_not_set_it_going);

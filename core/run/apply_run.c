@@ -212,6 +212,8 @@ static int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     r->paused = (enum mortise_pause)e->how;
     if (r->paused == MORTISE_PAUSE_OVER)
         return MORTISE_OK;
+    for (size_t i = 1; i < r->n_execs; i++)
+        doubt_paused(r->execs[i]);
     return announce_command(r, "pause", e->actor, NULL, e->value, err);
 }
 

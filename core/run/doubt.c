@@ -44,6 +44,8 @@
  *       doubt stays with the failure: who has it tried again is asked what
  *       happened.  What a race or a graph's end stopped in the middle of an
  *       effect keeps its doubt, too, if it comes to be tried again.
+ *   (8) A person is asked as soon as the doubt is known, also where the run is
+ *       about to stand still: whoever paused it hears of it, and why.
  *
  * What was heard, and why an attempt failed, is not recorded by itself: after a
  * crash the doubt is one of the crash.  A request to a person shows both.
@@ -108,7 +110,10 @@ static int note_stop(struct exec *x, struct mortise_err *err)
     if (x->stop == STOP_TIMEOUT)
         return note_failure(x, "timeout.call", "timeout",
                             "the attempt took longer than its timeout", err);
-    return note_failure(x, "", "", "the call was stopped in the middle", err);
+    return note_failure(x, "", "",
+                        "the call was told to stop, and did not say what it "
+                        "had done",
+                        err);
 }
 
 /* The plugin spoke for all but the step: its intent is closed, and it goes on
@@ -120,6 +125,22 @@ static int close_call(struct mortise_run *r, struct exec *x,
 
     e.how = true; /* at once */
     return record(r, &e, err);
+}
+
+void doubt_paused(struct exec *x)
+{
+    if (x->effect_open && x->failure == NULL)
+        x->failure = json_pack("{s:s, s:s, s:s}", "code", "", "class", "",
+                               "message",
+                               "the run was paused, and nothing says how the "
+                               "call ended");
+}
+
+/* (8) */
+static bool is_for_a_person(const struct mortise_node *n)
+{
+    return n->on_in_doubt == MORTISE_DOUBT_ASK ||
+           (n->on_in_doubt != MORTISE_DOUBT_FAIL && !n->op->reconcile);
 }
 
 int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
@@ -139,7 +160,10 @@ int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
     x->stop = STOP_NONE;
     if (rv != MORTISE_OK)
         return rv;
-    return what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
+    rv = what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
+    return rv == MORTISE_OK && r->held != NULL && is_for_a_person(node_of(r, x))
+               ? doubt_ask(r, x, err)
+               : rv;
 }
 
 int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,

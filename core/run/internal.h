@@ -1112,6 +1112,8 @@ enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
                         const struct mortise_result_in *in);
 int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
                 const struct mortise_result_in *in, struct mortise_err *err);
+/* The run stands still, x with it. */
+void doubt_paused(struct exec *x);
 /* `value`: the answer, or words. */
 int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
                 const struct mortise_answer_in *in, json_t *value,

@@ -14,6 +14,8 @@ static const char *state_name(const struct exec *x)
         [X_HELD] = "done",         [X_DONE] = "done",
         [X_FAILED] = "failed",     [X_CANCELLED] = "skipped"};
 
+    if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
+        return "in_doubt";
     return names[x->state];
 }
 
