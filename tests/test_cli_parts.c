@@ -708,7 +708,7 @@ START_TEST(requests_have_lines)
                      "    limit    steps\n"
                      "    graph    g\n"
                      "    digest   6f1c\n"
-                     "    answer   {\"type\":\"object\"}\n"
+                     "    result   {\"type\":\"object\"}\n"
                      "    for      [\"anna\"]\n"
                      "    until    soon\n");
 }

@@ -263,6 +263,94 @@ START_TEST(a_refusal_is_only_that)
 }
 END_TEST
 
+/* ---- doubt ---------------------------------------------------------------- */
+
+/* An effect that lets go as the run is paused is in doubt from then on: who
+ * paused it is told so, and why, now and later. */
+START_TEST(a_doubt_at_a_pause)
+{
+    static const char why[] =
+        "the call was told to stop, and did not say what it had done";
+    pid_t run;
+
+    desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/linger", "") "}\n");
+    run = child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("run.out", "node_start");
+    usleep(300000);
+    kill(run, SIGINT);
+    ck_assert_int_eq(child_wait(run), 5);
+    desk_ok("cat run.out");
+    desk_out("run r paused: operator");
+    desk_out(why);
+    desk_out(" resolve r ");
+    desk_ok("$MORTISE show r");
+    desk_out("in_doubt          a");
+    desk_out(why);
+    desk_ok("$MORTISE why r | tr '\n' ' '");
+    desk_out(why);
+    child_run("$MORTISE resume r");
+    desk_code(5);
+    desk_out(why);
+}
+END_TEST
+
+/* The words about a doubt are of that doubt: its reason and its key; taken as
+ * failed, it is still one. */
+START_TEST(a_doubt_in_words)
+{
+    desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/unsure", "") "}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(5);
+    desk_out("because  the plugin does not know whether it happened");
+    desk_out("    key      ");
+    desk_ok("$MORTISE why r | tr '\n' ' '");
+    desk_out("the plugin does not know whether it happened");
+    desk_out("Its idempotency key is ");
+    desk_not_out("died");
+    desk_not_out("{}\"");
+    desk_ok("$MORTISE explain E_IN_DOUBT");
+    desk_out("a server failed");
+    child_run("$MORTISE resolve r $($MORTISE inbox r --ids | cut -d' ' -f2) "
+              "--fail");
+    desk_code(1);
+    desk_ok("$MORTISE why r | tr '\n' ' '");
+    desk_out("is asked about it again");
+    child_run("$MORTISE resume r");
+    desk_code(5);
+}
+END_TEST
+
+/* A run that nobody works on is not running, whoever says how it stands. */
+START_TEST(interrupted)
+{
+    desk_graph("g", waits[6].graph);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_ok("$MORTISE show r");
+    desk_out("status   interrupted");
+    desk_ok("$MORTISE runs");
+    desk_out("  interrupted");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"running\"");
+}
+END_TEST
+
+/* What is missing or misspelt is named as whoever types it would. */
+START_TEST(what_was_meant)
+{
+    desk_graph("g", waits[1].graph);
+    child_run("$MORTISE run g.yaml --id r");
+    child_run("$MORTISE approve $($MORTISE inbox r --ids)");
+    desk_code(3);
+    desk_err("--answer JSON");
+    desk_put("d.yaml", "apiVersion: mortise/v1\nkind: Deploymnt\n"
+                       "metadata: {name: d}\n");
+    child_run("$MORTISE check d.yaml");
+    desk_code(2);
+    desk_out("there is no kind 'Deploymnt'");
+    desk_out("write kind: Deployment");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_words");
@@ -276,6 +364,10 @@ static Suite *suite(void)
                         (int)(sizeof waits / sizeof *waits));
     tcase_add_test(tc, a_timer_is_time);
     tcase_add_loop_test(tc, a_refusal_is_only_that, 0, 5);
+    tcase_add_test(tc, a_doubt_at_a_pause);
+    tcase_add_test(tc, a_doubt_in_words);
+    tcase_add_test(tc, interrupted);
+    tcase_add_test(tc, what_was_meant);
     suite_add_tcase(s, tc);
     return s;
 }

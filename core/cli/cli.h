@@ -166,6 +166,9 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
                        const char *run, const json_t *limit, const char *more);
+/* Of a run as show and runs have it: its status, or "interrupted" where it is to
+ * be at work and nobody works on it. */
+const char *mortise_cli_status(const json_t *run);
 /* Milliseconds since 1970 of a time as events have it; 0: none. */
 uint64_t mortise_cli_time(const char *text);
 /* Time settles it, and nobody else. */

@@ -123,6 +123,13 @@ static int decide_human(struct mortise_cli *cli, const struct decision *d,
         return mortise_fail(err, MORTISE_EDECISION,
                             "--args and --digest are for tool calls; this is a "
                             "question");
+    if (approve && a->answer == NULL &&
+        json_object_get(d->request, "schema") != NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the question wants an answer: give it with "
+                            "--answer JSON; 'mortise show %s' has what it must "
+                            "be",
+                            d->run);
     rv = optional(cli, "--answer", a->answer, &answer, err);
     if (rv != MORTISE_OK)
         return rv;

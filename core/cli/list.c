@@ -150,7 +150,7 @@ static void print_run(struct mortise_cli *cli, const json_t *entry)
     mortise_out_puts(o, "  ");
     if (style_of(status) != MORTISE_PLAIN)
         mortise_out_style(o, style_of(status));
-    mortise_out_cell(o, status, 9);
+    mortise_out_cell(o, mortise_cli_status(entry), 9);
     if (style_of(status) != MORTISE_PLAIN)
         mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "  ");

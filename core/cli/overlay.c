@@ -28,6 +28,7 @@ static enum mortise_ran ran_of(const char *status)
     } table[] = {
         {"running", MORTISE_RAN_RUNNING},
         {"awaiting_approval", MORTISE_RAN_WAITS},
+        {"in_doubt", MORTISE_RAN_WAITS},
         {"waiting", MORTISE_RAN_WAITS},
         {"done", MORTISE_RAN_DONE},
         {"failed", MORTISE_RAN_FAILED},

@@ -73,6 +73,17 @@ static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_printf(o, " --fail%s\n", more);
 }
 
+const char *mortise_cli_status(const json_t *run)
+{
+    const char *name = mortise_cli_text(run, "status");
+    int status = mortise_status_of_name(name);
+
+    return (status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING) &&
+                   json_is_false(json_object_get(run, "live"))
+               ? "interrupted"
+               : name;
+}
+
 uint64_t mortise_cli_time(const char *text)
 {
     struct tm tm = {0};
@@ -191,6 +202,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     field(o, "tool", json_object_get(request, "tool"));
     field(o, "args", json_object_get(request, "args"));
     field(o, "effect", json_object_get(request, "effect"));
+    field(o, "key", json_object_get(request, "idempotency_key"));
     field(o, "because", json_object_get(request, "cause"));
     field(o, "step", json_object_get(request, "method"));
     field(o, "heard", json_object_get(request, "answer"));
@@ -199,7 +211,10 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     field(o, "limit", json_object_get(request, "limit"));
     field(o, "graph", json_object_get(request, "graph"));
     field(o, "digest", json_object_get(request, "digest"));
-    field(o, "answer", json_object_get(request, "schema"));
+    field(o,
+          strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0 ? "result"
+                                                                     : "answer",
+          json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
 }

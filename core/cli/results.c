@@ -79,8 +79,10 @@ const struct mortise_code mortise_result_codes[] = {
      "--args and --digest, questions take --answer.",
      "$ mortise approve RUN 8f31c09a --answer 12   # of a tool call\n"},
     {"E_IN_DOUBT", "an effect may or may not have happened",
-     "A process died between an effect and its record, and the plugin can "
-     "neither repeat it safely nor find out.  Look at the world and say what "
+     "An effect began, and nothing says how it ended: the process died, time "
+     "ran out, a connection was lost, a server failed in the middle, the call "
+     "was told to stop.  The plugin can neither repeat it safely nor find out.  "
+     "`mortise why RUN` says which it was.  Look at the world and say what "
      "became of it.",
      "$ mortise resume RUN\n"
      "$ mortise resolve RUN ID --done '{\"id\": \"re_123\"}'   # or --retry, "

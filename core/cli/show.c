@@ -46,7 +46,7 @@ static void print_head(struct mortise_out *o, const json_t *run)
         mortise_out_puts(o, " ");
     mortise_out_word(o, version);
     mortise_out_puts(o, "\n");
-    field(o, "status", mortise_cli_text(run, "status"));
+    field(o, "status", mortise_cli_status(run));
     field(o, "reason", reason);
     field(o, "blocked",
           mortise_cli_text(json_object_get(run, "blocked"), "message"));
@@ -67,6 +67,7 @@ static enum mortise_style style_of(const char *status)
     return strcmp(status, "done") == 0                ? MORTISE_GOOD
            : strcmp(status, "failed") == 0            ? MORTISE_BAD
            : strcmp(status, "awaiting_approval") == 0 ? MORTISE_ASKS
+           : strcmp(status, "in_doubt") == 0          ? MORTISE_BAD
                                                       : MORTISE_DIM;
 }
 

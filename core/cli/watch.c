@@ -79,6 +79,19 @@ static bool nobody_is_asked(const json_t *pending)
     return true;
 }
 
+static bool has_doubt(const json_t *pending)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        if (strcmp(mortise_cli_text(one, "kind"), "in_doubt") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
@@ -118,6 +131,7 @@ static int conclude(struct mortise_cli *cli, const char *run,
 {
     const char *name = mortise_cli_text(reply, "status");
     int status = mortise_status_of_name(name);
+    enum mortise_exit code;
     struct mortise_err err;
     json_t *show = NULL;
     int rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
@@ -135,10 +149,13 @@ static int conclude(struct mortise_cli *cli, const char *run,
         headline(&cli->out, run, name, mortise_cli_text(reply, "reason"));
         stand(cli, run, status, show);
     }
+    code = mortise_exit_of_status(status);
+    if (code == MORTISE_EXIT_WAITING &&
+        has_doubt(json_object_get(show, "pending")))
+        code = MORTISE_EXIT_IN_DOUBT;
     json_decref(show);
-    return cli->wanted != 0 && status == cli->wanted
-               ? MORTISE_EXIT_OK
-               : (int)mortise_exit_of_status(status);
+    return cli->wanted != 0 && status == cli->wanted ? MORTISE_EXIT_OK
+                                                     : (int)code;
 }
 
 struct watching {

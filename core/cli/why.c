@@ -211,6 +211,7 @@ static void say_request(struct why *w, const json_t *request)
     const char *prompt = mortise_cli_text(request, "prompt");
     const char *tool = mortise_cli_text(request, "tool");
     const char *cause = mortise_cli_text(request, "cause");
+    const char *key = mortise_cli_text(request, "idempotency_key");
     char name[MORTISE_CLI_EXECUTION];
 
     say(w, " Node '");
@@ -229,6 +230,10 @@ static void say_request(struct why *w, const json_t *request)
         say(w, ": ");
     say_word(w, cause);
     say(w, ".");
+    if (key[0] != '\0')
+        say(w, " Its idempotency key is ");
+    say_word(w, key);
+    say(w, key[0] != '\0' ? "." : "");
     say_assignees(w, request);
 }
 
@@ -433,6 +438,21 @@ static void why_doubt(struct why *w)
     explain_pending(w);
 }
 
+/* Was what failed taken as failed, and nobody knows whether it happened? */
+static bool has_unsettled(const struct why *w)
+{
+    const json_t *nodes = json_object_get(w->show, "nodes"), *node;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(nodes), i, node)
+    {
+        if (strcmp(mortise_cli_text(node, "status"), "failed") == 0 &&
+            json_object_get(node, "effect") != NULL)
+            return true;
+    }
+    return false;
+}
+
 static void why_failed(struct why *w)
 {
     const char *path =
@@ -445,8 +465,12 @@ static void why_failed(struct why *w)
     say_word(w, path);
     say(w, ".  ");
     say_error(w, json_object_get(w->show, "error"));
-    say(w, ".  Whoever may use this store can let it try again what failed; "
-           "what is done is not done again.");
+    say(w, has_unsettled(w)
+               ? ".  It is still in doubt whether that happened: whoever "
+                 "resumes the run is asked about it again, before anything is "
+                 "done again."
+               : ".  Whoever may use this store can let it try again what "
+                 "failed; what is done is not done again.");
     offer(w, "resume");
 }
 

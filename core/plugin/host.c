@@ -244,7 +244,11 @@ void mortise_host_settle(struct mortise_cell *s, mortise_status status,
         memcpy(s->words.code, words->code, sizeof s->words.code);
     if (words != NULL && words->retry_after_ms != 0)
         s->words.retry_after_ms = words->retry_after_ms;
-    if (s->status < 0 && s->words.message[0] == '\0')
+    if (s->status == MORTISE_S_DOUBT && s->words.message[0] == '\0')
+        snprintf(s->words.message, sizeof s->words.message,
+                 "the plugin does not know whether it happened, and gave no "
+                 "reason");
+    else if (s->status < 0 && s->words.message[0] == '\0')
         snprintf(s->words.message, sizeof s->words.message,
                  "failed with status %d and without a word", (int)status);
 }

@@ -130,10 +130,10 @@ static int close_call(struct mortise_run *r, struct exec *x,
 void doubt_paused(struct exec *x)
 {
     if (x->effect_open && x->failure == NULL)
-        x->failure = json_pack("{s:s, s:s, s:s}", "code", "", "class", "",
-                               "message",
-                               "the run was paused, and nothing says how the "
-                               "call ended");
+        x->failure =
+            json_pack("{s:s, s:s, s:s}", "code", "", "class", "", "message",
+                      "the run was paused, and nothing says how the "
+                      "call ended");
 }
 
 /* (8) */

@@ -12,6 +12,20 @@ static const char api_version[] = "mortise/v1";
 const struct mortise_word mortise_api_versions[] = {{.word = api_version},
                                                     {.word = NULL}};
 
+static const char *const kinds[] = {"Graph", "Deployment", "Plugin", "Trust",
+                                    "Test"};
+
+/* What the kind was to be, where it is a misspelt one; NULL: it is not. */
+static const char *misspelt(const char *key, const struct mortise_yaml *v)
+{
+    const char *near =
+        strcmp(key, "kind") == 0
+            ? mortise_nearest(v->str, kinds, sizeof kinds / sizeof kinds[0])
+            : NULL;
+
+    return near == NULL || strcmp(near, v->str) == 0 ? NULL : near;
+}
+
 static void expect(const struct mortise_yaml *root, const char *key,
                    const char *want, struct mortise_diags *diags)
 {
@@ -21,6 +35,10 @@ static void expect(const struct mortise_yaml *root, const char *key,
     if (v == NULL) {
         d = mortise_diag_add(diags, "E0210", root->span,
                              "the file does not say '%s'", key);
+    } else if (v->kind == MORTISE_YAML_STRING && misspelt(key, v) != NULL) {
+        d = mortise_diag_add(diags, "E0210", v->span, "there is no kind '%s'",
+                             v->str);
+        want = misspelt(key, v);
     } else if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, want) != 0) {
         d = mortise_diag_add(diags, "E0210", v->span, "'%s' must be %s here",
                              key, want);

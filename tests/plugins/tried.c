@@ -7,6 +7,8 @@
  *   strike {marker}      external, neither idempotent nor reconcilable: makes
  *                        the file `marker` and dies with the whole process;
  *                        succeeds when the file is there already
+ *   linger {}            external: takes until it is told to stop, and lets go
+ *   unsure {}            external: does not know whether it happened
  *   say {text}           pure: an event with that text on the way
  */
 #include <fcntl.h>
@@ -95,6 +97,15 @@ static mortise_status strike(mortise_inst *in, const mortise_request *r)
     return emit(in, r, "output", "{\"again\":true}", 14);
 }
 
+static mortise_status linger(mortise_inst *in, const mortise_request *r)
+{
+    struct timespec tick = {0, 10 * 1000 * 1000};
+
+    while (!in->api->cancelled(in->host, r->call))
+        nanosleep(&tick, NULL);
+    return MORTISE_S_CANCELLED;
+}
+
 static mortise_status fail(mortise_inst *in, const mortise_request *r)
 {
     mortise_str code = member(r->body, "code");
@@ -115,6 +126,10 @@ static mortise_status execute(mortise_inst *in, const mortise_request *r)
         return nap(in, r);
     if (is(r->operation, "strike"))
         return strike(in, r);
+    if (is(r->operation, "linger"))
+        return linger(in, r);
+    if (is(r->operation, "unsure"))
+        return MORTISE_S_DOUBT;
     if (is(r->operation, "say")) {
         emit(in, r, "event", r->body.p, r->body.n);
         return emit(in, r, "output", "{}", 2);
