@@ -173,6 +173,154 @@ START_TEST(as_the_obvious_way)
 }
 END_TEST
 
+/* ---- spellings ---- */
+
+static unsigned seed;
+
+static unsigned any(unsigned n)
+{
+    return (unsigned)rand_r(&seed) % n;
+}
+
+/* The code point at *p, of good UTF-8. */
+static unsigned take_code(const char **p)
+{
+    unsigned char c = (unsigned char)*(*p)++;
+    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
+    unsigned code = more == 0 ? c : c & (0x3fu >> more);
+
+    while (more-- > 0)
+        code = code << 6 | ((unsigned char)*(*p)++ & 0x3f);
+    return code;
+}
+
+static size_t put_u(char *to, unsigned code)
+{
+    if (code >= 0x10000) {
+        code -= 0x10000;
+        return put_u(to, 0xd800 + (code >> 10)) +
+               put_u(to + 6, 0xdc00 + (code & 0x3ff));
+    }
+    return any(2) ? (size_t)sprintf(to, "\\u%04x", code)
+                  : (size_t)sprintf(to, "\\u%04X", code);
+}
+
+/* Each character as it is, as %XX, as \uXXXX or behind a backslash, by chance;
+ * what would begin a spelling is spelled. */
+static void spell(const char *from, char *to)
+{
+    while (*from != '\0') {
+        const char *p = from;
+        unsigned code = take_code(&p), how = any(4);
+
+        if (how == 0 && *from != '%' && *from != '\\') {
+            memcpy(to, from, (size_t)(p - from));
+            to += p - from;
+        } else if (how == 1) {
+            to += put_u(to, code);
+        } else if (how == 2 && strchr("\"\\/&=<'.", *from) != NULL) {
+            to += sprintf(to, "\\%c", *from);
+        } else {
+            for (const char *b = from; b < p; b++)
+                to += any(2) ? sprintf(to, "%%%02X", (unsigned char)*b)
+                             : sprintf(to, "%%%02x", (unsigned char)*b);
+        }
+        from = p;
+    }
+    *to = '\0';
+}
+
+/* Any value, each of its characters spelled in any way, once or twice over, in
+ * any pieces. */
+START_TEST(however_it_is_spelled)
+{
+    static const char *const parts[] = {"a",
+                                        "b",
+                                        "Z",
+                                        "0",
+                                        "9",
+                                        "/",
+                                        "+",
+                                        "=",
+                                        "&",
+                                        "<",
+                                        "\"",
+                                        "\\",
+                                        "%",
+                                        " ",
+                                        "~",
+                                        "'",
+                                        "\n",
+                                        "\xc3\xa9",
+                                        "\xe2\x82\xac",
+                                        "\xf0\x9f\x98\x80"};
+    static const char *const beside[] = {"x", "\"k\": ", "%", "\\u00", ""};
+
+    for (seed = 1; seed != 0 && seed < 100000; seed += 53) {
+        char value[200] = "", once[4000], text[40000], want[100], *p = text;
+        unsigned at = seed;
+        const char *behind;
+
+        for (unsigned n = 8 + any(12); n > 0; n--)
+            strcat(value, parts[any(20)]);
+        mask = NULL;
+        look_for("s", value);
+        ck_assert(mortise_mask_close(mask));
+        spell(value, once);
+        /* where a backslash ends it, one behind it may go, too */
+        behind = beside[value[strlen(value) - 1] == '\\' ? 4 : any(5)];
+        p += sprintf(p, "<>");
+        if (any(2))
+            spell(once, p);
+        else
+            strcpy(p, once);
+        strcat(p, behind);
+        snprintf(want, sizeof want, "<>[secret s]%s", behind);
+        ck_assert_msg(strcmp(through(text, strlen(text), 1 + any(20)), want) ==
+                          0,
+                      "'%s' in '%s': '%s'", value, text, out.p);
+        ck_assert(mortise_mask_finds(mask, text, strlen(text)));
+        mortise_mask_unref(mask);
+        seed = at;
+    }
+    mask = NULL;
+}
+END_TEST
+
+/* What others write: encodeURI, a path, JSON of Go, JSON in JSON, a URL in a
+ * URL, hexadecimal, base64 in lines of MIME or of a PEM in JSON. */
+START_TEST(spellings_of_others)
+{
+    static const char *const texts[] = {
+        "a/b?c=%22d%22&e%5Cf+%C3%A9",
+        "a/b%3Fc=%22d%22&e%5Cf+%C3%A9",
+        "a/b?c\\u003d\\u0022d\\u0022\\u0026e\\\\f+\xc3\xa9",
+        "a\\/b?c=\\\"d\\\"&e\\\\f+\\u00e9",
+        "a/b?c=\\\\\\\"d\\\\\\\"&e\\\\\\\\f+\xc3\xa9",
+        "a%252Fb%253Fc%253D%2522d%2522%2526e%255Cf%252B%25C3%25A9",
+        "%61%2f%62%3f%63%3d%22%64%22%26%65%5c%66%2b%c3%a9",
+        "612f623f633d226422266"
+        "55c662bc3a9",
+        "612F623F633D22642226655C662BC3A9",
+        "YS9iP2M9\r\nImQiJmVcZivDqQ==",
+        "YS9iP2M9\nImQi\nJmVcZivDqQ==",
+        "YS9iP2M9\\nImQiJmVcZivDqQ==",
+        "YS9iP2M9%0D%0AImQiJmVcZivDqQ==",
+    };
+
+    look_for("s", "a/b?c=\"d\"&e\\f+\xc3\xa9");
+    ck_assert(mortise_mask_close(mask));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[200], want[200];
+
+        snprintf(text, sizeof text, "x=%s&", texts[i]);
+        becomes(text, "x=[secret s]&");
+        snprintf(want, sizeof want, "\\%%%.*s!", 8, texts[i]);
+        becomes(want, want);
+    }
+}
+END_TEST
+
 START_TEST(json_values)
 {
     json_t *v = json_pack("{s:[s,i,b,n], s:{s:s}, s:f}", "list",
@@ -240,6 +388,8 @@ static Suite *suite(void)
     tcase_add_test(tc, forms);
     tcase_add_test(tc, base64_at_any_offset);
     tcase_add_test(tc, as_the_obvious_way);
+    tcase_add_test(tc, however_it_is_spelled);
+    tcase_add_test(tc, spellings_of_others);
     tcase_add_test(tc, json_values);
     tcase_add_test(tc, large_and_starved);
     suite_add_tcase(s, tc);

@@ -13,6 +13,14 @@
  *       one behind them that has its last bits, with whatever its neighbour
  *       adds, and the padding.  One in front, which has at most four of its
  *       bits, stays.
+ *   (4) A byte may be written in many ways: %2f, \u002f, \/, and those again in
+ *       another text.  They are not listed but read: where one begins, lanes
+ *       part from the text that take it for what it spells, and the automaton
+ *       reads what they say as it reads the text.  A lane is given up as soon
+ *       as it has nothing in progress that the text has not, so that a text
+ *       without spellings costs nothing, and their number is fixed: one
+ *       spelling, two at once, one in another, and lines that are broken (of
+ *       base64) in any of these.
  */
 #include "base/mask.h"
 
@@ -20,11 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    ROOT = 0,
-    FORM_MAX = 6, /* bytes that one may become: \u00e4 */
-    NAME_MAX_ = 64
-};
+enum { ROOT = 0, NAME_MAX_ = 64 };
 
 struct node {
     uint32_t child, sibling; /* 0: none */
@@ -41,6 +45,7 @@ struct mortise_mask {
     struct node *nodes;
     size_t n, cap;
     uint32_t first[256]; /* the root's children */
+    bool plain[256];     /* begins no form, and spells nothing */
     char (*names)[NAME_MAX_ + 1];
     size_t n_names, cap_names;
 };
@@ -147,166 +152,44 @@ static bool add_form(struct mortise_mask *m, uint32_t name, const char *p,
     return true;
 }
 
-/* How one byte is written; bytes of `out`. */
-typedef size_t write_fn(char out[FORM_MAX + 1], const char **p,
-                        const char *end);
-
-static const char upper[] = "0123456789ABCDEF", lower[] = "0123456789abcdef";
-
-static size_t write_url(char *out, unsigned char c, const char *as_is,
-                        const char *hex)
-{
-    if (c != '\0' && ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                      (c >= 'a' && c <= 'z') || strchr(as_is, c) != NULL)) {
-        out[0] = (char)c;
-        return 1;
-    }
-    out[0] = '%';
-    out[1] = hex[c >> 4];
-    out[2] = hex[c & 15];
-    return 3;
-}
-
-static size_t url_upper(char *out, const char **p, const char *end)
-{
-    (void)end;
-    return write_url(out, (unsigned char)*(*p)++, "-_.~", upper);
-}
-
-static size_t url_lower(char *out, const char **p, const char *end)
-{
-    (void)end;
-    return write_url(out, (unsigned char)*(*p)++, "-_.~", lower);
-}
-
-/* encodeURIComponent() of JavaScript */
-static size_t url_script(char *out, const char **p, const char *end)
-{
-    (void)end;
-    return write_url(out, (unsigned char)*(*p)++, "-_.~!*'()", upper);
-}
-
-/* application/x-www-form-urlencoded */
-static size_t write_form(char *out, const char **p, const char *hex)
-{
-    char c = *(*p)++;
-
-    if (c != ' ')
-        return write_url(out, (unsigned char)c, "-_.*", hex);
-    out[0] = '+';
-    return 1;
-}
-
-static size_t form_upper(char *out, const char **p, const char *end)
-{
-    (void)end;
-    return write_form(out, p, upper);
-}
-
-static size_t form_lower(char *out, const char **p, const char *end)
-{
-    (void)end;
-    return write_form(out, p, lower);
-}
-
-/* A code point of UTF-8; the bytes were judged when the value was read. */
-static uint32_t take_code(const char **p, const char *end)
-{
-    unsigned char c = (unsigned char)*(*p)++;
-    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : 0;
-    uint32_t code = more == 0 ? c : c & (0x3fu >> more);
-
-    for (; more > 0 && *p < end; more--)
-        code = code << 6 | ((unsigned char)*(*p)++ & 0x3f);
-    return code;
-}
-
-static size_t write_u(char *out, uint32_t code, const char *hex)
-{
-    out[0] = '\\';
-    out[1] = 'u';
-    for (int i = 0; i < 4; i++)
-        out[2 + i] = hex[code >> (12 - 4 * i) & 15];
-    return 6;
-}
-
-/* A control character, a quote or a backslash; 0: it is none. */
-static size_t write_escape(char *out, char c, const char *hex)
-{
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    const char *at = c != '\0' ? strchr(from, c) : NULL;
-
-    if (at != NULL) {
-        out[0] = '\\';
-        out[1] = to[at - from];
-        return 2;
-    }
-    return (unsigned char)c < 0x20 ? write_u(out, (unsigned char)c, hex) : 0;
-}
-
-static size_t json_plain(char *out, const char **p, const char *end)
-{
-    char c = *(*p)++;
-    size_t n = write_escape(out, c, lower);
-
-    (void)end;
-    out[0] = n > 0 ? out[0] : c;
-    return n > 0 ? n : 1;
-}
-
-/* With \/, as PHP does it. */
-static size_t json_slash(char *out, const char **p, const char *end)
-{
-    if (**p != '/')
-        return json_plain(out, p, end);
-    ++*p;
-    memcpy(out, "\\/", 2);
-    return 2;
-}
-
-static size_t json_ascii(char *out, const char **p, const char *end,
-                         const char *hex)
-{
-    uint32_t code;
-
-    if ((unsigned char)**p < 0x80)
-        return json_plain(out, p, end);
-    code = take_code(p, end);
-    if (code < 0x10000)
-        return write_u(out, code, hex);
-    code -= 0x10000;
-    write_u(out, 0xd800 + (code >> 10), hex);
-    return 6 + write_u(out + 6, 0xdc00 + (code & 0x3ff), hex);
-}
-
-static size_t json_lower(char *out, const char **p, const char *end)
-{
-    return json_ascii(out, p, end, lower);
-}
-
-static size_t json_upper(char *out, const char **p, const char *end)
-{
-    return json_ascii(out, p, end, upper);
-}
-
+/* As `put` writes each byte of it. */
 static bool add_written(struct mortise_mask *m, uint32_t name,
-                        const char *value, size_t n, write_fn *write)
+                        const char *value, size_t n,
+                        void (*put)(struct mortise_buf *b, unsigned char c))
 {
-    const char *p = value, *end = value + n;
     struct mortise_buf b;
     bool ok;
 
     mortise_buf_init(&b, m->mem);
-    while (p < end) {
-        char one[2 * FORM_MAX + 1];
-
-        mortise_buf_put(&b, one, write(one, &p, end));
-    }
+    for (size_t i = 0; i < n; i++)
+        put(&b, (unsigned char)value[i]);
     ok = !b.failed && add_form(m, name, b.p, b.n);
     if (b.p != NULL)
         explicit_bzero(b.p, b.n);
     mortise_buf_finish(&b);
     return ok;
+}
+
+static void put_hex(struct mortise_buf *b, unsigned char c)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    mortise_buf_put(b, &digits[c >> 4], 1);
+    mortise_buf_put(b, &digits[c & 15], 1);
+}
+
+static void put_upper_hex(struct mortise_buf *b, unsigned char c)
+{
+    static const char digits[] = "0123456789ABCDEF";
+
+    mortise_buf_put(b, &digits[c >> 4], 1);
+    mortise_buf_put(b, &digits[c & 15], 1);
+}
+
+/* application/x-www-form-urlencoded; the rest of it is (4)'s. */
+static void put_form(struct mortise_buf *b, unsigned char c)
+{
+    mortise_buf_put(b, c == ' ' ? "+" : (const char *)&c, 1);
 }
 
 /* ---- base64 (3) ------------------------------------------------------------
@@ -389,18 +272,15 @@ static bool add_name(struct mortise_mask *m, const char *name)
 bool mortise_mask_add(struct mortise_mask *m, const char *name,
                       const char *value, size_t n)
 {
-    static write_fn *const written[] = {url_upper,  url_lower,  url_script,
-                                        form_upper, form_lower, json_plain,
-                                        json_slash, json_lower, json_upper};
     uint32_t id = (uint32_t)m->n_names;
 
     if (n < MORTISE_MASK_MIN)
         return true;
-    if (!add_name(m, name) || !add_form(m, id, value, n))
+    if (!add_name(m, name) || !add_form(m, id, value, n) ||
+        !add_written(m, id, value, n, put_form) ||
+        !add_written(m, id, value, n, put_hex) ||
+        !add_written(m, id, value, n, put_upper_hex))
         return false;
-    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++)
-        if (!add_written(m, id, value, n, written[i]))
-            return false;
     for (size_t before = 0; before < 3; before++)
         if (!add_base64(m, id, value, n, before, "+/") ||
             !add_base64(m, id, value, n, before, "-_"))
@@ -454,19 +334,349 @@ bool mortise_mask_close(struct mortise_mask *m)
             queue[n++] = c;
         }
     mortise_release(m->mem, queue, m->n * sizeof *queue);
+    for (size_t i = 0; i < 256; i++)
+        m->plain[i] = m->first[i] == 0 && i != '%' && i != '\\';
     return true;
+}
+
+/* ---- spellings (4) ----------------------------------------------------------
+ */
+
+enum { PERCENT = 1, ESCAPE = 2, BREAK = 4, WIDE = 250 };
+
+/* What a lane takes for one byte, in up to two passes. */
+static const unsigned char passes[MORTISE_MASK_LANES][2] = {
+    {PERCENT, 0},
+    {ESCAPE, 0},
+    {PERCENT | ESCAPE, 0},
+    {PERCENT, PERCENT},
+    {ESCAPE, ESCAPE},
+    {PERCENT, ESCAPE},
+    {ESCAPE, PERCENT},
+    {PERCENT | ESCAPE, PERCENT | ESCAPE},
+    {BREAK, 0},
+    {PERCENT, BREAK},
+    {ESCAPE, BREAK},
+};
+
+static unsigned kind_of(unsigned char c)
+{
+    return c == '%'                 ? PERCENT
+           : c == '\\'              ? ESCAPE
+           : c == '\n' || c == '\r' ? BREAK
+                                    : 0;
+}
+
+static int digit_of(unsigned char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+enum spelled { MORE, NONE, WHOLE };
+
+/* The hexadecimal digits p[from, to), of which n are there. */
+static enum spelled digits_of(const unsigned char *p, size_t n, size_t from,
+                              size_t to, uint32_t *code)
+{
+    *code = 0;
+    for (size_t i = from; i < to && i < n; i++) {
+        int d = digit_of(p[i]);
+
+        if (d < 0)
+            return NONE;
+        *code = *code << 4 | (uint32_t)d;
+    }
+    return n < to ? MORE : WHOLE;
+}
+
+/* \uXXXX, and another where that is half a character. */
+static enum spelled read_u(const unsigned char *p, size_t n, uint32_t *code)
+{
+    enum spelled s = digits_of(p, n, 2, 6, code);
+    uint32_t low;
+
+    if (s != WHOLE || *code < 0xd800 || *code > 0xdfff)
+        return s;
+    if (*code > 0xdbff || (n > 6 && p[6] != '\\') || (n > 7 && p[7] != 'u'))
+        return NONE;
+    s = digits_of(p, n, 8, 12, &low);
+    if (s == WHOLE && (low < 0xdc00 || low > 0xdfff))
+        return NONE;
+    *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
+    return s;
+}
+
+static enum spelled read_escape(const unsigned char *p, size_t n,
+                                uint32_t *code)
+{
+    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    const char *at;
+
+    if (n < 2)
+        return MORE;
+    if (p[1] == 'u')
+        return read_u(p, n, code);
+    if (p[1] == 'x')
+        return digits_of(p, n, 2, 4, code);
+    at = p[1] != '\0' ? strchr(from, p[1]) : NULL;
+    *code = at != NULL ? (unsigned char)to[at - from] : p[1];
+    return WHOLE;
+}
+
+/* The bytes that these ones spell. */
+static enum spelled read_spelling(const unsigned char *p, size_t n,
+                                  unsigned char out[4], size_t *n_out)
+{
+    bool one = p[0] == '%' || (n > 1 && p[1] != 'u'); /* a byte as it is */
+    uint32_t code = 0;
+    enum spelled s;
+
+    *n_out = 0;
+    if (kind_of(p[0]) == BREAK)
+        return WHOLE;
+    s = p[0] == '%' ? digits_of(p, n, 1, 3, &code) : read_escape(p, n, &code);
+    if (s != WHOLE)
+        return s;
+    if (one || code < 0x80) {
+        out[(*n_out)++] = (unsigned char)code;
+    } else if (code < 0x800) {
+        out[(*n_out)++] = (unsigned char)(0xc0 | code >> 6);
+    } else {
+        out[(*n_out)++] = (unsigned char)(code < 0x10000 ? 0xe0 | code >> 12
+                                                         : 0xf0 | code >> 18);
+        if (code >= 0x10000)
+            out[(*n_out)++] = (unsigned char)(0x80 | (code >> 12 & 0x3f));
+        out[(*n_out)++] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+    }
+    if (!one && code >= 0x80)
+        out[(*n_out)++] = (unsigned char)(0x80 | (code & 0x3f));
+    return WHOLE;
+}
+
+/* What is being searched, and where what is found goes. */
+struct search {
+    const struct mortise_mask *mask;
+    struct mortise_masking *into; /* NULL: it is only asked whether */
+    struct mortise_buf *out;
+    bool found;
+};
+
+static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
+                     uint32_t name, struct mortise_buf *out);
+
+/* So wide are the last n bytes, as they were written. */
+static uint64_t width_of(const struct mortise_mask_lane *l, size_t n)
+{
+    uint64_t width = 0;
+
+    for (size_t i = l->widths.n - n; i < l->widths.n; i++)
+        width += (unsigned char)l->widths.p[i];
+    return width;
+}
+
+/* The bytes before those in progress are of no account any more. */
+static void keep_last(struct mortise_mask_lane *l, size_t n)
+{
+    struct mortise_buf *b = &l->widths;
+
+    for (; b->n - l->head > n; l->head++)
+        l->width -= (unsigned char)b->p[l->head];
+    if (l->head > 4096 && l->head > b->n / 2) {
+        memmove(b->p, b->p + l->head, b->n - l->head);
+        b->n -= l->head;
+        l->head = 0;
+    }
+}
+
+static void put_widths(struct search *h, struct mortise_mask_lane *l,
+                       unsigned char width, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        mortise_buf_put(&l->widths, (const char *)&width, 1);
+    l->width += width * n;
+    if (l->widths.failed)
+        h->out->failed = true;
+}
+
+/* The lane reads one byte more, of `width` in the text. */
+static void lane_step(struct search *h, struct mortise_mask_lane *l,
+                      unsigned char c, unsigned char width)
+{
+    const struct node *node;
+
+    l->at = step(h->mask, l->at, c);
+    l->same = width == 1 ? l->same + 1 : 0;
+    node = &h->mask->nodes[l->at];
+    h->found |= node->longest > 0;
+    if (h->into == NULL)
+        return;
+    l->to += width;
+    put_widths(h, l, width, 1);
+    if (l->widths.failed)
+        return;
+    if (node->longest > 0)
+        add_part(h->into, l->to - width_of(l, node->longest), l->to, node->name,
+                 h->out);
+    keep_last(l, node->depth);
+}
+
+/* The text goes on, and nothing of it was read. */
+static void lane_skip(struct search *h, struct mortise_mask_lane *l,
+                      size_t width)
+{
+    l->same = 0;
+    if (h->into == NULL)
+        return;
+    l->to += width;
+    if (l->widths.n == l->head)
+        return;
+    width += (unsigned char)l->widths.p[l->widths.n - 1];
+    if (width > WIDE) { /* nobody breaks lines so often */
+        l->at = ROOT;
+        keep_last(l, 0);
+        return;
+    }
+    l->width += width - (unsigned char)l->widths.p[l->widths.n - 1];
+    l->widths.p[l->widths.n - 1] = (char)width;
+}
+
+static void pass_on(struct search *h, struct mortise_mask_lane *l,
+                    unsigned pass, unsigned char c, unsigned char width);
+
+/* One byte into a pass, which holds it back while it may be part of more. */
+static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
+                 unsigned char c, unsigned char width)
+{
+    struct mortise_spelling *p = &l->passes[pass], begun;
+    unsigned char out[4];
+    size_t n;
+    unsigned all = 0;
+
+    if (p->n == 0 && (kind_of(c) & l->kinds[pass]) == 0) {
+        pass_on(h, l, pass, c, width);
+        return;
+    }
+    p->bytes[p->n] = c;
+    p->widths[p->n++] = width;
+    switch (read_spelling(p->bytes, p->n, out, &n)) {
+    case MORE:
+        return;
+    case NONE: /* the first stands for itself, and the others begin anew */
+        begun = *p;
+        p->n = 0;
+        pass_on(h, l, pass, begun.bytes[0], begun.widths[0]);
+        for (size_t i = 1; i < begun.n; i++)
+            take(h, l, pass, begun.bytes[i], begun.widths[i]);
+        return;
+    case WHOLE:
+        break;
+    }
+    for (size_t i = 0; i < p->n; i++)
+        all += p->widths[i];
+    p->n = 0;
+    if (n == 0)
+        lane_skip(h, l, all);
+    for (size_t i = 0; i < n; i++)
+        pass_on(h, l, pass, out[i], (unsigned char)(i == 0 ? all : 0));
+}
+
+static void pass_on(struct search *h, struct mortise_mask_lane *l,
+                    unsigned pass, unsigned char c, unsigned char width)
+{
+    if (pass == 0 && l->kinds[1] != 0)
+        take(h, l, 1, c, width);
+    else
+        lane_step(h, l, c, width);
+}
+
+/* A lane that has read the same bytes as the text has, as far as they matter,
+ * goes on with it. */
+static bool is_as_the_text(const struct mortise_mask *m,
+                           const struct mortise_mask_lane *l)
+{
+    return l->passes[0].n == 0 && l->passes[1].n == 0 &&
+           m->nodes[l->at].depth <= l->same;
+}
+
+/* Where nothing is in progress: does what begins here (to be looked at up to
+ * `end`) spell what begins nothing?  Then no lane need look at it. */
+static bool spells_nothing(const struct mortise_mask *m, const char *p,
+                           const char *end)
+{
+    const unsigned char *bytes = (const unsigned char *)p;
+    unsigned char out[4];
+    enum spelled s = MORE;
+    size_t n = 1, n_out = 0;
+
+    while (s == MORE && p + n < end && n < MORTISE_SPELLED_MAX &&
+           kind_of(bytes[n]) == 0)
+        s = read_spelling(bytes, ++n, out, &n_out);
+    for (size_t i = 0; i < n_out; i++)
+        if (m->first[out[i]] != 0 || kind_of(out[i]) != 0)
+            return false;
+    return s == WHOLE && n_out > 0;
+}
+
+/* Those lanes part from the text that take c for something else. */
+static void part_lanes(struct search *h, struct mortise_mask_lane *lanes,
+                       unsigned *going, uint32_t at, uint64_t seen,
+                       unsigned kind)
+{
+    uint32_t depth = h->mask->nodes[at].depth;
+
+    for (unsigned i = 0; i < MORTISE_MASK_LANES; i++) {
+        struct mortise_mask_lane *l = &lanes[i];
+
+        if ((*going & 1u << i) != 0 ||
+            ((passes[i][0] | passes[i][1]) & kind) == 0 ||
+            (kind == BREAK && depth == 0))
+            continue;
+        *going |= 1u << i;
+        memcpy(l->kinds, passes[i], sizeof l->kinds);
+        l->at = at;
+        l->same = depth;
+        l->to = seen;
+        l->passes[0].n = l->passes[1].n = 0;
+        l->widths.n = l->head = 0;
+        l->width = 0;
+        if (h->into != NULL)
+            put_widths(h, l, 1, depth);
+    }
+}
+
+static void step_lanes(struct search *h, struct mortise_mask_lane *lanes,
+                       unsigned *going, unsigned char c)
+{
+    for (unsigned i = 0; *going >> i != 0; i++) {
+        if ((*going & 1u << i) == 0)
+            continue;
+        take(h, &lanes[i], 0, c, 1);
+        if (is_as_the_text(h->mask, &lanes[i]))
+            *going &= ~(1u << i);
+    }
 }
 
 bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n)
 {
+    struct search h = {.mask = m};
+    struct mortise_mask_lane lanes[MORTISE_MASK_LANES];
+    unsigned going = 0;
     uint32_t at = ROOT;
 
-    for (size_t i = 0; m != NULL && i < n; i++) {
-        at = step(m, at, (unsigned char)p[i]);
-        if (m->nodes[at].longest > 0)
-            return true;
+    for (size_t i = 0; m != NULL && i < n && !h.found; i++) {
+        unsigned char c = (unsigned char)p[i];
+        unsigned kind = kind_of(c);
+
+        if (kind != 0 && (at != ROOT || !spells_nothing(m, p + i, p + n)))
+            part_lanes(&h, lanes, &going, at, 0, kind);
+        at = step(m, at, c);
+        step_lanes(&h, lanes, &going, c);
+        h.found |= m->nodes[at].longest > 0;
     }
-    return false;
+    return h.found;
 }
 
 /* ---- a text on its way ------------------------------------------------------
@@ -478,6 +688,8 @@ void mortise_masking_init(struct mortise_masking *s,
 {
     *s = (struct mortise_masking){.mask = mask};
     mortise_buf_init(&s->held, mem);
+    for (size_t i = 0; i < MORTISE_MASK_LANES; i++)
+        mortise_buf_init(&s->lanes[i].widths, mem);
 }
 
 void mortise_masking_finish(struct mortise_masking *s)
@@ -488,6 +700,8 @@ void mortise_masking_finish(struct mortise_masking *s)
         return;
     mortise_release(mem, s->parts, s->cap_parts * sizeof *s->parts);
     mortise_buf_finish(&s->held);
+    for (size_t i = 0; i < MORTISE_MASK_LANES; i++)
+        mortise_buf_finish(&s->lanes[i].widths);
     *s = (struct mortise_masking){.mask = NULL};
 }
 
@@ -539,10 +753,10 @@ static void drain(struct mortise_masking *s, uint64_t safe,
 }
 
 /* (1) */
-static void add_part(struct mortise_masking *s, uint64_t from, uint32_t name,
-                     struct mortise_buf *out)
+static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
+                     uint32_t name, struct mortise_buf *out)
 {
-    struct mortise_masked_part part = {from, s->seen, name, false}, *grown;
+    struct mortise_masked_part part = {from, to, name, false}, *grown;
 
     while (s->n_parts > 0 && s->parts[s->n_parts - 1].to > part.from) {
         const struct mortise_masked_part *last = &s->parts[--s->n_parts];
@@ -551,6 +765,8 @@ static void add_part(struct mortise_masking *s, uint64_t from, uint32_t name,
             part.from = last->from;
             part.name = last->name;
         }
+        if (last->to > part.to)
+            part.to = last->to;
         part.shown |= last->shown;
     }
     grown = mortise_grow(s->held.mem, s->parts, s->n_parts, &s->cap_parts,
@@ -563,18 +779,38 @@ static void add_part(struct mortise_masking *s, uint64_t from, uint32_t name,
     s->parts[s->n_parts++] = part;
 }
 
-static void put_byte(struct mortise_masking *s, char c, struct mortise_buf *out)
+/* What no form that has begun, in the text or in a lane, reaches back to (2). */
+static uint64_t settled(const struct mortise_masking *s)
 {
+    uint64_t safe = s->seen - s->mask->nodes[s->at].depth;
+
+    for (unsigned i = 0; s->going >> i != 0; i++)
+        if ((s->going & 1u << i) != 0 &&
+            s->lanes[i].to - s->lanes[i].width < safe)
+            safe = s->lanes[i].to - s->lanes[i].width;
+    return safe;
+}
+
+/* The byte at p, of a piece that ends at `end`. */
+static void put_byte(struct mortise_masking *s, const char *p, const char *end,
+                     struct mortise_buf *out)
+{
+    struct search h = {.mask = s->mask, .into = s, .out = out};
+    unsigned char c = (unsigned char)*p;
+    unsigned kind = kind_of(c);
     const struct node *node;
 
-    mortise_buf_put(&s->held, &c, 1);
+    mortise_buf_put(&s->held, p, 1);
+    if (kind != 0 && (s->at != ROOT || !spells_nothing(s->mask, p, end)))
+        part_lanes(&h, s->lanes, &s->going, s->at, s->seen, kind);
     s->seen++;
-    s->at = step(s->mask, s->at, (unsigned char)c);
+    s->at = step(s->mask, s->at, c);
     node = &s->mask->nodes[s->at];
     if (node->longest > 0)
-        add_part(s, s->seen - node->longest, node->name, out);
+        add_part(s, s->seen - node->longest, s->seen, node->name, out);
+    step_lanes(&h, s->lanes, &s->going, c);
     if (!out->failed)
-        drain(s, s->seen - node->depth, out);
+        drain(s, settled(s), out);
 }
 
 void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
@@ -590,16 +826,16 @@ void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
         const char *from = p;
 
         /* Most bytes begin nothing. */
-        while (p < end && s->at == ROOT &&
-               s->mask->first[(unsigned char)*p] == 0)
-            p++;
+        if (s->at == ROOT && s->going == 0)
+            while (p < end && s->mask->plain[(unsigned char)*p])
+                p++;
         if (p > from) {
             s->seen += (uint64_t)(p - from);
             s->told = s->seen;
             mortise_buf_put(out, from, (size_t)(p - from));
         }
         if (p < end)
-            put_byte(s, *p++, out);
+            put_byte(s, p++, end, out);
         out->failed |= s->held.failed;
     }
 }
@@ -609,6 +845,7 @@ void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out)
     if (s->mask != NULL && !out->failed)
         drain(s, s->seen, out);
     s->at = ROOT;
+    s->going = 0;
 }
 
 void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,

@@ -14,8 +14,9 @@ struct mortise_mask;
 enum { MORTISE_MASK_MIN = 8 }; /* bytes; what is shorter is not looked for */
 
 struct mortise_mask *mortise_mask_new(const struct mortise_mem *mem);
-/* Look for a value of `n` bytes, as it is and as others write it (base64 at any
- * offset, in a URL, in JSON); it becomes "[secret NAME]".  False: out of
+/* Look for a value of `n` bytes, as it is and as others write it (hexadecimal,
+ * base64 at any offset and in lines, each byte as URLs, forms and JSON may spell
+ * it, and those in one another); it becomes "[secret NAME]".  False: out of
  * memory. */
 bool mortise_mask_add(struct mortise_mask *m, const char *name,
                       const char *value, size_t n);
@@ -32,11 +33,35 @@ struct mortise_masked_part { /* of the text, by its offsets in all of it */
     bool shown;
 };
 
+enum { MORTISE_SPELLED_MAX = 12 }; /* \ud83d\ude00 */
+
+/* The beginning of what may spell a byte (a lane's, in one pass). */
+struct mortise_spelling {
+    unsigned char bytes[MORTISE_SPELLED_MAX], widths[MORTISE_SPELLED_MAX];
+    uint8_t n;
+};
+
+/* A text as one reads it who knows some way of writing bytes. */
+struct mortise_mask_lane {
+    unsigned char kinds[2]; /* that its passes take */
+    struct mortise_spelling passes[2];
+    uint32_t at;               /* the automaton's state */
+    uint32_t same;             /* the last bytes stand so in the text */
+    uint64_t to;               /* the end of the last byte in the text */
+    struct mortise_buf widths; /* there, of those in progress, behind `head` */
+    size_t head;
+    uint64_t width; /* of all these */
+};
+
+enum { MORTISE_MASK_LANES = 11 };
+
 struct mortise_masking {
     const struct mortise_mask *mask; /* lent; NULL: all passes */
     uint32_t at;                     /* the automaton's state */
     uint64_t seen, told;             /* bytes: came in, settled */
-    struct mortise_buf held;         /* [told, seen), behind `skip` bytes */
+    struct mortise_mask_lane lanes[MORTISE_MASK_LANES];
+    unsigned going;          /* of these, as bits */
+    struct mortise_buf held; /* [told, seen), behind `skip` bytes */
     size_t skip;
     struct mortise_masked_part *parts; /* not settled yet, in order */
     size_t n_parts, cap_parts;
