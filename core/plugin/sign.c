@@ -76,13 +76,22 @@ static int inspect(const struct work *w, const struct mortise_buf *so,
 
     if (rv == MORTISE_OK && !w->s->unchecked)
         rv = mortise_elf_check(so->p, so->n, *arch, err);
-    if (rv == MORTISE_OK && !w->s->unchecked)
-        rv = mortise_elf_check_plugin(so->p, so->n, w->m->name, w->m->version,
-                                      err);
     if (rv == MORTISE_OK && !is_plain(base_name(path)))
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "its name may have letters, digits, '.', '_', '+' "
                           "and '-' only");
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
+}
+
+/* Is it an object of this manifest's plugin? */
+static int check_plugin(const struct work *w, const struct mortise_buf *so,
+                        const char *path, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (!w->s->unchecked)
+        rv = mortise_elf_check_plugin(so->p, so->n, w->m->name, w->m->version,
+                                      err);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
 }
 
@@ -129,6 +138,8 @@ static int append_object(struct work *w, const char *path,
     const char *arch;
     int rv = read_object(w, &so, path, &arch, err);
 
+    if (rv == MORTISE_OK)
+        rv = check_plugin(w, &so, path, err);
     if (rv == MORTISE_OK) {
         mortise_digest(digest, so.p, so.n);
         mortise_hex(hex, digest, sizeof digest);
@@ -206,7 +217,7 @@ static int compare_object(const struct work *w,
                               "%s is not the artifact that %s describes; take "
                               "`artifacts` out and sign again",
                               path, w->s->manifest);
-        else
+        else if ((rv = check_plugin(w, &so, path, err)) == MORTISE_OK)
             rv = place(w, &so, path, err);
     }
     mortise_buf_finish(&so);
