@@ -505,6 +505,52 @@ START_TEST(a_call_without_an_end)
 }
 END_TEST
 
+/* ---- stopped by something else ------------------------------------------ */
+
+/* Behind `a`, which is done soon, `p` posts. */
+static const char *const stops[] = {
+    "next: [p, b]}\n  b: {type: tool, tool: ignores_cancel/run, args: {ms: "
+    "500}, output_schema: {type: string}, next: END}\nfailure: fail_fast\n",
+    "next: p}\nlimits: {timeout: 500ms}\n",
+    "next: p}\nbudget: {wall: 500ms, on_exceeded: fail}\n",
+};
+
+/* A failure, a timeout, a budget that stops a graph in the middle of a POST
+ * leaves a doubt, and nothing is around it. */
+START_TEST(stopped_in_the_middle)
+{
+    struct mortise_command jump = {
+        .size = sizeof jump, .kind = MORTISE_CMD_GOTO, .node = "p"};
+    const char *stop = stops[(size_t)_i / N(posts)];
+    const char *rest = strchr(stop, '\n');
+
+    server_plan((struct plan){ALL, "", ALL, true});
+    lone_start("tool: ignores_cancel/run, args: {ms: 1}, %.*s\n  p: {type: "
+               "tool, tool: %s, args: {url: \"http://127.0.0.1:%d/do\", "
+               "method: POST, body: hello}, next: END, " RETRIES "}%sx-end: {",
+               (int)(rest - stop), stop, posts[(size_t)_i % N(posts)],
+               server.port, rest);
+    ck_assert_int_eq(lone_finish(), MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(whole(), 1);
+    ck_assert_int_eq(
+        mortise_apply(lone, NULL, lone_run, &jump, 1, 0, "ann", &lone_err),
+        MORTISE_EINDOUBT);
+    if (_i % 2 == 0) {
+        resolve("done", ANSWER);
+        ck_assert_int_eq(lone_status, MORTISE_RUN_FAILED);
+    } else {
+        resolve("fail", NULL);
+        ck_assert_int_eq(lone_status, MORTISE_RUN_FAILED);
+        ck_assert_int_eq(
+            mortise_apply(lone, NULL, lone_run, &jump, 1, 0, "ann", &lone_err),
+            MORTISE_EINDOUBT);
+        resume();
+        ck_assert_int_eq(lone_status, MORTISE_RUN_IN_DOUBT);
+    }
+    ck_assert_int_eq(tries(), 1);
+}
+END_TEST
+
 /* ---- the boundaries, for everything else -------------------------------- */
 
 enum outcome { REFUSED, OPEN };
@@ -682,6 +728,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_timeout_in_the_middle, 0, N(posts));
     tcase_add_loop_test(tc, a_timeout_before_it_left, 0, N(posts));
     tcase_add_loop_test(tc, an_end_that_says_nothing, 0, N(mutes));
+    tcase_add_loop_test(tc, stopped_in_the_middle, 0, N(stops) * N(posts));
     tcase_add_loop_test(tc, at_the_boundaries, 0, N(breaks));
     suite_add_tcase(suite, tc);
     tc = tcase_create("stuck");

@@ -309,6 +309,8 @@ END_TEST
 
 static const char *const intents[] = {"does", "acts"};
 
+#define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
+
 /* An answer that leaves it open what happened is none: no policy repeats it, a
  * person sees what there was to see, and says. */
 START_TEST(a_lost_answer_is_in_doubt)
@@ -425,35 +427,152 @@ START_TEST(what_may_be_repeated_is_not_in_doubt)
 }
 END_TEST
 
-/* Who was stopped because something else failed, in the middle of an effect,
- * keeps its doubt when it is tried again. */
-START_TEST(a_loser_keeps_its_doubt)
-{
-    const struct mortise_command c = {.size = sizeof c,
-                                      .kind = MORTISE_CMD_RESUME};
+/* ---- what something else stopped ---------------------------------------- */
 
-    sim_init(&s,
-             sim_graph(
-                 HEAD "failure: fail_fast\n"
-                      "start: [a, b]\n"
-                      "nodes:\n"
-                      "  a: {type: tool, tool: t/does, args: {asks: "
-                      "[" EFFECT(1) "]}, next: END}\n"
-                                    "  b: {type: tool, tool: t/fail, args: {}, "
-                                    "next: END}\n"));
+static const char *const stops[] = {
+    "failure: fail_fast\nstart: [a, b]\nnodes:\n  b: {type: tool, tool: "
+    "t/fail, "
+    "next: END}\n  a: ",
+    "limits: {timeout: 5s}\nstart: a\nnodes:\n  a: ",
+    "budget: {wall: 5s, on_exceeded: fail}\nstart: a\nnodes:\n  a: ",
+    "start: s\nnodes:\n  s:\n    type: subgraph\n    timeout: 5s\n    "
+    "graph:\n      start: a\n      nodes:\n        a: ",
+    "failure: fail_fast\nstart: [s, b]\nnodes:\n  b: {type: tool, tool: "
+    "t/fail, next: END}\n  s:\n    type: subgraph\n    graph:\n      start: "
+    "a\n      nodes:\n        a: ",
+    "failure: fail_fast\nstart: [m, b]\nnodes:\n  b: {type: tool, tool: "
+    "t/fail, next: END}\n  m: {type: tool, tool: t/echo, map: {over: \"[1]\", "
+    "to: a, join: j}}\n  j: {type: tool, tool: t/echo, next: END}\n  a: ",
+};
+
+enum { N_STOPS = sizeof stops / sizeof stops[0] };
+
+/* `a`, that asks for an effect, is stopped in the middle of it, which happens or
+ * not.  It only lets go, unless nobody hears of it again. */
+static void stop_in_the_middle(int stop, const char *op, const char *more,
+                               bool happens)
+{
+    char yaml[4096];
+    uint32_t seed = 1;
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "%s{type: tool, tool: t/%s, next: %s, args: {asks: "
+                  "[" EFFECT(1) "]}%s}\n",
+             stops[stop % N_STOPS], op,
+             strstr(stops[stop % N_STOPS], "join: j") != NULL ? "j" : "END",
+             more);
+    sim_init(&s, sim_graph(yaml));
     ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
     sync_all();
-    ck_assert_uint_eq(s.n_asks, 1);
-    script_happen(&s, &s.asks[0]);
-    while (sim_end_call(&s, 0)) /* b fails, and a lets go */
-        sync_all();
-    sim_run_plain(&s);
-    assert_status(MORTISE_RUN_FAILED);
-    ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    for (size_t i = 0; i < s.n_calls; i++)
+        if (strcmp(s.calls[i].call.operation, "echo") == 0)
+            sim_end_call(&s, i);
     sync_all();
-    ck_assert_ptr_nonnull(sim_request(&s, "a"));
-    ck_assert_uint_eq(s.n_asks, 0);
+    ck_assert_uint_eq(s.n_asks, 1);
+    if (happens)
+        script_happen(&s, &s.asks[0]);
+    for (size_t i = s.n_timers; i-- > 0;)
+        if (s.timers[i].at_ms < s.now_ms + 10000)
+            sim_fire_timer(&s, i);
+    for (size_t i = 0; i < s.n_calls; i++)
+        if (strcmp(s.calls[i].call.operation, "fail") == 0)
+            sim_end_call(&s, i);
+    s.n_asks = 0;
+    if (stop / N_STOPS > 0) { /* the process dies before it let go */
+        sync_all();
+        for (size_t i = 0; i < s.n_calls; i++)
+            s.calls[i].call.kind = MORTISE_RUN_RECONCILE;
+        sim_crash(&s, &seed);
+        if (stop / N_STOPS == 1)
+            sim_recover(&s);
+        else
+            resume();
+    }
+    sim_run_plain(&s);
+}
+
+/* ... is asked about before the graph ends, by whatever it was stopped. */
+START_TEST(what_is_stopped_is_asked_about)
+{
+    for (size_t k = 0; k < 2 * N_ITEMS(intents); k++) {
+        const char *op = intents[k % N_ITEMS(intents)];
+
+        stop_in_the_middle(
+            _i, op, k < N_ITEMS(intents) ? "" : ", on_in_doubt: ask", true);
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_str_eq(asked("node"), "a");
+        ck_assert_int_eq(
+            command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+            MORTISE_EINDOUBT);
+        die(false); /* it is asked still */
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        resolve("done", strcmp(op, "does") == 0 ? DID(1) : "[" DID(1) "]");
+        assert_status(MORTISE_RUN_FAILED);
+        ck_assert_uint_eq(json_object_size(s.pending), 0);
+        die(false);
+        resume(); /* it is known what it did */
+        if (mortise_run_status(s.run) == MORTISE_RUN_FAILED)
+            resume(); /* a subgraph's only let it end */
+        ck_assert_int_eq(sim_effect_times(&s, s.effects[0].key), 1);
+        end();
+    }
+}
+END_TEST
+
+/* "It did not happen" leaves nothing to ask; who takes it as failed is asked
+ * when it is tried again, and may not go around that. */
+START_TEST(what_is_stopped_may_be_undone)
+{
+    struct mortise_command jump = {.kind = MORTISE_CMD_GOTO, .node = "b"};
+
+    for (size_t k = 0; k < N_ITEMS(intents); k++) {
+        stop_in_the_middle(_i, intents[k], "", false);
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        resolve("retry", NULL);
+        assert_status(MORTISE_RUN_FAILED);
+        resume();
+        ck_assert_int_le(sim_effect_times(&s, s.effects[0].key), 1);
+        end();
+        stop_in_the_middle(_i, intents[k], "", true);
+        resolve("fail", NULL);
+        assert_status(MORTISE_RUN_FAILED);
+        jump.node = _i % N_STOPS == 0 || _i % N_STOPS == 5 ? "b"
+                    : _i % N_STOPS < 3                     ? "a"
+                                                           : "s";
+        die(false);
+        ck_assert_int_eq(command(jump), MORTISE_EINDOUBT);
+        resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_int_eq(sim_effect_times(&s, s.effects[0].key), 1);
+        end();
+    }
+}
+END_TEST
+
+/* What its author says, and its plugin, holds for that one, too. */
+START_TEST(what_is_stopped_heeds_its_author)
+{
+    stop_in_the_middle(_i, "does", ", on_in_doubt: retry", true);
+    assert_status(MORTISE_RUN_FAILED);
+    end();
+    stop_in_the_middle(_i, "does_idem", "", true);
+    assert_status(MORTISE_RUN_FAILED);
+    end();
+    stop_in_the_middle(_i, "does", ", on_in_doubt: fail", true);
+    assert_status(MORTISE_RUN_FAILED);
+    resume();
+    resume();
     ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+    stop_in_the_middle(_i, "does_rec", "", true); /* "it did" */
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    resume();
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+    stop_in_the_middle(_i, "does_rec", "", false); /* "it did not" */
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
     end();
 }
 END_TEST
@@ -709,7 +828,9 @@ static Suite *suite(void)
     tcase_add_test(tc, a_lost_answer_that_was_nothing);
     tcase_add_test(tc, what_the_author_said);
     tcase_add_test(tc, what_may_be_repeated_is_not_in_doubt);
-    tcase_add_test(tc, a_loser_keeps_its_doubt);
+    tcase_add_loop_test(tc, what_is_stopped_is_asked_about, 0, 3 * N_STOPS);
+    tcase_add_loop_test(tc, what_is_stopped_may_be_undone, 0, 3 * N_STOPS);
+    tcase_add_loop_test(tc, what_is_stopped_heeds_its_author, 0, 3 * N_STOPS);
     tcase_add_loop_test(tc, old_steps_are_in_doubt, 0, 2);
     tcase_add_loop_test(tc, old_questions_are_answered, 0, 2);
     tcase_add_loop_test(tc, old_timeouts_are_in_doubt, 0, 2);

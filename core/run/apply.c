@@ -442,8 +442,9 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     if (x->ask == MORTISE_ASK_HUMAN && human_keep(r, x, e, err) != MORTISE_OK)
         return err->code;
     x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
+    /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
-        e->how == MORTISE_SETTLE_FAIL)
+        (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
         x->effect_open = false;
     return exec_ready(r, x, err);
 }

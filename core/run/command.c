@@ -59,8 +59,9 @@ static int check_settled(const struct mortise_run *r, struct mortise_err *err)
             r->live && (x->state == X_RUNNING || x->state == X_STOPPING ||
                         x->state == X_INTENT);
 
-        if ((x->effect_open || step_in_doubt(r, x) != NULL) && !live_call &&
-            !x->handled && x->state != X_DONE && x->state != X_CANCELLED)
+        if (doubt_is_kept(r, x) ||
+            ((x->effect_open || step_in_doubt(r, x) != NULL) && !live_call &&
+             !x->handled && x->state != X_DONE && x->state != X_CANCELLED))
             return mortise_fail(err, MORTISE_EINDOUBT,
                                 "the effect of node '%s' is not settled; "
                                 "resume the run or resolve that step first",
@@ -95,6 +96,35 @@ static int check_goto(const struct mortise_run *r,
                : check_settled(r, err);
 }
 
+/* Is its doubt settled by the same list?  Where nothing was stopped, any other
+ * may be. */
+static bool is_resolved(const struct mortise_run *r,
+                        const struct held_command *h, const struct exec *x)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const struct mortise_command *c = &h->list[i];
+
+        if (c->kind == MORTISE_CMD_RESOLVE &&
+            (x->loss == LOSS_NONE || decide_subject(r, c) == x))
+            return true;
+    }
+    return false;
+}
+
+/* Is something of it about to end that a resume would bring back, but for what
+ * waits until its doubt is settled? */
+static bool is_stopping(const struct mortise_run *r, bool but_doubts)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+
+        if (x->loss != LOSS_NONE && race_may_return(x) && !exec_is_over(x) &&
+            !(but_doubts && (doubt_is_asked(x) || x->state == X_INSIDE)))
+            return true;
+    }
+    return false;
+}
+
 static int check_resume(const struct mortise_run *r,
                         const struct held_command *h, struct mortise_err *err)
 {
@@ -103,12 +133,15 @@ static int check_resume(const struct mortise_run *r,
                             "run %s is running already; somebody else resumed "
                             "it",
                             r->id);
-    if (r->status == MORTISE_RUN_IN_DOUBT &&
-        !command_has(h, MORTISE_CMD_RESOLVE)) {
+    if (r->live && is_stopping(r, true))
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "run %s is being stopped; resume it then", r->id);
+    if (r->status == MORTISE_RUN_IN_DOUBT) {
         for (size_t i = 1; i < r->n_execs; i++) {
             const struct exec *x = r->execs[i];
 
-            if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
+            if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT &&
+                !is_resolved(r, h, x))
                 return mortise_fail(
                     err, MORTISE_EINDOUBT,
                     "the effect of node '%s' may have happened: find out, "
@@ -386,14 +419,16 @@ static int do_continue(struct mortise_run *r, const struct held_command *h,
                : go_live(r, err);
 }
 
-/* Try again what failed, pass scheduled pauses. */
+/* Try again what failed, pass scheduled pauses.  What died while it was being
+ * stopped is stopped first. */
 static int do_resume(struct mortise_run *r, const char *actor,
                      struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = actor};
     int rv;
 
-    if (run_is_over(r))
+    if (run_is_over(r) ||
+        (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)))
         return MORTISE_OK;
     rv = record(r, &e, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {

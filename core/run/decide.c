@@ -415,6 +415,25 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
     return rv;
 }
 
+/* Of what was stopped (doubt.c (9)): it ends, unless more of it is in doubt. */
+static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
+                          struct mortise_err *err)
+{
+    return !failed && doubt_outlives(r, x) ? MORTISE_OK : race_lost(r, x, err);
+}
+
+static int resolve_failed(struct mortise_run *r, struct exec *x,
+                          const struct mortise_command *c, const char *actor,
+                          struct mortise_err *err)
+{
+    int rv = decide_record(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
+
+    if (rv != MORTISE_OK || x->loss != LOSS_NONE)
+        return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
+    return doubt_fail(
+        r, x, c->reason != NULL ? c->reason : "resolved as failed", err);
+}
+
 static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
                       const char *actor, struct mortise_err *err)
 {
@@ -423,23 +442,23 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
     json_t *result;
     int rv;
 
-    if (strcmp(c->decision, "retry") == 0)
-        return decide_record(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor,
-                             err);
-    if (strcmp(c->decision, "fail") == 0) {
-        rv = decide_record(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
-        return rv != MORTISE_OK
+    if (strcmp(c->decision, "retry") == 0) {
+        rv = decide_record(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor, err);
+        return rv != MORTISE_OK || x->loss == LOSS_NONE
                    ? rv
-                   : doubt_fail(r, x,
-                                c->reason != NULL ? c->reason
-                                                  : "resolved as failed",
-                                err);
+                   : resolved_loser(r, x, false, err);
     }
+    if (strcmp(c->decision, "fail") == 0)
+        return resolve_failed(r, x, c, actor, err);
     rv = command_json(&result, c, "result", err);
     if (rv == MORTISE_OK)
         rv = decide_record(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
                            err);
-    if (rv == MORTISE_OK && !of_step) /* else it goes on with that answer */
+    if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
+        rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
+    else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
+        rv = settle_lost_done(r, x, result, DONE_RESOLVED, err);
+    else if (rv == MORTISE_OK)
         rv = settle_done(r, x, result, DONE_RESOLVED, err);
     json_decref(result);
     return rv;

@@ -42,10 +42,15 @@
  *       ever.  Of a step, what was heard of it is its answer then.
  *   (7) Where doubt fails the node (on_in_doubt: fail, or a person's word), the
  *       doubt stays with the failure: who has it tried again is asked what
- *       happened.  What a race or a graph's end stopped in the middle of an
- *       effect keeps its doubt, too, if it comes to be tried again.
+ *       happened.
  *   (8) A person is asked as soon as the doubt is known, also where the run is
  *       about to stand still: whoever paused it hears of it, and why.
+ *   (9) What a failure, a timeout or a budget of its graph stopped in the middle
+ *       of an effect may be tried again, or gone to: its doubt is settled before
+ *       it ends, and so before its graph does.  "It was done" is kept as its
+ *       result; "it was not" leaves nothing; where the doubt fails it (7), it
+ *       stays with what was stopped.  Who lost a race or was late for a graph's
+ *       end never returns, and nobody is asked.
  *
  * What was heard, and why an attempt failed, is not recorded by itself: after a
  * crash the doubt is one of the crash.  A request to a person shows both.
@@ -342,6 +347,61 @@ int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return doubt_ask(r, x, err);
 }
 
+/* ---- of what was stopped (9) -------------------------------------------- */
+
+/* Nobody does it again before somebody knows. */
+static bool is_held(const struct mortise_run *r, const struct exec *x)
+{
+    return x->fan == NULL && node_of(r, x)->op != NULL &&
+           (x->effect_open || step_in_doubt(r, x) != NULL) &&
+           !may_be_repeated(node_of(r, x)) && race_may_come_back(x);
+}
+
+bool doubt_outlives(const struct mortise_run *r, const struct exec *x)
+{
+    return is_held(r, x) && node_of(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL &&
+           (x->state == X_READY || x->state == X_BACKOFF ||
+            x->state == X_SUSPENDED);
+}
+
+/* Would a resume come to x?  Not to what a goto left behind, or on_error. */
+static bool is_ahead(const struct exec *x)
+{
+    const struct frame *f = x->frame;
+    const struct exec *owner = f->top->scope->owner;
+    const struct item *it = item_of_exec(x);
+
+    return !f->behind && !x->handled && it->exec == x->index &&
+           (it->phase == ITEM_ACTIVE || it->phase == ITEM_FAILED) &&
+           (owner == NULL || (owner->child == f->top && is_ahead(owner)));
+}
+
+bool doubt_is_kept(const struct mortise_run *r, const struct exec *x)
+{
+    return x->state == X_CANCELLED && x->loss != LOSS_NONE && is_held(r, x) &&
+           is_ahead(x);
+}
+
+bool doubt_is_asked(const struct exec *x)
+{
+    return race_may_come_back(x) &&
+           ((x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT) ||
+            (x->state == X_RUNNING && x->call == MORTISE_RUN_RECONCILE));
+}
+
+int doubt_of_loser(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
+{
+    int rv;
+
+    if (!run_has_room(r) || exec_must_wait(r, x))
+        return MORTISE_OK; /* the plugin may be asked */
+    rv = disarm(r, x, err);
+    if (rv == MORTISE_OK && x->state != X_READY)
+        rv = exec_ready(r, x, err);
+    return rv == MORTISE_OK ? start_exec(r, x, err) : rv;
+}
+
 /* ---- it did not happen, says the plugin --------------------------------- */
 
 /* (6): each open step is answered with what was heard of it, or with that. */
@@ -394,4 +454,15 @@ int doubt_refuted(struct mortise_run *r, struct exec *x,
     /* That call is over, and this one may have to wait. */
     exec_become(r, x, X_READY);
     return start_execute(r, x, err);
+}
+
+int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    bool any;
+    int rv = answer_open(r, x, false, &any, err);
+
+    if (rv == MORTISE_OK && x->effect_open)
+        rv = fail_not_done(r, x, err);
+    return rv == MORTISE_OK ? race_lost(r, x, err) : rv;
 }

@@ -928,6 +928,8 @@ uint32_t race_discard(const struct frame *f, const struct item *it);
 bool race_counts(const struct exec *x, const struct frame *f);
 /* Was it stopped by a failure, which a resume may mend? */
 bool race_may_return(const struct exec *x);
+/* ... and nothing around it otherwise?  Also of what was not stopped at all. */
+bool race_may_come_back(const struct exec *x);
 const char *race_words(enum loss why);
 
 /* ---- commit.c ---- */
@@ -1126,6 +1128,16 @@ int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* The plugin says that it did not. */
 int doubt_refuted(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);
+/* x has lost: is something in doubt that is to be settled before it ends?  Then
+ * begin with that, if there is room; is it being settled, or was it not? */
+bool doubt_outlives(const struct mortise_run *r, const struct exec *x);
+int doubt_of_loser(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err);
+bool doubt_is_asked(const struct exec *x);
+bool doubt_is_kept(const struct mortise_run *r, const struct exec *x);
+/* It did not happen: x ends. */
+int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err);
 /* It fails; the doubt stays. */
 int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
                struct mortise_err *err);
@@ -1333,6 +1345,9 @@ int settle_ask_after(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err);
 int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
                   struct mortise_err *err);
+/* x has lost, and its effect had this output (borrowed): that is kept. */
+int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
+                     enum done_how how, struct mortise_err *err);
 int settle_unresponsive(struct mortise_run *r,
                         const struct mortise_result_in *in,
                         struct mortise_err *err);
@@ -1444,6 +1459,8 @@ int pins_replace(struct mortise_run *r, const json_t *pins,
 /* ---- run.c ---- */
 /* Completed and cancelled runs are over; a failed one can be resumed. */
 bool run_is_over(const struct mortise_run *r);
+/* Is there room for one more call? */
+bool run_has_room(const struct mortise_run *r);
 struct mortise_action *action_new(struct mortise_run *r,
                                   enum mortise_action_kind kind,
                                   struct mortise_err *err);

@@ -15,6 +15,9 @@
  *   (2) A loser ends by an entry of its own (`lost`), after its call has let
  *       go.  What it wrote, or would have, counts for nothing, even when its
  *       effect came back.
+ *       Unless it may be tried again (a failure, a timeout or a budget stopped
+ *       it): what happened then matters, and is kept, and what may have is
+ *       settled before it ends (doubt.c (9)).
  *   (3) losers: finish.  They run on up to the join; each sees what its own
  *       branch wrote, nobody else does.  So what comes after all of a frame
  *       (the next visit of a loop, what gathers a map, the end of a graph)
@@ -40,6 +43,15 @@ bool race_may_return(const struct exec *x)
 {
     return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
            x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER;
+}
+
+bool race_may_come_back(const struct exec *x)
+{
+    for (; x != NULL; x = x->frame->top->scope->owner) {
+        if (x->loss != LOSS_NONE && !race_may_return(x))
+            return false;
+    }
+    return true;
 }
 
 /* ---- marking ------------------------------------------------------------ */
@@ -271,8 +283,27 @@ int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 /* Is anything left that has to stop before x?  It is awaited then. */
 static bool has_to_wait(const struct exec *x)
 {
-    return x->state == X_STOPPING ||
+    return x->state == X_STOPPING || doubt_is_asked(x) ||
            (x->state == X_INSIDE && x->child->scope->n_live > 0);
+}
+
+/* As far as x gets in this round: has it ended? */
+static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
+                    struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    *ended = false;
+    if (x->state == X_RUNNING && !doubt_is_asked(x))
+        rv = cancel_call(r, x, STOP_RACE, err);
+    if (rv != MORTISE_OK || has_to_wait(x))
+        return rv;
+    if (x->state == X_INTENT && x->effect_open) /* it was not called yet */
+        rv = fail_not_done(r, x, err);
+    if (rv != MORTISE_OK || doubt_outlives(r, x))
+        return rv == MORTISE_OK ? doubt_of_loser(r, x, err) : rv;
+    *ended = true;
+    return race_lost(r, x, err);
 }
 
 /* One round over the losers; *ended tells whether it was worth another. */
@@ -286,19 +317,16 @@ static int reap_some(struct mortise_run *r, bool *ended,
     /* Who ends may let others lose: the list grows as we go. */
     for (size_t i = 0; rv == MORTISE_OK && i < r->n_losers; i++) {
         struct exec *x = r->execs[r->losers[i]];
+        bool over;
 
         /* A replay marks losers and stops none: what was tried again since is
          * one no more. */
         if (!is_at_work(x) || x->loss == LOSS_NONE)
             continue;
-        if (x->state == X_RUNNING)
-            rv = cancel_call(r, x, STOP_RACE, err);
-        if (has_to_wait(x)) {
-            r->losers[kept++] = x->index;
-            continue;
-        }
-        *ended = true;
-        rv = race_lost(r, x, err);
+        rv = reap_one(r, x, &over, err);
+        if (!over)
+            r->losers[kept++] = r->losers[i];
+        *ended |= over;
     }
     r->n_losers = kept;
     return rv;

@@ -359,7 +359,7 @@ static void find_status(struct mortise_run *r)
 
 /* ---- going on ----------------------------------------------------------- */
 
-static bool has_room(const struct mortise_run *r)
+bool run_has_room(const struct mortise_run *r)
 {
     return r->n_running + r->n_intents < r->graph->concurrency;
 }
@@ -370,7 +370,7 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = r->ready_head;
-         rv == MORTISE_OK && i < r->n_ready && has_room(r); i++) {
+         rv == MORTISE_OK && i < r->n_ready && run_has_room(r); i++) {
         struct exec *x = r->execs[r->ready[i]];
 
         if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE ||
@@ -399,7 +399,7 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && r->ready_head + passed < r->n_ready &&
-           has_room(r)) {
+           run_has_room(r)) {
         uint32_t *at = &r->ready[r->ready_head + passed];
         struct exec *x = r->execs[*at];
         bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */

@@ -292,6 +292,63 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
+                     enum done_how how, struct mortise_err *err)
+{
+    int rv = keep_result(r, x, output, how, err);
+
+    return rv == MORTISE_OK ? race_lost(r, x, err) : rv;
+}
+
+/* "Did it happen?", of one that lost. */
+static int settle_lost_reconciled(struct mortise_run *r, struct exec *x,
+                                  const struct mortise_result_in *in,
+                                  struct mortise_err *err)
+{
+    const json_t *happened = json_object_get(in->output, "happened");
+    json_t *output;
+    int rv;
+
+    if (in->status != 0 || !json_is_boolean(happened))
+        return doubt_ask(r, x, err);
+    if (json_is_false(happened))
+        return doubt_of_loser_refuted(r, x, err);
+    output = json_object_get(in->output, "result");
+    output = output != NULL ? json_incref(output) : json_null();
+    hold(&x->said, in->said);
+    rv = settle_lost_done(r, x, output, DONE_RECONCILED, err);
+    json_decref(output);
+    return rv;
+}
+
+/* A call of one that lost has ended.  Where that may be tried again it matters
+ * whether its effect happened (doubt.c (9)). */
+static int settle_lost(struct mortise_run *r, struct exec *x,
+                       const struct mortise_result_in *in,
+                       struct mortise_err *err)
+{
+    enum doubt doubt = doubt_at_end(r, x, in);
+    json_t *output;
+    int rv;
+
+    if (!race_may_come_back(x) || node_of(r, x)->effect < MORTISE_WRITE)
+        return race_lost(r, x, err);
+    if (x->call == MORTISE_RUN_RECONCILE)
+        return settle_lost_reconciled(r, x, in, err);
+    if (x->call != MORTISE_RUN_EXECUTE) /* what is open in it stays so */
+        return exec_ready(r, x, err);
+    if (doubt != DOUBT_NONE)
+        return doubt_ended(r, x, doubt, in, err);
+    if (in->status != MORTISE_S_OK)
+        return in->silent ? race_lost(r, x, err)
+                          : doubt_of_loser_refuted(r, x, err);
+    output = in->output != NULL ? json_incref(in->output) : json_null();
+    hold(&x->said, in->said);
+    rv = settle_lost_done(r, x, output, DONE_EXECUTED, err);
+    json_decref(output);
+    return rv;
+}
+
 /* A call that was asked to stop has let go.  A `write` or `external` effect
  * that succeeded all the same did happen, and counts; one of which its end says
  * nothing is in doubt (doubt.c); anything else that came too late changes
@@ -305,8 +362,6 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
     enum doubt doubt = doubt_at_end(r, x, in);
 
-    if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
-        return race_lost(r, x, err);
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
@@ -349,7 +404,9 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
     if (rv != MORTISE_OK)
         return rv;
     x->serial++; /* a second answer is nobody's */
-    if (x->state == X_STOPPING || x->loss != LOSS_NONE)
+    if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
+        return settle_lost(r, x, in, err);
+    if (x->state == X_STOPPING)
         return settle_stopped(r, x, in, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
@@ -374,13 +431,17 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     enum doubt doubt = doubt_at_end(r, x, &mute);
     bool open = x->call != MORTISE_RUN_CHECK &&
                 (x->effect_open || step_in_doubt(r, x) != NULL);
-    bool over = x->stop == STOP_RUN || x->broke != NULL;
+    bool over =
+        x->stop == STOP_RUN || x->broke != NULL || !race_may_come_back(x);
 
     x->stop = STOP_STUCK;
-    if (x->call == MORTISE_RUN_RECONCILE && !over)
-        return doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (doubt != DOUBT_NONE && !over)
         return doubt_ended(r, x, doubt, &mute, err);
+    x->stop = STOP_NONE;
+    if (x->call == MORTISE_RUN_RECONCILE && !over)
+        return doubt_ask(r, x, err); /* nor did whoever was to tell */
+    if (x->loss != LOSS_NONE)
+        return race_lost(r, x, err);
     return fail_for_good(r, x, "timeout.unresponsive", doubt_stuck, open, err);
 }
 
@@ -399,8 +460,7 @@ int settle_unresponsive(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     x->serial++;
-    return x->loss != LOSS_NONE ? race_lost(r, x, err)
-                                : settle_stuck(r, x, err);
+    return settle_stuck(r, x, err);
 }
 
 /* ---- time --------------------------------------------------------------- */
