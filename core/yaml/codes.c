@@ -478,7 +478,11 @@ const struct mortise_code mortise_codes[] = {
      "that this mortise does not have, so loading would refuse it.  Build it "
      "with this host's <mortise/plugin.h>, or use a mortise that it is for.",
      "kind: Plugin\n"
-     "abi: {major: 2, minor: 0}\n"},
+     "metadata: {name: acme.pay, version: 1.4.2}\n"
+     "seq: 1\n"
+     "abi: {major: 2, minor: 0}   # major: 1\n"
+     "provides:\n"
+     "  executor: {threading: blocking, operations: {refund: {effect: external}}}\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",
