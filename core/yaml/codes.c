@@ -482,7 +482,8 @@ const struct mortise_code mortise_codes[] = {
      "seq: 1\n"
      "abi: {major: 2, minor: 0}   # major: 1\n"
      "provides:\n"
-     "  executor: {threading: blocking, operations: {refund: {effect: external}}}\n"},
+     "  executor: {threading: blocking, operations: {refund: {effect: "
+     "external}}}\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",
@@ -658,7 +659,13 @@ const struct mortise_code mortise_codes[] = {
      "`config:PATH` stands for what the deployment's config of the plugin has "
      "there, and config_schema has no such property: it comes to nothing.",
      "kind: Plugin\n"
-     "permissions: {net: [config:urll]}\n"
+     "metadata: {name: acme.pay, version: 1.4.2}\n"
+     "seq: 1\n"
+     "abi: {major: 1, minor: 0}\n"
+     "provides:\n"
+     "  executor: {threading: blocking, operations: {refund: {effect: "
+     "external}}}\n"
+     "permissions: {net: [config:urll]}   # config:url\n"
      "config_schema: {type: object, properties: {url: {type: string}}}\n"},
     {"W0823", "something that is not there",
      "The deployment names a directory, a variable or a file that does not "
