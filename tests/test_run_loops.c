@@ -204,21 +204,29 @@ START_TEST(a_failed_visit_is_tried_again)
 }
 END_TEST
 
-/* ... also where each of its exits was taken before: then none says that it
- * failed. */
+/* ... also where none of its exits says so: each was taken before, or leads to
+ * a join that collects, while another way out of the failure ended inside. */
 START_TEST(a_failed_visit_that_was_left_is_tried_again)
 {
-    run_plain(HEAD "nodes:\n"
-                   "  x: {type: tool, tool: t/read}\n"
-                   "  y: {type: tool, tool: t/fail, args: {code: no, times:\n"
-                   "      \"${has(scratch.mended) ? 0 : 9}\"}}\n"
-                   "  z: {type: tool, tool: t/read}\n"
-                   "edges:\n"
-                   "  - {from: START, to: x}\n"
-                   "  - {from: x, to: y}\n"
-                   "  - {from: x, to: z}\n"
-                   "  - {from: y, to: x, when: node.visit > 1}\n",
-              "{}");
+    static const char *const exits[] = {
+        "  - {from: x, to: z}\n",
+        "  - {from: y, to: z}\n  - {from: START, to: z}\n"
+        "  - {from: y, to: END, when: 'true'}\n",
+    };
+    char yaml[1024];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "nodes:\n"
+                  "  x: {type: tool, tool: t/read}\n"
+                  "  y: {type: tool, tool: t/fail, args: {code: no, times:\n"
+                  "      \"${has(scratch.mended) ? 0 : 9}\"}}\n"
+                  "  z: {type: tool, tool: t/read, on_branch_error: collect}\n"
+                  "edges:\n"
+                  "  - {from: START, to: x}\n"
+                  "  - {from: x, to: y}\n"
+                  "  - {from: y, to: x, when: node.visit > 1}\n%s",
+             exits[_i]);
+    run_plain(yaml, "{}");
     assert_status(MORTISE_RUN_FAILED);
     assert_node("z", "done");
     ck_assert_int_eq(resume(), MORTISE_OK);
@@ -489,7 +497,7 @@ static Suite *loops(void)
     tcase_add_test(tc, a_skipped_loop);
     tcase_add_loop_test(tc, back_and_out_at_once, 0, 20);
     tcase_add_test(tc, a_failed_visit_is_tried_again);
-    tcase_add_test(tc, a_failed_visit_that_was_left_is_tried_again);
+    tcase_add_loop_test(tc, a_failed_visit_that_was_left_is_tried_again, 0, 2);
     tcase_add_test(tc, jumping_into_a_loop);
     suite_add_tcase(suite, tc);
     tc = tcase_create("limits");

@@ -88,7 +88,7 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
         f->items[i].phase = ITEM_SKIPPED;
         f->items[i].lost = f->items[i].discard = false;
     }
-    f->again = f->left = f->failed = false;
+    f->again = f->left = f->failed = f->for_good = false;
     f->lost = f->halted = false;
     f->discard = 0;
     it->phase = ITEM_WAITS;
@@ -205,14 +205,18 @@ static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
     return n_out == 0;
 }
 
-/* Did a loop fail whose exits were all taken before?  Then none says so.  (By
- * earlier rules nobody tried again what failed there.) */
+/* Did a loop fail of something else than what its exits hand on: of a way that
+ * ended in it, or when they were all taken?  (By earlier rules nobody tried
+ * again what failed there.) */
 static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
                            const struct mortise_region *loop,
                            const struct item *it)
 {
-    if (loop->kind != MORTISE_REGION_LOOP || r->rules < MORTISE_RULES_THIRD ||
-        !race_counts(r->execs[it->visit->cause], f))
+    if (loop->kind != MORTISE_REGION_LOOP || r->rules < MORTISE_RULES_THIRD)
+        return false;
+    if (it->visit->for_good)
+        return true;
+    if (!race_counts(r->execs[it->visit->cause], f))
         return false;
     for (uint32_t i = 0; i < loop->n_exits; i++) {
         const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
@@ -303,7 +307,7 @@ static void reopen_frame(const struct mortise_run *r, struct frame *f)
             f->scope->active_ms = 0; /* it has as much time again */
         f->scope->halt = LOSS_NONE;
     }
-    f->failed = false;
+    f->failed = f->for_good = false;
     f->cause = 0;
     for (size_t k = 0; k < frame_n_items(f->region); k++)
         reopen_item(r, f, k);

@@ -196,6 +196,14 @@ static void fail_visits(struct frame *from, const struct frame *to,
     }
 }
 
+/* ... and nothing around them mends it. */
+static void fail_for_ever(struct frame *from, uint32_t cause)
+{
+    fail_visits(from, NULL, cause);
+    for (struct frame *f = from; f != NULL; f = f->parent)
+        f->for_good = true;
+}
+
 /* A failure came to its end in f. */
 static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
                     struct mortise_err *err)
@@ -208,6 +216,7 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
     fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
     if (root != f->top || apart)
         return MORTISE_OK; /* what of it, the map's join says */
+    fail_for_ever(f, cause);
     r->execs[cause]->surfaced = true;
     return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)
                                   : MORTISE_OK;
@@ -227,7 +236,7 @@ static bool is_doomed(const struct mortise_run *r, const struct exec *x)
 /* Known at once, so that what puts an early end to its graph finds it. */
 static int doom(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
-    fail_visits(x->frame, NULL, x->index);
+    fail_for_ever(x->frame, x->index);
     x->surfaced = true;
     return x->frame->graph->fail_fast
                ? race_halt(r, x->frame->top, LOSS_FAIL, err)

@@ -368,6 +368,7 @@ struct frame {
     bool again;       /* a back edge was taken */
     bool left;        /* an exit was taken */
     bool failed;      /* a failure reached its end unhandled */
+    bool for_good;    /* ... and no join around it mends that */
     bool over;        /* a map's element: counted as such */
     bool late;        /* ... and not when enough of them were */
     bool waits;       /* ... and to be tried again, when there is room */

@@ -16,7 +16,7 @@
  *   RULES_SECOND `any` and `quorum` at the join of a map count it as one edge,
  *                taken once all elements are over.  An update has a subgraph
  *                that waits to be tried again begin anew.  A resume leaves a
- *                loop that failed, and whose exits were all taken, as it is.
+ *                loop as it is whose exits do not say that it failed.
  *   RULES_THIRD  What docs/man/mortise-graph.5 says.
  *
  * The store's identity is in every name by which somebody outside may know a

@@ -138,7 +138,7 @@ static void link_items(struct maker *m, const struct item *a,
 {
     int from = member(m, a->out);
 
-    if (a->back >= 0 && pick(m, 12) != 0) {
+    if (a->back >= 0 && pick(m, 4) != 0) {
         struct ref_cond over = {REF_TURN, a->back_m, 0};
 
         put_edge(m, a->back, b->entry, REF_WHEN, over);
@@ -191,7 +191,7 @@ static struct item make_node(struct maker *m)
     for (int c = 0; c < REF_PLAIN; c++)
         n->writes[c] = pick(m, 5) == 0;
     n->writes[REF_PLAIN] =
-        !(m->families & (RAND_RACES | RAND_STOPS)) && pick(m, 24) == 0;
+        !(m->families & (RAND_RACES | RAND_STOPS)) && pick(m, m->depth > 0 ? 6 : 24) == 0;
     if (may(m, RAND_FAILS, 8)) {
         n->fails = (struct ref_cond){REF_TURN, 1 + pick(m, 2), 0};
         n->rescued = pick(m, 3) == 0;
