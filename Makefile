@@ -33,6 +33,7 @@ LIBDIR  ?= $(PREFIX)/lib
 INCLUDEDIR ?= $(PREFIX)/include
 DATADIR ?= $(PREFIX)/share
 MANDIR  ?= $(DATADIR)/man
+DOCDIR  ?= $(DATADIR)/doc/mortise
 DESTDIR ?=
 CC      ?= cc
 CXX     ?= c++
@@ -440,8 +441,8 @@ lint: $(B)/man/mortise.1
 # ---- installing ---------------------------------------------------------
 
 # Each group: where it goes, with which mode, and its files.
-GROUPS := bin header sdk lib pc plugins trust schema man1 man3 man5 \
-          bash zsh fish
+GROUPS = bin header sdk lib pc plugins trust schema man1 man3 man5 \
+          bash zsh fish docs $(DOC_DIRS)
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -457,6 +458,14 @@ man5    = $(MANDIR)/man5                 644 $(wildcard docs/man/*.5)
 bash    = $(DATADIR)/bash-completion/completions 644 $(filter %/bash/mortise,$(COMPLETIONS))
 zsh     = $(DATADIR)/zsh/site-functions  644 $(filter %/_mortise,$(COMPLETIONS))
 fish    = $(DATADIR)/fish/vendor_completions.d 644 $(filter %.fish,$(COMPLETIONS))
+# What pages and headers call docs/, configs/ and examples/ is below one
+# directory, as it is in the tree.
+docs    = $(DOCDIR)/docs                 644 $(wildcard docs/*.md)
+DOC_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find configs examples -type f))))
+DOC_LEAVES := $(shell find configs examples -type d -links 2)
+DOC_FILES := %.md %.yaml %.log %.c %.cpp %.map %/Makefile
+$(foreach d,$(DOC_DIRS),$(eval $d = $(value DOCDIR)/$d 644 \
+    $(filter $(DOC_FILES),$(wildcard $d/*))))
 MAN     = $(call files,man1) $(call files,man3) $(call files,man5)
 SO_LINKS := $(SONAME) libmortise.so
 
@@ -482,7 +491,10 @@ uninstall:
 	$(call each,drop)
 	rm -f $(SO_LINKS:%=$(call to,lib)/%)
 	-rmdir --ignore-fail-on-non-empty $(call to,plugins) $(call to,trust) \
-	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk)
+	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk) $(call to,docs)
+	-cd $(DESTDIR)$(DOCDIR) && \
+	    rmdir -p --ignore-fail-on-non-empty $(DOC_LEAVES) && \
+	    rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)
 
 clean:
 	rm -rf build

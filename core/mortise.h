@@ -296,8 +296,9 @@ MORTISE_API int mortise_wait(struct mortise *m, const char *tenant,
 
 /* ---- reading --------------------------------------------------------- */
 
-/* JSON text each; docs/json.md names the members.  `after` NULL: from the
- * start; else the cursor that the previous page returned as "next". */
+/* JSON text each; docs/json.md (installed below share/doc/mortise) names the
+ * members.  `after` NULL: from the start; else the cursor that the previous
+ * page returned as "next". */
 MORTISE_API int mortise_runs(struct mortise *m, const char *tenant,
                              const char *after, size_t limit, char **json,
                              struct mortise_err *err);

@@ -166,6 +166,21 @@ START_TEST(installs_everything)
 }
 END_TEST
 
+/* So is whatever a header or a page names of the tree. */
+START_TEST(installs_what_it_names)
+{
+    says("find stage$prefix/include stage$prefix/share/man -type f "
+         "| xargs cat | tr -d '\\\\' "
+         "| grep -oE '\\b(docs|configs|examples)/[a-zA-Z0-9_./-]+' "
+         "| sed 's/[.]*$//' | sort -u >named\n"
+         "test $(wc -l <named) -ge 6 || cat named\n"
+         "while read f; do\n"
+         "    test -e stage$prefix/share/doc/mortise/$f || echo no $f\n"
+         "done <named\n",
+         "");
+}
+END_TEST
+
 /* What was installed goes away again, whole. */
 START_TEST(uninstalls)
 {
@@ -173,7 +188,8 @@ START_TEST(uninstalls)
          "make -s -C $TREE install $places\n"
          "touch second$libdir/mortise/plugins/others.so\n"
          "make -s -C $TREE uninstall $places\n"
-         "find second -type f -o -type l | sed 's|.*/||'\n",
+         "find second -type f -o -type l | sed 's|.*/||'\n"
+         "find second -path '*doc/*'\n",
          "others.so\n");
 }
 END_TEST
@@ -435,6 +451,7 @@ static Suite *suite(void)
     tcase_add_test(tc, command_finds_its_plugins);
     tcase_add_test(tc, plugin_package);
     tcase_add_test(tc, installs_everything);
+    tcase_add_test(tc, installs_what_it_names);
     tcase_add_test(tc, uninstalls);
     tcase_add_test(tc, example_in_c);
     tcase_add_test(tc, example_in_cxx);

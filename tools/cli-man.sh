@@ -104,6 +104,17 @@ page() { # page NAME <HELP
     }
     END {
         over()
+        if (name == "mortise") {
+            print ".SH FILES"
+            print "What these pages and the headers call"
+            print ".IR docs/ ,"
+            print ".I configs/"
+            print "and"
+            print ".I examples/"
+            print "is below"
+            print ".I share/doc/mortise"
+            print "of where mortise is installed."
+        }
         print ".SH SEE ALSO"
         if (name != "mortise")
             print ".BR mortise (1),"
