@@ -1034,7 +1034,7 @@ START_TEST(kill_and_resume)
     child_kill(pid);
     ok(child_run("$MORTISE runs"));
     expect_out("n ");
-    expect_out("running");
+    expect_out("interrupted");
     ok(child_run("$MORTISE resume n"));
     expect_out("run n completed");
     ok(child_run("$MORTISE show n"));

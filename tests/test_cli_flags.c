@@ -23,14 +23,16 @@ START_TEST(verbose_says_more)
 }
 END_TEST
 
-/* --existing: who only wants to know makes no store. */
-START_TEST(existing_makes_no_store)
+/* --existing: who only wants to know hears nothing where there is no store. */
+START_TEST(existing_says_nothing)
 {
     desk_ok("$MORTISE runs --existing --store nowhere");
     ck_assert_str_eq(child.out, "");
     desk_ok("test ! -e nowhere");
-    desk_ok("$MORTISE runs --store nowhere");
-    desk_ok("test -d nowhere");
+    child_run("$MORTISE runs --store nowhere");
+    desk_code(3);
+    desk_err("no store at nowhere");
+    desk_ok("test ! -e nowhere");
 }
 END_TEST
 
@@ -61,7 +63,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, verbose_says_more);
-    tcase_add_test(tc, existing_makes_no_store);
+    tcase_add_test(tc, existing_says_nothing);
     tcase_add_test(tc, versions_are_revoked);
     suite_add_tcase(s, tc);
     return s;

@@ -146,7 +146,7 @@ START_TEST(the_room_ends)
     ck_assert_int_eq(line("runs"), 0);
     says("out", "r  ");
     ck_assert_int_eq(line("show r"), 0);
-    says("out", "status   running");
+    says("out", "status   interrupted");
     ck_assert_int_eq(line("why r"), 0);
     says("out", " resume --store disk/store r\n");
     ck_assert_int_eq(line("run g.yaml --id s"), 1);

@@ -188,7 +188,7 @@ static int runs(struct mortise_cli *cli)
 
 static const struct mortise_opt runs_opts[] = {
     MORTISE_OPT_FLAG("existing", existing,
-                     "Make no store where there is none: say nothing"),
+                     "Say nothing where there is no store"),
     LIST_OPTS,
 };
 
