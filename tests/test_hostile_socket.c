@@ -395,6 +395,8 @@ END_TEST
 /* Too few to begin with: in words, whatever the number, and no abort. */
 START_TEST(few_descriptors)
 {
+    start_engine(""); /* makes the store that is looked at */
+    stop_engine();
     for (int n = 6; n < 64; n += hostile_is_whole() ? 1 : 6) {
         int code =
             child_run("ulimit -n %d; %s runs", n, child_build("mortise"));
