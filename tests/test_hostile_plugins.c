@@ -185,6 +185,7 @@ static const struct way {
     {"overflow", "died of SIGSEGV", 128 + SIGSEGV},
     {"exit", "ended the process (exit)", 1},
     {"_exit", "ended the process (exit)", 1},
+    {"quick_exit", "ended the process (exit)", 1},
     {"leave", "ended", 1},
 };
 enum { N_WAYS = sizeof ways / sizeof ways[0] };

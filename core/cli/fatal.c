@@ -85,4 +85,5 @@ void mortise_fatal_catch(void)
     for (size_t i = 0; i < N_FATAL; i++)
         sigaction(fatal[i].number, &a, &before[i]);
     atexit(on_exit_of_process);
+    at_quick_exit(on_exit_of_process);
 }

@@ -89,6 +89,8 @@ MORTISE_INLINE void deadly_do(const char *how)
         deadly_deep("", 0);
     else if (strcmp(how, "exit") == 0)
         exit(0);
+    else if (strcmp(how, "quick_exit") == 0)
+        quick_exit(0);
     else if (strcmp(how, "_exit") == 0)
         _exit(0);
     else if (strcmp(how, "leave") == 0)
