@@ -485,8 +485,8 @@ END_TEST
 
 static const char *const stuck[] = {
     "", ", on_in_doubt: ask",
-    ", on_error: {value: \"1\"}, retry_policy: {max_attempts: 3, "
-    "retry_on: [timeout, timeout.unresponsive]}"};
+    (", on_error: {value: \"1\"}, retry_policy: {max_attempts: 3, "
+     "retry_on: [timeout, timeout.unresponsive]}")};
 
 /* ... and so may one that never ends, and does not let go either. */
 START_TEST(a_call_without_an_end)
@@ -509,8 +509,8 @@ END_TEST
 
 /* Behind `a`, which is done soon, `p` posts. */
 static const char *const stops[] = {
-    "next: [p, b]}\n  b: {type: tool, tool: ignores_cancel/run, args: {ms: "
-    "500}, output_schema: {type: string}, next: END}\nfailure: fail_fast\n",
+    ("next: [p, b]}\n  b: {type: tool, tool: ignores_cancel/run, args: {ms: "
+     "500}, output_schema: {type: string}, next: END}\nfailure: fail_fast\n"),
     "next: p}\nlimits: {timeout: 500ms}\n",
     "next: p}\nbudget: {wall: 500ms, on_exceeded: fail}\n",
 };

@@ -299,8 +299,7 @@ START_TEST(spellings_of_others)
         "a/b?c=\\\\\\\"d\\\\\\\"&e\\\\\\\\f+\xc3\xa9",
         "a%252Fb%253Fc%253D%2522d%2522%2526e%255Cf%252B%25C3%25A9",
         "%61%2f%62%3f%63%3d%22%64%22%26%65%5c%66%2b%c3%a9",
-        "612f623f633d226422266"
-        "55c662bc3a9",
+        "612f623f633d22642226655c662bc3a9",
         "612F623F633D22642226655C662BC3A9",
         "YS9iP2M9\r\nImQiJmVcZivDqQ==",
         "YS9iP2M9\nImQi\nJmVcZivDqQ==",
