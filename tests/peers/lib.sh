@@ -19,6 +19,7 @@ deploy() {
         printf '      allow:\n'
         printf '        - "%s"\n' "$@"
     } >"$WORK/mortise.yaml"
+    export MORTISE_DEPLOYMENT="$WORK/mortise.yaml"
 }
 
 # run NAME NODE: a graph of one node `a` (YAML, flow style), executed.  What it
