@@ -123,7 +123,7 @@ void sim_init(struct sim *s, struct mortise_graph *g)
     mortise_actions_init(&s->actions, &test_mem);
 }
 
-static void drop_calls(struct sim *s)
+void sim_drop_calls(struct sim *s)
 {
     for (size_t i = 0; i < s->n_calls; i++) {
         json_decref(s->calls[i].call.body);
@@ -188,7 +188,7 @@ static void drop_commit(struct sim *s)
 void sim_finish(struct sim *s)
 {
     check_events(s);
-    drop_calls(s);
+    sim_drop_calls(s);
     mortise_run_free(s->run);
     mortise_actions_finish(&s->actions);
     while (s->n_commits > 0)
@@ -761,7 +761,7 @@ void sim_crash(struct sim *s, uint32_t *seed)
             script_happen(s, &s->asks[i]);
     }
     s->crashes++;
-    drop_calls(s);
+    sim_drop_calls(s);
     s->n_timers = 0;
     mortise_run_free(s->run);
     if (s->lax && sim_random(seed) % 2 == 0)

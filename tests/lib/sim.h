@@ -130,6 +130,8 @@ void sim_feed(struct sim *s, struct mortise_input *in);
  * lax world has to sync may only have to be written.) */
 bool sim_sync_one(struct sim *s);
 bool sim_end_call(struct sim *s, size_t i);
+/* Whatever is under way will never be heard of again. */
+void sim_drop_calls(struct sim *s);
 bool sim_fire_timer(struct sim *s, size_t i);
 /* Let things happen, in the order that *seed chooses, until none can.  Timers
  * fire only when nothing else can happen, soonest first. */
