@@ -359,11 +359,9 @@ SANITIZE = CFLAGS="-O1 -g -fno-omit-frame-pointer -fsanitize=$(1) \
     -fno-sanitize-recover=undefined" LDFLAGS="-fsanitize=$(1)"
 
 asan: export ASAN_OPTIONS = verify_asan_link_order=0
-# hostile_socket was seen red under AddressSanitizer once and is not understood
-# yet: it is to come back here.
 asan:
 	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
-	    SKIP="$(PRELOADS) hostile_socket" unit
+	    SKIP="$(PRELOADS)" unit
 
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0
 tsan:
