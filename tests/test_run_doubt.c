@@ -808,6 +808,80 @@ START_TEST(an_open_step_is_asked_about_once)
 }
 END_TEST
 
+/* ---- what came of it is useless ----------------------------------------- */
+
+#define USELESS ", output_schema: {required: [x], type: object}"
+
+/* It was done, and its node failed. */
+static void begin_useless(const char *op, const char *more)
+{
+    char all[256];
+
+    snprintf(all, sizeof all, USELESS "%s", more);
+    begin(op, all, op[0] == 'd' ? EFFECT(1) : "");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_error("schema");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+}
+
+/* Who tries again is asked what came of it, also behind a crash, as often as it
+ * is of no use; only their word does it again. */
+START_TEST(a_useless_result_is_asked_about)
+{
+    begin_useless("acts", _i % 2 == 0 ? "" : ", on_in_doubt: fail");
+    for (int i = 0; i < 3; i++) {
+        if (_i >= 2)
+            die(false);
+        resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_ptr_nonnull(strstr(asked("cause"), "refused"));
+        if (i == 2)
+            break;
+        resolve("fail", NULL);
+        assert_status(MORTISE_RUN_FAILED);
+    }
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    resolve("done", "{\"x\": 1}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("{\"x\":1}");
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
+/* "It did not happen" is believed. */
+START_TEST(a_useless_result_may_be_made_again)
+{
+    begin_useless("acts", "");
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("retry", NULL);
+    assert_status(MORTISE_RUN_FAILED); /* it gives the same */
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 2);
+    end();
+}
+END_TEST
+
+/* The plugin is asked first; what it says is as useless. */
+START_TEST(a_useless_result_is_reconciled)
+{
+    begin_useless(_i % 2 == 0 ? "acts_rec" : "does_rec", "");
+    if (_i >= 2)
+        die(false);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_ptr_nonnull(strstr(asked("cause"), "refused"));
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    resolve("done", "{\"x\": 1}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s_ = suite_create("doubt");
@@ -837,6 +911,9 @@ static Suite *suite(void)
                         sizeof ops / sizeof ops[0]);
     tcase_add_test(tc, answered_steps_leave_no_doubt);
     tcase_add_test(tc, an_open_step_is_asked_about_once);
+    tcase_add_loop_test(tc, a_useless_result_is_asked_about, 0, 4);
+    tcase_add_test(tc, a_useless_result_may_be_made_again);
+    tcase_add_loop_test(tc, a_useless_result_is_reconciled, 0, 4);
     suite_add_tcase(s_, tc);
     return s_;
 }

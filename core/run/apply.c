@@ -423,8 +423,10 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
         rv = pending_close(r, x->request, x->deadline_ms, false, err);
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
         rv = step_resolved(r, x, json_object_get(x->payload, "step"), e, err);
-    else if (e->how == MORTISE_SETTLE_RETRY) /* the call, and all in it */
+    else if (e->how == MORTISE_SETTLE_RETRY) { /* the call, and all in it */
         step_clear_doubts(x);
+        drop(&x->result);
+    }
     if (rv != MORTISE_OK)
         return rv;
     x->request[0] = '\0';

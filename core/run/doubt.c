@@ -10,9 +10,9 @@
  *           intent until its answer.
  *
  * They come to be in doubt when the process dies, when a call was told to stop
- * and only let go, or did not even do that, when it ended well and its result could not be kept, when a
- * plugin says so (MORTISE_S_DOUBT), or when what was heard of a step says
- * nothing: a connection that broke behind the request, a
+ * and only let go, or did not even do that, when it ended well and its result
+ * could not be kept, when a plugin says so (MORTISE_S_DOUBT), or when what was
+ * heard of a step says nothing: a connection that broke behind the request, a
  * server that failed while it worked (door.h).
  *
  *   (1) Nothing that is in doubt is done again before somebody settled that: the
@@ -51,6 +51,11 @@
  *       result; "it was not" leaves nothing; where the doubt fails it (7), it
  *       stays with what was stopped.  Who lost a race or was late for a graph's
  *       end never returns, and nobody is asked.
+ *  (10) A result that its schemas refuse fails the node, and is kept (R11): the
+ *       effect happened.  Since the same would come out for ever, who has the
+ *       node tried again is asked what it came to, as if nobody knew: the
+ *       operation again, where it may be repeated; the plugin, where it can
+ *       tell, unless it tells the same; a person.
  *
  * What was heard, and why an attempt failed, is not recorded by itself: after a
  * crash the doubt is one of the crash.  A request to a person shows both.
@@ -279,8 +284,9 @@ static int show_call(json_t *payload, const struct mortise_node *n,
 }
 
 /* {tool, args, idempotency_key, effect, cause}: of the call, with a list of the
- * steps in it that are `open`, and the schema of its result; or of the one step of it that is in doubt, with
- * that step's name and method, and with what the world answered, if it did. */
+ * steps in it that are `open`, and the schema of its result; or of the one step
+ * of it that is in doubt, with that step's name and method, and with what the
+ * world answered, if it did. */
 int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -345,6 +351,39 @@ int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (n->op->reconcile)
         return start_call(r, x, MORTISE_RUN_RECONCILE, err);
     return doubt_ask(r, x, err);
+}
+
+/* ---- what came of it is useless (10) ------------------------------------- */
+
+static int note_useless(struct exec *x, const struct mortise_err *why,
+                        struct mortise_err *err)
+{
+    char words[sizeof why->msg + 64];
+
+    snprintf(words, sizeof words,
+             "it was done, and what came of it is refused: %s", why->msg);
+    return note_failure(x, "", "", words, err);
+}
+
+int doubt_of_result(struct mortise_run *r, struct exec *x,
+                    const struct mortise_err *why, struct mortise_err *err)
+{
+    int rv = note_useless(x, why, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_effect_key(r, x, x->key); /* its intent may be of another process */
+    return node_of(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
+               ? doubt_ask(r, x, err) /* it has failed already */
+               : doubt_start(r, x, err);
+}
+
+int doubt_useless(struct mortise_run *r, struct exec *x,
+                  const struct mortise_err *why, struct mortise_err *err)
+{
+    int rv = note_useless(x, why, err);
+
+    return rv == MORTISE_OK ? doubt_ask(r, x, err) : rv;
 }
 
 /* ---- of what was stopped (9) -------------------------------------------- */

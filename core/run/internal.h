@@ -1126,6 +1126,12 @@ void heard_forget(struct mortise_run *r, struct step *s);
 int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* A person is to say what happened. */
 int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* x is READY, and its schemas refuse what came of its effect; so they do what
+ * the plugin says came of it. */
+int doubt_of_result(struct mortise_run *r, struct exec *x,
+                    const struct mortise_err *why, struct mortise_err *err);
+int doubt_useless(struct mortise_run *r, struct exec *x,
+                  const struct mortise_err *why, struct mortise_err *err);
 /* The plugin says that it did not. */
 int doubt_refuted(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);

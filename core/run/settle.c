@@ -87,7 +87,7 @@ static int record_done(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? record(r, e, err) : rv;
 }
 
-static bool has_kept(const struct exec *x)
+static bool is_kept(const struct exec *x)
 {
     return x->result != NULL &&
            memcmp(x->key, x->result_key, sizeof x->key) == 0;
@@ -116,7 +116,8 @@ static int keep_result(struct mortise_run *r, struct exec *x, json_t *output,
     if (node_of(r, x)->effect < MORTISE_WRITE ||
         (how != DONE_EXECUTED && how != DONE_RECONCILED &&
          how != DONE_RESOLVED) ||
-        has_kept(x))
+        (is_kept(x) &&
+         judge_output(node_of(r, x), x->result, NULL) == MORTISE_OK))
         return MORTISE_OK;
     said = json_incref(x->said);
     e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
@@ -224,27 +225,51 @@ int settle_done(struct mortise_run *r, struct exec *x, json_t *output,
 
 /* ---- results ------------------------------------------------------------ */
 
+int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
+                     enum done_how how, struct mortise_err *err)
+{
+    int rv = keep_result(r, x, output, how, err);
+
+    return rv == MORTISE_OK ? race_lost(r, x, err) : rv;
+}
+
+/* It happened, and this came of it (NULL: nothing). */
+static int settle_happened(struct mortise_run *r, struct exec *x,
+                           const struct mortise_result_in *in, json_t *given,
+                           enum done_how how, struct mortise_err *err)
+{
+    json_t *output = given != NULL ? json_incref(given) : json_null();
+    int rv;
+
+    hold(&x->said, in->said);
+    rv = x->loss == LOSS_NONE ? settle_done(r, x, output, how, err)
+                              : settle_lost_done(r, x, output, how, err);
+    json_decref(output);
+    return rv;
+}
+
 /* "did it happen?" -> {happened, result}. */
 static int settle_reconciled(struct mortise_run *r, struct exec *x,
                              const struct mortise_result_in *in,
                              struct mortise_err *err)
 {
     const json_t *happened = json_object_get(in->output, "happened");
+    json_t *result = json_object_get(in->output, "result");
+    struct mortise_err why;
+    int rv = MORTISE_OK;
 
     if (in->status != 0 || !json_is_boolean(happened))
         return doubt_ask(r, x, err); /* it does not know: a person must */
-    if (json_is_true(happened)) {
-        json_t *result = json_object_get(in->output, "result");
-        json_t *output = result != NULL ? json_incref(result) : json_null();
-        int rv;
-
-        hold(&x->said, in->said);
-        rv = settle_done(r, x, output, DONE_RECONCILED, err);
-
-        json_decref(output);
-        return rv;
-    }
-    return doubt_refuted(r, x, err);
+    if (json_is_false(happened))
+        return x->loss == LOSS_NONE ? doubt_refuted(r, x, err)
+                                    : doubt_of_loser_refuted(r, x, err);
+    if (result == NULL)
+        result = json_null();
+    if (is_kept(x)) /* that was useless, and it is asked for better */
+        rv = judge_verdict(judge_output(node_of(r, x), result, &why), err);
+    if (rv == MORTISE_OK)
+        return settle_happened(r, x, in, result, DONE_RECONCILED, err);
+    return rv == MORTISE_EINVAL ? doubt_useless(r, x, &why, err) : rv;
 }
 
 /* What the call did besides its asks may have happened: its end says nothing,
@@ -265,8 +290,6 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
     enum doubt doubt = doubt_at_end(r, x, in);
-    json_t *output;
-    int rv;
 
     x->retry_after_ms = in->retry_after_ms;
     if (x->broke != NULL)
@@ -285,40 +308,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
             in->error_class, in->message, err);
     cache_note(x, in);
-    output = in->output != NULL ? json_incref(in->output) : json_null();
-    hold(&x->said, in->said);
-    rv = settle_done(r, x, output, DONE_EXECUTED, err);
-    json_decref(output);
-    return rv;
-}
-
-int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
-                     enum done_how how, struct mortise_err *err)
-{
-    int rv = keep_result(r, x, output, how, err);
-
-    return rv == MORTISE_OK ? race_lost(r, x, err) : rv;
-}
-
-/* "Did it happen?", of one that lost. */
-static int settle_lost_reconciled(struct mortise_run *r, struct exec *x,
-                                  const struct mortise_result_in *in,
-                                  struct mortise_err *err)
-{
-    const json_t *happened = json_object_get(in->output, "happened");
-    json_t *output;
-    int rv;
-
-    if (in->status != 0 || !json_is_boolean(happened))
-        return doubt_ask(r, x, err);
-    if (json_is_false(happened))
-        return doubt_of_loser_refuted(r, x, err);
-    output = json_object_get(in->output, "result");
-    output = output != NULL ? json_incref(output) : json_null();
-    hold(&x->said, in->said);
-    rv = settle_lost_done(r, x, output, DONE_RECONCILED, err);
-    json_decref(output);
-    return rv;
+    return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
 /* A call of one that lost has ended.  Where that may be tried again it matters
@@ -328,13 +318,11 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     enum doubt doubt = doubt_at_end(r, x, in);
-    json_t *output;
-    int rv;
 
     if (!race_may_come_back(x) || node_of(r, x)->effect < MORTISE_WRITE)
         return race_lost(r, x, err);
     if (x->call == MORTISE_RUN_RECONCILE)
-        return settle_lost_reconciled(r, x, in, err);
+        return settle_reconciled(r, x, in, err);
     if (x->call != MORTISE_RUN_EXECUTE) /* what is open in it stays so */
         return exec_ready(r, x, err);
     if (doubt != DOUBT_NONE)
@@ -342,11 +330,7 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
     if (in->status != MORTISE_S_OK)
         return in->silent ? race_lost(r, x, err)
                           : doubt_of_loser_refuted(r, x, err);
-    output = in->output != NULL ? json_incref(in->output) : json_null();
-    hold(&x->said, in->said);
-    rv = settle_lost_done(r, x, output, DONE_EXECUTED, err);
-    json_decref(output);
-    return rv;
+    return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
 /* A call that was asked to stop has let go.  A `write` or `external` effect

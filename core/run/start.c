@@ -555,6 +555,18 @@ static bool has_result(const struct mortise_run *r, const struct exec *x)
     return memcmp(key, x->result_key, sizeof key) == 0;
 }
 
+/* It is not done again, whatever becomes of what came of it. */
+static int start_recorded(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv = judge_verdict(judge_output(node_of(r, x), x->result, &why), err);
+
+    if (rv == MORTISE_OK)
+        return settle_done(r, x, x->result, DONE_RECORDED, err);
+    return rv == MORTISE_EINVAL ? doubt_of_result(r, x, &why, err) : rv;
+}
+
 /* The call itself: reserved, intended, and made once that is on disk. */
 int start_execute(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
@@ -596,10 +608,10 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
     }
+    if (has_result(r, x))
+        return start_recorded(r, x, err);
     if (x->effect_open || step_in_doubt(r, x) != NULL)
         return doubt_start(r, x, err);
-    if (has_result(r, x))
-        return settle_done(r, x, x->result, DONE_RECORDED, err);
     return n->cache ? cache_start(r, x, err) : start_execute(r, x, err);
 }
 
