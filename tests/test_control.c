@@ -467,18 +467,12 @@ START_TEST(coming_and_going)
 }
 END_TEST
 
-/* Every request that was sent before the end of all is answered, in order, a
- * follow too, however much that is and however late it is read; then the
- * connection is closed.  A request that was cut is not carried out, and said
- * to be none. */
-START_TEST(half_closed)
+enum { LARGE = 100000 }; /* more than the engine keeps unread */
+
+/* Begin a run that waits, of which `show` says more than that. */
+static void start_large(int fd)
 {
-    static char input[100000];
-    static const char *const ends[] = {"", "{\"do\":\"command\",\"run\":\"r\","
-                                           "\"commands\":[{\"kind\":"
-                                           "\"cancel\"}]}"};
-    int fd = client(), other = client();
-    const char *said;
+    static char input[LARGE];
 
     memset(input, 'x', sizeof input - 1);
     say(fd, "{\"do\":\"start\",\"run\":\"r\"," GRAPH(
@@ -488,6 +482,21 @@ START_TEST(half_closed)
                                                               "\"x\":\"");
     say(fd, input);
     say(fd, "\"}}\n");
+}
+
+/* Every request that was sent before the end of all is answered, in order, a
+ * follow too, however much that is and however late it is read; then the
+ * connection is closed.  A request that was cut is not carried out, and said
+ * to be none. */
+START_TEST(half_closed)
+{
+    static const char *const ends[] = {"", "{\"do\":\"command\",\"run\":\"r\","
+                                           "\"commands\":[{\"kind\":"
+                                           "\"cancel\"}]}"};
+    int fd = client(), other = client();
+    const char *said;
+
+    start_large(fd);
     for (int i = 0; i < 20; i++)
         say(fd, "{\"do\":\"show\",\"run\":\"r\"}\n"
                 "{\"do\":\"follow\",\"run\":\"r\",\"until\":\"idle\"}\n"
@@ -497,7 +506,7 @@ START_TEST(half_closed)
     usleep(200000);
     ck_assert(has(line(fd), "{\"reply\":{\"run\":\"r\",\"tenant\""));
     for (int i = 0; i < 20; i++) {
-        ck_assert_uint_gt(strlen(line(fd)), sizeof input);
+        ck_assert_uint_gt(strlen(line(fd)), LARGE);
         do
             said = line(fd);
         while (has(said, "{\"item\""));
@@ -830,18 +839,10 @@ END_TEST
  * wherever in that work the client reads. */
 START_TEST(readers_in_between)
 {
-    static char input[100000]; /* more than the engine keeps unread */
     int fd = client();
     const char *said;
 
-    memset(input, 'x', sizeof input - 1);
-    say(fd, "{\"do\":\"start\",\"run\":\"r\"," GRAPH(
-                "start: b\\nnodes:\\n  b: {type: human,"
-                " prompt: \\\"${input.x}\\\", next: END}\\n") ","
-                                                              "\"input\":{"
-                                                              "\"x\":\"");
-    say(fd, input);
-    say(fd, "\"}}\n");
+    start_large(fd);
     said = line(fd);
     ck_assert_msg(has(said, "\"reply\""), "%s", said);
     for (int i = 0; i < 8; i++) {
@@ -849,7 +850,7 @@ START_TEST(readers_in_between)
         say(fd, "{\"do\":\"show\",\"run\":\"r\"}\n{\"do\":\"engine\"}\n");
         said = line(fd);
         ck_assert_msg(has(said, "\"reply\""), "%.200s", said);
-        ck_assert_uint_gt(strlen(said), sizeof input);
+        ck_assert_uint_gt(strlen(said), LARGE);
         ck_assert(has(line(fd), "\"pid\""));
         ck_assert_int_eq(atomic_load(&refusals), 0);
     }

@@ -17,13 +17,11 @@
 #include "engine/http.h"
 #include "lib/httpd.h"
 #include "lib/test.h"
+#include "lib/turn.h"
 #include "lib/warm.h"
 
 static struct httpd *d;
 static struct mortise_http *h;
-static uv_loop_t loop;
-static uv_timer_t alarm_;
-static struct mortise_timers timers;
 static struct mortise_err err;
 static struct mortise_destination places[2];
 static struct mortise_egress egress;
@@ -84,25 +82,6 @@ static void teardown(void)
     close_all();
     httpd_stop(d);
     test_nothing_left();
-}
-
-static void on_alarm(uv_timer_t *t)
-{
-    (void)t;
-}
-
-static void turn(void)
-{
-    uint64_t now = mortise_mono_ns(), ms = 1000;
-
-    if (timers.root != NULL)
-        ms = timers.root->at_ns <= now
-                 ? 0
-                 : (timers.root->at_ns - now + 999999) / 1000000;
-    uv_update_time(&loop);
-    uv_timer_start(&alarm_, on_alarm, ms, 0);
-    uv_run(&loop, ms > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
-    mortise_timers_fire(&timers, mortise_mono_ns());
 }
 
 /* ---- requests ----------------------------------------------------------- */

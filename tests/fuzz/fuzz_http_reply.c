@@ -16,17 +16,15 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "engine/http.h"
+#include "lib/turn.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BODY_MAX = 4096, WAIT_MS = 2000 };
 
-static uv_loop_t loop;
-static uv_timer_t alarm_;
 static uv_poll_t listening;
 static int server = -1;
-static struct mortise_timers timers;
 static struct mortise_http *h;
 static struct mortise_destination here;
 static char url[64];
@@ -170,25 +168,6 @@ static void on_done(void *ud, const struct mortise_http_answer *a)
     assert(a->n_body == 0 || memcmp(a->body, got.pieces.p, a->n_body) == 0);
     assert(!a->retry_after || a->retry_after_ms <= 86400000);
     check_headers(a);
-}
-
-static void on_alarm(uv_timer_t *t)
-{
-    (void)t;
-}
-
-static void turn(void)
-{
-    uint64_t now = mortise_mono_ns(), ms = 1000;
-
-    if (timers.root != NULL)
-        ms = timers.root->at_ns <= now
-                 ? 0
-                 : (timers.root->at_ns - now + 999999) / 1000000;
-    uv_update_time(&loop);
-    uv_timer_start(&alarm_, on_alarm, ms, 0);
-    uv_run(&loop, ms > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
-    mortise_timers_fire(&timers, mortise_mono_ns());
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
