@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/digit.h"
 #include "base/real.h"
 #include "base/utf8.h"
 
@@ -35,15 +36,6 @@ static int fail_at(const struct lexer *lx, const char *from, size_t length,
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
-}
-
-static int hex_digit(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static bool is_letter(char c)
@@ -122,12 +114,12 @@ static int lex_integer(struct lexer *lx)
     bool over = false;
 
     for (lx->p = digits; lx->p < lx->end; lx->p++) {
-        int d = hex_digit(*lx->p);
+        unsigned d = mortise_digit(*lx->p);
 
-        if (d < 0 || (!hex && d > 9))
+        if (d >= base)
             break;
         over = over || __builtin_mul_overflow(v, base, &v) ||
-               __builtin_add_overflow(v, (uint64_t)d, &v);
+               __builtin_add_overflow(v, d, &v);
     }
     if (lx->p == digits)
         return fail_at(lx, from, 2, "0x needs hexadecimal digits");
@@ -173,15 +165,15 @@ static void put_code_point(struct string *s, uint32_t cp)
 }
 
 /* Exactly n digits of a base, from the p-th byte on. */
-static bool read_digits(struct lexer *lx, size_t n, int base, uint32_t *v)
+static bool read_digits(struct lexer *lx, size_t n, unsigned base, uint32_t *v)
 {
     *v = 0;
     for (size_t i = 0; i < n; i++) {
-        int d = hex_digit(peek(lx, i));
+        unsigned d = mortise_digit(peek(lx, i));
 
-        if (d < 0 || d >= base)
+        if (d >= base)
             return false;
-        *v = *v * (uint32_t)base + (uint32_t)d;
+        *v = *v * base + d;
     }
     lx->p += n;
     return true;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digit.h"
 #include "base/nearest.h"
 #include "json/metaschema.h"
 #include "json/pointer.h"
@@ -69,25 +70,17 @@ static int find_resource(struct schema_compiler *c, const char *uri,
 
 /* ---- fragments ------------------------------------------------------- */
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if ((c | 32) >= 'a' && (c | 32) <= 'f')
-        return (c | 32) - 'a' + 10;
-    return -1;
-}
-
 /* %41 is A, in place.  What is no escape stays. */
 static void percent_decode(char *text)
 {
     char *out = text;
 
     for (const char *in = text; *in != '\0'; in++) {
-        int high = in[0] == '%' ? hex(in[1]) : -1;
-        int low = high >= 0 ? hex(in[2]) : -1;
+        unsigned high = in[0] == '%' ? mortise_digit(in[1]) : MORTISE_NO_DIGIT;
+        unsigned low =
+            high < MORTISE_NO_DIGIT ? mortise_digit(in[2]) : MORTISE_NO_DIGIT;
 
-        if (low >= 0 && high + low > 0) {
+        if (low < MORTISE_NO_DIGIT && high + low > 0) {
             *out++ = (char)(high << 4 | low);
             in += 2;
         } else {

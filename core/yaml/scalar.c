@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/digit.h"
 #include "base/real.h"
 
 static bool is_one_of(const char *s, const char *const words[])
@@ -29,15 +30,6 @@ static const char *const falses[] = {"false", "False", "FALSE", NULL};
 static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
 static const char *const infs[] = {".inf", ".Inf", ".INF", NULL};
 
-static unsigned digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return (unsigned)(c - 'a') + 10;
-    return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
-}
-
 enum number { NOT_ONE, FITS, TOO_LARGE };
 
 /* One or more digits of that base, to the end. */
@@ -47,7 +39,7 @@ static enum number digits(uint64_t *out, const char *s, unsigned base)
     uint64_t v = 0;
 
     for (; *s != '\0'; s++) {
-        unsigned d = digit(*s);
+        unsigned d = mortise_digit(*s);
 
         if (d >= base)
             return NOT_ONE;
@@ -151,11 +143,11 @@ static int with_unit(const struct mortise_yaml *scalar,
     const char *s = scalar->str;
     uint64_t v = 0;
 
-    if (scalar->kind != MORTISE_YAML_STRING || digit(*s) > 9 ||
+    if (scalar->kind != MORTISE_YAML_STRING || mortise_digit(*s) > 9 ||
         strlen(s) != scalar->len)
         return -1;
-    for (; digit(*s) <= 9; s++) {
-        v = v * 10 + digit(*s);
+    for (; mortise_digit(*s) <= 9; s++) {
+        v = v * 10 + mortise_digit(*s);
         if (v > LARGEST)
             return -1;
     }
