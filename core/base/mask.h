@@ -8,6 +8,7 @@
 #define MORTISE_BASE_MASK_H
 
 #include "base/buf.h"
+#include "base/spelling.h"
 
 struct mortise_mask;
 
@@ -32,8 +33,6 @@ struct mortise_masked_part { /* of the text, by its offsets in all of it */
     uint32_t name;
     bool shown;
 };
-
-enum { MORTISE_SPELLED_MAX = 12 }; /* \ud83d\ude00 */
 
 /* The beginning of what may spell a byte (a lane's, in one pass). */
 struct mortise_spelling {

@@ -1,0 +1,55 @@
+/* mask_nodes.h -- the automaton of a mask, for mask.c, which makes it, and
+ * masking.c, which reads texts with it. */
+#ifndef MORTISE_BASE_MASK_NODES_H
+#define MORTISE_BASE_MASK_NODES_H
+
+#include <stdatomic.h>
+
+#include "base/mask.h"
+
+enum { MORTISE_MASK_ROOT = 0, MORTISE_MASK_NAME = 64 };
+
+struct mortise_mask_node {
+    uint32_t child, sibling; /* 0: none */
+    uint32_t fail;           /* the longest proper end that begins a form */
+    uint32_t depth;
+    uint32_t longest; /* bytes of the longest form that ends here; 0: none */
+    uint32_t name;    /* of that one */
+    unsigned char byte;
+};
+
+struct mortise_mask {
+    const struct mortise_mem *mem;
+    atomic_uint refs;
+    struct mortise_mask_node *nodes;
+    size_t n, cap;
+    uint32_t first[256]; /* the root's children */
+    bool plain[256];     /* begins no form, and spells nothing */
+    char (*names)[MORTISE_MASK_NAME + 1];
+    size_t n_names, cap_names;
+};
+
+/* The node behind `at` by this byte; 0: none. */
+static inline uint32_t mortise_mask_child(const struct mortise_mask *m,
+                                          uint32_t at, unsigned char byte)
+{
+    uint32_t c = at == MORTISE_MASK_ROOT ? m->first[byte] : m->nodes[at].child;
+
+    while (at != MORTISE_MASK_ROOT && c != 0 && m->nodes[c].byte != byte)
+        c = m->nodes[c].sibling;
+    return c;
+}
+
+/* The longest that has begun, with this byte behind what had. */
+static inline uint32_t mortise_mask_step(const struct mortise_mask *m,
+                                         uint32_t at, unsigned char byte)
+{
+    uint32_t next;
+
+    while ((next = mortise_mask_child(m, at, byte)) == 0 &&
+           at != MORTISE_MASK_ROOT)
+        at = m->nodes[at].fail;
+    return next;
+}
+
+#endif
