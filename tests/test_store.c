@@ -1021,21 +1021,14 @@ static void meddle(const struct mortise_buf *key, const char *value, size_t n)
     leveldb_options_destroy(o);
 }
 
-/* Without its stamp file the stamp in the database decides; the file comes
- * back. */
+/* The stamp in the database decides, too, whatever its file says. */
 START_TEST(the_stamp_in_the_database_counts_too)
 {
     struct mortise_store *s = open_store();
     struct mortise_buf k;
-    char full[8192];
 
     commit(s, "default", "a", 1);
     mortise_store_close(s);
-    snprintf(full, sizeof full, "%s/format", path);
-    ck_assert_int_eq(unlink(full), 0);
-    mortise_store_close(open_store());
-    ck_assert_int_eq(access(full, F_OK), 0);
-
     mortise_buf_init(&k, &test_mem);
     mortise_key_stamp(&k);
     meddle(&k, "\x01\x04\0\0\0\x03\0\0\0", 9);
@@ -1284,15 +1277,11 @@ START_TEST(a_store_needs_its_own_mark)
 }
 END_TEST
 
-/* An older store has no mark, and is read without being written to; the first
- * write makes one. */
-START_TEST(an_older_store_gets_a_mark)
+/* Make it one as an older program leaves it. */
+static void make_older(void)
 {
-    struct mortise_store *s = open_store();
     struct mortise_buf k;
 
-    commit_up_to(s, "default", "a", 3);
-    mortise_store_close(s);
     mortise_buf_init(&k, &test_mem);
     mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
     meddle(&k, NULL, 0);
@@ -1301,7 +1290,17 @@ START_TEST(an_older_store_gets_a_mark)
     mortise_buf_finish(&k);
     stamp_store("mortise-store 1\noldest-reader 1\n");
     ck_assert_int_eq(unlink(in_store("mark")), 0);
+}
 
+/* An older store has no mark, and is read without being written to; the first
+ * write makes one. */
+START_TEST(an_older_store_gets_a_mark)
+{
+    struct mortise_store *s = open_store();
+
+    commit_up_to(s, "default", "a", 3);
+    mortise_store_close(s);
+    make_older();
     mortise_store_close(open_store());
     ck_assert_int_ne(access(in_store("mark"), F_OK), 0);
     s = open_store();
@@ -1310,6 +1309,53 @@ START_TEST(an_older_store_gets_a_mark)
     mark_is(4);
     ck_assert_int_eq(unlink(in_store("mark")), 0);
     open_refused(MORTISE_ECORRUPT, "its file 'mark' is missing");
+}
+END_TEST
+
+/* Somebody removed the stamp of a store that has commits: as its mark says, or
+ * the database of one that has none that it could be behind (an older one, or
+ * one that never synced).  It is said each time, and nothing is written. */
+START_TEST(a_store_without_its_stamp_is_corrupt)
+{
+    uint8_t before[MORTISE_DIGEST], after[MORTISE_DIGEST];
+    struct mortise_store *s = open_store();
+    struct made_commit m;
+
+    for (uint64_t seq = 1; seq <= 3; seq++) {
+        make_commit(&m, "default", "a", seq, 40);
+        m.c.lazy = _i == 2;
+        ck_assert_int_eq(write_one(s, &m.c), MORTISE_OK);
+    }
+    mortise_store_close(s);
+    if (_i == 1)
+        make_older();
+    ck_assert_int_eq(unlink(in_store("format")), 0);
+    sum_of_store(before);
+    for (int n = 0; n < 3; n++)
+        open_refused(MORTISE_ECORRUPT,
+                     "its file 'format' is missing, and commits up to number 3 "
+                     "were written to it: 'mortise store salvage NEW-DIR'");
+    sum_of_store(after);
+    if (_i == 0) /* otherwise LevelDB had to look, which numbers files */
+        ck_assert_mem_eq(before, after, MORTISE_DIGEST);
+    ck_assert_int_ne(access(in_store("format"), F_OK), 0);
+}
+END_TEST
+
+/* Whoever was cut off while making a store left one that has no stamp yet. */
+START_TEST(a_store_that_was_never_written_to_is_made_again)
+{
+    mortise_store_close(open_store());
+    ck_assert_int_eq(unlink(in_store("format")), 0);
+    if (_i > 0)
+        ck_assert_int_eq(unlink(in_store("mark")), 0);
+    if (_i > 1)
+        test_rmdir(in_store("db"));
+    struct mortise_store *s = open_store();
+    commit(s, "default", "a", 1);
+    mortise_store_close(s);
+    ck_assert_int_eq(access(in_store("format"), F_OK), 0);
+    mark_is(1);
 }
 END_TEST
 
@@ -2616,6 +2662,9 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_lost_tail_is_corrupt, 0, 3);
     tcase_add_test(tc, a_store_needs_its_own_mark);
     tcase_add_test(tc, an_older_store_gets_a_mark);
+    tcase_add_loop_test(tc, a_store_without_its_stamp_is_corrupt, 0, 3);
+    tcase_add_loop_test(tc, a_store_that_was_never_written_to_is_made_again, 0,
+                        3);
     tcase_add_loop_test(tc, a_cut_file_is_corrupt, 0, 3);
     tcase_add_loop_test(tc, a_hole_in_the_commits_is_corrupt, 1, 6);
     tcase_add_test(tc, records_without_commits_are_corrupt);

@@ -46,7 +46,7 @@ struct mortise_store {
     int scratch_lock; /* that directory, locked; with `scratch` only */
     int copied;       /* of what: its db/; -1 */
     struct mortise_hold hold;
-    bool held;
+    bool held, stamped; /* STORE/format is there */
     leveldb_options_t *options;
     leveldb_readoptions_t *checked; /* verifies checksums */
     leveldb_writeoptions_t *synced, *lazy;
@@ -89,9 +89,9 @@ int mortise_ldb_open(struct mortise_store *s, bool create,
                      struct mortise_err *err);
 /* Is what is open in s->db whole? */
 int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err);
-/* Its stamp and its mark, which is to be there if the stamp says so. */
+/* Its stamp and its mark: each is to be there if the other says so. */
 int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
-                          uint32_t *format, struct mortise_err *err);
+                          struct mortise_err *err);
 /* mortise_store_open(), of a store that has this identity if it is new. */
 int mortise_ldb_open_as(struct mortise_store **out, const char *path,
                         const uint8_t *identity, const struct mortise_mem *mem,

@@ -47,7 +47,8 @@
  *       has none: the mark is put after each sync, and failing to is a failed
  *       write.  Whatever an opening refuses it leaves as it was, to be salvaged
  *       (aside.c); a store of an older program gets a mark before the first
- *       batch that is written to it.
+ *       batch that is written to it.  A stamp is there before the first batch
+ *       is, in every format; so commits without one are a loss, too.
  *  (13) On a full disk the store opens and closes, and what is under way can
  *       be written, as far as the reserve goes (reserve.c); a new run, which
  *       would need more and more, gets MORTISE_ENOSPC, and that is no failed
@@ -298,8 +299,22 @@ static int check_marked(const struct mortise_store *s, uint32_t format,
                         "commits are there");
 }
 
-/* The stamp in the database: the word for one that lost its STORE/format, or
- * whose db/ was put there from elsewhere. */
+/* (12): it has a stamp, or was never written to up to `number`. */
+static int check_stamped(const struct mortise_store *s, uint64_t number,
+                         struct mortise_err *err)
+{
+    if (s->stamped || number == 0)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "its file 'format' is missing, and commits up to "
+                        "number %llu were written to it: 'mortise store "
+                        "salvage NEW-DIR' writes what can be read into a new "
+                        "store",
+                        (unsigned long long)number);
+}
+
+/* The stamp in the database: the word for one whose db/ was put there from
+ * elsewhere. */
 static int verify_stamp(struct mortise_store *s, struct mortise_err *err)
 {
     struct mortise_stamp st;
@@ -373,6 +388,8 @@ int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err)
         rv = verify_stamp(s, err);
     if (rv == MORTISE_OK)
         rv = verify_commits(s, it, err);
+    if (rv == MORTISE_OK)
+        rv = check_stamped(s, s->commits, err);
     if (rv == MORTISE_OK)
         rv = verify_end(s, err);
     if (rv == MORTISE_OK)
@@ -523,7 +540,7 @@ static int open_db(struct mortise_store *s, bool create,
     return rv;
 }
 
-/* A store that is new, or that lost its stamp. */
+/* A store that is new, or of an older program. */
 static int stamp_it(struct mortise_store *s, struct mortise_err *err)
 {
     int dir = s->hold.dir, rv = mortise_home_sync(dir, err);
@@ -531,18 +548,25 @@ static int stamp_it(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_OK && s->water.fd < 0)
         rv = mortise_highwater_make(&s->water, dir, s->identity, s->commits,
                                     err);
-    return rv == MORTISE_OK ? mortise_home_write_stamp(dir, err) : rv;
+    if (rv == MORTISE_OK)
+        rv = mortise_home_write_stamp(dir, err);
+    s->stamped = s->stamped || rv == MORTISE_OK;
+    return rv;
 }
 
 int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
-                          uint32_t *format, struct mortise_err *err)
+                          struct mortise_err *err)
 {
-    int rv = mortise_home_read_stamp(s->hold.dir, format, err);
+    uint32_t format;
+    int rv = mortise_home_read_stamp(s->hold.dir, &format, err);
 
+    s->stamped = format != 0;
     if (rv == MORTISE_OK)
         rv = mortise_highwater_open(&s->water, s->hold.dir, writing, err);
     if (rv == MORTISE_OK)
-        rv = check_marked(s, *format, err);
+        rv = check_marked(s, format, err);
+    if (rv == MORTISE_OK)
+        rv = check_stamped(s, s->water.number, err);
     if (rv == MORTISE_OK && s->water.fd >= 0)
         memcpy(s->identity, s->water.identity, sizeof s->identity);
     return rv;
@@ -563,17 +587,16 @@ static int open_with_reserve(struct mortise_store *s, bool create,
 static int open_in(struct mortise_store *s, struct mortise_err *err)
 {
     int dir = s->hold.dir, rv;
-    uint32_t format;
     bool is_new;
 
     if (!name_db(s))
         return mortise_nomem(err);
     rv = mortise_hold_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_read_mark(s, true, &format, err);
+        rv = mortise_ldb_read_mark(s, true, err);
     if (rv != MORTISE_OK)
         return rv;
-    is_new = format == 0 && s->water.number == 0;
+    is_new = !s->stamped; /* or cut off while it was made */
     if (is_new)
         rv = mortise_home_make_db(dir, err);
     if (rv == MORTISE_OK)
@@ -581,7 +604,7 @@ static int open_in(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_EIO && s->db == NULL &&
         mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY)
         rv = MORTISE_EBUSY; /* somebody came between */
-    return rv == MORTISE_OK && format == 0 ? stamp_it(s, err) : rv;
+    return rv == MORTISE_OK && is_new ? stamp_it(s, err) : rv;
 }
 
 int mortise_ldb_hold(struct mortise_store *s, int dir, struct mortise_err *err)

@@ -486,14 +486,13 @@ int mortise_store_salvage(const char *from, const char *to,
 static int check(struct mortise_store *s, struct mortise_err *err)
 {
     int dir, rv = mortise_home_find(&dir, s->path, err);
-    uint32_t format;
 
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(s, dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_hold_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_read_mark(s, false, &format, err);
+        rv = mortise_ldb_read_mark(s, false, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_AS_IS, err);
     if (rv == MORTISE_OK)
