@@ -1788,8 +1788,9 @@ static void *ask_elsewhere(void *ud)
 {
     struct elsewhere *e = ud;
     struct mortise_link *l;
+    bool none;
 
-    e->rv = mortise_link_open(&l, &e->options, 0, &e->err);
+    e->rv = mortise_link_open(&l, &e->options, 0, &none, &e->err);
     if (e->rv != MORTISE_OK)
         return NULL;
     ck_assert_ptr_null(mortise_link_engine(l));
@@ -1832,11 +1833,12 @@ START_TEST(a_link_is_an_engine)
     struct elsewhere e = {.items = 0};
     struct mortise_link *l;
     json_t *request, *reply;
+    bool none;
 
     start(human);
     wait_for();
     close_engine();
-    ck_assert_int_eq(mortise_link_open(&l, &o, 0, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_link_open(&l, &o, 0, &none, &err), MORTISE_OK);
     ck_assert_ptr_nonnull(mortise_link_engine(l));
     request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
                         "until", "idle");

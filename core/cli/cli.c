@@ -196,7 +196,8 @@ int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
     options.mem = cli->mem;
     options.log = log_line;
     options.log_ud = cli;
-    rv = mortise_link_open(&cli->link, &options, link_flags(cli), err);
+    rv = mortise_link_open(&cli->link, &options, link_flags(cli),
+                           &cli->no_store, err);
     if (!may_look(cli, rv) ||
         mortise_link_look(&cli->link, &options, &why) != MORTISE_OK)
         return rv;

@@ -19,6 +19,7 @@ struct mortise_cli {
     struct mortise_args args;
     struct mortise_out out, err;
     struct mortise_link *link; /* after mortise_cli_open() */
+    bool no_store; /* it was looked for, and is not there */
     int wanted; /* the status that counts as success, 0: completed */
     bool hasty; /* whoever stops us does not want to wait for others' runs */
 

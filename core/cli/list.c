@@ -83,8 +83,7 @@ static int list(struct mortise_cli *cli, struct list *l,
     }
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
-    if (rv != MORTISE_OK && cli->args.store == NULL &&
-        mortise_link_has_none(err))
+    if (rv != MORTISE_OK && cli->args.store == NULL && cli->no_store)
         return MORTISE_OK; /* an empty list */
     while (rv == MORTISE_OK && l->left > 0) {
         rv = page(cli, l, err);

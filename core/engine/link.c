@@ -182,21 +182,15 @@ static struct mortise_link *new_link(const struct mortise_options *options)
     return l;
 }
 
-static const char no_store[] = "no store at ";
-
-bool mortise_link_has_none(const struct mortise_err *err)
-{
-    return err->code == MORTISE_ENOTFOUND &&
-           strncmp(err->msg, no_store, sizeof no_store - 1) == 0;
-}
-
 /* Who only reads finds one, or says so. */
-static int find_store(const struct mortise_link *l, struct mortise_err *err)
+static int find_store(const struct mortise_link *l, bool *none,
+                      struct mortise_err *err)
 {
-    if (access(l->store, F_OK) == 0 || errno != ENOENT)
-        return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "%s%s: nothing has run there yet", no_store, l->store);
+    *none = access(l->store, F_OK) != 0 && errno == ENOENT;
+    return *none ? mortise_fail(err, MORTISE_ENOTFOUND,
+                                "no store at %s: nothing has run there yet",
+                                l->store)
+                 : MORTISE_OK;
 }
 
 int mortise_link_look(struct mortise_link **out,
@@ -223,7 +217,7 @@ int mortise_link_look(struct mortise_link **out,
 
 int mortise_link_open(struct mortise_link **out,
                       const struct mortise_options *options, unsigned flags,
-                      struct mortise_err *err)
+                      bool *none, struct mortise_err *err)
 {
     struct mortise_link *l = new_link(options);
     struct mortise_err here;
@@ -231,12 +225,13 @@ int mortise_link_open(struct mortise_link **out,
 
     err = err != NULL ? err : &here;
     *out = NULL;
+    *none = false;
     if (l == NULL)
         return mortise_nomem(err);
     l->flags = flags;
     rv = look_around(l, err);
     if (rv == MORTISE_OK && (flags & MORTISE_LINK_FINDS) != 0)
-        rv = find_store(l, err);
+        rv = find_store(l, none, err);
     if (rv == MORTISE_ECHECK) /* it has the words for a file with errors */
         rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
                                  err);

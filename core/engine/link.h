@@ -35,18 +35,16 @@ enum {
     /* An engine that works under a deployment other than that of `options` is
      * refused (MORTISE_ECONFIG); without a file there, any will do. */
     MORTISE_LINK_SAME = 4,
-    /* It makes no store: MORTISE_ENOTFOUND where none is, and
-     * mortise_link_has_none() knows that word. */
+    /* It makes no store: MORTISE_ENOTFOUND where there is none. */
     MORTISE_LINK_FINDS = 8
 };
 
 /* Open the store, or reach who holds it; MORTISE_EBUSY, naming the pid, only
- * when nobody answers there.  What `options` points to is lent until close. */
+ * when nobody answers there.  What `options` points to is lent until close.
+ * *none: it failed since there is no store (MORTISE_LINK_FINDS). */
 int mortise_link_open(struct mortise_link **out,
                       const struct mortise_options *options, unsigned flags,
-                      struct mortise_err *err);
-/* Did it fail as there is no store? */
-bool mortise_link_has_none(const struct mortise_err *err);
+                      bool *none, struct mortise_err *err);
 /* Where that failed because the store cannot be written, or is damaged: look at
  * a copy of it, for requests that only read. */
 int mortise_link_look(struct mortise_link **out,
