@@ -237,7 +237,7 @@ static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
 {
     const struct mortise_case_deeds *d;
 
-    if (strcmp(mortise_cli_text(request, "kind"), "timer") == 0)
+    if (mortise_cli_is_timer(request))
         return false;
     if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
         return resolve(r, request);
@@ -271,8 +271,7 @@ static const json_t *first_unanswered(const struct mortise_rehearsing *r,
     {
         const char *deadline = mortise_cli_text(request, "deadline");
 
-        if (deadline[0] == '\0' ||
-            strcmp(mortise_cli_text(request, "kind"), "timer") == 0 ||
+        if (deadline[0] == '\0' || mortise_cli_is_timer(request) ||
             is_late(r, mortise_cli_text(request, "id")))
             continue;
         if (first == NULL ||

@@ -36,7 +36,7 @@ static bool begins(const char *id, const char *prefix)
 /* May `given` mean this one?  Nobody is asked by a timer. */
 static bool answers_to(const json_t *request, const char *given)
 {
-    if (strcmp(mortise_cli_text(request, "kind"), "timer") == 0)
+    if (mortise_cli_is_timer(request))
         return false;
     return given == NULL || begins(mortise_cli_text(request, "id"), given) ||
            strcmp(mortise_cli_text(request, "node"), given) == 0 ||
