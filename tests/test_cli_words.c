@@ -206,6 +206,80 @@ START_TEST(what_is_suggested_works)
 }
 END_TEST
 
+/* plugins/tried becomes another one, or goes. */
+static void change_plugin(bool goes)
+{
+    if (goes) {
+        desk_ok("mkdir -p none && rm plugins/tried.*");
+        return;
+    }
+    desk_ok("cd plugins && sed 's/^seq: 1/seq: 2/; /^artifacts/,/^[^ ]/"
+            "{/^artifacts/d;/^ /d}' tried.plugin.yaml >../tried.plugin.yaml");
+    desk_ok("$MORTISE plugin sign tried.plugin.yaml plugins/tried.so --key "
+            "%s/k.key --out plugins",
+            desk_plugins);
+}
+
+#define AFTER_A_CALL(what)                                                     \
+    "start: z\nnodes:\n"                                                       \
+    "  z: {type: tool, tool: tried/echo, args: {value: 1}, next: a}\n"         \
+    "  a: {" what ", next: END}\n"
+
+static const char *const blocked[] = {
+    AFTER_A_CALL("type: human, prompt: Well?"),
+    AFTER_A_CALL("type: human, prompt: Well?, schema: {type: integer}"),
+    "hitl_mode: approve_tools\n" AFTER_A_CALL(
+        "type: tool, tool: tried/echo, args: {value: 1}"),
+    "interrupt_before: [a]\n" AFTER_A_CALL("type: human, prompt: Well?"),
+    "budget: {tool_calls: 1}\n" AFTER_A_CALL(
+        "type: tool, tool: tried/echo, args: {value: 1}"),
+};
+
+/* A run of a plugin that another took the place of says with each command what
+ * it needs besides; where the plugin is gone, there is none to say. */
+START_TEST(what_is_suggested_works_when_blocked)
+{
+    bool goes = _i % 2 != 0;
+    char all[32][1024];
+    size_t n;
+
+    desk_own_home();
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    desk_graph("g", blocked[_i / 2]);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    change_plugin(goes);
+    n_commands = 0;
+    desk_ok("$MORTISE show r");
+    desk_out("status   blocked");
+    keep_commands();
+    desk_ok("$MORTISE inbox r");
+    keep_commands();
+    desk_ok("$MORTISE inbox");
+    keep_commands();
+    child_run("$MORTISE approve r </dev/null 2>&1");
+    keep_commands();
+    desk_ok("$MORTISE why r");
+    keep_commands();
+    n = n_commands;
+    memcpy(all, commands, sizeof all);
+    if (goes) {
+        ck_assert_uint_eq(n, 0);
+        return;
+    }
+    ck_assert_uint_ge(n, 3);
+    desk_ok("mv state saved");
+    for (size_t i = 0; i < n; i++) {
+        desk_ok("rm -rf state && cp -a saved state");
+        check_pasted(all[i]);
+        ck_assert_msg(strstr(child.err, "blocked") == NULL &&
+                          strstr(child.out, "blocked") == NULL,
+                      "%s:\n%s%s", all[i], child.out, child.err);
+    }
+}
+END_TEST
+
 /* A timer is no question: nobody is asked to decide it. */
 START_TEST(a_timer_is_time)
 {
@@ -362,6 +436,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_signal_at_a_timer, 0, 4);
     tcase_add_loop_test(tc, what_is_suggested_works, 0,
                         (int)(sizeof waits / sizeof *waits));
+    tcase_add_loop_test(tc, what_is_suggested_works_when_blocked, 0,
+                        (int)(2 * sizeof blocked / sizeof *blocked));
     tcase_add_test(tc, a_timer_is_time);
     tcase_add_loop_test(tc, a_refusal_is_only_that, 0, 5);
     tcase_add_test(tc, a_doubt_at_a_pause);

@@ -524,6 +524,33 @@ START_TEST(an_engine_goes_on_behind_a_quarantine)
 }
 END_TEST
 
+/* What a run of such a plugin waits for is printed with what lets it try again,
+ * and both work, line for line. */
+START_TEST(a_request_behind_a_quarantine)
+{
+    static const char *const by[] = {"show h", "inbox h", "inbox"};
+
+    desk_put("mended", "");
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: deadly_inline/die, args: {how: "
+                    "segv}, next: b}\n"
+                    "  b: {type: human, prompt: Well?, next: END}\n");
+    child_run("$MORTISE run h.yaml --id h");
+    desk_code(4);
+    desk_ok("rm mended");
+    graph("g", "deadly_inline/die", "segv");
+    for (unsigned i = 0; i < 3; i++)
+        child_run("$MORTISE run g.yaml --id r%u", i);
+    desk_put("mended", "");
+    desk_ok("$MORTISE %s | grep '^  /' | grep -v ' reject ' >commands; "
+            "cat commands",
+            by[_i]);
+    desk_out("plugin unquarantine deadly_inline\n");
+    desk_ok("set -e; . ./commands");
+    desk_out("run h completed");
+}
+END_TEST
+
 /* Time for which the process was stopped does not count as a hang. */
 START_TEST(a_stopped_engine_does_not_hang)
 {
@@ -727,7 +754,8 @@ static Suite *suite(void)
     tcase_add_test(tc, quarantine_backs_off);
     tcase_add_test(tc, an_engine_goes_on_behind_a_quarantine);
     if (hostile_is_whole())
-        tcase_add_test(tc, a_stopped_engine_does_not_hang);
+        tcase_add_loop_test(tc, a_request_behind_a_quarantine, 0, 3);
+    tcase_add_test(tc, a_stopped_engine_does_not_hang);
     tcase_add_test(tc, a_change_lifts_it);
     tcase_add_test(tc, an_effect_is_in_doubt);
     tcase_add_test(tc, a_fork_comes_back_once);

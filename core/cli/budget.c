@@ -165,6 +165,8 @@ static const struct mortise_opt raise_budget_opts[] = {
     MORTISE_OPT_TEXT("at", "PATH", at,
                      "The budget of the graph that this execution of a\n"
                      "subgraph runs; else the run's own"),
+    MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
+                     "Go on although plugins have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_STORE,

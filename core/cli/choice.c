@@ -128,6 +128,7 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *run,
     if (rv != MORTISE_OK)
         return rv;
     out->pending = select_from(json_object_get(show, "pending"), given);
+    out->blocked = json_incref(json_object_get(show, "blocked"));
     json_decref(show);
     if (out->pending == NULL)
         return mortise_nomem(err);
@@ -150,6 +151,7 @@ void mortise_cli_choice_finish(struct mortise_cli_choice *c)
 {
     json_decref(c->request);
     json_decref(c->pending);
+    json_decref(c->blocked);
     memset(c, 0, sizeof *c);
 }
 
@@ -180,28 +182,37 @@ static void put_option(struct mortise_out *o, const struct mortise_opt *opt,
     }
 }
 
-/* The command line as it was given, with this request in it. */
+/* The command line as it was given, with this request in it, and with what a
+ * run that is blocked needs. */
 static void put_command(struct mortise_cli *cli, struct mortise_out *o,
-                        const char *run, const json_t *request)
+                        const char *run, const json_t *request,
+                        const struct mortise_cli_way *way)
 {
     const struct mortise_opt *opt;
     char id[MORTISE_CLI_SHORT_ID + 1] = "";
 
     strncat(id, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
+    mortise_cli_lift(cli, o, way);
     mortise_cli_suggest(cli, o, cli->cmd->name, run);
     mortise_out_printf(o, " %s", id);
     for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
         if (!is_place(opt))
             put_option(o, opt, &cli->args);
-    mortise_out_puts(o, "\n");
+    mortise_out_printf(o, "%s\n", cli->args.accept_plugins ? "" : way->more);
 }
 
 /* One that would be settled by the command as it was given, with its id. */
 static void put_one(struct mortise_cli *cli, struct mortise_out *o,
-                    const char *run, const json_t *request)
+                    const char *run, const struct mortise_cli_choice *c)
 {
-    mortise_cli_describe(o, request);
-    put_command(cli, o, run, request);
+    const struct mortise_cli_way way = mortise_cli_way_on(c->blocked);
+
+    if (way.stuck || mortise_cli_is_asked_again(&way, c->request)) {
+        mortise_cli_print_request(cli, o, run, c->request, c->blocked);
+        return;
+    }
+    mortise_cli_describe(o, c->request);
+    put_command(cli, o, run, c->request, &way);
 }
 
 /* Nothing is decided: say of each what it is and how it is settled. */
@@ -219,10 +230,10 @@ static int refuse(struct mortise_cli *cli, const char *run,
                             : "mortise: several requests are pending: say "
                               "which is meant\n");
     if (c->request != NULL)
-        put_one(cli, o, run, c->request);
+        put_one(cli, o, run, c);
     else
         json_array_foreach(c->pending, i, one)
-            mortise_cli_print_request(cli, o, run, one);
+            mortise_cli_print_request(cli, o, run, one, c->blocked);
     mortise_out_flush(o);
     return MORTISE_EXIT_USAGE;
 }
@@ -262,19 +273,19 @@ static bool read_yes(int fd)
 }
 
 static bool ask(struct mortise_cli *cli, int fd, const char *run,
-                const json_t *request)
+                const struct mortise_cli_choice *c)
 {
     struct mortise_out o;
 
     mortise_out_init(&o, fd, cli->mem);
-    put_one(cli, &o, run, request);
+    put_one(cli, &o, run, c);
     mortise_out_puts(&o, "Do this? [y/N] ");
     return mortise_out_flush(&o) == 0 && read_yes(fd);
 }
 
 /* The engine that this process may be is not there while a person thinks. */
 static bool ask_without_store(struct mortise_cli *cli, int fd, const char *run,
-                              const json_t *request, int *code)
+                              const struct mortise_cli_choice *c, int *code)
 {
     struct mortise_err err;
 
@@ -282,7 +293,7 @@ static bool ask_without_store(struct mortise_cli *cli, int fd, const char *run,
     cli->hasty = true; /* whoever counts on us meanwhile goes on elsewhere */
     mortise_cli_leave(cli);
     cli->hasty = false;
-    if (!ask(cli, fd, run, request)) {
+    if (!ask(cli, fd, run, c)) {
         mortise_out_puts(&cli->err, "mortise: nothing was decided\n");
         *code = MORTISE_EXIT_USAGE;
         return false;
@@ -307,7 +318,7 @@ bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
         *code = refuse(cli, run, c);
         return false;
     }
-    yes = ask_without_store(cli, fd, run, c->request, code);
+    yes = ask_without_store(cli, fd, run, c, code);
     close(fd);
     return yes;
 }

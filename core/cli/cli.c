@@ -232,6 +232,22 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
     return MORTISE_EXIT_USAGE;
 }
 
+/* Does the subcommand of this name know whose runs are meant? */
+static bool has_tenants(const char *name)
+{
+    const struct mortise_opt *o;
+
+    for (size_t i = 0; i < mortise_n_commands; i++) {
+        if (strcmp(mortise_commands[i]->name, name) != 0)
+            continue;
+        for (size_t k = 0; (o = mortise_opt_at(mortise_commands[i], k)) != NULL;
+             k++)
+            if (o->at == offsetof(struct mortise_args, tenant))
+                return true;
+    }
+    return false;
+}
+
 void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
                          const char *what, const char *run)
 {
@@ -242,7 +258,7 @@ void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
         option(o, "deployment", cli->deployment);
     if (cli->args.store != NULL)
         option(o, "store", cli->args.store);
-    if (cli->args.tenant != NULL)
+    if (cli->args.tenant != NULL && has_tenants(what))
         option(o, "tenant", cli->args.tenant);
     mortise_out_puts(o, run[0] == '-' ? " -- " : " ");
     mortise_out_shell(o, run);

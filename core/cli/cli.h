@@ -131,12 +131,20 @@ int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
 int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
                             char run[MORTISE_RUN_MAX], struct mortise_err *err);
 
+/* What commands on a run need so that it goes on, where it is blocked. */
+struct mortise_cli_way {
+    const char *more;    /* at the end of each: "" or " --accept-plugins" */
+    bool stuck;          /* no command of ours helps */
+    const json_t *lifts; /* plugins to unquarantine first; NULL: none */
+};
+
 /* ---- choice.c: requests, as people name them ----------------------------- */
 
 struct mortise_cli_choice {
     json_t *request; /* ours: a reference; NULL: several, or none */
     bool named;      /* by its id: what it asks was seen */
     json_t *pending; /* ours: all that `given` may mean */
+    json_t *blocked; /* ours: of the run; NULL: nothing blocks it */
 };
 
 /* The pending request of a run that `given` (NULL: nothing) means.  An error:
@@ -156,9 +164,20 @@ enum { MORTISE_CLI_SHORT_ID = 8 }; /* so much of a request's id names it */
 
 /* Print one: what is asked ... */
 void mortise_cli_describe(struct mortise_out *o, const json_t *request);
-/* ... and the commands that settle it. */
+/* ... and the commands that settle it; those of a run that is blocked
+ * (`blocked` of show, NULL: it is not) have what they need besides. */
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *run, const json_t *request);
+                               const char *run, const json_t *request,
+                               const json_t *blocked);
+/* The way on; borrows from `blocked`. */
+struct mortise_cli_way mortise_cli_way_on(const json_t *blocked);
+/* What stands before the commands of a run: a line for each lift. */
+void mortise_cli_lift(struct mortise_cli *cli, struct mortise_out *o,
+                      const struct mortise_cli_way *way);
+/* A call of a plugin that changed: once that is accepted it is asked about
+ * again, so approving what it was lets nothing go on. */
+bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
+                                const json_t *request);
 /* The commands alone, a line each, as mortise_cli_suggest() begins it; `more`
  * (" --option") stands at their end. */
 void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,

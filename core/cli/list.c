@@ -15,11 +15,12 @@ enum { PAGE = 100 };
 
 struct list {
     const char *what, *member; /* the request, and where its entries are */
-    void (*print)(struct mortise_cli *cli, const json_t *entry);
+    void (*print)(struct mortise_cli *cli, struct list *l, const json_t *entry);
     bool silent;   /* nothing but entries goes to stdout */
     uint64_t left; /* entries still wanted */
     uint64_t n;    /* printed */
     char *after;   /* of cli->mem; NULL at the beginning and at the end */
+    json_t *run;   /* ours: show of the run whose entry was printed last */
 };
 
 static void print_page(struct mortise_cli *cli, struct list *l,
@@ -33,7 +34,7 @@ static void print_page(struct mortise_cli *cli, struct list *l,
         if (cli->args.json)
             mortise_out_json(&cli->out, entry, false);
         else
-            l->print(cli, entry);
+            l->print(cli, l, entry);
         l->n++;
         l->left--;
     }
@@ -139,12 +140,14 @@ static enum mortise_style style_of(const char *status)
     }
 }
 
-static void print_run(struct mortise_cli *cli, const json_t *entry)
+static void print_run(struct mortise_cli *cli, struct list *l,
+                      const json_t *entry)
 {
     struct mortise_out *o = &cli->out;
     const char *status = mortise_cli_text(entry, "status");
     const char *reason = mortise_cli_text(entry, "reason");
 
+    (void)l;
     mortise_out_cell(o, mortise_cli_text(entry, "run"), 36);
     mortise_out_puts(o, "  ");
     if (style_of(status) != MORTISE_PLAIN)
@@ -208,19 +211,35 @@ const struct mortise_cmd mortise_cmd_runs = {
 /* ---- inbox -----------------------------------------------------------------
  */
 
-static void print_pending(struct mortise_cli *cli, const json_t *entry)
+/* Is the run blocked?  Its requests follow each other: it is asked once. */
+static const json_t *blocked(struct mortise_cli *cli, struct list *l,
+                             const char *run)
+{
+    if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
+        json_decref(l->run);
+        l->run = NULL;
+        mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                         NULL, &l->run, NULL);
+    }
+    return json_object_get(l->run, "blocked");
+}
+
+static void print_pending(struct mortise_cli *cli, struct list *l,
+                          const json_t *entry)
 {
     const char *run = mortise_cli_text(entry, "run");
 
     mortise_out_puts(&cli->out, "run ");
     mortise_out_word(&cli->out, run);
     mortise_out_puts(&cli->out, ": ");
-    mortise_cli_print_request(cli, &cli->out, run, entry);
+    mortise_cli_print_request(cli, &cli->out, run, entry, blocked(cli, l, run));
 }
 
 /* What a shell splits into the operands of a decision. */
-static void print_ids(struct mortise_cli *cli, const json_t *entry)
+static void print_ids(struct mortise_cli *cli, struct list *l,
+                      const json_t *entry)
 {
+    (void)l;
     mortise_out_word(&cli->out, mortise_cli_text(entry, "run"));
     mortise_out_puts(&cli->out, " ");
     mortise_out_word(&cli->out, mortise_cli_text(entry, "id"));
@@ -252,10 +271,10 @@ static int pending_of(struct mortise_cli *cli, struct list *l,
         if (strcmp(mortise_cli_text(one, "kind"), "timer") != 0)
             json_array_append(asked, one);
     }
+    l->run = reply;
     if (rv == MORTISE_OK)
         print_page(cli, l, asked);
     json_decref(asked);
-    json_decref(reply);
     return rv;
 }
 
@@ -280,13 +299,16 @@ static int inbox(struct mortise_cli *cli)
                      .member = "pending",
                      .print = cli->args.ids ? print_ids : print_pending,
                      .silent = cli->args.ids};
+    int code;
 
     if (cli->args.ids && cli->args.json)
         return mortise_cli_usage(cli,
                                  "--ids and --json print different things");
-    return cli->args.n_operands > 0
+    code = cli->args.n_operands > 0
                ? inbox_of_run(cli, &l)
                : run_list(cli, &l, "nothing waits for anybody");
+    json_decref(l.run);
+    return code;
 }
 
 static const struct mortise_opt inbox_opts[] = {

@@ -219,9 +219,53 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     field(o, "until", json_object_get(request, "deadline"));
 }
 
-void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *run, const json_t *request)
+struct mortise_cli_way mortise_cli_way_on(const json_t *blocked)
 {
+    const json_t *lifts = json_object_get(blocked, "unquarantine");
+    bool accept = json_is_true(json_object_get(blocked, "accept_plugins"));
+
+    return (struct mortise_cli_way){
+        .more = accept ? " --accept-plugins" : "",
+        .stuck = json_is_object(blocked) && !accept && lifts == NULL,
+        .lifts = lifts,
+    };
+}
+
+void mortise_cli_lift(struct mortise_cli *cli, struct mortise_out *o,
+                      const struct mortise_cli_way *way)
+{
+    size_t i;
+    json_t *plugin;
+
+    json_array_foreach(mortise_json_unconst(way->lifts), i, plugin)
+    {
+        mortise_cli_suggest(cli, o, "plugin unquarantine",
+                            json_string_value(plugin));
+        mortise_out_puts(o, "\n");
+    }
+}
+
+bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
+                                const json_t *request)
+{
+    return way->more[0] != '\0' &&
+           strcmp(mortise_cli_text(request, "kind"), "approval_pending") == 0;
+}
+
+void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *run, const json_t *request,
+                               const json_t *blocked)
+{
+    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
+
     mortise_cli_describe(o, request);
-    mortise_cli_settle(cli, o, run, request, "");
+    if (way.stuck || mortise_cli_is_timer(request))
+        return;
+    mortise_cli_lift(cli, o, &way);
+    if (!mortise_cli_is_asked_again(&way, request)) {
+        mortise_cli_settle(cli, o, run, request, way.more);
+        return;
+    }
+    mortise_cli_suggest(cli, o, "resume", run);
+    mortise_out_printf(o, "%s\n", way.more);
 }

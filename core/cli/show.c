@@ -131,7 +131,8 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
     if (json_array_size(json_object_get(run, "pending")) > 0)
         mortise_out_puts(o, "\n");
     json_array_foreach(json_object_get(run, "pending"), i, one)
-        mortise_cli_print_request(cli, o, mortise_cli_text(run, "run"), one);
+        mortise_cli_print_request(cli, o, mortise_cli_text(run, "run"), one,
+                                  json_object_get(run, "blocked"));
 }
 
 /* Ask for something about the run that the command line names. */

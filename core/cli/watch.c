@@ -92,12 +92,31 @@ static bool has_doubt(const json_t *pending)
     return false;
 }
 
+/* The command that lets it go on where no request's does. */
+static void stand_on(struct mortise_cli *cli, const char *run,
+                     const json_t *show, const struct mortise_cli_way *way)
+{
+    const json_t *limit = json_object_get(show, "limit");
+
+    if (json_is_object(limit)) {
+        mortise_cli_lift(cli, &cli->out, way);
+        mortise_cli_raise(cli, &cli->out, run, limit, way->more);
+    } else if (nobody_is_asked(json_object_get(show, "pending")) ||
+               strcmp(mortise_cli_text(show, "reason"), "operator") == 0) {
+        mortise_cli_lift(cli, &cli->out, way);
+        mortise_cli_suggest(cli, &cli->out, "resume", run);
+        mortise_out_printf(&cli->out, "%s\n", way->more);
+    }
+}
+
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
 {
     const json_t *error = json_object_get(show, "error");
     const json_t *pending = json_object_get(show, "pending");
+    const json_t *blocked = json_object_get(show, "blocked");
+    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
     size_t i;
     json_t *one;
 
@@ -109,20 +128,13 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
         mortise_out_puts(&cli->out, "\n");
     }
     json_array_foreach(mortise_json_unconst(pending), i, one)
-        mortise_cli_print_request(cli, &cli->out, run, one);
-    if (json_is_object(json_object_get(show, "limit"))) {
-        mortise_cli_raise(cli, &cli->out, run, json_object_get(show, "limit"),
-                          "");
-        return;
-    }
-    if (status == MORTISE_RUN_COMPLETED)
+        mortise_cli_print_request(cli, &cli->out, run, one, blocked);
+    if (status == MORTISE_RUN_COMPLETED) {
         mortise_cli_suggest(cli, &cli->out, "show", run);
-    else if (nobody_is_asked(pending) ||
-             strcmp(mortise_cli_text(show, "reason"), "operator") == 0)
-        mortise_cli_suggest(cli, &cli->out, "resume", run);
-    else
-        return;
-    mortise_out_puts(&cli->out, "\n");
+        mortise_out_puts(&cli->out, "\n");
+    } else if (!way.stuck) {
+        stand_on(cli, run, show, &way);
+    }
 }
 
 /* The end of it all: words and the code. */

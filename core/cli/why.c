@@ -237,14 +237,6 @@ static void say_request(struct why *w, const json_t *request)
     say_assignees(w, request);
 }
 
-/* A call of a plugin that changed: once that is accepted it is asked about
- * again, so approving what it was lets nothing go on. */
-static bool is_asked_again(const struct why *w, const json_t *request)
-{
-    return w->more[0] != '\0' &&
-           strcmp(mortise_cli_text(request, "kind"), "approval_pending") == 0;
-}
-
 /* What one that stands before it waits for is what it waits for, too. */
 static bool is_offered(const json_t *pending, size_t i)
 {
@@ -259,6 +251,7 @@ static bool is_offered(const json_t *pending, size_t i)
 static void explain_pending(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
+    const struct mortise_cli_way way = {.more = w->more};
     bool accept = false;
     size_t i;
     json_t *request;
@@ -266,7 +259,7 @@ static void explain_pending(struct why *w)
     json_array_foreach(mortise_json_unconst(pending), i, request)
     {
         say_request(w, request);
-        if (is_asked_again(w, request))
+        if (mortise_cli_is_asked_again(&way, request))
             accept = true;
         else if (!w->stuck && !is_offered(pending, i))
             mortise_cli_settle(w->cli, &w->commands, w->run, request, w->more);
@@ -496,8 +489,8 @@ static void offer_unquarantine(struct why *w, const char *plugin)
     mortise_out_puts(&w->commands, "\n");
 }
 
-/* What stands in the way of the run's plugin; false: nothing. */
-static bool plugin_problem(struct why *w, struct mortise_shelf *s,
+/* What stands in the way of the run's plugin, if anything does. */
+static void plugin_problem(struct why *w, struct mortise_shelf *s,
                            const char *name, const char *was)
 {
     struct mortise_err err;
@@ -510,7 +503,7 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
     if (m != NULL) {
         mortise_hex(is, m->digest, MORTISE_DIGEST);
         if (strcmp(is, was) == 0)
-            return false;
+            return;
     }
     say(w, " It is blocked: it goes on with plugin '");
     say_word(w, name);
@@ -534,7 +527,6 @@ static bool plugin_problem(struct why *w, struct mortise_shelf *s,
         w->more = " --accept-plugins";
     }
     say(w, ".");
-    return true;
 }
 
 /* An execution of it took the process down too often; false: none did. */
@@ -583,8 +575,7 @@ static int check_plugins(struct why *w, struct mortise_err *err)
     if (rv == MORTISE_OK) {
         json_object_foreach(mortise_json_unconst(pins), name, digest)
         {
-            if (plugin_problem(w, &s, name, json_string_value(digest)))
-                break;
+            plugin_problem(w, &s, name, json_string_value(digest));
         }
     }
     mortise_shelf_close(&s);

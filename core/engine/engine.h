@@ -235,6 +235,17 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
                          const uint8_t graph[MORTISE_DIGEST],
                          const struct mortise_run *r, struct mortise_err *err);
+/* What would let a run go on which that refuses: nothing when `stuck`. */
+struct mortise_obstacles {
+    bool stuck;    /* its graph or a plugin is not here */
+    bool changed;  /* MORTISE_ACCEPT_PLUGINS is to be said */
+    json_t *lifts; /* array, to be released: plugins to unquarantine */
+};
+void mortise_live_obstacles(struct mortise *m, const char *tenant,
+                            const char *run,
+                            const uint8_t graph[MORTISE_DIGEST],
+                            const struct mortise_run *r,
+                            struct mortise_obstacles *out);
 
 /* A command that was given to a run and waits for its answer. */
 struct mortise_order {

@@ -899,6 +899,56 @@ int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
     return rv == MORTISE_OK ? check_pins(m, run, r, NULL, NULL, err) : rv;
 }
 
+static void lift(struct mortise_obstacles *o, const char *plugin)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(o->lifts, i, one)
+    {
+        if (strcmp(json_string_value(one), plugin) == 0)
+            return;
+    }
+    json_array_append_new(o->lifts, json_string(plugin));
+}
+
+static void pin_obstacle(struct mortise *m, const struct mortise_pin *was,
+                         struct mortise_obstacles *o)
+{
+    const char *pin, *name = plugin_of(m, was->plugin, &pin);
+    const struct mortise_manifest *man =
+        mortise_plugins_find(m->plugins, name, NULL);
+
+    if (man != NULL)
+        o->changed |= memcmp(man->digest, was->digest, MORTISE_DIGEST) != 0;
+    else if (mortise_plugins_is_quarantined(m->plugins, name))
+        lift(o, name);
+    else
+        o->stuck = true;
+}
+
+void mortise_live_obstacles(struct mortise *m, const char *tenant,
+                            const char *run,
+                            const uint8_t graph[MORTISE_DIGEST],
+                            const struct mortise_run *r,
+                            struct mortise_obstacles *out)
+{
+    size_t n;
+    const struct mortise_pin *pins = mortise_run_pins(r, &n);
+    struct mortise_deaths d;
+    const char *plugin;
+
+    *out = (struct mortise_obstacles){.lifts = json_array()};
+    if (mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
+        d.times >= MORTISE_DEATHS_BLOCK)
+        lift(out, plugin);
+    for (size_t i = 0; i < n; i++)
+        pin_obstacle(m, &pins[i], out);
+    if (json_array_size(out->lifts) == 0 &&
+        check_graph(m, run, graph, NULL) != MORTISE_OK)
+        out->stuck = true;
+}
+
 /* The order goes to a run whose plugins may have changed. */
 static int step_checked(struct mortise_live *live,
                         const struct mortise_order *o, struct mortise_err *err)

@@ -230,6 +230,28 @@ static json_t *deaths_json(struct mortise *m, const char *tenant,
     return v;
 }
 
+/* How it stands else, what is wrong, and what would let it go on. */
+static json_t *blocked_json(struct mortise *m, const char *tenant,
+                            const char *run,
+                            const struct mortise_head_copy *head,
+                            const struct mortise_run *r, const char *message)
+{
+    json_t *v =
+        json_pack("{s:s, s:s, s:o, s:o*}", "status",
+                  mortise_run_status_name(head->status), "reason", head->reason,
+                  "message", mortise_json_strn(message, strlen(message)),
+                  "deaths", deaths_json(m, tenant, run));
+    struct mortise_obstacles o;
+
+    mortise_live_obstacles(m, tenant, run, head->graph, r, &o);
+    if (!o.stuck && json_array_size(o.lifts) > 0)
+        json_object_set(v, "unquarantine", o.lifts);
+    if (!o.stuck && o.changed)
+        json_object_set_new(v, "accept_plugins", json_true());
+    json_decref(o.lifts);
+    return v;
+}
+
 /* A run that is not over, and could not go on here, is blocked, whatever it
  * was when it was left. */
 static int show_blocked(struct mortise *m, const char *tenant, const char *run,
@@ -250,11 +272,7 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
         *err = why;
         return rv;
     }
-    blocked =
-        json_pack("{s:s, s:s, s:o, s:o*}", "status",
-                  mortise_run_status_name(head->status), "reason", head->reason,
-                  "message", mortise_json_strn(why.msg, strlen(why.msg)),
-                  "deaths", deaths_json(m, tenant, run));
+    blocked = blocked_json(m, tenant, run, head, r, why.msg);
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
     json_object_set_new(
