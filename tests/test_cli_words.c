@@ -368,6 +368,40 @@ START_TEST(a_doubt_at_a_pause)
 }
 END_TEST
 
+/* `pause` ends as whoever ran it does where it leaves a doubt, and says which,
+ * wherever the run is at work; twice said, it is no different. */
+START_TEST(a_doubt_of_pause)
+{
+    pid_t run;
+
+    desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/linger", "") "}\n");
+    run = child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("run.out", "node_start");
+    usleep(300000);
+    child_run("$MORTISE pause r%s", _i ? " --json" : "");
+    desk_code(5);
+    desk_out(_i ? "\"kind\":\"in_doubt\"" : " resolve r ");
+    ck_assert_int_eq(child_wait(run), 5);
+    child_run("$MORTISE pause r%s", _i ? " --json" : "");
+    desk_code(5);
+}
+END_TEST
+
+/* So it does with a run that another process left in doubt, and a pause that
+ * leaves none ends with 0. */
+START_TEST(a_doubt_before_pause)
+{
+    desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/unsure", "") "}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(5);
+    child_run("$MORTISE pause r");
+    desk_code(5);
+    desk_graph("h", waits[0].graph);
+    child_run("$MORTISE run h.yaml --id s");
+    desk_ok("$MORTISE pause s");
+}
+END_TEST
+
 /* The words about a doubt are of that doubt: its reason and its key; taken as
  * failed, it is still one. */
 START_TEST(a_doubt_in_words)
@@ -441,6 +475,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_timer_is_time);
     tcase_add_loop_test(tc, a_refusal_is_only_that, 0, 5);
     tcase_add_test(tc, a_doubt_at_a_pause);
+    tcase_add_loop_test(tc, a_doubt_of_pause, 0, 2);
+    tcase_add_test(tc, a_doubt_before_pause);
     tcase_add_test(tc, a_doubt_in_words);
     tcase_add_test(tc, interrupted);
     tcase_add_test(tc, what_was_meant);

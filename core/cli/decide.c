@@ -54,7 +54,8 @@ static int optional(struct mortise_cli *cli, const char *what,
     return mortise_cli_value(cli, what, given, out, err);
 }
 
-/* Send one command (taken; NULL is out of memory) and see what comes of it. */
+/* Send one command (taken; NULL is out of memory) and see what comes of it;
+ * of one that stops the run also where another process works on it. */
 static int send(struct mortise_cli *cli, const char *run, json_t *command)
 {
     json_t *list = json_array();
@@ -63,7 +64,7 @@ static int send(struct mortise_cli *cli, const char *run, json_t *command)
         json_decref(list);
         list = NULL;
     }
-    return mortise_cli_command(cli, run, list, false);
+    return mortise_cli_command(cli, run, list, cli->wanted != 0);
 }
 
 /* What becomes of a decision: `make` says the command that it is.  One that
@@ -438,15 +439,20 @@ const struct mortise_cmd mortise_cmd_pause = {
     .min = 1,
     .max = 1,
     .summary = "Let a run stand still until it is resumed",
-    .text = "RUN is the whole id of a run.\n"
-            "\n"
-            "What only reads is cancelled and will be done again; an effect "
-            "that\n"
-            "has begun is awaited (10 s at most) and recorded.  Then nothing "
-            "of\n"
-            "the run is at work or in memory.  Decisions are recorded "
-            "meanwhile;\n"
-            "'mortise resume' goes on.\n" ABOUT_WHERE,
+    .text =
+        "RUN is the whole id of a run.\n"
+        "\n"
+        "What only reads is cancelled and will be done again; an effect "
+        "that\n"
+        "has begun is awaited (10 s at most) and recorded.  Then nothing "
+        "of\n"
+        "the run is at work or in memory.  Decisions are recorded "
+        "meanwhile;\n"
+        "'mortise resume' goes on.\n"
+        "\n"
+        "The exit code is 0 when the run is paused, and 5 when an effect "
+        "of it\n"
+        "is in doubt: how to say what became of it is printed.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .link = MORTISE_LINK_BRIEF,

@@ -166,8 +166,10 @@ static int conclude(struct mortise_cli *cli, const char *run,
         has_doubt(json_object_get(show, "pending")))
         code = MORTISE_EXIT_IN_DOUBT;
     json_decref(show);
-    return cli->wanted != 0 && status == cli->wanted ? MORTISE_EXIT_OK
-                                                     : (int)code;
+    return cli->wanted != 0 && status == cli->wanted &&
+                   code != MORTISE_EXIT_IN_DOUBT
+               ? MORTISE_EXIT_OK
+               : (int)code;
 }
 
 struct watching {
@@ -460,7 +462,7 @@ static int recorded(struct mortise_cli *cli, const json_t *reply, bool ours)
     mortise_out_word(&cli->out, mortise_cli_text(reply, "run"));
     mortise_out_puts(&cli->out, " is ");
     mortise_out_word(&cli->out, mortise_cli_text(reply, "status"));
-    if (!ours && !cli->args.no_continue && cli->wanted == 0)
+    if (!ours && !cli->args.no_continue)
         say_who(cli);
     mortise_out_puts(&cli->out, "\n");
     return MORTISE_EXIT_OK;
