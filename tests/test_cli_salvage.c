@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/child.h"
+#include "lib/powercut.h"
 #include "lib/test.h"
 
 static char dir[PATH_MAX - 64], scratch[PATH_MAX];
@@ -140,7 +141,7 @@ START_TEST(what_can_be_read_is_saved)
     says(child.out, "all that was written is there");
     child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
     ck_assert_int_eq(child.code, 3);
-    says(child.err, "saved is not empty: name a new directory");
+    says(child.err, "open store saved: it is not empty: name a new directory");
     no_copy_stays();
 }
 END_TEST
@@ -341,6 +342,100 @@ START_TEST(a_store_in_use_is_asked)
 }
 END_TEST
 
+/* Salvage into in/saved, and die at the n-th call that it makes there; false:
+ * it came to its end.  `keep` is what a power cut leaves of what was not synced;
+ * -1: there was none. */
+static bool cut_off(int n, int keep)
+{
+    char books[PATH_MAX];
+    int code;
+
+    snprintf(books, sizeof books, "%s/books", dir);
+    child_run("rm -rf in; mkdir in; POWERCUT_STATE=%s POWERCUT_ROOTS=%s/in "
+              "POWERCUT_JOURNALED=%s/in/saved/db POWERCUT_KILL=%d "
+              "LD_PRELOAD=%s $MORTISE store salvage in/saved",
+              books, dir, dir, n, child_build("tests/powercut.so"));
+    code = child.code;
+    ck_assert_msg(code == 0 || code == 128 + 9, "%d: %d: %s", n, code,
+                  child.err);
+    ck_assert_int_eq(keep < 0 ? powercut_settle(books)
+                              : powercut_apply(books, keep),
+                     0);
+    return code != 0;
+}
+
+/* Nobody takes for a store what is not all of it; nor can it be salvaged. */
+static void is_no_store(int n)
+{
+    static const char *const refused[] = {
+        "runs --store in/saved", "run g.yaml --id new --store in/saved",
+        "store salvage more --store in/saved"};
+
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        child_run("$MORTISE %s", refused[i]);
+        ck_assert_msg(child.code != 0, "%d: %s: %s", n, refused[i], child.out);
+        says(child.err, "a 'mortise store salvage' that was cut off made it: "
+                        "do that again");
+    }
+    child_run("$MORTISE doctor --store in/saved");
+    ck_assert_int_eq(child.code, 2);
+    says(child.out, "that was cut off made it");
+    child_run("[ ! -e more ]");
+    ck_assert_int_eq(child.code, 0);
+}
+
+/* A salvage that is killed, or that a power cut ends, leaves nothing, or what
+ * is no store and what another one into the same directory clears away; or all
+ * of it. */
+START_TEST(a_salvage_is_whole_or_nothing)
+{
+    static const int keeps[] = {-1, 0, 50};
+    int n = 1 + _i, unfinished = 0;
+
+    child_run("$MORTISE runs > all");
+    for (; cut_off(n, keeps[_i]); n += 3) {
+        bool whole, begun;
+
+        child_run("[ -e in/saved/format ]");
+        begun = child.code == 0;
+        child_run("[ -e in/saved/format ] && "
+                  "$MORTISE runs --store in/saved | cmp - all");
+        whole = child.code == 0;
+        if (begun && !whole && unfinished++ % 4 == 0)
+            is_no_store(n);
+        child_run("$MORTISE store salvage in/saved");
+        if (whole) {
+            ck_assert_int_eq(child.code, 3);
+            continue;
+        }
+        ck_assert_msg(child.code == 0, "%d: %s", n, child.err);
+        child_run("$MORTISE runs --store in/saved | cmp - all && "
+                  "$MORTISE doctor --store in/saved");
+        ck_assert_msg(child.code == 0, "%d: %s%s", n, child.out, child.err);
+    }
+    ck_assert_int_gt(unfinished, 10);
+}
+END_TEST
+
+/* What is somebody else's stays. */
+START_TEST(a_salvage_clears_its_own_alone)
+{
+    int n = 40;
+
+    ck_assert(cut_off(n, -1));
+    is_no_store(n);
+    child_run("echo mine > in/saved/db/notes");
+    child_run("$MORTISE store salvage in/saved");
+    ck_assert_int_eq(child.code, 3);
+    says(child.err, "is not empty: name a new directory");
+    child_run("cat in/saved/db/notes && rm in/saved/db/notes && "
+              "mkdir in/saved/mine && ! $MORTISE store salvage in/saved && "
+              "rmdir in/saved/mine && $MORTISE store salvage in/saved");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    ck_assert_int_eq(strncmp(child.out, "mine\n", 5), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli salvage");
@@ -355,6 +450,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_graph_is_handed_in);
     tcase_add_loop_test(tc, a_disk_that_refuses_is_looked_at, 0, 3);
     tcase_add_test(tc, a_store_in_use_is_asked);
+    tcase_add_loop_test(tc, a_salvage_is_whole_or_nothing, 0, 3);
+    tcase_add_test(tc, a_salvage_clears_its_own_alone);
     suite_add_tcase(s, tc);
     return s;
 }

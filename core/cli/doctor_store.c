@@ -64,7 +64,14 @@ static void check_stamp(struct mortise_doctor *d, const char *path, int dir)
     struct mortise_err err;
     uint32_t format;
 
-    if (mortise_home_read_stamp(dir, &format, &err) != MORTISE_OK)
+    int rv = mortise_home_read_stamp(dir, &format, &err);
+
+    if (rv == MORTISE_ESTATE)
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "name the damaged store with --store, and this "
+                           "directory as NEW-DIR",
+                           "%s: %s", path, err.msg);
+    else if (rv != MORTISE_OK)
         mortise_doctor_say(d, MORTISE_SICK, "store",
                            "use the version of Mortise that made it, or "
                            "restore a backup",
@@ -292,7 +299,8 @@ static void check_whole(struct mortise_doctor *d, const char *path, int dir)
                            "NEW-DIR' write what can be read into a new store.  "
                            "This one is left as it is, and nobody writes to it",
                            "%s: %s", path, err.msg);
-    else if (rv != MORTISE_EBUSY && rv != MORTISE_ENEWER)
+    else if (rv != MORTISE_EBUSY && rv != MORTISE_ENEWER &&
+             rv != MORTISE_ESTATE) /* check_stamp() said it */
         mortise_doctor_say(d, MORTISE_AILING, "commits",
                            "see that it can be read, and that there is room "
                            "for a copy of its logs in $TMPDIR or /dev/shm",

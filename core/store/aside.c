@@ -24,9 +24,9 @@
  */
 #include "store/aside.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,26 +99,9 @@ bool mortise_aside_is_whole(int db)
 
 /* ---- each name in the directory ----------------------------------------- */
 
-typedef int each_fn(int db, const char *name, struct mortise_err *err);
-
-static int for_each(int db, each_fn *each, struct mortise_err *err)
+static int each(int db, mortise_home_each_fn *fn, struct mortise_err *err)
 {
-    int fd = openat(db, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv = 0;
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *e;
-
-    if (d == NULL) {
-        rv = mortise_syserr(err, errno, "list db");
-        if (fd >= 0)
-            close(fd);
-        return rv;
-    }
-    while (rv == MORTISE_OK && (errno = 0, e = readdir(d)) != NULL)
-        rv = each(db, e->d_name, err);
-    if (rv == MORTISE_OK && errno != 0)
-        rv = mortise_syserr(err, errno, "list db");
-    closedir(d);
-    return rv;
+    return mortise_home_each(db, "db", fn, NULL, err);
 }
 
 static int drop(int db, const char *name, struct mortise_err *err)
@@ -128,8 +111,10 @@ static int drop(int db, const char *name, struct mortise_err *err)
     return mortise_syserr(err, errno, "remove db/%s", name);
 }
 
-static int drop_aside(int db, const char *name, struct mortise_err *err)
+static int drop_aside(void *ud, int db, const char *name,
+                      struct mortise_err *err)
 {
+    (void)ud;
     return is_aside(name) ? drop(db, name, err) : MORTISE_OK;
 }
 
@@ -149,10 +134,12 @@ static int keep_as(int db, const char *name, const char *as, bool may_copy,
     return rv;
 }
 
-static int take_one(int db, const char *name, struct mortise_err *err)
+static int take_one(void *ud, int db, const char *name,
+                    struct mortise_err *err)
 {
     char as[NAME_ROOM];
 
+    (void)ud;
     if (!is_short_lived(name) && !is_table(name))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
@@ -160,10 +147,12 @@ static int take_one(int db, const char *name, struct mortise_err *err)
 }
 
 /* The way back of take_one(). */
-static int put_back_one(int db, const char *name, struct mortise_err *err)
+static int put_back_one(void *ud, int db, const char *name,
+                        struct mortise_err *err)
 {
     const char *was = mortise_aside_name(name);
 
+    (void)ud;
     if (!is_aside(name) || strcmp(name, current_aside) == 0 ||
         strcmp(name, half_done) == 0 || is_there(db, was))
         return MORTISE_OK;
@@ -171,10 +160,12 @@ static int put_back_one(int db, const char *name, struct mortise_err *err)
 }
 
 /* What was made since.  (Tables among it are nobody's: LevelDB sweeps them.) */
-static int drop_new(int db, const char *name, struct mortise_err *err)
+static int drop_new(void *ud, int db, const char *name,
+                    struct mortise_err *err)
 {
     char as[NAME_ROOM];
 
+    (void)ud;
     if (!is_short_lived(name))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
@@ -189,9 +180,9 @@ int mortise_aside_take(int db, struct mortise_err *err)
 
     if (is_there(db, current_aside) || !is_there(db, current))
         return MORTISE_OK; /* (2); without CURRENT LevelDB opens nothing */
-    rv = for_each(db, drop_aside, err);
+    rv = each(db, drop_aside, err);
     if (rv == MORTISE_OK)
-        rv = for_each(db, take_one, err);
+        rv = each(db, take_one, err);
     return rv == MORTISE_OK ? keep_as(db, current, current_aside, true, err)
                             : rv;
 }
@@ -200,7 +191,7 @@ int mortise_aside_drop(int db, struct mortise_err *err)
 {
     int rv = drop(db, current_aside, err);
 
-    return rv == MORTISE_OK ? for_each(db, drop_aside, err) : rv;
+    return rv == MORTISE_OK ? each(db, drop_aside, err) : rv;
 }
 
 /* (3): CURRENT names the old MANIFEST only once that is there, and what is new
@@ -211,7 +202,7 @@ int mortise_aside_put_back(int db, struct mortise_err *err)
 
     if (!is_there(db, current_aside))
         return MORTISE_OK;
-    rv = for_each(db, put_back_one, err);
+    rv = each(db, put_back_one, err);
     if (rv == MORTISE_OK)
         rv = drop(db, half_done, err);
     if (rv == MORTISE_OK)
@@ -220,7 +211,7 @@ int mortise_aside_put_back(int db, struct mortise_err *err)
         renameat(db, half_done, db, current) != 0)
         rv = mortise_syserr(err, errno, "rename db/%s", half_done);
     if (rv == MORTISE_OK)
-        rv = for_each(db, drop_new, err);
+        rv = each(db, drop_new, err);
     if (rv == MORTISE_OK && fsync(db) != 0)
         rv = mortise_syserr(err, errno, "sync db");
     return rv == MORTISE_OK ? mortise_aside_drop(db, err) : rv;

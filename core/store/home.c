@@ -14,9 +14,12 @@
  *       store whose db/ is gone is a loss to be reported, never one to be
  *       replaced by a new, empty database.
  *   (3) It is replaced by rename, so a crash leaves it whole or absent.
+ *   (4) While a store is being made of another one, it says that this is none
+ *       yet (unfinished.c).
  */
 #include "store/home.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,6 +32,7 @@
 
 static const char stamp_name[] = "format";
 static const char stamp_new[] = "format.new";
+static const char unfinished[] = "mortise-store unfinished\n";
 
 static int sync_fd(int fd, const char *what, struct mortise_err *err)
 {
@@ -104,6 +108,11 @@ int mortise_home_read_stamp(int dir, uint32_t *format, struct mortise_err *err)
     *format = 0;
     if (rv != MORTISE_OK || n == 0)
         return rv;
+    if (strcmp(text, unfinished) == 0)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "it is no store: a 'mortise store salvage' that "
+                            "was cut off made it: do that again, into the same "
+                            "directory");
     if (sscanf(text, "mortise-store %9u\noldest-reader %9u", &st.format,
                &st.oldest) != 2 ||
         st.format == 0)
@@ -134,19 +143,37 @@ static int write_text(int dir, const char *text, struct mortise_err *err)
     return rv;
 }
 
-int mortise_home_write_stamp(int dir, struct mortise_err *err)
+/* (3) */
+static int replace_text(int dir, const char *text, struct mortise_err *err)
 {
-    char text[64];
-    int rv;
+    int rv = write_text(dir, text, err);
 
-    snprintf(text, sizeof text, "mortise-store %d\noldest-reader %d\n",
-             MORTISE_STORE_FORMAT, MORTISE_STORE_OLDEST);
-    rv = write_text(dir, text, err);
     if (rv != MORTISE_OK)
         return rv;
     if (renameat(dir, stamp_new, dir, stamp_name) != 0)
         return mortise_syserr(err, errno, "rename %s", stamp_new);
     return sync_fd(dir, "the directory", err);
+}
+
+int mortise_home_write_stamp(int dir, struct mortise_err *err)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "mortise-store %d\noldest-reader %d\n",
+             MORTISE_STORE_FORMAT, MORTISE_STORE_OLDEST);
+    return replace_text(dir, text, err);
+}
+
+int mortise_home_write_unfinished(int dir, struct mortise_err *err)
+{
+    return replace_text(dir, unfinished, err);
+}
+
+bool mortise_home_is_unfinished(int dir)
+{
+    uint32_t format;
+
+    return mortise_home_read_stamp(dir, &format, NULL) == MORTISE_ESTATE;
 }
 
 int mortise_home_make_db(int dir, struct mortise_err *err)
@@ -161,6 +188,28 @@ int mortise_home_sync(int dir, struct mortise_err *err)
     int rv = sync_dir(dir, ".", err);
 
     return rv != MORTISE_OK ? rv : sync_dir(dir, "..", err);
+}
+
+int mortise_home_each(int dir, const char *what, mortise_home_each_fn *each,
+                      void *ud, struct mortise_err *err)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv = 0;
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+
+    if (d == NULL) {
+        rv = mortise_syserr(err, errno, "list %s", what);
+        if (fd >= 0)
+            close(fd);
+        return rv;
+    }
+    while (rv == MORTISE_OK && (errno = 0, e = readdir(d)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            rv = each(ud, dir, e->d_name, err);
+    if (rv == MORTISE_OK && errno != 0)
+        rv = mortise_syserr(err, errno, "list %s", what);
+    closedir(d);
+    return rv;
 }
 
 int mortise_home_link(int from, const char *name, int to, const char *as,

@@ -2,6 +2,7 @@
 #ifndef MORTISE_STORE_HOME_H
 #define MORTISE_STORE_HOME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -13,15 +14,26 @@ int mortise_home_open(int *dir, const char *path, struct mortise_err *err);
 int mortise_home_find(int *dir, const char *path, struct mortise_err *err);
 
 /* Read STORE/format; *format is 0 when there is none.  MORTISE_ENEWER when this
- * build may not read the store, MORTISE_ECORRUPT for other text. */
+ * build may not read the store, MORTISE_ESTATE when it is unfinished,
+ * MORTISE_ECORRUPT for other text. */
 int mortise_home_read_stamp(int dir, uint32_t *format, struct mortise_err *err);
 /* Write it, durably, whole or not at all. */
 int mortise_home_write_stamp(int dir, struct mortise_err *err);
+/* The same with a stamp that says that it is no store yet (unfinished.c). */
+int mortise_home_write_unfinished(int dir, struct mortise_err *err);
+bool mortise_home_is_unfinished(int dir);
 
 /* Make STORE/db (0700) if missing; durable with the next sync of it. */
 int mortise_home_make_db(int dir, struct mortise_err *err);
 /* Make the names in STORE and beside STORE durable. */
 int mortise_home_sync(int dir, struct mortise_err *err);
+
+/* Call `each` for each name in the directory `dir`, called `what`, but `.` and
+ * `..`, until one fails. */
+typedef int mortise_home_each_fn(void *ud, int dir, const char *name,
+                                 struct mortise_err *err);
+int mortise_home_each(int dir, const char *what, mortise_home_each_fn *each,
+                      void *ud, struct mortise_err *err);
 
 /* A second name for a file.  MORTISE_ESTATE, without words, where the file
  * system has no such thing, or not between these two directories. */

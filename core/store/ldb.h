@@ -46,7 +46,9 @@ struct mortise_store {
     int scratch_lock; /* that directory, locked; with `scratch` only */
     int copied;       /* of what: its db/; -1 */
     struct mortise_hold hold;
-    bool held, stamped; /* STORE/format is there */
+    bool held;
+    bool stamped;    /* STORE/format is there */
+    bool unfinished; /* and says that it is no store yet */
     leveldb_options_t *options;
     leveldb_readoptions_t *checked; /* verifies checksums */
     leveldb_writeoptions_t *synced, *lazy;
@@ -92,10 +94,12 @@ int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err);
 /* Its stamp and its mark: each is to be there if the other says so. */
 int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
                           struct mortise_err *err);
-/* mortise_store_open(), of a store that has this identity if it is new. */
-int mortise_ldb_open_as(struct mortise_store **out, const char *path,
-                        const uint8_t *identity, const struct mortise_mem *mem,
-                        struct mortise_err *err);
+/* A new store with this identity, that is none before mortise_ldb_finish(),
+ * after a synced write (unfinished.c).  MORTISE_EEXISTS. */
+int mortise_ldb_begin(struct mortise_store **out, const char *path,
+                      const uint8_t identity[MORTISE_STORE_ID],
+                      const struct mortise_mem *mem, struct mortise_err *err);
+int mortise_ldb_finish(struct mortise_store *s, struct mortise_err *err);
 /* DIR/NAME; NULL: no memory. */
 char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
                        const char *name);

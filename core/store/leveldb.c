@@ -71,6 +71,7 @@
 #include "store/home.h"
 #include "store/ldb.h"
 #include "store/reserve.h"
+#include "store/unfinished.h"
 
 enum {
     KEPT_COMMITS = 65536,
@@ -548,17 +549,28 @@ static int stamp_it(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_OK && s->water.fd < 0)
         rv = mortise_highwater_make(&s->water, dir, s->identity, s->commits,
                                     err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && !s->unfinished)
         rv = mortise_home_write_stamp(dir, err);
     s->stamped = s->stamped || rv == MORTISE_OK;
     return rv;
 }
 
+int mortise_ldb_finish(struct mortise_store *s, struct mortise_err *err)
+{
+    int rv = mortise_home_sync(s->hold.dir, err);
+
+    assert(s->unfinished && !s->unsynced); /* all of it is on the disk */
+    s->unfinished = false;
+    return rv == MORTISE_OK ? mortise_home_write_stamp(s->hold.dir, err) : rv;
+}
+
 int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
                           struct mortise_err *err)
 {
-    uint32_t format;
-    int rv = mortise_home_read_stamp(s->hold.dir, &format, err);
+    uint32_t format = 0;
+    int rv = s->unfinished
+                 ? MORTISE_OK
+                 : mortise_home_read_stamp(s->hold.dir, &format, err);
 
     s->stamped = format != 0;
     if (rv == MORTISE_OK)
@@ -592,6 +604,8 @@ static int open_in(struct mortise_store *s, struct mortise_err *err)
     if (!name_db(s))
         return mortise_nomem(err);
     rv = mortise_hold_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK && s->unfinished)
+        rv = mortise_unfinished_begin(dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_read_mark(s, true, err);
     if (rv != MORTISE_OK)
@@ -615,15 +629,10 @@ int mortise_ldb_hold(struct mortise_store *s, int dir, struct mortise_err *err)
     return rv;
 }
 
-int mortise_store_open(struct mortise_store **out, const char *path,
-                       const struct mortise_mem *mem, struct mortise_err *err)
-{
-    return mortise_ldb_open_as(out, path, NULL, mem, err);
-}
-
-int mortise_ldb_open_as(struct mortise_store **out, const char *path,
-                        const uint8_t *identity, const struct mortise_mem *mem,
-                        struct mortise_err *err)
+/* With an identity: one that is to be made of another. */
+static int open_as(struct mortise_store **out, const char *path,
+                   const uint8_t *identity, const struct mortise_mem *mem,
+                   struct mortise_err *err)
 {
     struct mortise_store *s = mortise_ldb_new(path, mem);
     int dir = -1, rv;
@@ -631,6 +640,7 @@ int mortise_ldb_open_as(struct mortise_store **out, const char *path,
     *out = NULL;
     if (s == NULL)
         return mortise_nomem(err);
+    s->unfinished = identity != NULL;
     if (identity != NULL)
         memcpy(s->identity, identity, sizeof s->identity);
     rv = mortise_home_open(&dir, path, err);
@@ -644,6 +654,19 @@ int mortise_ldb_open_as(struct mortise_store **out, const char *path,
     }
     *out = s;
     return MORTISE_OK;
+}
+
+int mortise_store_open(struct mortise_store **out, const char *path,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+    return open_as(out, path, NULL, mem, err);
+}
+
+int mortise_ldb_begin(struct mortise_store **out, const char *path,
+                      const uint8_t identity[MORTISE_STORE_ID],
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    return open_as(out, path, identity, mem, err);
 }
 
 void mortise_store_close(struct mortise_store *s)

@@ -15,7 +15,8 @@
  *       runs of which nothing is left.
  *   (4) The new store is one like any other, with the identity of the old one,
  *       by which others know what was done for it: it takes its place.  Ids of
- *       runs that are left out stay taken.
+ *       runs that are left out stay taken.  It is one when all is in it, and
+ *       not before (unfinished.c).
  *   (5) Nothing is taken for read whose checksum is wrong: where LevelDB mends
  *       or merges tables of the copy it verifies them, too (view.c).
  *
@@ -24,7 +25,6 @@
  */
 #include "store/salvage.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -329,35 +329,36 @@ static int by_number(const void *a, const void *b)
     return n < m ? -1 : n > m;
 }
 
-/* Those that count (view.c), the oldest first. */
+/* Those that count (view.c). */
+struct logs {
+    char names[MAX_LOGS][64];
+    size_t n;
+    bool aside;
+};
+
+static int note_log(void *ud, int db, const char *name, struct mortise_err *err)
+{
+    struct logs *l = ud;
+    const char *was = mortise_aside_name(name);
+
+    (void)db;
+    (void)err;
+    if (l->n < MAX_LOGS && mortise_aside_kind(was) == MORTISE_ASIDE_LOG &&
+        (was != name) == l->aside && strlen(name) < sizeof l->names[0])
+        strcpy(l->names[l->n++], name);
+    return MORTISE_OK;
+}
+
+/* The oldest first. */
 static int take_logs(struct salvage *v, struct mortise_err *err)
 {
-    char names[MAX_LOGS][64];
-    int db =
-        openat(v->from->hold.dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool aside = db >= 0 && mortise_aside_is_whole(db);
-    DIR *d = db >= 0 ? fdopendir(db) : NULL;
-    struct dirent *e;
-    int rv = MORTISE_OK;
-    size_t n = 0;
+    struct logs l = {.aside = mortise_aside_is_whole(v->from->copied)};
+    int db = v->from->copied;
+    int rv = mortise_home_each(db, "db", note_log, &l, err);
 
-    if (d == NULL) {
-        rv = mortise_syserr(err, errno, "list db");
-        if (db >= 0)
-            close(db);
-        return rv;
-    }
-    while (n < MAX_LOGS && (e = readdir(d)) != NULL) {
-        const char *name = mortise_aside_name(e->d_name);
-
-        if (mortise_aside_kind(name) == MORTISE_ASIDE_LOG &&
-            (name != e->d_name) == aside && strlen(e->d_name) < 64)
-            strcpy(names[n++], e->d_name);
-    }
-    qsort(names, n, sizeof names[0], by_number);
-    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        rv = take_log(v, db, names[i], err);
-    closedir(d);
+    qsort(l.names, l.n, sizeof l.names[0], by_number);
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
+        rv = take_log(v, db, l.names[i], err);
     return rv;
 }
 
@@ -387,12 +388,17 @@ static void find_identity(struct mortise_store *from)
 static int open_damaged(struct mortise_store *from, bool *torn,
                         struct mortise_err *err)
 {
+    struct mortise_err why;
+    uint32_t format;
     int dir, rv = mortise_home_find(&dir, from->path, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(from, dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_hold_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK &&
+        mortise_home_read_stamp(dir, &format, &why) == MORTISE_ESTATE)
+        rv = mortise_fail(err, why.code, "%s", why.msg);
     if (rv != MORTISE_OK)
         return rv;
     mortise_highwater_open(&from->water, dir, false, NULL);
@@ -402,24 +408,6 @@ static int open_damaged(struct mortise_store *from, bool *torn,
     if (rv == MORTISE_OK)
         atomic_store(&from->dead, false);
     return rv;
-}
-
-/* Nothing of somebody's is there. */
-static int check_target(const char *to, struct mortise_err *err)
-{
-    DIR *d = opendir(to);
-    struct dirent *e;
-    bool empty = true;
-
-    if (d == NULL)
-        return errno == ENOENT ? MORTISE_OK
-                               : mortise_syserr(err, errno, "open %s", to);
-    while (empty && (e = readdir(d)) != NULL)
-        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
-    closedir(d);
-    return empty ? MORTISE_OK
-                 : mortise_fail(err, MORTISE_EEXISTS,
-                                "%s is not empty: name a new directory", to);
 }
 
 static int save(struct salvage *v, struct mortise_err *err)
@@ -437,8 +425,9 @@ static int save(struct salvage *v, struct mortise_err *err)
     if (v->from->water.fd >= 0 && v->from->water.number > v->last &&
         (v->logged || !v->out->holes))
         v->out->missing += v->from->water.number - v->last;
-    return rv == MORTISE_OK ? mortise_ldb_batch(v->to, write_nothing, v, err)
-                            : rv;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_batch(v->to, write_nothing, v, err);
+    return rv == MORTISE_OK ? mortise_ldb_finish(v->to, err) : rv;
 }
 
 int mortise_store_salvage(const char *from, const char *to,
@@ -447,11 +436,9 @@ int mortise_store_salvage(const char *from, const char *to,
                           struct mortise_salvaged *out, struct mortise_err *err)
 {
     struct salvage v = {.mem = mem, .how = how, .out = out, .end = &v.first};
-    int rv = check_target(to, err);
+    int rv;
 
     *out = (struct mortise_salvaged){0};
-    if (rv != MORTISE_OK)
-        return rv;
     mortise_buf_init(&v.key, mem);
     mortise_buf_init(&v.names, mem);
     mortise_buf_init(&v.value, mem);
@@ -466,7 +453,7 @@ int mortise_store_salvage(const char *from, const char *to,
         salvage_say(&v, "tables are missing, or damaged at their end");
     if (rv == MORTISE_OK) {
         find_identity(v.from);
-        rv = mortise_ldb_open_as(&v.to, to, v.from->identity, mem, err);
+        rv = mortise_ldb_begin(&v.to, to, v.from->identity, mem, err);
     }
     if (rv == MORTISE_OK)
         rv = save(&v, err);

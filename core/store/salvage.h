@@ -40,8 +40,9 @@ struct mortise_salvage_how {
     size_t n_graphs; /* at most 32 */
 };
 
-/* `from` is read and not changed; `to` becomes a store: it must not be there,
- * or be an empty directory (MORTISE_EEXISTS).  MORTISE_EBUSY when somebody has
+/* `from` is read and not changed; `to` becomes a store, whole or not at all: it
+ * must not be there, or be an empty directory, or what a call that was cut off
+ * left (MORTISE_EEXISTS).  MORTISE_EBUSY when somebody has
  * `from` open. */
 int mortise_store_salvage(const char *from, const char *to,
                           const struct mortise_mem *mem,

@@ -116,9 +116,10 @@ static int copy_log(const struct copying *c, const char *name, const char *as,
 }
 
 /* One file of the database, if it counts. */
-static int copy_one(const struct copying *c, const char *name,
+static int copy_one(void *ud, int from, const char *name,
                     struct mortise_err *err)
 {
+    const struct copying *c = ud;
     const char *as = mortise_aside_name(name);
     bool is_aside = as != name;
 
@@ -131,11 +132,11 @@ static int copy_one(const struct copying *c, const char *name,
             return MORTISE_OK;
         return c->logs == MORTISE_LOGS_READABLE
                    ? copy_log(c, name, as, err)
-                   : mortise_home_copy(c->from, name, c->to, as, err);
+                   : mortise_home_copy(from, name, c->to, as, err);
     case MORTISE_ASIDE_MANIFEST:
     case MORTISE_ASIDE_CURRENT:
         return is_aside == c->aside
-                   ? mortise_home_copy(c->from, name, c->to, as, err)
+                   ? mortise_home_copy(from, name, c->to, as, err)
                    : MORTISE_OK;
     case MORTISE_ASIDE_NONE:
         break;
@@ -145,21 +146,8 @@ static int copy_one(const struct copying *c, const char *name,
 
 static int copy_all(struct copying *c, struct mortise_err *err)
 {
-    int fd = openat(c->from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv = 0;
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *e;
-
-    if (d == NULL) {
-        rv = mortise_syserr(err, errno, "list db");
-        if (fd >= 0)
-            close(fd);
-        return rv;
-    }
     c->aside = mortise_aside_is_whole(c->from);
-    while (rv == MORTISE_OK && (e = readdir(d)) != NULL)
-        rv = copy_one(c, e->d_name, err);
-    closedir(d);
-    return rv;
+    return mortise_home_each(c->from, "db", copy_one, c, err);
 }
 
 /* Where there is room, if the disk is full. */
