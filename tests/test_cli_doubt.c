@@ -53,6 +53,46 @@ START_TEST(a_step)
 }
 END_TEST
 
+/* The id of the one request of `r`. */
+static const char *request(void)
+{
+    static char id[64];
+    const char *at;
+
+    ck_assert_int_eq(errand_mortise("inbox r --json"), 0);
+    at = strstr(child.out, "\"id\":\"");
+    ck_assert_ptr_nonnull(at);
+    ck_assert_int_eq(sscanf(at, "\"id\":\"%63[^\"]", id), 1);
+    return id;
+}
+
+/* A run that was cancelled in the middle of an effect is not gone on with before
+ * somebody said what came of it; `resume` asks, and `why` says so. */
+START_TEST(a_cancelled_one)
+{
+    char line[256];
+
+    ask_in_vain();
+    ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
+    ck_assert_int_eq(errand_mortise("cancel r"), 0);
+    ck_assert_int_eq(errand_mortise("resume r --goto a"), 5);
+    ck_assert_ptr_nonnull(strstr(child.err, "E_IN_DOUBT"));
+    ck_assert_int_eq(errand_mortise("why r"), 0);
+    assert_said("in doubt whether an effect of it happened");
+    assert_said("mortise resume r");
+    ck_assert_int_eq(errand_mortise("resume r"), 5);
+    assert_said("has an effect that may or may not have happened");
+    assert_said("    because  the run was cancelled");
+    snprintf(line, sizeof line, "resolve r %s --retry", request());
+    ck_assert_int_eq(errand_mortise(line), 1);
+    ck_assert_int_eq(errand_mortise("why r"), 0);
+    assert_said("nothing can unblock it");
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
+    ck_assert_int_eq(errand_mortise("resume r --goto a"), 5); /* another */
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_doubt");
@@ -61,6 +101,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, errand_begin, errand_end);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, a_step);
+    tcase_add_test(tc, a_cancelled_one);
     suite_add_tcase(s, tc);
     return s;
 }

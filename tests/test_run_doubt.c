@@ -577,6 +577,182 @@ START_TEST(what_is_stopped_heeds_its_author)
 }
 END_TEST
 
+/* ---- what a cancel stopped ----------------------------------------------- */
+
+static int jump_to(const char *node)
+{
+    return command(
+        (struct mortise_command){.kind = MORTISE_CMD_GOTO, .node = node});
+}
+
+static void cancel(void)
+{
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_CANCEL}),
+        MORTISE_OK);
+}
+
+/* How a run comes to be cancelled in the middle of an effect. */
+enum { CUT_SILENT, CUT_DIED, CUT_STUCK, CUT_ASKED, CUT_INSIDE, N_CUTS };
+
+/* `a`, that asks for an effect, or `s` that has it inside, is cancelled in the
+ * middle of it, which happens or not. */
+static void cancel_in_the_middle(int cut, const char *op, const char *more,
+                                 bool happens)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE};
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_CANCEL};
+    char inside[256];
+    uint32_t seed = 1;
+
+    if (cut == CUT_INSIDE) {
+        char yaml[4096];
+
+        snprintf(yaml, sizeof yaml,
+                 HEAD "start: s\nnodes:\n  s:\n    type: subgraph\n    next: "
+                      "END\n    graph:\n      start: a\n      nodes:\n        "
+                      "a: {type: tool, tool: t/%s, next: END, args: {asks: "
+                      "[" EFFECT(1) "]}%s}\n",
+                 op, more);
+        sim_init(&s, sim_graph(yaml));
+        ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    } else {
+        snprintf(inside, sizeof inside, "%s", more);
+        begin(op, inside, EFFECT(1));
+    }
+    sync_all();
+    ck_assert_uint_eq(s.n_asks, 1);
+    if (happens)
+        script_happen(&s, &s.asks[0]);
+    if (cut == CUT_ASKED) { /* it is in doubt already */
+        die(false);
+        cancel();
+        return;
+    }
+    ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    in.u.result.call = s.calls[0].call.id;
+    s.n_asks = 0;
+    if (cut == CUT_STUCK) {
+        sim_drop_calls(&s);
+        sim_feed(&s, &in);
+    } else if (cut == CUT_DIED) {
+        sync_all();
+        s.calls[0].call.kind = MORTISE_RUN_RECONCILE;
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+    }
+    sim_run_plain(&s);
+}
+
+/* Nobody brings a cancelled run back to where its effect may be made again
+ * before somebody settled whether it happened: `resume` asks, and the run ends
+ * as it had. */
+START_TEST(what_is_cancelled_is_asked_about)
+{
+    const char *node = _i == CUT_INSIDE ? "s" : "a";
+
+    for (size_t k = 0; k < 2 * N_ITEMS(intents); k++) {
+        const char *op = intents[k % N_ITEMS(intents)];
+
+        if (k >= N_ITEMS(intents) && _i == CUT_ASKED)
+            continue; /* it fails of that */
+        cancel_in_the_middle(
+            _i, op, k < N_ITEMS(intents) ? "" : ", on_in_doubt: fail", true);
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_uint_eq(json_object_size(s.pending), 0);
+        ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+        die(false);
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+        resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_str_eq(asked("node"), "a");
+        ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+        cancel(); /* nobody wants to say */
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+        resume();
+        die(false); /* it is asked still */
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        resolve("fail", NULL);
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+        resume();
+        ck_assert_int_eq(sim_effect_times(&s, s.effects[0].key), 1);
+        resolve("done", strcmp(op, "does") == 0 ? DID(1) : "[" DID(1) "]");
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_int_eq(sim_effect_times(&s, s.effects[0].key), 1);
+        resume(); /* nothing is left to ask */
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_int_eq(jump_to(node), MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        end();
+    }
+}
+END_TEST
+
+/* "It did not happen" leaves nothing to ask, and what may be repeated, or was
+ * said to have come to nothing, never did; a plugin that can tell is asked. */
+START_TEST(what_is_cancelled_may_be_undone)
+{
+    static const char *const mores[] = {"", ", on_in_doubt: retry", ""};
+    const char *node = _i == CUT_INSIDE ? "s" : "a";
+
+    for (size_t k = 0; k < N_ITEMS(intents); k++) {
+        cancel_in_the_middle(_i, intents[k], "", false);
+        resume();
+        resolve("retry", NULL);
+        assert_status(MORTISE_RUN_CANCELLED);
+        ck_assert_int_eq(jump_to(node), MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(sim_effect_count(&s, "a"), k == 0 ? 1 : 2);
+        end();
+    }
+    for (size_t k = 0; k < 2 * N_ITEMS(mores); k++) {
+        const char *op = k % 3 == 0   ? "does_idem"
+                         : k % 3 == 1 ? "does"
+                                      : "does_rec";
+
+        if (_i == CUT_ASKED)
+            continue; /* it is settled without being asked */
+        cancel_in_the_middle(_i, op, mores[k % 3], k < 3);
+        assert_status(MORTISE_RUN_CANCELLED);
+        if (k % 3 == 2) {
+            ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+            resume();
+            assert_status(MORTISE_RUN_CANCELLED);
+        }
+        ck_assert_int_eq(jump_to(node), MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        end();
+    }
+}
+END_TEST
+
+/* A call that was about to begin, or said that it had done nothing, leaves no
+ * doubt. */
+START_TEST(what_did_not_begin_leaves_no_doubt)
+{
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_CANCEL};
+
+    sim_init(&s, sim_graph(HEAD "start: a\nnodes:\n  a: {type: tool, tool: "
+                                "t/write, args: {sure: true}, next: END}\n"));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    if (_i == 1) {
+        sync_all();
+        ck_assert_uint_eq(s.n_calls, 1);
+    }
+    ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_CANCELLED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    ck_assert_int_eq(jump_to("a"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
 /* ---- journals of 0920f9b ------------------------------------------------- */
 
 static size_t unhex(char *out, const char *hex)
@@ -903,6 +1079,9 @@ static Suite *suite(void)
     tcase_add_test(tc, what_may_be_repeated_is_not_in_doubt);
     tcase_add_loop_test(tc, what_is_stopped_is_asked_about, 0, 3 * N_STOPS);
     tcase_add_loop_test(tc, what_is_stopped_may_be_undone, 0, 3 * N_STOPS);
+    tcase_add_loop_test(tc, what_is_cancelled_is_asked_about, 0, N_CUTS);
+    tcase_add_loop_test(tc, what_is_cancelled_may_be_undone, 0, N_CUTS);
+    tcase_add_loop_test(tc, what_did_not_begin_leaves_no_doubt, 0, 2);
     tcase_add_loop_test(tc, what_is_stopped_heeds_its_author, 0, 3 * N_STOPS);
     tcase_add_loop_test(tc, old_steps_are_in_doubt, 0, 2);
     tcase_add_loop_test(tc, old_questions_are_answered, 0, 2);

@@ -469,7 +469,9 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .text = "RUN is the whole id of a run.\n"
             "\n"
             "What is at work is asked to stop and awaited; its effects are\n"
-            "recorded.\n" ABOUT_WHERE,
+            "recorded.  Where one of them says nothing, nobody knows whether\n"
+            "it happened: 'resume RUN' asks that, and 'resume RUN --goto NODE'\n"
+            "is refused until it is settled.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .link = MORTISE_LINK_BRIEF,

@@ -309,7 +309,8 @@ const struct mortise_cmd mortise_cmd_resume = {
         "What is done is not done again: the run goes on from its newest\n"
         "checkpoint.  What failed is tried again.  Questions that are pending\n"
         "stay so; everything that can go on without them does.  A run that\n"
-        "has completed is shown, and nothing runs.\n"
+        "has completed is shown, and nothing runs.  One that was cancelled in\n"
+        "the middle of an effect asks whether that happened, and ends again.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = resume_opts,

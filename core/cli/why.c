@@ -431,15 +431,15 @@ static void why_doubt(struct why *w)
     explain_pending(w);
 }
 
-/* Was what failed taken as failed, and nobody knows whether it happened? */
-static bool has_unsettled(const struct why *w)
+/* Did something of this status end so that nobody knows whether it happened? */
+static bool has_unsettled(const struct why *w, const char *status)
 {
     const json_t *nodes = json_object_get(w->show, "nodes"), *node;
     size_t i;
 
     json_array_foreach(mortise_json_unconst(nodes), i, node)
     {
-        if (strcmp(mortise_cli_text(node, "status"), "failed") == 0 &&
+        if (strcmp(mortise_cli_text(node, "status"), status) == 0 &&
             json_object_get(node, "effect") != NULL)
             return true;
     }
@@ -458,7 +458,7 @@ static void why_failed(struct why *w)
     say_word(w, path);
     say(w, ".  ");
     say_error(w, json_object_get(w->show, "error"));
-    say(w, has_unsettled(w)
+    say(w, has_unsettled(w, "failed")
                ? ".  It is still in doubt whether that happened: whoever "
                  "resumes the run is asked about it again, before anything is "
                  "done again."
@@ -476,7 +476,14 @@ static void why_over(struct why *w)
     if (cancelled)
         say_who(w, w->command);
     say_since(w, " at ", mortise_cli_text(w->end, "at"));
-    say(w, ".  It waits for nothing, and nothing can unblock it.");
+    if (!cancelled || !has_unsettled(w, "skipped")) {
+        say(w, ".  It waits for nothing, and nothing can unblock it.");
+        return;
+    }
+    say(w, ".  It waits for nothing, but it is in doubt whether an effect of it "
+           "happened: whoever resumes the run is asked about that, and nobody "
+           "can go on from a node of it before.");
+    offer(w, "resume");
 }
 
 /* ---- plugins that changed --------------------------------------------------

@@ -841,11 +841,11 @@ int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
 /* ---- commands ----------------------------------------------------------- */
 
 /* Will obeying it run plugins?  Looking, cancelling, pausing and finished runs
- * do not. */
-static bool needs_plugins(const struct mortise_order *o, int status)
+ * do not, unless there is something to `ask` what it came to. */
+static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
 {
-    bool over =
-        status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
+    bool over = !ask && (status == MORTISE_RUN_COMPLETED ||
+                         status == MORTISE_RUN_CANCELLED);
     bool works = false;
 
     if (o->flags & MORTISE_NO_CONTINUE)
@@ -981,7 +981,8 @@ static int give(struct mortise_live *live, struct mortise_err *err)
 {
     struct mortise_order *o = live->orders;
     bool check =
-        !live->checked && needs_plugins(o, (int)mortise_run_status(live->run));
+        !live->checked && needs_plugins(o, (int)mortise_run_status(live->run),
+                                        mortise_run_keeps_doubt(live->run));
     int rv =
         check ? step_checked(live, o, err) : step_with(live, o, NULL, 0, err);
 
@@ -1031,7 +1032,7 @@ int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
     if (live == NULL)
         rv = mortise_head_read(m, tenant, run, &head, err);
     if (rv == MORTISE_OK && live == NULL)
-        rv = load(m, tenant, run, &head, needs_plugins(o, head.status),
+        rv = load(m, tenant, run, &head, needs_plugins(o, head.status, false),
                   (o->flags & MORTISE_ACCEPT_PLUGINS) != 0, &live, err);
     if (rv != MORTISE_OK)
         return rv;

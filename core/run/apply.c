@@ -466,6 +466,7 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
     if (x->error == NULL)
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
+    x->cut = r->cancelling;
     x->effect_open |= step_is_open(x); /* should it be tried again */
     if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;

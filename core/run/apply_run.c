@@ -139,6 +139,7 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
             continue;
         if (!exec_is_over(old))
             return corrupt(err, e); /* their ends were recorded before */
+        old->cut = false;
         if (old->state == X_FAILED && !old->handled) {
             old->handled = true; /* nobody tries it again */
             r->n_failed--;
@@ -166,14 +167,17 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
 }
 
 /* What failed is tried again, and what was skipped for it waits again: once the
- * run failed of it, or will.  To end a pause is not to try again. */
+ * run failed of it, or will.  To end a pause is not to try again.  One that was
+ * cancelled asks what its effects came to, and no more. */
 static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
-                        struct mortise_err *err)
+                        bool cancelled, struct mortise_err *err)
 {
     int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
     bool paused = r->paused != MORTISE_PAUSE_OVER;
 
     r->paused = MORTISE_PAUSE_OVER;
+    if (rv == MORTISE_OK && cancelled)
+        return doubt_return(r, err);
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     drop(&r->error);
@@ -270,6 +274,8 @@ bool apply_is_of_run(const struct mortise_entry *e)
 int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
                  struct mortise_err *err)
 {
+    bool cancelled = r->status == MORTISE_RUN_CANCELLED;
+
     if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME)
         r->status = MORTISE_RUN_RUNNING;
     switch (e->type) {
@@ -282,10 +288,11 @@ int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
     case MORTISE_E_GOTO:
         return apply_goto(r, e, err);
     case MORTISE_E_RESUME:
-        return apply_resume(r, e, err);
+        return apply_resume(r, e, cancelled, err);
     case MORTISE_E_CANCEL:
         r->cancelling = true;
         r->paused = MORTISE_PAUSE_OVER;
+        doubt_leave(r);
         return announce_command(r, "cancel", e->actor, NULL, e->value, err);
     case MORTISE_E_PAUSE:
         return apply_pause(r, e, err);

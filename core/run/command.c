@@ -19,7 +19,8 @@
 
 #include "run/internal.h"
 
-/* Completed and cancelled runs are over; a failed one can be resumed. */
+/* Completed and cancelled runs are over; a failed one can be resumed.  (Of a
+ * cancelled one a resume asks what its effects came to, at most.) */
 bool run_is_over(const struct mortise_run *r)
 {
     return r->status == MORTISE_RUN_COMPLETED ||
@@ -304,6 +305,12 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
+        if (x->loss == LOSS_CANCEL)
+            continue; /* it ends when its doubt is settled */
+        if (x->state == X_INTENT && x->effect_open && r->live)
+            rv = fail_not_done(r, x, err); /* it was not called yet */
+        if (rv != MORTISE_OK)
+            break;
         if (x->state == X_READY || x->state == X_ASKED ||
             x->state == X_INTENT || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED || x->state == X_HELD ||
@@ -337,7 +344,8 @@ static int do_cancel(struct mortise_run *r, const struct mortise_command *c,
     struct mortise_entry e = {.type = MORTISE_E_CANCEL, .actor = actor};
     int rv;
 
-    if (r->status >= MORTISE_RUN_COMPLETED || r->cancelling)
+    if (r->status >= MORTISE_RUN_COMPLETED ||
+        (r->cancelling && !doubt_has_returned(r)))
         return MORTISE_OK;
     e.value = c->reason != NULL
                   ? mortise_json_strn(c->reason, strlen(c->reason))
@@ -420,14 +428,16 @@ static int do_continue(struct mortise_run *r, const struct held_command *h,
 }
 
 /* Try again what failed, pass scheduled pauses.  What died while it was being
- * stopped is stopped first. */
+ * stopped is stopped first.  What was cancelled only asks (doubt.c (11)). */
 static int do_resume(struct mortise_run *r, const char *actor,
                      struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = actor};
     int rv;
 
-    if (run_is_over(r) ||
+    if (mortise_run_keeps_doubt(r))
+        return record(r, &e, err);
+    if (run_is_over(r) || r->cancelling ||
         (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)))
         return MORTISE_OK;
     rv = record(r, &e, err);

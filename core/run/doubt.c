@@ -56,6 +56,11 @@
  *       node tried again is asked what it came to, as if nobody knew: the
  *       operation again, where it may be repeated; the plugin, where it can
  *       tell, unless it tells the same; a person.
+ *  (11) What a cancel stopped in the middle of an effect ends with its doubt,
+ *       since most who cancel want no more of the run, and nothing of it goes
+ *       on.  Who would go to a node of it is asked first: a `resume` of the
+ *       cancelled run settles each doubt as (9) does, and the run ends as it
+ *       had; so it does where it is cancelled again instead.
  *
  * What was heard, and why an attempt failed, is not recorded by itself: after a
  * crash the doubt is one of the crash.  A request to a person shows both.
@@ -398,7 +403,8 @@ static bool is_held(const struct mortise_run *r, const struct exec *x)
 
 bool doubt_outlives(const struct mortise_run *r, const struct exec *x)
 {
-    return is_held(r, x) && node_of(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL &&
+    return is_held(r, x) &&
+           (x->doubted || node_of(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL) &&
            (x->state == X_READY || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED);
 }
@@ -417,8 +423,10 @@ static bool is_ahead(const struct exec *x)
 
 bool doubt_is_kept(const struct mortise_run *r, const struct exec *x)
 {
-    return x->state == X_CANCELLED && x->loss != LOSS_NONE && is_held(r, x) &&
-           is_ahead(x);
+    if (x->state == X_FAILED)
+        return r->cancelling && !x->handled && is_held(r, x);
+    return x->state == X_CANCELLED && is_held(r, x) &&
+           (x->cut || (x->loss != LOSS_NONE && is_ahead(x)));
 }
 
 bool doubt_is_asked(const struct exec *x)
@@ -439,6 +447,60 @@ int doubt_of_loser(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK && x->state != X_READY)
         rv = exec_ready(r, x, err);
     return rv == MORTISE_OK ? start_exec(r, x, err) : rv;
+}
+
+/* ---- of what was cancelled (11) ------------------------------------------ */
+
+bool mortise_run_keeps_doubt(const struct mortise_run *r)
+{
+    if (r->status != MORTISE_RUN_CANCELLED)
+        return false;
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (doubt_is_kept(r, r->execs[i]))
+            return true;
+    return false;
+}
+
+static int return_one(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    int rv = note_failure(x, "", "",
+                          "the run was cancelled while the effect was under "
+                          "way",
+                          err);
+
+    x->doubted = true; /* whatever its author said of the first time */
+    x->loss = LOSS_NONE;
+    x->ended_ms = 0;
+    drop(&x->error);
+    if (rv == MORTISE_OK)
+        rv = exec_ready(r, x, err);
+    return rv == MORTISE_OK ? race_lose(r, x, LOSS_CANCEL, err) : rv;
+}
+
+int doubt_return(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        if (doubt_is_kept(r, r->execs[i]))
+            rv = return_one(r, r->execs[i], err);
+    return rv;
+}
+
+bool doubt_has_returned(const struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (r->execs[i]->loss == LOSS_CANCEL && !exec_is_over(r->execs[i]))
+            return true;
+    return false;
+}
+
+void doubt_leave(struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (r->execs[i]->loss == LOSS_CANCEL)
+            r->execs[i]->loss = LOSS_NONE;
 }
 
 /* ---- it did not happen, says the plugin --------------------------------- */

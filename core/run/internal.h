@@ -89,7 +89,8 @@ enum loss {
     LOSS_FAIL,   /* something failed, and that is enough, too */
     LOSS_TIME,   /* its graph took too long */
     LOSS_BUDGET, /* ... or spent too much */
-    LOSS_OUTER   /* the execution that it is in was stopped */
+    LOSS_OUTER,  /* the execution that it is in was stopped */
+    LOSS_CANCEL  /* its run is cancelled, and asks what its effect came to */
 };
 
 /* The node of the execution that an `update` is. */
@@ -269,6 +270,7 @@ struct exec {
     /* An effect between intent and answer (runtime.md 6). */
     bool effect_open;
     bool doubted; /* it failed with its effect open */
+    bool cut;     /* a cancel stopped it */
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */
@@ -920,6 +922,9 @@ int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int race_reap(struct mortise_run *r, struct mortise_err *err);
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* x is not to come to its end.  Nothing where it did, or has lost already. */
+int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
+              struct mortise_err *err);
 /* f, an element that is not over, lost a race in the frame `in`. */
 int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
                 bool finish, struct mortise_err *err);
@@ -1142,6 +1147,11 @@ int doubt_of_loser(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);
 bool doubt_is_asked(const struct exec *x);
 bool doubt_is_kept(const struct mortise_run *r, const struct exec *x);
+/* Of a run that was cancelled: each that is kept is asked about; is one still?
+ * Nobody wants to say. */
+int doubt_return(struct mortise_run *r, struct mortise_err *err);
+bool doubt_has_returned(const struct mortise_run *r);
+void doubt_leave(struct mortise_run *r);
 /* It did not happen: x ends. */
 int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err);

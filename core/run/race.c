@@ -30,11 +30,14 @@
 
 const char *race_words(enum loss why)
 {
-    static const char *const words[] = {
-        "the run was stopped",           "another branch was first",
-        "the graph had reached its end", "something else failed",
-        "the graph took too long",       "the graph spent its budget",
-        "what it is part of was stopped"};
+    static const char *const words[] = {"the run was stopped",
+                                        "another branch was first",
+                                        "the graph had reached its end",
+                                        "something else failed",
+                                        "the graph took too long",
+                                        "the graph spent its budget",
+                                        "what it is part of was stopped",
+                                        "the run was cancelled"};
 
     return words[why];
 }
@@ -42,7 +45,8 @@ const char *race_words(enum loss why)
 bool race_may_return(const struct exec *x)
 {
     return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
-           x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER;
+           x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER ||
+           x->loss == LOSS_CANCEL;
 }
 
 bool race_may_come_back(const struct exec *x)
@@ -65,8 +69,8 @@ static bool is_at_work(const struct exec *x)
 static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
                       struct mortise_err *err);
 
-static int lose(struct mortise_run *r, struct exec *x, enum loss why,
-                struct mortise_err *err)
+int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
+              struct mortise_err *err)
 {
     uint32_t *grown;
 
@@ -97,7 +101,7 @@ static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
     f->halted = why != LOSS_RACE;
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        rv = lose(r, x, why, err);
+        rv = race_lose(r, x, why, err);
     for (struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
          kid = kid->sibling)
         rv = lose_frame(r, kid, why, err);
@@ -181,7 +185,7 @@ static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
     if (fan->gather != NULL && c->finish)
         discard_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)
-        rv = lose(c->r, fan->gather, LOSS_RACE, err);
+        rv = race_lose(c->r, fan->gather, LOSS_RACE, err);
     return rv;
 }
 
@@ -197,7 +201,7 @@ static int mark_item(struct race *c, struct item *it,
     if (child == NULL && c->finish)
         discard_exec(c->r->execs[it->exec], c->f);
     else if (child == NULL)
-        return lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
+        return race_lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
     else if (child->kind == MORTISE_REGION_MAP)
         return mark_map(c, it->fan, err);
     else if (c->finish)

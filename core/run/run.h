@@ -341,6 +341,10 @@ bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
  * NULL where it is no such request.  Lent. */
 const char *mortise_run_doubted(const struct mortise_run *r, const char *id);
 
+/* Was it cancelled in the middle of an effect of which nobody knows whether it
+ * happened?  Then a `resume` asks. */
+bool mortise_run_keeps_doubt(const struct mortise_run *r);
+
 /* ---- looking at it ---------------------------------------------------- */
 
 /* What the entries of the next commit say of the end of their run: *status, 0

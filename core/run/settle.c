@@ -345,14 +345,18 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                     node_of(r, x)->effect >= MORTISE_WRITE;
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
     enum doubt doubt = doubt_at_end(r, x, in);
+    int rv = MORTISE_OK;
 
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
         return doubt_ended(r, x, doubt, in, err);
     switch (x->stop) {
-    case STOP_RUN:
-        return record_stopped(r, x, err);
+    case STOP_RUN: /* what is in doubt stays so (doubt.c (11)) */
+        if (doubt == DOUBT_NONE && x->effect_open &&
+            x->call == MORTISE_RUN_EXECUTE)
+            rv = fail_not_done(r, x, err);
+        return rv == MORTISE_OK ? record_stopped(r, x, err) : rv;
     case STOP_BUDGET:
     case STOP_COMMAND:
         x->stop = STOP_NONE;
@@ -415,8 +419,8 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     enum doubt doubt = doubt_at_end(r, x, &mute);
     bool open = x->call != MORTISE_RUN_CHECK &&
                 (x->effect_open || step_in_doubt(r, x) != NULL);
-    bool over =
-        x->stop == STOP_RUN || x->broke != NULL || !race_may_come_back(x);
+    bool cut = x->stop == STOP_RUN;
+    bool over = cut || x->broke != NULL || !race_may_come_back(x);
 
     x->stop = STOP_STUCK;
     if (doubt != DOUBT_NONE && !over)
@@ -426,6 +430,8 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
         return doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (x->loss != LOSS_NONE)
         return race_lost(r, x, err);
+    if (cut && open) /* nobody follows its on_error now */
+        return record_stopped(r, x, err);
     return fail_for_good(r, x, "timeout.unresponsive", doubt_stuck, open, err);
 }
 

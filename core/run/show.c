@@ -78,7 +78,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
         usage_put(out, x) != 0 ||
         (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
-        (x->effect_open &&
+        (x->effect_open && !(x->cut && !doubt_is_kept(r, x)) &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
         json_decref(out);
         return NULL;
