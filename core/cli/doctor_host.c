@@ -12,10 +12,8 @@
 #include "base/clock.h"
 #include "cli/doctor.h"
 #include "engine/curl.h"
+#include "plugin/memfd.h"
 
-#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
 #ifndef SYS_landlock_create_ruleset /* Linux 5.13; the same everywhere */
 #define SYS_landlock_create_ruleset 444
 #endif
@@ -54,13 +52,9 @@ static void check_kernel(struct mortise_doctor *d)
 /* Plugins are loaded from sealed memory: can it be had, and run? */
 static void check_memfd(struct mortise_doctor *d)
 {
-    int fd = memfd_create("doctor",
-                          MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-    bool newer = fd >= 0;
+    int fd = mortise_memfd_new("doctor");
     void *p = MAP_FAILED;
 
-    if (!newer)
-        fd = memfd_create("doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 && ftruncate(fd, PAGE) == 0)
         p = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
@@ -71,8 +65,9 @@ static void check_memfd(struct mortise_doctor *d)
                            strerror(errno));
     else
         mortise_doctor_say(d, MORTISE_HEALTHY, "memfd", NULL, "%s",
-                           newer ? "sealed memory, noexec"
-                                 : "sealed memory (noexec: Linux 6.3)");
+                           mortise_memfd_is_noexec(fd)
+                               ? "sealed memory, noexec"
+                               : "sealed memory (noexec: Linux 6.3)");
     if (p != MAP_FAILED)
         munmap(p, PAGE);
     if (fd >= 0)

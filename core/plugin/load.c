@@ -18,8 +18,8 @@
  *   (4) What a module says of itself is checked before it is followed: size,
  *       abi, every pointer of what will be called.
  *
- * MFD_NOEXEC_SEAL keeps the memfd from being executed as a program, which no
- * plugin needs; mapping it executable, as dlopen does, is another matter.
+ * The memfd cannot be executed as a program (memfd.c), which no plugin needs;
+ * mapping it executable, as dlopen does, is another matter.
  *
  * Modules belong to the process, not to an engine: several engines share them,
  * so the list is global, under one lock, in plain heap memory.
@@ -38,14 +38,9 @@
 
 #include "base/mem.h"
 #include "plugin/files.h"
-
-#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
+#include "plugin/memfd.h"
 
 enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };
-
-enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
 struct mortise_loaded {
     struct mortise_loaded *next;
@@ -62,18 +57,6 @@ static struct mortise_loaded *modules;
 
 /* ---- objects ---------------------------------------------------------------
  */
-
-static int new_memfd(const char *label)
-{
-    char name[200]; /* the kernel takes 249 */
-    int fd;
-
-    snprintf(name, sizeof name, "%s", label);
-    fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-    if (fd < 0 && errno == EINVAL)
-        fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    return fd;
-}
 
 static int copy(int to, int from, const char *path, struct mortise_err *err)
 {
@@ -102,7 +85,7 @@ static int seal(struct mortise_object *o, const char *path,
     off_t n = lseek(o->fd, 0, SEEK_END);
     void *p;
 
-    if (fcntl(o->fd, F_ADD_SEALS, SEALS) != 0)
+    if (mortise_memfd_seal(o->fd) != 0)
         return mortise_syserr(err, errno, "seal the copy of %s", path);
     if (n <= 0)
         return mortise_fail(err, MORTISE_EINVAL, "%s is empty", path);
@@ -118,13 +101,15 @@ static int seal(struct mortise_object *o, const char *path,
 int mortise_object_open(struct mortise_object *o, const char *path,
                         const char *label, struct mortise_err *err)
 {
+    char name[200]; /* the kernel takes 249 */
     uint64_t size;
     int file, rv = mortise_file_open(&file, &size, path, OBJECT_MAX, err);
 
     *o = (struct mortise_object){.fd = -1};
     if (rv != MORTISE_OK)
         return rv;
-    o->fd = new_memfd(label);
+    snprintf(name, sizeof name, "%s", label);
+    o->fd = mortise_memfd_new(name);
     if (o->fd < 0)
         rv = mortise_syserr(err, errno, "memfd for %s", path);
     else

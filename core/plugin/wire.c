@@ -29,14 +29,9 @@
 #include <unistd.h>
 
 #include "plugin/files.h"
+#include "plugin/memfd.h"
 
 enum { IN_MEMFD = 1 };
-
-enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK };
-
-#ifndef MFD_NOEXEC_SEAL /* Linux 6.3 */
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
 
 /* Fields that some types have, in the order in which they travel. */
 enum field {
@@ -111,15 +106,12 @@ static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
 
 static int sealed_memfd(int *out, mortise_str body, struct mortise_err *err)
 {
-    int fd = memfd_create("mortise-body",
-                          MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    int fd = mortise_memfd_new("mortise-body");
 
-    if (fd < 0 && errno == EINVAL) /* before 6.3 */
-        fd = memfd_create("mortise-body", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return mortise_syserr(err, errno, "memfd for a body");
     if (mortise_file_put(fd, body.p, (size_t)body.n) != 0 ||
-        fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0) {
+        mortise_memfd_seal(fd) != 0) {
         int saved = errno;
 
         close(fd);
@@ -233,7 +225,7 @@ static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
     if (fd < 0)
         return bad(err, "its body did not come with it");
     seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS)
+    if (seals < 0 || (seals & MORTISE_MEMFD_SEALS) != MORTISE_MEMFD_SEALS)
         return bad(err, "its body is not sealed");
     if (fstat(fd, &st) != 0 || (uint64_t)st.st_size != n)
         return bad(err, "its body has another size");
