@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include <jansson.h>
+#include <leveldb/c.h>
 
 #include "lib/desk.h"
+#include "store/key.h"
 
 static void put_files(void)
 {
@@ -264,6 +266,76 @@ START_TEST(a_limit_on_files)
 }
 END_TEST
 
+/* In the copy of the one graph that the store has, `was` is `is`, which is as
+ * long. */
+static void alter_stored_graph(const char *was, const char *is)
+{
+    leveldb_options_t *o = leveldb_options_create();
+    leveldb_readoptions_t *r = leveldb_readoptions_create();
+    leveldb_writeoptions_t *w = leveldb_writeoptions_create();
+    char path[8192], *said = NULL, *value, *at;
+    const char tag[] = {MORTISE_KEY_GRAPH};
+    leveldb_iterator_t *it;
+    const char *text, *key;
+    leveldb_t *db;
+    size_t n, key_size;
+
+    snprintf(path, sizeof path, "%s/state/db", desk_dir);
+    db = leveldb_open(o, path, &said);
+    ck_assert_msg(said == NULL, "%s", said);
+    it = leveldb_create_iterator(db, r);
+    leveldb_iter_seek(it, tag, sizeof tag);
+    ck_assert(leveldb_iter_valid(it));
+    value = malloc(1 << 16);
+    text = leveldb_iter_value(it, &n);
+    ck_assert_uint_lt(n, 1 << 16);
+    memcpy(value, text, n);
+    value[n] = '\0';
+    at = memmem(value, n, was, strlen(was));
+    ck_assert_ptr_nonnull(at);
+    memcpy(at, is, strlen(is));
+    key = leveldb_iter_key(it, &key_size);
+    leveldb_put(db, w, key, key_size, value, n, &said);
+    ck_assert_msg(said == NULL, "%s", said);
+    free(value);
+    leveldb_iter_destroy(it);
+    leveldb_close(db);
+    leveldb_writeoptions_destroy(w);
+    leveldb_readoptions_destroy(r);
+    leveldb_options_destroy(o);
+}
+
+/* A graph that a run pinned and that this program does not take any more is
+ * not told as though the file there were meant: it says which run, which
+ * graph, whose copy, and what can be done. */
+START_TEST(a_stored_graph_that_does_not_compile)
+{
+    static const char *const lines[] = {
+        "show r", "history r", "events r", "why r", "resume r",
+        "answer $(cat ids) --value '{\"approved\": true}'"};
+
+    desk_put("g.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                       "metadata: {name: g}\nstart: q\nnodes:\n"
+                       "  q: {type: human, prompt: Really?, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE inbox r --ids > ids");
+    alter_stored_graph("type: human", "type: humxx");
+    desk_ok("$MORTISE check g.yaml && $MORTISE runs");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        child_run("$MORTISE %s", lines[i]);
+        ck_assert_msg(child.code != 0, "%s: %s", lines[i], child.out);
+        desk_err("run r: its graph g.yaml, as the store has it (digest ");
+        desk_err("not a file that is there now) does not compile with this "
+                 "mortise");
+        desk_err("Go on with the version and the plugins that it was started "
+                 "with, or start a new run");
+        desk_err("'humxx'");
+        desk_err("(E_BLOCKED)");
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_files");
@@ -273,6 +345,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, pinned);
+    tcase_add_test(tc, a_stored_graph_that_does_not_compile);
     tcase_add_test(tc, elsewhere);
     tcase_add_test(tc, changed);
     tcase_add_test(tc, spelled_in_any_way);

@@ -215,12 +215,12 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 
 /* Keep a graph that was just compiled for runs of the same digest to share. */
 void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g);
-/* A reference to the graph of a digest, compiled from the store's copy if need
- * be.  `lenient`: for looking only; the plugins may be gone.  Else
- * MORTISE_EBLOCKED when they are. */
-int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
-                       bool lenient, struct mortise_graph **out,
-                       struct mortise_err *err);
+/* A reference to the graph of a digest, which `run` pinned, compiled from the
+ * store's copy if need be.  `lenient`: for looking only; the plugins may be
+ * gone.  MORTISE_EBLOCKED when it does not compile; words name the run. */
+int mortise_graphs_get(struct mortise *m, const char *run,
+                       const uint8_t digest[MORTISE_DIGEST], bool lenient,
+                       struct mortise_graph **out, struct mortise_err *err);
 void mortise_graphs_close(struct mortise *m);
 /* Compile a file that is seen from the directory `cwd` (NULL: ours), where
  * those that it names are, too.  Findings are appended to `report` as text. */

@@ -147,6 +147,23 @@ static int pinned_list(void *ud, const char *dir,
     return rv;
 }
 
+/* The findings are about the store's copy: they are not to be taken for those
+ * of a file that has the same name now. */
+static int refuse(const struct mortise_source *file, const uint8_t *digest,
+                  const char *findings, struct mortise_err *err)
+{
+    char hex[2 * MORTISE_DIGEST + 1];
+
+    mortise_hex(hex, digest, MORTISE_DIGEST);
+    return mortise_fail(
+        err, MORTISE_EBLOCKED,
+        "its graph %s, as the store has it (digest %.16s, not a file that is "
+        "there now) does not compile with this mortise (%s) and its plugins.  "
+        "Go on with the version and the plugins that it was started with, or "
+        "start a new run.\n%.560s",
+        file->path, hex, MORTISE_VERSION, findings);
+}
+
 /* Compile the store's copy, which must be of that digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
                           bool lenient, struct pinned *pinned,
@@ -162,10 +179,8 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
     mortise_buf_init(&report, m->mem);
     rv = compile(m, &catalog, &pinned->files[0], out, &report, err);
     if (rv == MORTISE_ECHECK)
-        rv = mortise_fail(err, MORTISE_EBLOCKED,
-                          "the run's graph cannot run here as it was pinned: "
-                          "%.800s",
-                          mortise_buf_cstr(&report) != NULL ? report.p : "");
+        rv = refuse(&pinned->files[0], digest,
+                    mortise_buf_cstr(&report) != NULL ? report.p : "", err);
     mortise_buf_finish(&report);
     if (rv == MORTISE_OK &&
         memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
@@ -179,9 +194,9 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
     return rv;
 }
 
-int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
-                       bool lenient, struct mortise_graph **out,
-                       struct mortise_err *err)
+int mortise_graphs_get(struct mortise *m, const char *run,
+                       const uint8_t digest[MORTISE_DIGEST], bool lenient,
+                       struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_graph *g = find(m, digest, lenient);
     struct mortise_arena arena;
@@ -206,7 +221,7 @@ int mortise_graphs_get(struct mortise *m, const uint8_t digest[MORTISE_DIGEST],
     if (rv == MORTISE_OK)
         keep(m, *out, stood_in);
     mortise_arena_finish(&arena);
-    return rv;
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
 }
 
 void mortise_graphs_close(struct mortise *m)

@@ -791,10 +791,9 @@ static int load(struct mortise *m, const char *tenant, const char *run,
     *out = NULL;
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_graphs_get(m, head->graph, !works, &g, err);
+    rv = mortise_graphs_get(m, run, head->graph, !works, &g, err);
     if (rv != MORTISE_OK)
-        return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", run)
-                                      : rv;
+        return rv;
     rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
     if (rv == MORTISE_OK && works && !accept)
         rv = check_pins(m, run, r, NULL, NULL, err);
@@ -882,10 +881,10 @@ static int check_graph(struct mortise *m, const char *run,
                        struct mortise_err *err)
 {
     struct mortise_graph *g;
-    int rv = mortise_graphs_get(m, digest, false, &g, err);
+    int rv = mortise_graphs_get(m, run, digest, false, &g, err);
 
     mortise_graph_unref(g);
-    return rv == MORTISE_EBLOCKED ? mortise_doing(err, rv, "run %s", run) : rv;
+    return rv;
 }
 
 int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,

@@ -288,7 +288,7 @@ static int show_stored(struct mortise *m, const char *tenant, const char *run,
 {
     struct mortise_graph *g;
     struct mortise_run *r;
-    int rv = mortise_graphs_get(m, head->graph, true, &g, err);
+    int rv = mortise_graphs_get(m, run, head->graph, true, &g, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -394,7 +394,7 @@ int mortise_query_history(struct mortise *m, const char *tenant,
 
     *out = NULL;
     if (rv == MORTISE_OK)
-        rv = mortise_graphs_get(m, head.graph, true, &g, err);
+        rv = mortise_graphs_get(m, run, head.graph, true, &g, err);
     if (rv == MORTISE_OK)
         rv =
             mortise_run_replay(&h.run, m->mem, g, tenant, run, NULL, NULL, err);

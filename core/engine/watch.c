@@ -442,7 +442,7 @@ static int begin_reading(struct mortise *m, struct mortise_watch *w,
     } else {
         rv = mortise_head_read(m, t->tenant, t->run, &head, err);
         if (rv == MORTISE_OK)
-            rv = mortise_graphs_get(m, head.graph, true, &g, err);
+            rv = mortise_graphs_get(m, t->run, head.graph, true, &g, err);
     }
     if (rv == MORTISE_OK)
         rv = mortise_reread_open(&w->reread, m, t->tenant, t->run, g, &ops, w,
