@@ -984,6 +984,122 @@ START_TEST(an_open_step_is_asked_about_once)
 }
 END_TEST
 
+/* ---- a call that broke its word ------------------------------------------ */
+
+static const char *const leads[] = {
+    "",
+    ", on_error: {goto: b}",
+    ", on_error: {value: \"0\"}",
+};
+
+/* `a`, entered again after an answer, asks for something else than before, with
+ * an effect of its own under way; then it ends or does not even do that. */
+static void break_in_the_middle(const char *op, const char *more, bool hangs)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE};
+    struct mortise_command c = {
+        .size = sizeof c, .kind = MORTISE_CMD_ANSWER, .json = "7"};
+    char yaml[4096], id[64];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\nnodes:\n  a: {type: tool, tool: t/%s, args: "
+                  "{asks: [{method: r, kind: read, body: {n: 1}, then: {n: "
+                  "2}}, " ASK(q) "]}%s, next: END}\n  b: {type: tool, tool: "
+                                 "t/echo, next: END}\n",
+             op, more);
+    if (strstr(more, "goto") == NULL)
+        *strstr(yaml, "  b: ") = '\0';
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    die(false);
+    assert_status(MORTISE_RUN_WAITING);
+    snprintf(id, sizeof id, "%s", asked("id"));
+    c.id = id;
+    ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+    if (hangs) {
+        sync_all();
+        ck_assert_uint_eq(s.n_calls, 1);
+        in.u.result.call = s.calls[0].call.id;
+        sim_drop_calls(&s);
+        sim_feed(&s, &in);
+    }
+    sim_run_plain(&s);
+}
+
+static bool saw_error(const char *code)
+{
+    json_t *event;
+    size_t i;
+
+    json_array_foreach(s.published, i, event)
+    {
+        const char *have = json_string_value(
+            json_object_get(json_object_get(event, "error"), "code"));
+
+        if (have != NULL && strcmp(have, code) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Nothing follows its failure before it is settled what it did; "it did not
+ * happen" is that failure. */
+START_TEST(a_broken_word_is_in_doubt)
+{
+    const char *more = leads[_i % 3];
+    int after = more[0] == '\0' ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED;
+    bool hangs = _i >= 3;
+
+    break_in_the_middle("acts", more, hangs);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_ptr_nonnull(
+        strstr(asked("cause"), hangs ? "let go" : "E_DETERMINISM"));
+    resolve("done", "[]");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[]");
+    end();
+    if (!hangs) {
+        break_in_the_middle("acts", more, hangs);
+        resolve("retry", NULL);
+        assert_status(after);
+        ck_assert(saw_error("determinism") || strstr(more, "value") != NULL);
+        ck_assert_uint_eq(json_object_size(s.pending), 0);
+        end();
+        break_in_the_middle("acts_rec", more, hangs);
+        ck_assert_uint_eq(json_object_size(s.pending), 0);
+        end();
+    }
+    break_in_the_middle("acts", more, hangs);
+    resolve("fail", NULL);
+    assert_status(after);
+    end();
+    break_in_the_middle("acts", more, hangs);
+    die(false); /* one of the crash, now: it is entered, and breaks it again */
+    resolve("retry", NULL);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("retry", NULL);
+    assert_status(after);
+    end();
+}
+END_TEST
+
+/* What its author takes upon himself is not asked about. */
+START_TEST(a_broken_word_heeds_its_author)
+{
+    break_in_the_middle("acts", ", on_in_doubt: retry, on_error: {goto: b}",
+                        false);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert(saw_error("determinism"));
+    end();
+    break_in_the_middle("acts", ", on_in_doubt: fail, on_error: {goto: b}",
+                        false);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert(saw_error("in_doubt"));
+    end();
+}
+END_TEST
+
 /* ---- what came of it is useless ----------------------------------------- */
 
 #define USELESS ", output_schema: {required: [x], type: object}"
@@ -1090,6 +1206,8 @@ static Suite *suite(void)
                         sizeof ops / sizeof ops[0]);
     tcase_add_test(tc, answered_steps_leave_no_doubt);
     tcase_add_test(tc, an_open_step_is_asked_about_once);
+    tcase_add_loop_test(tc, a_broken_word_is_in_doubt, 0, 6);
+    tcase_add_test(tc, a_broken_word_heeds_its_author);
     tcase_add_loop_test(tc, a_useless_result_is_asked_about, 0, 4);
     tcase_add_test(tc, a_useless_result_may_be_made_again);
     tcase_add_loop_test(tc, a_useless_result_is_reconciled, 0, 4);

@@ -444,9 +444,10 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
 
     if (strcmp(c->decision, "retry") == 0) {
         rv = decide_record(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor, err);
-        return rv != MORTISE_OK || x->loss == LOSS_NONE
-                   ? rv
-                   : resolved_loser(r, x, false, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        return x->loss == LOSS_NONE ? doubt_denied(r, x, err)
+                                    : resolved_loser(r, x, false, err);
     }
     if (strcmp(c->decision, "fail") == 0)
         return resolve_failed(r, x, c, actor, err);

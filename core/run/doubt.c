@@ -61,10 +61,16 @@
  *       on.  Who would go to a node of it is asked first: a `resume` of the
  *       cancelled run settles each doubt as (9) does, and the run ends as it
  *       had; so it does where it is cancelled again instead.
+ *  (12) A call that broke its word (E_DETERMINISM) says nothing by its end but an
+ *       error of its own: what it was in the middle of is settled before that
+ *       failure is one, and leads anywhere.  "It did not happen", whoever says
+ *       so, is that failure, since it would break its word again.
  *
  * What was heard, and why an attempt failed, is not recorded by itself: after a
  * crash the doubt is one of the crash.  A request to a person shows both.
  */
+#include <string.h>
+
 #include "mortise/plugin.h"
 #include "run/internal.h"
 
@@ -89,17 +95,33 @@ static bool is_call_open(const struct exec *x)
     return x->effect_open && x->call == MORTISE_RUN_EXECUTE;
 }
 
-enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
-                        const struct mortise_result_in *in)
+/* `silent`: the end of the call says nothing. */
+static enum doubt left_open(const struct mortise_run *r, const struct exec *x,
+                            bool silent)
 {
-    bool silent = in->silent || in->status == MORTISE_S_DOUBT;
-
-    if (x->call != MORTISE_RUN_EXECUTE || in->status == MORTISE_S_OK ||
-        may_be_repeated(node_of(r, x)))
+    if (x->call != MORTISE_RUN_EXECUTE || may_be_repeated(node_of(r, x)))
         return DOUBT_NONE;
     if (silent && is_call_open(x))
         return DOUBT_CALL;
     return step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
+}
+
+static bool is_silent(const struct mortise_result_in *in)
+{
+    return in->silent || in->status == MORTISE_S_DOUBT;
+}
+
+enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
+                        const struct mortise_result_in *in)
+{
+    return in->status == MORTISE_S_OK ? DOUBT_NONE
+                                      : left_open(r, x, is_silent(in));
+}
+
+enum doubt doubt_at_break(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_result_in *in)
+{
+    return left_open(r, x, is_silent(in) || in->status >= 0);
 }
 
 /* ---- it came to be ------------------------------------------------------ */
@@ -158,6 +180,20 @@ static bool is_for_a_person(const struct mortise_node *n)
            (n->on_in_doubt != MORTISE_DOUBT_FAIL && !n->op->reconcile);
 }
 
+/* x is to settle it, now that it is noted how its call ended. */
+static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
+                       struct mortise_err *err)
+{
+    int rv;
+
+    x->stop = STOP_NONE;
+    drop(&x->broke);
+    rv = what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
+    return rv == MORTISE_OK && r->held != NULL && is_for_a_person(node_of(r, x))
+               ? doubt_ask(r, x, err)
+               : rv;
+}
+
 int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
                 const struct mortise_result_in *in, struct mortise_err *err)
 {
@@ -172,13 +208,17 @@ int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
     else
         rv = note_failure(x, "", "", "the call ended before its answer came",
                           err);
-    x->stop = STOP_NONE;
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
-    return rv == MORTISE_OK && r->held != NULL && is_for_a_person(node_of(r, x))
-               ? doubt_ask(r, x, err)
-               : rv;
+    return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
+}
+
+static const char broken[] = "determinism";
+
+int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
+                const char *words, struct mortise_err *err)
+{
+    int rv = note_failure(x, broken, "permanent", words, err);
+
+    return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
 }
 
 int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
@@ -555,6 +595,14 @@ int doubt_refuted(struct mortise_run *r, struct exec *x,
     /* That call is over, and this one may have to wait. */
     exec_become(r, x, X_READY);
     return start_execute(r, x, err);
+}
+
+int doubt_denied(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const char *code = json_string_value(json_object_get(x->failure, "code"));
+
+    return code != NULL && strcmp(code, broken) == 0 ? fail_as_noted(r, x, err)
+                                                     : MORTISE_OK;
 }
 
 int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,

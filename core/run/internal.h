@@ -1120,6 +1120,11 @@ enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
                         const struct mortise_result_in *in);
 int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
                 const struct mortise_result_in *in, struct mortise_err *err);
+/* The same of a call that broke its word, in these words. */
+enum doubt doubt_at_break(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_result_in *in);
+int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
+                const char *words, struct mortise_err *err);
 /* The run stands still, x with it. */
 void doubt_paused(struct exec *x);
 /* `value`: the answer, or words. */
@@ -1140,6 +1145,9 @@ int doubt_useless(struct mortise_run *r, struct exec *x,
 /* The plugin says that it did not. */
 int doubt_refuted(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);
+/* A person does, and x is READY. */
+int doubt_denied(struct mortise_run *r, struct exec *x,
+                 struct mortise_err *err);
 /* x has lost: is something in doubt that is to be settled before it ends?  Then
  * begin with that, if there is room; is it being settled, or was it not? */
 bool doubt_outlives(const struct mortise_run *r, const struct exec *x);

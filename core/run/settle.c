@@ -272,17 +272,18 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_EINVAL ? doubt_useless(r, x, &why, err) : rv;
 }
 
-/* What the call did besides its asks may have happened: its end says nothing,
- * unless it is an error. */
+/* It broke its word.  What may have happened is settled first (doubt.c (12));
+ * where people cancelled, it stays. */
 static int settle_broke(struct mortise_run *r, struct exec *x,
                         const struct mortise_result_in *in, const char *words,
                         struct mortise_err *err)
 {
-    bool open = x->effect_open && (in->status >= 0 || in->silent);
+    enum doubt doubt = doubt_at_break(r, x, in);
 
-    return open && !node_of(r, x)->on_error_value
-               ? fail_for_good(r, x, "determinism", words, true, err)
-               : fail_attempt(r, x, "determinism", "permanent", words, err);
+    if (doubt == DOUBT_NONE)
+        return fail_attempt(r, x, "determinism", "permanent", words, err);
+    return x->stop == STOP_RUN ? record_stopped(r, x, err)
+                               : doubt_broke(r, x, doubt, words, err);
 }
 
 static int settle_executed(struct mortise_run *r, struct exec *x,
@@ -420,7 +421,7 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     bool open = x->call != MORTISE_RUN_CHECK &&
                 (x->effect_open || step_in_doubt(r, x) != NULL);
     bool cut = x->stop == STOP_RUN;
-    bool over = cut || x->broke != NULL || !race_may_come_back(x);
+    bool over = cut || !race_may_come_back(x);
 
     x->stop = STOP_STUCK;
     if (doubt != DOUBT_NONE && !over)
