@@ -588,7 +588,34 @@ static void move(const char *name, const char *to)
     ck_assert_int_eq(rename(from, to), 0);
 }
 
-enum { MEDDLINGS = 12 };
+enum { MEDDLINGS = 14 };
+
+/* Another directory takes the place of db/: with copies of all its files, or
+ * empty. */
+static void put_in_place(bool copied)
+{
+    char was[8192], to[4300], *bytes;
+    struct dirent *e;
+    size_t size;
+    DIR *d;
+
+    snprintf(to, sizeof to, "%s/elsewhere", dir);
+    move("db", to);
+    ck_assert_int_eq(mkdir(in_store("db"), 0700), 0);
+    d = opendir(to);
+    while (copied && (e = readdir(d)) != NULL) {
+        char name[300];
+
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(was, sizeof was, "%s/%s", to, e->d_name);
+        snprintf(name, sizeof name, "db/%s", e->d_name);
+        bytes = test_read(was, &size);
+        test_write(in_store(name), bytes, size);
+        free(bytes);
+    }
+    closedir(d);
+}
 
 /* What somebody does to it who should not. */
 static void meddle(int how)
@@ -614,8 +641,10 @@ static void meddle(int how)
         move("db", to);
     else if (how == 10)
         ck_assert_int_eq(truncate(in_store(find(".log")), 0), 0);
-    else
+    else if (how == 11)
         move("", to);
+    else
+        put_in_place(how == 12);
     if (how == 11)
         snprintf(path, sizeof path, "%s/elsewhere", dir);
 }
@@ -634,9 +663,11 @@ START_TEST(meddling_is_an_error_or_harmless)
     meddle(_i);
     while (acked < 8 && commit(s, "a", acked + 1, 100) == MORTISE_OK)
         acked++;
-    if (_i == 3 || _i == 8) /* the mark is gone: it is noticed at once */
+    /* The mark, the database or its CURRENT is gone, or another is in its
+     * place: it is noticed at once. */
+    if (_i == 1 || _i == 3 || (_i >= 7 && _i <= 9) || _i > 11)
         ck_assert_uint_eq(acked, 4);
-    rv = sum_up(s, ledger);
+    rv = acked > 4 ? sum_up(s, ledger) : MORTISE_OK; /* or it is as made */
     mortise_store_close(s);
     if (_i == 8) { /* all is gone: there is no store any more */
         ck_assert_int_ne(access(path, F_OK), 0);
@@ -650,7 +681,7 @@ START_TEST(meddling_is_an_error_or_harmless)
                 (rv == MORTISE_OK && memcmp(found, ledger, sizeof found) == 0),
             "%d: something else is there", _i);
         /* Locks and names are no data; of a stamp, nobody can tell. */
-        if (_i == 0 || _i == 11)
+        if (_i == 0 || _i == 11 || _i == 12)
             ck_assert_int_eq(again, MORTISE_OK);
         if (_i == 2)
             ck_assert_int_eq(again, MORTISE_ECORRUPT);

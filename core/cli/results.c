@@ -90,9 +90,10 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_BLOCKED", "a plugin of the run is missing, has changed or is deadly",
      "A run goes on with the very plugins that it started with.  Put that "
      "version back, or accept the change.  A graph that a later version of "
-     "Mortise does not take any more runs on with the one that took it.  Where a plugin took the process "
-     "down three times in one node of the run, install a version that does "
-     "not, or let this one try again; `mortise why RUN` says which.",
+     "Mortise does not take any more runs on with the one that took it.  Where "
+     "a plugin took the process down three times in one node of the run, "
+     "install a version that does not, or let this one try again; `mortise "
+     "why RUN` says which.",
      "$ mortise resume RUN --accept-plugins\n"
      "$ mortise plugin unquarantine acme.pay && mortise resume RUN\n"},
     {"E_NOT_AVAILABLE", "not in this build",

@@ -183,6 +183,17 @@ int mortise_home_make_db(int dir, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+/* It is open, so its inode is not given to another one.  CURRENT is there from
+ * its making on, whatever LevelDB does; the rest of its files come and go. */
+bool mortise_home_has_db(int dir, int db)
+{
+    struct stat ours, there;
+
+    return fstat(db, &ours) == 0 && fstatat(dir, "db", &there, 0) == 0 &&
+           ours.st_dev == there.st_dev && ours.st_ino == there.st_ino &&
+           fstatat(db, "CURRENT", &there, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int mortise_home_sync(int dir, struct mortise_err *err)
 {
     int rv = sync_dir(dir, ".", err);

@@ -25,6 +25,8 @@ bool mortise_home_is_unfinished(int dir);
 
 /* Make STORE/db (0700) if missing; durable with the next sync of it. */
 int mortise_home_make_db(int dir, struct mortise_err *err);
+/* Is it still the directory that is open as `db`, with a database in it? */
+bool mortise_home_has_db(int dir, int db);
 /* Make the names in STORE and beside STORE durable. */
 int mortise_home_sync(int dir, struct mortise_err *err);
 

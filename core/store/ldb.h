@@ -52,6 +52,7 @@ struct mortise_store {
     leveldb_options_t *options;
     leveldb_readoptions_t *checked; /* verifies checksums */
     leveldb_writeoptions_t *synced, *lazy;
+    int db_dir;                   /* STORE/db while that is open; -1 */
     leveldb_t *db;                /* NULL while it could not be reopened */
     atomic_bool dead;             /* a write failed (R6b) */
     struct mortise_batch opening; /* what its batches say */

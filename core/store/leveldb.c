@@ -39,7 +39,9 @@
  *       older program gets one with the first batch that an opening writes.
  *  (10) A store is a directory, not a path: LevelDB reaches it through the
  *       descriptor that holds its lock, so it stays one store when somebody
- *       renames it, and never writes to another that took its place.
+ *       renames it, and never writes to another that took its place.  That the
+ *       database is still in it is asked after each write, before anything is
+ *       answered: what is written to files without names is not kept.
  *  (11) A child of fork() never writes to it, nor reads, and its end or its
  *       close changes nothing: our process is asked for before each of them.
  *  (12) A store that ends before what was synced is MORTISE_ECORRUPT, and so is
@@ -425,7 +427,7 @@ struct mortise_store *mortise_ldb_new(const char *path,
     if (s == NULL)
         return NULL;
     s->mem = mem;
-    s->water.fd = s->copied = -1;
+    s->water.fd = s->copied = s->db_dir = -1;
     atomic_init(&s->dead, true); /* until it is open */
     pthread_mutex_init(&s->writing, NULL);
     mortise_buf_init(&s->key, mem);
@@ -535,10 +537,13 @@ static int open_db(struct mortise_store *s, bool create,
     s->unsynced = false;
     s->cache.known = false;
     rv = open_in_db(s, db, create, err);
-    close(db);
-    if (rv == MORTISE_OK)
-        atomic_store(&s->dead, false);
-    return rv;
+    if (rv != MORTISE_OK) {
+        close(db);
+        return rv;
+    }
+    s->db_dir = db;
+    atomic_store(&s->dead, false);
+    return MORTISE_OK;
 }
 
 /* A store that is new, or of an older program. */
@@ -669,12 +674,21 @@ int mortise_ldb_begin(struct mortise_store **out, const char *path,
     return open_as(out, path, identity, mem, err);
 }
 
+static void close_db(struct mortise_store *s)
+{
+    if (s->db != NULL)
+        leveldb_close(s->db);
+    s->db = NULL;
+    if (s->db_dir >= 0)
+        close(s->db_dir);
+    s->db_dir = -1;
+}
+
 void mortise_store_close(struct mortise_store *s)
 {
     if (s == NULL || (s->held && !mortise_hold_is_ours(&s->hold)))
         return; /* a forked child's copy: LevelDB would touch the files */
-    if (s->db != NULL)
-        leveldb_close(s->db);
+    close_db(s);
     if (s->scratch != NULL)
         mortise_ldb_drop_copy(s);
     leveldb_options_destroy(s->options);
@@ -704,9 +718,7 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
     mortise_ldb_keep_none(s);
-    if (s->db != NULL)
-        leveldb_close(s->db);
-    s->db = NULL;
+    close_db(s);
     if (s->full)
         mortise_reserve_release(s->hold.dir);
     rv = open_with_reserve(s, false, err);
@@ -1145,6 +1157,10 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
         return mortise_nomem(err);
 
     rv = write_and_sync(s, batch, lazy, err);
+    if (rv == MORTISE_OK && !mortise_home_has_db(s->hold.dir, s->db_dir))
+        rv = mortise_fail(err, MORTISE_ECORRUPT,
+                          "somebody removed the store's db/, or put another in "
+                          "its place");
     if (rv == MORTISE_OK && !s->unsynced)
         rv = mortise_highwater_put(&s->water, n, err);
     if (rv == MORTISE_OK) {
