@@ -984,6 +984,37 @@ START_TEST(an_open_step_is_asked_about_once)
 }
 END_TEST
 
+/* Where what on_error gives instead is refused in turn, the doubt stays with
+ * that failure. */
+START_TEST(a_doubt_outlives_its_value)
+{
+    static const char *const values[] = {
+        ", on_error: {value: \"{'x': 1 / size(error.code.substring(0, 0))}\"}",
+        ", output_schema: {required: [x], type: object}, on_error: {value: "
+        "\"{'y': 1}\"}",
+    };
+    char more[256];
+
+    snprintf(more, sizeof more, "%s%s", values[_i % 2],
+             _i < 2 ? "" : ", on_in_doubt: fail");
+    begin("acts", more, EFFECT(1));
+    sync_all();
+    ck_assert(sim_end_ask(&s, 0));
+    sync_all();
+    die(false);
+    if (_i < 2) {
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        resolve("fail", NULL);
+    }
+    assert_status(MORTISE_RUN_FAILED);
+    die(false);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    end();
+}
+END_TEST
+
 /* ---- a call that broke its word ------------------------------------------ */
 
 static const char *const leads[] = {
@@ -1206,6 +1237,7 @@ static Suite *suite(void)
                         sizeof ops / sizeof ops[0]);
     tcase_add_test(tc, answered_steps_leave_no_doubt);
     tcase_add_test(tc, an_open_step_is_asked_about_once);
+    tcase_add_loop_test(tc, a_doubt_outlives_its_value, 0, 4);
     tcase_add_loop_test(tc, a_broken_word_is_in_doubt, 0, 6);
     tcase_add_test(tc, a_broken_word_heeds_its_author);
     tcase_add_loop_test(tc, a_useless_result_is_asked_about, 0, 4);

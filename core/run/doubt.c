@@ -41,8 +41,8 @@
  *       tried.  Otherwise an effect that can never come to be would be tried for
  *       ever.  Of a step, what was heard of it is its answer then.
  *   (7) Where doubt fails the node (on_in_doubt: fail, or a person's word), the
- *       doubt stays with the failure: who has it tried again is asked what
- *       happened.
+ *       doubt stays with the failure, also where that is what its on_error gave
+ *       instead: who has it tried again is asked what happened.
  *   (8) A person is asked as soon as the doubt is known, also where the run is
  *       about to stand still: whoever paused it hears of it, and why.
  *   (9) What a failure, a timeout or a budget of its graph stopped in the middle
@@ -358,9 +358,12 @@ int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
                struct mortise_err *err)
 {
-    return node_of(r, x)->on_error_value
-               ? fail_attempt(r, x, "in_doubt", "permanent", words, err)
-               : fail_for_good(r, x, "in_doubt", words, true, err);
+    int rv;
+
+    x->failing = true; /* should its on_error be refused, too */
+    rv = fail_attempt(r, x, "in_doubt", "permanent", words, err);
+    x->failing = false;
+    return rv;
 }
 
 /* on_in_doubt: fail (7). */

@@ -151,7 +151,7 @@ static int record_failed(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     e.edges = edge;
     e.note = json_incref(x->verdicts);
-    e.how = open;
+    e.how = open || x->failing;
     if (x->expired_to_goto)
         route_of_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
     else

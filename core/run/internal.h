@@ -271,6 +271,7 @@ struct exec {
     bool effect_open;
     bool doubted; /* it failed with its effect open */
     bool cut;     /* a cancel stopped it */
+    bool failing; /* just now, with its doubt */
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */
