@@ -417,6 +417,25 @@ START_TEST(a_salvage_is_whole_or_nothing)
 }
 END_TEST
 
+/* A FIFO in place of a table or a log is not waited for; what is elsewhere is
+ * saved. */
+START_TEST(what_is_no_file_is_left_out)
+{
+    child_run("$MORTISE runs; set -- store/db/*%s; rm $1; mkfifo $1",
+              _i == 0 ? ".ldb" : ".log");
+    ck_assert_int_eq(child.code, 0);
+    child_run("$MORTISE doctor");
+    ck_assert_int_eq(child.code, 2);
+    says(child.out, " is no file");
+    child_run("timeout 20 $MORTISE store salvage saved");
+    ck_assert_msg(child.code == (_i == 0 ? 2 : 0), "%d: %s%s", child.code,
+                  child.out, child.err); /* a log without a commit is no loss */
+    says(child.out, "saved: ");
+    child_run("$MORTISE runs --store saved");
+    ck_assert_int_eq(child.code, 0);
+}
+END_TEST
+
 /* What is somebody else's stays. */
 START_TEST(a_salvage_clears_its_own_alone)
 {
@@ -452,6 +471,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_store_in_use_is_asked);
     tcase_add_loop_test(tc, a_salvage_is_whole_or_nothing, 0, 3);
     tcase_add_test(tc, a_salvage_clears_its_own_alone);
+    tcase_add_loop_test(tc, what_is_no_file_is_left_out, 0, 2);
     suite_add_tcase(s, tc);
     return s;
 }

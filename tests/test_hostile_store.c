@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "lib/commits.h"
@@ -689,6 +691,62 @@ START_TEST(meddling_is_an_error_or_harmless)
 }
 END_TEST
 
+/* ---- what is no file ---------------------------------------------------- */
+
+static void put_a_socket(const char *at)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    ck_assert_uint_lt(strlen(at), sizeof a.sun_path);
+    memcpy(a.sun_path, at, strlen(at));
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    close(fd);
+}
+
+/* A FIFO, a socket, a device or a directory in place of one of LevelDB's files
+ * is damage like any other, and nobody waits for it: not who opens the store,
+ * nor who looks at a copy or checks it. */
+START_TEST(what_is_no_file_is_corrupt)
+{
+    static const char *const files[] = {"CURRENT", "MANIFEST", ".log", ".ldb"};
+    const struct mortise_mem *mem = &test_mem;
+    char at[8192];
+
+    for (int kind = 0; kind < 4; kind++) {
+        struct mortise_store *s = NULL;
+        struct mortise_err err;
+        uint8_t ledger[MORTISE_DIGEST];
+
+        alarm(20);
+        test_rmdir(path);
+        make_store(2, 2, 100, ledger);
+        snprintf(at, sizeof at, "%s", in_store(find(files[_i])));
+        ck_assert_int_eq(unlink(at), 0);
+        if (kind == 0)
+            ck_assert_int_eq(mkfifo(at, 0600), 0);
+        else if (kind == 1)
+            put_a_socket(at);
+        else if (kind == 2)
+            ck_assert_int_eq(symlink("/dev/tty", at), 0);
+        else
+            ck_assert_int_eq(mkdir(at, 0700), 0);
+        for (int k = 0; k < 2; k++) {
+            ck_assert_int_eq(mortise_store_open(&s, path, mem, &err),
+                             MORTISE_ECORRUPT);
+            ck_assert_msg(strstr(err.msg, " is no file") != NULL, "%s",
+                          err.msg);
+            ck_assert_int_eq(mortise_store_check(path, mem, &err),
+                             MORTISE_ECORRUPT);
+        }
+        ck_assert_msg(mortise_store_open_view(&s, path, mem, &err) ==
+                          MORTISE_OK,
+                      "%s", err.msg);
+        mortise_store_close(s);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("hostile store");
@@ -698,6 +756,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, hostile_is_whole() ? 3600 : 300);
     tcase_add_loop_test(tc, damage_is_an_error_or_harmless, 0, 3);
     tcase_add_loop_test(tc, meddling_is_an_error_or_harmless, 0, MEDDLINGS);
+    tcase_add_loop_test(tc, what_is_no_file_is_corrupt, 0, 4);
     suite_add_tcase(s, tc);
     return s;
 }

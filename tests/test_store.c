@@ -1342,6 +1342,21 @@ START_TEST(a_store_without_its_stamp_is_corrupt)
 }
 END_TEST
 
+/* A FIFO in the way of the stamp is not waited for. */
+START_TEST(a_fifo_in_place_of_the_new_stamp)
+{
+    struct mortise_store *s = NULL;
+
+    alarm(20);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(mkfifo(in_store("format.new"), 0600), 0);
+    ck_assert_int_ne(mortise_store_open(&s, path, &test_mem, NULL),
+                     MORTISE_OK);
+    ck_assert_int_eq(unlink(in_store("format.new")), 0);
+    mortise_store_close(open_store());
+}
+END_TEST
+
 /* Whoever was cut off while making a store left one that has no stamp yet. */
 START_TEST(a_store_that_was_never_written_to_is_made_again)
 {
@@ -2663,6 +2678,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_store_needs_its_own_mark);
     tcase_add_test(tc, an_older_store_gets_a_mark);
     tcase_add_loop_test(tc, a_store_without_its_stamp_is_corrupt, 0, 3);
+    tcase_add_test(tc, a_fifo_in_place_of_the_new_stamp);
     tcase_add_loop_test(tc, a_store_that_was_never_written_to_is_made_again, 0,
                         3);
     tcase_add_loop_test(tc, a_cut_file_is_corrupt, 0, 3);

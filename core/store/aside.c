@@ -104,6 +104,31 @@ static int each(int db, mortise_home_each_fn *fn, struct mortise_err *err)
     return mortise_home_each(db, "db", fn, NULL, err);
 }
 
+bool mortise_aside_is_file(int db, const char *name)
+{
+    struct stat st;
+
+    return fstatat(db, name, &st, 0) != 0 || S_ISREG(st.st_mode);
+}
+
+static int check_one(void *ud, int db, const char *name,
+                     struct mortise_err *err)
+{
+    (void)ud;
+    if (mortise_aside_kind(mortise_aside_name(name)) == MORTISE_ASIDE_NONE ||
+        mortise_aside_is_file(db, name))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "db/%s is no file: somebody put something else in its "
+                        "place",
+                        name);
+}
+
+int mortise_aside_check(int db, struct mortise_err *err)
+{
+    return each(db, check_one, err);
+}
+
 static int drop(int db, const char *name, struct mortise_err *err)
 {
     if (unlinkat(db, name, 0) == 0 || errno == ENOENT)

@@ -30,6 +30,11 @@ enum mortise_aside_kind {
 enum mortise_aside_kind mortise_aside_kind(const char *name);
 /* The name of which this one is aside; else the same pointer. */
 const char *mortise_aside_name(const char *name);
+/* May it be opened without waiting for somebody?  No for a FIFO, a device, a
+ * socket, a directory. */
+bool mortise_aside_is_file(int db, const char *name);
+/* MORTISE_ECORRUPT when one of the database's names is no file. */
+int mortise_aside_check(int db, struct mortise_err *err);
 /* Is there something aside, all of it? */
 bool mortise_aside_is_whole(int db);
 

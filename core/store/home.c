@@ -125,7 +125,8 @@ int mortise_home_read_stamp(int dir, uint32_t *format, struct mortise_err *err)
 static int write_text(int dir, const char *text, struct mortise_err *err)
 {
     int fd =
-        openat(dir, stamp_new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        openat(dir, stamp_new,
+               O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600);
     size_t n = strlen(text);
     ssize_t put;
     int rv;
@@ -262,7 +263,8 @@ int mortise_home_copy(int from, const char *name, int to, const char *as,
 
     if (in < 0)
         return mortise_syserr(err, errno, "open %s", name);
-    out = openat(to, as, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    out = openat(to, as, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC,
+                 0600);
     rv = out >= 0 ? pour(in, out, name, err)
                   : mortise_syserr(err, errno, "make %s", as);
     close(in);

@@ -109,7 +109,7 @@ char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
 
 enum mortise_ldb_logs {
     MORTISE_LOGS_NONE, /* what is in tables alone */
-    MORTISE_LOGS_AS_IS,
+    MORTISE_LOGS_AS_IS, /* and MORTISE_ECORRUPT where something is no file */
     MORTISE_LOGS_READABLE /* the records that can be read */
 };
 

@@ -504,8 +504,10 @@ static int open_in_db(struct mortise_store *s, int db, bool create,
                       struct mortise_err *err)
 {
     struct mortise_err here;
-    int rv = mortise_aside_take(db, err);
+    int rv = mortise_aside_check(db, err);
 
+    if (rv == MORTISE_OK)
+        rv = mortise_aside_take(db, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = open_and_verify(s, create, err);

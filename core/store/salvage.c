@@ -308,6 +308,10 @@ static int take_log(struct salvage *v, int db, const char *name,
     struct mortise_buf bytes;
     int rv;
 
+    if (!mortise_aside_is_file(db, name)) {
+        salvage_say(v, "db/%s is no file", name);
+        return MORTISE_OK;
+    }
     mortise_buf_init(&bytes, v->mem);
     rv = mortise_logfile_load(&bytes, db, name, err);
     mortise_logfile_init(&l, bytes.p, bytes.n, v->mem);

@@ -123,6 +123,8 @@ static int copy_one(void *ud, int from, const char *name,
     const char *as = mortise_aside_name(name);
     bool is_aside = as != name;
 
+    if (!mortise_aside_is_file(from, name))
+        return MORTISE_OK; /* (3) */
     switch (mortise_aside_kind(as)) {
     case MORTISE_ASIDE_TABLE:
         return is_aside && !c->aside ? MORTISE_OK
@@ -267,6 +269,10 @@ int mortise_ldb_copy(struct mortise_store *s, int dir,
     s->copied = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->copied < 0)
         return mortise_syserr(err, errno, "open db");
+    if (logs == MORTISE_LOGS_AS_IS)
+        rv = mortise_aside_check(s->copied, err);
+    if (rv != MORTISE_OK)
+        return rv;
     struct copying c = {
         .mem = s->mem,
         .from = s->copied,
