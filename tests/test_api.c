@@ -1582,6 +1582,46 @@ START_TEST(in_doubt)
 }
 END_TEST
 
+/* What an effect came to needs no plugin to be said: of one that is quarantined
+ * since it did not let go, or is gone, the word is recorded, and what comes after
+ * is blocked until it may be used again. */
+START_TEST(a_word_needs_no_plugin) /* loop: loaded, to be loaded; done, fail */
+{
+    static const char *const words[] = {"done", "fail"};
+    struct mortise_command c = {.size = sizeof c,
+                                .kind = MORTISE_CMD_RESOLVE,
+                                .decision = words[_i / 2],
+                                .json = _i < 2 ? "{\"ran\":true}" : NULL};
+    char path[PATH_MAX + 64];
+
+    start("start: a\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: never_finishes/run, args: {}, timeout: 20ms,"
+          " effect_class: external, on_error: {goto: b}, next: b}\n"
+          "  b: {type: tool, tool: never_finishes/run, args: {}, timeout: 20ms,"
+          " next: END}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_IN_DOUBT);
+    close_engine();
+    open_engine();
+    if (_i % 2 == 0)
+        shown_as("blocked", "plugin");
+    c.id = pending();
+    ck_assert_msg(command(&c, 0) == MORTISE_OK, "%s", err.msg);
+    shown_as("blocked", "plugin");
+    ck_assert_str_eq(shown("pending"), "[]");
+    ck_assert_int_eq(resume(), MORTISE_EBLOCKED);
+    close_engine();
+    snprintf(path, sizeof path, "%s/quarantine/never_finishes", store);
+    ck_assert_int_eq(unlink(path), 0);
+    open_engine();
+    if (_i < 2)
+        ck_assert_str_eq(shown("state.artifacts.a"), "{\"ran\":true}");
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED); /* of b */
+    ck_assert_str_eq(shown("error.code"), "\"timeout.unresponsive\"");
+}
+END_TEST
+
 /* ---- a disk that fails (R6b) -------------------------------------------- */
 
 static const char three_counts[] =
@@ -1968,6 +2008,7 @@ static void add_lazy(Suite *s, const char *name, void (*begin)(void))
     tcase_add_checked_fixture(tc, begin, teardown);
     tcase_add_test(tc, late_followers_catch_up);
     tcase_add_test(tc, in_doubt);
+    tcase_add_loop_test(tc, a_word_needs_no_plugin, 0, 4);
     tcase_add_loop_test(tc, one_write_fails, 0, 24);
     tcase_add_test(tc, the_disk_is_full);
     tcase_add_test(tc, a_write_fails_under_load);
@@ -2031,6 +2072,7 @@ static Suite *suite(void)
     tcase_add_test(tc, history);
     tcase_add_test(tc, findings);
     tcase_add_test(tc, in_doubt);
+    tcase_add_loop_test(tc, a_word_needs_no_plugin, 0, 4);
     tcase_add_loop_test(tc, one_write_fails, 0, 24);
     tcase_add_test(tc, the_disk_is_full);
     tcase_add_test(tc, a_write_fails_under_load);

@@ -856,6 +856,22 @@ static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
     return works;
 }
 
+/* Does it say no more than what an effect came to?  A person's word needs no
+ * plugin: where one is in the way it is recorded, and nothing goes on. */
+static bool is_word(const struct mortise_order *o)
+{
+    bool word = o->n > 0;
+
+    for (size_t i = 0; i < o->n; i++) {
+        const struct mortise_command *c = &o->list[i];
+        const char *d = c->decision != NULL ? c->decision : "";
+
+        word &= c->kind == MORTISE_CMD_RESOLVE &&
+                (strcmp(d, "done") == 0 || strcmp(d, "fail") == 0);
+    }
+    return word;
+}
+
 static int step_with(struct mortise_live *live, const struct mortise_order *o,
                      const struct mortise_pin *pins, size_t n_pins,
                      struct mortise_err *err)
@@ -985,6 +1001,10 @@ static int give(struct mortise_live *live, struct mortise_err *err)
     int rv =
         check ? step_checked(live, o, err) : step_with(live, o, NULL, 0, err);
 
+    if (check && rv == MORTISE_EBLOCKED && is_word(o)) {
+        o->flags |= MORTISE_NO_CONTINUE;
+        rv = step_with(live, o, NULL, 0, err);
+    }
     if (rv == MORTISE_OK) {
         perform(live);
         return MORTISE_OK;
@@ -1033,6 +1053,10 @@ int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
     if (rv == MORTISE_OK && live == NULL)
         rv = load(m, tenant, run, &head, needs_plugins(o, head.status, false),
                   (o->flags & MORTISE_ACCEPT_PLUGINS) != 0, &live, err);
+    if (rv == MORTISE_EBLOCKED && is_word(o)) {
+        o->flags |= MORTISE_NO_CONTINUE;
+        rv = load(m, tenant, run, &head, false, false, &live, err);
+    }
     if (rv != MORTISE_OK)
         return rv;
     o->next = NULL;
