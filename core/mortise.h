@@ -171,8 +171,9 @@ MORTISE_API void mortise_free(struct mortise *m, char *text);
 /* ---- graphs and runs ------------------------------------------------- */
 
 /* Read, check and compile one graph file: the very function that `mortise
- * check` runs.  On MORTISE_ECHECK `*report` (may be NULL) gets the findings as
- * text in the format of the command line; warnings come with MORTISE_OK. */
+ * check` runs.  On MORTISE_ECHECK, and MORTISE_EDENIED where trust refuses a
+ * plugin of it, `*report` (may be NULL) gets the findings as text in the format
+ * of the command line; warnings come with MORTISE_OK. */
 MORTISE_API int mortise_load(struct mortise *m, const char *path,
                              struct mortise_graph **out, char **report,
                              struct mortise_err *err);

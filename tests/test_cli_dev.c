@@ -124,7 +124,7 @@ START_TEST(elsewhere_it_is_refused)
 {
     deploy("{path: [./dev]}");
     child_run("$MORTISE run g.yaml");
-    desk_code(2);
+    desk_code(77);
     desk_ok("$MORTISE plugin list");
     desk_out("is not signed");
     desk_out("plugins.dev");

@@ -501,6 +501,73 @@ START_TEST(a_seq_stands_for_one_manifest)
 }
 END_TEST
 
+/* What trust refuses ends every command that needs it alike. */
+static const struct refusal {
+    const char *by; /* of a plugin that was signed and had run */
+} refusals[] = {
+    {"rm plugins/tried.plugin.yaml.minisig"},
+    {"$MORTISE key revoke \"$(sed -n 2p k.pub)\""},
+    {"rm trust.d/k.yaml"},
+    {"printf '# x\\n' >>plugins/tried.plugin.yaml"},
+    {"printf x >>plugins/tried.so"},
+    {NULL}, /* an older release */
+    {NULL}, /* another one of the same number */
+};
+
+START_TEST(refused_by_trust)
+{
+    static const char *const each[] = {
+        "run h.yaml",
+        "run h.yaml --store fresh",
+        "check h.yaml --deployment d.yaml",
+        "check --plugins h.yaml --deployment d.yaml",
+        "graph show h.yaml --deployment d.yaml",
+        "test h.test.yaml",
+        "resume r",
+        "approve $($MORTISE inbox --ids)",
+        "plugin verify tried",
+        "plugin verify plugins/tried.plugin.yaml",
+        "plugin inspect tried",
+    };
+    bool bytes = _i == 4; /* seen by who loads them */
+    bool older = _i > 4;  /* nothing remembers what was looked at */
+
+    sign_release();
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: q}\n"
+                    "  q: {type: human, prompt: on?, next: b}\n"
+                    "  b: {type: tool, tool: tried/echo, args: {value: 2}, "
+                    "next: END}\n");
+    desk_ok("sed 's/g.yaml/h.yaml/; s/mortise.yaml/d.yaml/' g.test.yaml "
+            ">h.test.yaml");
+    if (_i == 5)
+        release("5", "k", "five");
+    child_run("$MORTISE run h.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE inbox --ids >ids");
+    if (refusals[_i].by != NULL)
+        desk_ok("%s", refusals[_i].by);
+    else
+        release(_i == 5 ? "4" : "1", "k", "another");
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        if (bytes && strstr(each[i], "verify") == NULL &&
+            strstr(each[i], "--plugins") == NULL)
+            continue;
+        if (older && (strncmp(each[i], "check h", 7) == 0 ||
+                      strncmp(each[i], "graph", 5) == 0))
+            continue;
+        child_run("$MORTISE %s", each[i]);
+        ck_assert_msg(child.code == 77, "%s: mortise %s: exit code %d\n%s%s",
+                      refusals[_i].by != NULL ? refusals[_i].by : "release",
+                      each[i], child.code, child.out, child.err);
+    }
+    desk_ok("$MORTISE show r");
+    if (!bytes)
+        desk_out("status   blocked");
+}
+END_TEST
+
 static void end(void)
 {
     unsetenv("MORTISE_DEPLOYMENT");
@@ -531,6 +598,8 @@ static Suite *suite(void)
     tcase_add_test(tc, revocations_are_not_forgotten);
     tcase_add_test(tc, long_names_are_told_apart);
     tcase_add_test(tc, a_seq_stands_for_one_manifest);
+    tcase_add_loop_test(tc, refused_by_trust, 0,
+                        (int)(sizeof refusals / sizeof *refusals));
     suite_add_tcase(s, tc);
     return s;
 }

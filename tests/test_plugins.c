@@ -889,7 +889,7 @@ START_TEST(crashes_in_create_are_remembered)
     crash(3);
     refused("create_crashes", "it took the process down 3 times (the last time "
                               "it died of SIGABRT), and is left alone until 2");
-    ck_assert_int_eq(try_start("create_crashes", NULL, &i), MORTISE_EDENIED);
+    ck_assert_int_eq(try_start("create_crashes", NULL, &i), MORTISE_EBLOCKED);
 
     ck_assert_int_eq(
         mortise_plugins_unquarantine(plugins, "create_crashes", &err),

@@ -62,7 +62,9 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
     bool up = bring_up(cli, store, plugin, &err) == MORTISE_OK;
     size_t n = up ? 0 : strlen(err.msg);
 
-    _exit(up || write(to, err.msg, n) == (ssize_t)n ? up ? 0 : 1 : 2);
+    if (!up && write(to, err.msg, n) != (ssize_t)n)
+        _exit(2);
+    _exit(up ? 0 : (int)mortise_exit_of_result(err.code));
 }
 
 /* ---- around it ---------------------------------------------------------- */
@@ -90,8 +92,8 @@ static bool hear(int from, char *words, size_t cap)
     return true;
 }
 
-/* What became of it: "" when it came up. */
-static void judge(pid_t pid, bool heard, char *words, size_t cap)
+/* What became of it: "" when it came up.  True: trust refused it. */
+static bool judge(pid_t pid, bool heard, char *words, size_t cap)
 {
     int status = 0;
 
@@ -108,10 +110,14 @@ static void judge(pid_t pid, bool heard, char *words, size_t cap)
     else if (words[0] == '\0' && WEXITSTATUS(status) != 0)
         snprintf(words, cap, "it ended the process with status %d",
                  WEXITSTATUS(status));
+    else
+        return WEXITSTATUS(status) == MORTISE_EXIT_DENIED;
+    return false;
 }
 
 static int try_one(const struct mortise_cli *cli, const char *plugin,
-                   char *words, size_t cap, struct mortise_err *err)
+                   char *words, size_t cap, bool *denied,
+                   struct mortise_err *err)
 {
     char store[PATH_MAX];
     int ends[2], rv = mortise_tempdir_make(store, "check", err);
@@ -126,7 +132,7 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
     }
     if (pid > 0) {
         close(ends[1]);
-        judge(pid, hear(ends[0], words, cap), words, cap);
+        *denied |= judge(pid, hear(ends[0], words, cap), words, cap);
         close(ends[0]);
     }
     mortise_tempdir_remove(store);
@@ -170,7 +176,8 @@ int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
 
     for (size_t i = 0; i < g->n_plugins; i++) {
         const struct mortise_node *n = needed_by(g, g->plugins[i]);
-        int rv = try_one(cli, g->plugins[i], words, sizeof words, err);
+        int rv = try_one(cli, g->plugins[i], words, sizeof words,
+                         &diags->denied, err);
 
         if (rv != MORTISE_OK)
             return rv;

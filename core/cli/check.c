@@ -283,7 +283,9 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
         int rv = check_file(&c, a->operands[i], &err);
 
         if (rv == MORTISE_ECHECK)
-            worst = worst != 0 ? worst : MORTISE_EXIT_FINDINGS;
+            worst = diags->denied ? MORTISE_EXIT_DENIED
+                    : worst != 0  ? worst
+                                  : MORTISE_EXIT_FINDINGS;
         else if (rv != MORTISE_OK)
             worst = mortise_cli_fail(cli, &err);
     }

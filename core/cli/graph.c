@@ -71,6 +71,8 @@ static int load(struct mortise_cli *cli, const char *path,
         rv = load_with(cli, &site, path, &diags, out, err);
     mortise_site_close(&site);
     mortise_cli_findings(cli, &diags);
+    if (rv == MORTISE_ECHECK)
+        rv = err->code = mortise_diags_result(&diags);
     mortise_diags_finish(&diags);
     return rv;
 }

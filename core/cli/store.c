@@ -92,10 +92,10 @@ static int load_one(struct mortise_cli *cli, const struct mortise_stock *stock,
     rv =
         mortise_graph_load(out, cli->mem, path, text, n, &catalog, &diags, err);
     if (rv == MORTISE_ECHECK)
-        mortise_fail(err, rv,
-                     "%s has errors: it is not a graph that a run "
-                     "could pin",
-                     path);
+        rv = mortise_fail(err, mortise_diags_result(&diags),
+                          "%s has errors: it is not a graph that a run "
+                          "could pin",
+                          path);
     mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
     mortise_release(cli->mem, text, n + 1);

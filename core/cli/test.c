@@ -232,7 +232,7 @@ static int check_files(struct mortise_cli *cli)
 
     mortise_diags_init(&d, cli->mem);
     code = mortise_cli_check(cli, &d);
-    if (code == MORTISE_EXIT_FINDINGS)
+    if (code != MORTISE_EXIT_OK)
         mortise_cli_findings(cli, &d);
     mortise_diags_finish(&d);
     return code;

@@ -129,7 +129,8 @@ int mortise_load(struct mortise *m, const char *path,
         rv = mortise_graphs_compile(
             m, &(struct mortise_source){path, text.p, text.n}, NULL, out,
             &findings, err);
-    if (report != NULL && (rv == MORTISE_OK || rv == MORTISE_ECHECK) &&
+    if (report != NULL &&
+        (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED) &&
         findings.n > 0)
         *report = mortise_strndup(m->mem, findings.p, findings.n);
     mortise_buf_finish(&text);

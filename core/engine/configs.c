@@ -106,13 +106,15 @@ static int check_guard(struct checking *c, struct mortise_plugins *plugins,
     c->m = mortise_plugins_find(plugins, g->plugin, &why);
     if (c->m == NULL && why.code == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
-    if (c->m == NULL)
+    if (c->m != NULL && c->m->guardrail.present)
+        return check_config(c, g->config, g->at->span);
+    if (c->m == NULL) {
         mortise_diag_add(c->diags, "E0502", g->at->span, "%s", why.msg);
-    else if (!c->m->guardrail.present)
+        mortise_diags_because(c->diags, &why);
+    } else {
         mortise_diag_add(c->diags, "E0502", g->at->span,
                          "plugin '%s' is no guardrail", g->plugin);
-    else
-        return check_config(c, g->config, g->at->span);
+    }
     return MORTISE_OK;
 }
 

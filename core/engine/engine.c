@@ -76,7 +76,9 @@ static int found_wrong(struct mortise *m, struct mortise_diags *diags,
     mortise_buf_init(&text, m->mem);
     mortise_diags_text(diags, &text);
     rv = mortise_buf_cstr(&text) != NULL
-             ? mortise_fail(err, MORTISE_ECONFIG, "%s", text.p)
+             ? mortise_fail(err,
+                            diags->denied ? MORTISE_EDENIED : MORTISE_ECONFIG,
+                            "%s", text.p)
              : mortise_nomem(err);
     mortise_buf_finish(&text);
     return rv;

@@ -217,7 +217,8 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g);
 /* A reference to the graph of a digest, which `run` pinned, compiled from the
  * store's copy if need be.  `lenient`: for looking only; the plugins may be
- * gone.  MORTISE_EBLOCKED when it does not compile; words name the run. */
+ * gone.  MORTISE_EBLOCKED when it does not compile (MORTISE_EDENIED: trust is
+ * why); words name the run. */
 int mortise_graphs_get(struct mortise *m, const char *run,
                        const uint8_t digest[MORTISE_DIGEST], bool lenient,
                        struct mortise_graph **out, struct mortise_err *err);
@@ -230,8 +231,15 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 
 /* ---- live.c ------------------------------------------------------------- */
 
+/* Does a run of which this was said stand still until its plugins are mended? */
+static inline bool mortise_is_blocked(int rv)
+{
+    return rv == MORTISE_EBLOCKED || rv == MORTISE_EDENIED;
+}
+
 /* MORTISE_EBLOCKED: the graph or a plugin that a run goes on with is not here,
- * or is another one by now (R4), or took the process down too often for it. */
+ * or is another one by now (R4), or took the process down too often for it.
+ * MORTISE_EDENIED: it is here, and trust refuses it. */
 int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
                          const uint8_t graph[MORTISE_DIGEST],
                          const struct mortise_run *r, struct mortise_err *err);

@@ -86,8 +86,9 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
         mortise_diags_text(&diags, report);
     if (rv == MORTISE_ECHECK)
-        mortise_fail(err, rv, "%s has %zu error%s", file->path, diags.n_errors,
-                     diags.n_errors == 1 ? "" : "s");
+        rv = mortise_fail(err, mortise_diags_result(&diags),
+                          "%s has %zu error%s", file->path, diags.n_errors,
+                          diags.n_errors == 1 ? "" : "s");
     mortise_diags_finish(&diags);
     if (rv == MORTISE_OK && report->failed) {
         mortise_graph_unref(*out);
@@ -150,13 +151,13 @@ static int pinned_list(void *ud, const char *dir,
 /* The findings are about the store's copy: they are not to be taken for those
  * of a file that has the same name now. */
 static int refuse(const struct mortise_source *file, const uint8_t *digest,
-                  const char *findings, struct mortise_err *err)
+                  int code, const char *findings, struct mortise_err *err)
 {
     char hex[2 * MORTISE_DIGEST + 1];
 
     mortise_hex(hex, digest, MORTISE_DIGEST);
     return mortise_fail(
-        err, MORTISE_EBLOCKED,
+        err, code,
         "its graph %s, as the store has it (digest %.16s, not a file that is "
         "there now) does not compile with this mortise (%s) and its plugins.  "
         "Go on with the version and the plugins that it was started with, or "
@@ -178,8 +179,9 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
     rv = compile(m, &catalog, &pinned->files[0], out, &report, err);
-    if (rv == MORTISE_ECHECK)
+    if (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
         rv = refuse(&pinned->files[0], digest,
+                    rv == MORTISE_ECHECK ? MORTISE_EBLOCKED : rv,
                     mortise_buf_cstr(&report) != NULL ? report.p : "", err);
     mortise_buf_finish(&report);
     if (rv == MORTISE_OK &&
@@ -214,7 +216,7 @@ int mortise_graphs_get(struct mortise *m, const char *run,
                              err);
     if (rv == MORTISE_OK)
         rv = compile_stored(m, digest, false, &pinned, out, err);
-    if (rv == MORTISE_EBLOCKED && lenient) {
+    if (mortise_is_blocked(rv) && lenient) {
         stood_in = true;
         rv = compile_stored(m, digest, true, &pinned, out, err);
     }

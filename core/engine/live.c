@@ -482,6 +482,12 @@ static const char *plugin_of(const struct mortise *m, const char *name,
     return mortise_guard_plugin(&m->site.deployment->guards, name, pin);
 }
 
+/* A plugin that a run needs cannot be used: trust says so, or something else. */
+static int unusable(const struct mortise_err *why)
+{
+    return why->code == MORTISE_EDENIED ? MORTISE_EDENIED : MORTISE_EBLOCKED;
+}
+
 /* The digests of the plugins that a graph uses, each plugin once. */
 static int find_pins(struct mortise *m, const struct mortise_graph *g,
                      struct mortise_pin *pins, size_t *n,
@@ -499,7 +505,7 @@ static int find_pins(struct mortise *m, const struct mortise_graph *g,
             continue;
         man = mortise_plugins_find(m->plugins, name, err);
         if (man == NULL)
-            return mortise_doing(err, MORTISE_EBLOCKED, "graph '%s'", g->name);
+            return mortise_doing(err, unusable(err), "graph '%s'", g->name);
         pins[k].plugin = pin;
         pins[k].dev = man->dev;
         memcpy(pins[k].digest, man->digest, MORTISE_DIGEST);
@@ -764,9 +770,8 @@ static int check_pins(struct mortise *m, const char *id,
             mortise_plugins_find(m->plugins, name, err);
 
         if (man == NULL)
-            return mortise_doing(err, MORTISE_EBLOCKED,
-                                 "run %s needs plugin '%s'", id,
-                                 pins[i].plugin);
+            return mortise_doing(err, unusable(err), "run %s needs plugin '%s'",
+                                 id, pins[i].plugin);
         if (memcmp(man->digest, pins[i].digest, MORTISE_DIGEST) == 0)
             continue;
         if (changed == NULL)

@@ -268,7 +268,7 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
     rv = mortise_live_may_run(m, tenant, run, head->graph, r, &why);
     if (rv == MORTISE_OK)
         return rv;
-    if (rv != MORTISE_EBLOCKED) {
+    if (!mortise_is_blocked(rv)) {
         *err = why;
         return rv;
     }

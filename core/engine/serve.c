@@ -348,7 +348,7 @@ static int compile(struct mortise_request *q, const json_t *graph,
     mortise_buf_init(&report, q->m->mem);
     file.size = strlen(file.text);
     rv = mortise_graphs_compile(q->m, &file, cwd, out, &report, err);
-    if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
+    if (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
         send_report(q, &report, &ignored);
     mortise_buf_finish(&report);
     return rv;

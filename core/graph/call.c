@@ -22,6 +22,7 @@ static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
         mortise_diag_add(ld->diags,
                          why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
                          "%s", why.msg);
+        mortise_diags_because(ld->diags, &why);
         return;
     }
     mortise_load_plugin(ld, "", r->node->plugin);

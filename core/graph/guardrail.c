@@ -21,14 +21,16 @@ const struct mortise_word mortise_violation_words[] = {
 
 static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
 {
-    struct mortise_err why;
+    struct mortise_err why = {0};
     int rv = ld->catalog->guardrail(ld->catalog->ud, id->str, &why);
 
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
         mortise_load_plugin(ld, MORTISE_GUARD_PREFIX, id->str);
-    else if (rv != MORTISE_ENOMEM)
+    else if (rv != MORTISE_ENOMEM) {
         mortise_diag_add(ld->diags, "E0502", id->span, "%s", why.msg);
+        mortise_diags_because(ld->diags, &why);
+    }
 }
 
 static void read_ids(struct mortise_loader *ld, struct mortise_guard_list *out,

@@ -626,7 +626,8 @@ static int judge_either(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_OK)
         rv = judge(p, e, text, &sig, why);
     else if (rv == MORTISE_ENOTFOUND)
-        rv = is_dev(p, e) ? judge_unsigned(p, e, text, why) : MORTISE_EDENIED;
+        rv = is_dev(p, e) ? judge_unsigned(p, e, text, why)
+                          : (why->code = MORTISE_EDENIED);
     mortise_buf_finish(&sig);
     return rv;
 }
@@ -1123,11 +1124,12 @@ static int usable(struct mortise_plugins *p, const char *name,
         return not_found(p, name, why);
     look_again(p, e);
     if (e->pub.problem != NULL)
-        return mortise_fail(
-            why,
-            e->quarantined != NULL || e->distrusted != NULL ? MORTISE_EDENIED
-                                                            : e->code,
-            "plugin %s (%s): %s", name, e->pub.path, e->pub.problem);
+        return mortise_fail(why,
+                            e->distrusted != NULL    ? MORTISE_EDENIED
+                            : e->quarantined != NULL ? MORTISE_EBLOCKED
+                                                     : e->code,
+                            "plugin %s (%s): %s", name, e->pub.path,
+                            e->pub.problem);
     *out = e;
     return MORTISE_OK;
 }

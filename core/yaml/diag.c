@@ -235,6 +235,17 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
     return at;
 }
 
+void mortise_diags_because(struct mortise_diags *d,
+                           const struct mortise_err *why)
+{
+    d->denied |= why->code == MORTISE_EDENIED;
+}
+
+int mortise_diags_result(const struct mortise_diags *d)
+{
+    return d->denied ? MORTISE_EDENIED : MORTISE_ECHECK;
+}
+
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...)
 {

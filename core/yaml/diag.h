@@ -44,6 +44,7 @@ struct mortise_diags {
     struct mortise_diag *list;
     size_t n, cap, n_errors;
     bool failed; /* memory ran out: findings are missing */
+    bool denied; /* what one is about is refused by trust */
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);
@@ -56,6 +57,12 @@ void mortise_diags_finish(struct mortise_diags *d);
 struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
                                       struct mortise_span span, const char *fmt,
                                       ...) MORTISE_PRINTF(4, 5);
+/* The newest finding is there because of that. */
+void mortise_diags_because(struct mortise_diags *d,
+                           const struct mortise_err *why);
+/* MORTISE_ECHECK, or MORTISE_EDENIED where trust is why: what a file with
+ * these findings is refused with. */
+int mortise_diags_result(const struct mortise_diags *d);
 /* `diag` NULL is fine. */
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...) MORTISE_PRINTF(3, 4);
