@@ -336,6 +336,28 @@ START_TEST(a_stored_graph_that_does_not_compile)
 }
 END_TEST
 
+/* A manifest has one limit, whoever reads it. */
+START_TEST(a_manifest_has_one_limit)
+{
+    static const char *const readers[] = {
+        "check big.plugin.yaml",
+        "plugin inspect big.plugin.yaml",
+        "plugin verify ./big.plugin.yaml",
+        "plugin sign big.plugin.yaml x.so --key k.key --out out",
+    };
+
+    desk_ok("$MORTISE key new k -W && mkdir out && touch x.so");
+    desk_ok("{ cat %s/plugins/tried.plugin.yaml; head -c 1100000 /dev/zero | "
+            "tr '\\0' '#'; } >big.plugin.yaml",
+            desk_plugins);
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        child_run("$MORTISE %s 2>&1", readers[i]);
+        desk_code(2);
+        desk_out("error[E0102]: the manifest is larger than 1 MiB");
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_files");
@@ -351,6 +373,7 @@ static Suite *suite(void)
     tcase_add_test(tc, spelled_in_any_way);
     tcase_add_test(tc, no_fifo_is_waited_for);
     tcase_add_test(tc, a_limit_on_files);
+    tcase_add_test(tc, a_manifest_has_one_limit);
     suite_add_tcase(s, tc);
     return s;
 }

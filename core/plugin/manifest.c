@@ -23,6 +23,7 @@
 #include "plugin/version.h"
 #include "yaml/header.h"
 #include "yaml/schema.h"
+#include "yaml/text.h"
 
 struct reading {
     struct mortise_manifest *m;
@@ -1155,6 +1156,19 @@ static struct mortise_manifest *new_manifest(const struct mortise_mem *mem,
     return NULL;
 }
 
+static int refuse_size(struct mortise_manifest *m, struct mortise_diags *diags)
+{
+    struct mortise_text text;
+    int rv = mortise_text_name(&text, &m->arena, m->path);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diag_add(diags, "E0102", mortise_text_span(&text, 0, 0),
+                     "the manifest is larger than %d MiB",
+                     MORTISE_MANIFEST_MAX >> 20);
+    return MORTISE_ECHECK;
+}
+
 int mortise_manifest_parse(struct mortise_manifest **out,
                            const struct mortise_mem *mem, const char *path,
                            const char *text, size_t n, bool need_artifacts,
@@ -1170,7 +1184,9 @@ int mortise_manifest_parse(struct mortise_manifest **out,
     *out = NULL;
     if (m == NULL)
         return MORTISE_ENOMEM;
-    rv = mortise_yaml_parse(&root, &m->arena, m->path, text, n, diags);
+    rv = n > MORTISE_MANIFEST_MAX
+             ? refuse_size(m, diags)
+             : mortise_yaml_parse(&root, &m->arena, m->path, text, n, diags);
     if (rv == MORTISE_OK) {
         mortise_digest(m->digest, text, n);
         read_root(&r, root);

@@ -80,6 +80,9 @@ struct mortise_manifest {
     const struct mortise_yaml *tree;
 };
 
+/* Bytes that a manifest may have, wherever it is read. */
+enum { MORTISE_MANIFEST_MAX = 1 << 20 };
+
 /* Findings to diags; *out NULL on an error.  `need_artifacts` false for a
  * manifest that was not signed yet: it may leave them out, or their sizes and
  * digests. */

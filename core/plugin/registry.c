@@ -58,7 +58,6 @@
 #include "plugin/version.h"
 
 enum {
-    TEXT_MAX = 1 << 20,
     SIG_MAX = 64 * 1024,
     QUIESCE_MS = 10000,
     NAME_ROOM = 512, /* for what something is remembered by */
@@ -647,7 +646,7 @@ static int read_entry(struct mortise_plugins *p, struct entry *e,
     int rv;
 
     mortise_buf_init(&text, p->mem);
-    rv = mortise_file_read(&text, e->pub.path, TEXT_MAX, &why);
+    rv = mortise_file_read(&text, e->pub.path, MORTISE_MANIFEST_MAX, &why);
     if (rv == MORTISE_OK)
         rv = judge_either(p, e, &text, &why);
     mortise_buf_finish(&text);

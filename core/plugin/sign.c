@@ -23,7 +23,7 @@
 #include "plugin/files.h"
 #include "plugin/manifest.h"
 
-enum { TEXT_MAX = 1 << 20, OBJECT_MAX = 1 << 28 };
+enum { OBJECT_MAX = 1 << 28 };
 
 struct work {
     const struct mortise_signing *s;
@@ -299,7 +299,7 @@ int mortise_plugin_sign(const struct mortise_signing *s, char **path,
     if (path != NULL)
         *path = NULL;
     mortise_buf_init(&w.text, mem);
-    rv = mortise_file_read(&w.text, s->manifest, TEXT_MAX, err);
+    rv = mortise_file_read(&w.text, s->manifest, OBJECT_MAX, err);
     if (rv == MORTISE_OK)
         rv = parse(&w, false, err);
     if (rv == MORTISE_OK)

@@ -12,7 +12,8 @@ const struct mortise_code mortise_codes[] = {
      "The file does not exist, is a directory, or may not be read by this "
      "user.",
      "# mortise check no-such-file.yaml\n"},
-    {"E0102", "a file is too large", "A file may have 16 MiB.",
+    {"E0102", "a file is too large",
+     "A file may have 16 MiB, the manifest of a plugin 1 MiB.",
      "# A file of 17 MiB.  Put long texts into files that a node reads.\n"},
     {"E0103", "a file is empty",
      "The file holds nothing but space and comments.",
