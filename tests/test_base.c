@@ -2,8 +2,11 @@
  * tables. */
 #include <check.h>
 #include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -12,6 +15,7 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "base/table.h"
+#include "base/userdir.h"
 #include "lib/test.h"
 
 /* The code stays what it was where the failure happened; the words grow. */
@@ -296,6 +300,35 @@ START_TEST(hashes_know_where_strings_end)
 }
 END_TEST
 
+/* A HOME that is not there is nobody's: the one of the passwd entry counts. */
+START_TEST(a_home_that_is_not_there)
+{
+    const struct passwd *me = getpwuid(geteuid());
+    struct mortise_err err = {0};
+    char dir[PATH_MAX] = "", want[PATH_MAX], *state, *home;
+    int rv;
+
+    if (me == NULL)
+        return; /* a user without an entry has HOME alone */
+    snprintf(want, sizeof want, "%s/.local/state/mortise", me->pw_dir);
+    state = strdup(getenv("XDG_STATE_HOME"));
+    home = getenv("HOME") != NULL ? strdup(getenv("HOME")) : NULL;
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", "/no/such/home", 1);
+    rv = mortise_userdir(dir, &err);
+    setenv("XDG_STATE_HOME", state, 1);
+    if (home != NULL)
+        setenv("HOME", home, 1);
+    else
+        unsetenv("HOME");
+    free(state);
+    free(home);
+    ck_assert_msg(rv == MORTISE_OK ? strcmp(dir, want) == 0
+                                   : strstr(err.msg, me->pw_dir) != NULL,
+                  "not %s: %s%s", want, dir, err.msg);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("base");
@@ -316,6 +349,7 @@ static Suite *suite(void)
     tcase_add_test(tc, waits_end_later);
     tcase_add_loop_test(tc, table_finds_what_is_there, 0, 3);
     tcase_add_test(tc, hashes_know_where_strings_end);
+    tcase_add_test(tc, a_home_that_is_not_there);
     suite_add_tcase(s, tc);
     return s;
 }
