@@ -59,9 +59,14 @@ int bench_child_bare(const char *arg)
 
 static struct cold run_cold(const char *store)
 {
-    const char *argv[] = {bench_build("mortise"),  "run",
-                          bench_path("cold.yaml"), "--store",
-                          bench_path("%s", store), NULL};
+    const char *argv[] = {bench_build("mortise"),
+                          "run",
+                          bench_path("cold.yaml"),
+                          "--store",
+                          bench_path("%s", store),
+                          "--deployment",
+                          bench_path("mortise.yaml"),
+                          NULL};
     struct bench_child c = bench_spawn(argv);
     struct cold out;
 
