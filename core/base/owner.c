@@ -15,6 +15,7 @@
  */
 #include "base/owner.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -32,6 +33,8 @@ struct walk {
     char at[PATH_MAX];   /* what was walked, without links; "" is the root */
     char rest[PATH_MAX]; /* what is to be */
     unsigned links;
+    dev_t dev; /* of `at`, as far as that is known */
+    bool has_dev;
     mortise_fault_fn *fault;
     void *ud;
     struct mortise_err *err;
@@ -149,14 +152,19 @@ static int follow(struct walk *w, size_t before)
     if (room < 0 || (size_t)room >= sizeof w->rest)
         return too_long(to, w->err);
     w->at[to[0] == '/' ? 0 : before] = '\0';
+    w->has_dev = false;
     return MORTISE_OK;
 }
 
-static bool is_proc(const char *path)
+/* Only another device can be it. */
+static bool is_proc(struct walk *w, dev_t dev)
 {
+    bool same = w->has_dev && w->dev == dev;
     struct statfs fs;
 
-    return statfs(path, &fs) == 0 && fs.f_type == PROC_MAGIC;
+    w->dev = dev;
+    w->has_dev = true;
+    return !same && statfs(w->at, &fs) == 0 && fs.f_type == PROC_MAGIC;
 }
 
 /* One name further; *done: there is nothing behind it. */
@@ -178,7 +186,8 @@ static int step(struct walk *w, const char *name, bool *done)
                    : mortise_syserr(w->err, errno, "look at %s", w->at);
     }
     rv = judge(w, &st, last);
-    *done = is_proc(w->at) || w->links == LINKS_MAX; /* nobody gets further */
+    *done = is_proc(w, st.st_dev) ||
+            w->links == LINKS_MAX; /* nobody gets further */
     return rv == MORTISE_OK && S_ISLNK(st.st_mode) && !*done ? follow(w, before)
                                                              : rv;
 }
@@ -189,6 +198,7 @@ static void up(struct walk *w)
 
     if (slash != NULL)
         *slash = '\0';
+    w->has_dev = false;
 }
 
 /* The next name of the rest, taken from it; "" at the end. */
@@ -202,12 +212,12 @@ static void next_name(struct walk *w, char name[PATH_MAX])
     memmove(w->rest, from + n, strlen(from + n) + 1);
 }
 
-static int walk(struct walk *w)
+/* All of the rest, on from where it is. */
+static int go_on(struct walk *w)
 {
     char name[PATH_MAX];
     bool done = false;
-    struct stat st;
-    int rv = stat("/", &st) == 0 ? judge(w, &st, false) : MORTISE_OK;
+    int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && !done) {
         next_name(w, name);
@@ -221,17 +231,53 @@ static int walk(struct walk *w)
     return rv;
 }
 
+static int walk(struct walk *w, const char *path)
+{
+    char here[PATH_MAX] = "";
+    struct stat st;
+    int n, rv = MORTISE_OK;
+
+    if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
+        return mortise_syserr(w->err, errno, "this directory");
+    n = snprintf(w->rest, sizeof w->rest, "%s/%s", here, path);
+    if (n < 0 || (size_t)n >= sizeof w->rest)
+        return too_long(path, w->err);
+    if (stat("/", &st) == 0) {
+        w->dev = st.st_dev;
+        w->has_dev = true;
+        rv = judge(w, &st, false);
+    }
+    return rv == MORTISE_OK ? go_on(w) : rv;
+}
+
 int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
                         struct mortise_err *err)
 {
     struct walk w = {.fault = fault, .ud = ud, .err = err};
-    char here[PATH_MAX] = "";
-    int n;
 
-    if (path[0] != '/' && getcwd(here, sizeof here) == NULL)
-        return mortise_syserr(err, errno, "this directory");
-    n = snprintf(w.rest, sizeof w.rest, "%s/%s", here, path);
-    if (n < 0 || (size_t)n >= sizeof w.rest)
-        return too_long(path, err);
-    return walk(&w);
+    return walk(&w, path);
+}
+
+int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
+                               void *ud, struct mortise_err *err)
+{
+    struct walk w = {.fault = fault, .ud = ud, .err = err};
+    int rv = walk(&w, dir);
+    /* With a rest, the way ended before it was there. */
+    DIR *d = rv == MORTISE_OK && w.rest[strspn(w.rest, "/")] == '\0'
+                 ? opendir(w.at[0] != '\0' ? w.at : "/")
+                 : NULL;
+    const struct dirent *e;
+    const struct walk there = w;
+
+    while (rv == MORTISE_OK && d != NULL && (e = readdir(d)) != NULL) {
+        if (e->d_name[0] == '.')
+            continue;
+        w = there;
+        strcpy(w.rest, e->d_name);
+        rv = go_on(&w);
+    }
+    if (d != NULL)
+        closedir(d);
+    return rv;
 }

@@ -26,5 +26,9 @@ struct mortise_fault {
 typedef bool mortise_fault_fn(void *ud, const struct mortise_fault *f);
 int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
                         struct mortise_err *err);
+/* The same of a directory and of each file in it whose name does not begin with
+ * a dot. */
+int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
+                               void *ud, struct mortise_err *err);
 
 #endif

@@ -14,11 +14,8 @@
  */
 #include "engine/guarded.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "plugin/files.h"
 
 enum { KEYS_TEXT = 400 };
 
@@ -36,24 +33,7 @@ static int look(const struct looking *l, const char *path)
 /* A directory, and what is in it; one that is not there has nothing. */
 static int look_inside(const struct looking *l, const char *dir)
 {
-    int rv = look(l, dir);
-    DIR *d = rv == MORTISE_OK ? opendir(dir) : NULL;
-    const struct dirent *e;
-
-    if (d == NULL)
-        return rv;
-    while (rv == MORTISE_OK && (e = readdir(d)) != NULL) {
-        char path[PATH_MAX];
-
-        if (e->d_name[0] == '.')
-            continue;
-        rv = mortise_file_path(path, sizeof path, l->err, "%s/%s", dir,
-                               e->d_name);
-        if (rv == MORTISE_OK)
-            rv = look(l, path);
-    }
-    closedir(d);
-    return rv;
+    return mortise_owner_check_inside(dir, l->fault, l->ud, l->err);
 }
 
 int mortise_guarded_faults(const struct mortise_site *s,
