@@ -15,6 +15,9 @@ dir=$build/demo
 export MORTISE_DEPLOYMENT=configs/triage/mortise.yaml
 rm -rf "$dir"
 mkdir -p "$dir"
+# What this user saw of another build's plugins says nothing of these.
+XDG_STATE_HOME=$(realpath "$dir")/state
+export XDG_STATE_HOME
 
 say() {
     printf '\n\033[1m%s\033[0m\n' "$*"

@@ -18,7 +18,7 @@ HERE=$PWD/tests/peers
 PEERS=$build/peers
 MORTISE=$build/mortise
 TESTS=$build
-export HERE PEERS MORTISE TESTS WORK
+export HERE PEERS MORTISE TESTS WORK XDG_STATE_HOME
 unset MORTISE_DEPLOYMENT http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
 missing=
@@ -44,6 +44,7 @@ for name; do
     WORK=$build/tests/peers/$name.work
     rm -rf "$WORK"
     mkdir -p "$WORK"
+    XDG_STATE_HOME=$WORK/state # what another build's plugins were is not ours
     if sh "$HERE/$name.sh" >"$WORK.log" 2>&1; then
         printf '  OK    %s: %s\n' "$name" "$(tail -n 1 "$WORK.log")"
     else
