@@ -388,6 +388,17 @@ static void refused(const char *line, const char *words)
                   child.out, child.err);
 }
 
+/* h.yaml: the plugin is called before a person is asked and behind it. */
+static void put_halting(void)
+{
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: q}\n"
+                    "  q: {type: human, prompt: on?, next: b}\n"
+                    "  b: {type: tool, tool: tried/echo, args: {value: 2}, "
+                    "next: END}\n");
+}
+
 /* A key that is revoked while an engine runs: its plugin is called no more, the
  * run is blocked and says why, others go on, and so does it when the key is
  * good again. */
@@ -396,12 +407,7 @@ START_TEST(revocation_under_a_live_engine)
     pid_t engine;
 
     sign_release();
-    desk_graph("h", "start: a\nnodes:\n"
-                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
-                    "next: q}\n"
-                    "  q: {type: human, prompt: on?, next: b}\n"
-                    "  b: {type: tool, tool: tried/echo, args: {value: 2}, "
-                    "next: END}\n");
+    put_halting();
     desk_graph("other", "start: a\nnodes:\n"
                         "  a: {type: tool, tool: text/lines, args: {text: a}, "
                         "next: END}\n");
@@ -533,12 +539,7 @@ START_TEST(refused_by_trust)
     bool older = _i > 4;  /* nothing remembers what was looked at */
 
     sign_release();
-    desk_graph("h", "start: a\nnodes:\n"
-                    "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
-                    "next: q}\n"
-                    "  q: {type: human, prompt: on?, next: b}\n"
-                    "  b: {type: tool, tool: tried/echo, args: {value: 2}, "
-                    "next: END}\n");
+    put_halting();
     desk_ok("sed 's/g.yaml/h.yaml/; s/mortise.yaml/d.yaml/' g.test.yaml "
             ">h.test.yaml");
     if (_i == 5)
