@@ -38,7 +38,7 @@ static bool is_mine(const char *dir)
            st.st_uid == geteuid();
 }
 
-int mortise_userdir_name(char out[PATH_MAX], struct mortise_err *err)
+static int find(char out[PATH_MAX], struct mortise_err *err)
 {
     const char *state = secure_getenv("XDG_STATE_HOME");
     const char *home = secure_getenv("HOME");
@@ -61,7 +61,7 @@ int mortise_userdir_name(char out[PATH_MAX], struct mortise_err *err)
 
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err)
 {
-    int rv = mortise_userdir_name(out, err);
+    int rv = find(out, err);
 
     return rv == MORTISE_OK ? mortise_owner_check(out, NULL, NULL, err) : rv;
 }

@@ -11,8 +11,6 @@
  * MORTISE_ENOTFOUND: this user has no home.  MORTISE_EDENIED: others own it or
  * may write there. */
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err);
-/* Its name, for who looks at more than it. */
-int mortise_userdir_name(char out[PATH_MAX], struct mortise_err *err);
 /* DIR/name of it, made with all that leads there (0700). */
 int mortise_userdir_make(char out[PATH_MAX], const char *name,
                          struct mortise_err *err);

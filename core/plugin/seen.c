@@ -52,7 +52,7 @@ int mortise_seen_get(void *mem, const char *name, uint64_t *value,
                      struct mortise_err *err)
 {
     char base[PATH_MAX], dir[PATH_MAX], path[PATH_MAX];
-    int rv = mortise_userdir_name(base, err);
+    int rv = mortise_userdir(base, err);
 
     *value = 0;
     if (rv == MORTISE_ENOTFOUND)
