@@ -82,6 +82,33 @@ START_TEST(what_overlaps_is_one)
 }
 END_TEST
 
+/* Of a text that was cut, with `n` bytes of the value left. */
+START_TEST(half_a_value)
+{
+    look_for("a", "abcdefghijklmnop");
+    look_for("b", "mnopmnopmnop");
+    ck_assert(mortise_mask_close(mask));
+    for (size_t n = 0; n <= 16; n++) {
+        char text[64], want[64];
+
+        snprintf(text, sizeof text, "say %.*s", (int)n, "abcdefghijklmnop");
+        snprintf(want, sizeof want, "say %s", n < 8 ? text + 4 : "[secret a]");
+        mortise_buf_clear(&out);
+        mortise_mask_cut_text(mask, text, strlen(text), &out);
+        ck_assert_str_eq(mortise_buf_cstr(&out), want);
+    }
+    mortise_buf_clear(&out);
+    mortise_mask_cut_text(mask, "abcdefghijklmnopmnopm", 21, &out);
+    ck_assert_str_eq(mortise_buf_cstr(&out), "[secret a]");
+    mortise_buf_clear(&out);
+    mortise_mask_cut_text(mask, "abcdefghij.", 11, &out);
+    ck_assert_str_eq(mortise_buf_cstr(&out), "abcdefghij.");
+    mortise_buf_clear(&out);
+    mortise_mask_cut_text(NULL, "abcdefghij", 10, &out);
+    ck_assert_str_eq(mortise_buf_cstr(&out), "abcdefghij");
+}
+END_TEST
+
 /* As others write it. */
 START_TEST(forms)
 {
@@ -384,6 +411,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, what_overlaps_is_one);
+    tcase_add_test(tc, half_a_value);
     tcase_add_test(tc, forms);
     tcase_add_test(tc, base64_at_any_offset);
     tcase_add_test(tc, as_the_obvious_way);

@@ -66,22 +66,29 @@ void mortise_buf_puts(struct mortise_buf *b, const char *s)
     mortise_buf_put(b, s, strlen(s));
 }
 
-void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
+void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
 {
-    va_list ap;
+    va_list first;
     int n;
 
-    va_start(ap, fmt);
-    n = vsnprintf(NULL, 0, fmt, ap);
-    va_end(ap);
+    va_copy(first, ap);
+    n = vsnprintf(NULL, 0, fmt, first);
+    va_end(first);
     if (n < 0 || !reserve(b, (size_t)n + 1)) {
         b->failed = true;
         return;
     }
-    va_start(ap, fmt);
     vsnprintf(b->p + b->n, (size_t)n + 1, fmt, ap);
-    va_end(ap);
     b->n += (size_t)n;
+}
+
+void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    mortise_buf_vprintf(b, fmt, ap);
+    va_end(ap);
 }
 
 void mortise_buf_u8(struct mortise_buf *b, uint8_t v)

@@ -3,6 +3,7 @@
 #ifndef MORTISE_BASE_BUF_H
 #define MORTISE_BASE_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,8 @@ void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n);
 void mortise_buf_puts(struct mortise_buf *b, const char *s);
 void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
+void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
+    MORTISE_PRINTF(2, 0);
 void mortise_buf_u8(struct mortise_buf *b, uint8_t v);
 void mortise_buf_u16(struct mortise_buf *b, uint16_t v);
 void mortise_buf_u32(struct mortise_buf *b, uint32_t v);

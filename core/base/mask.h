@@ -79,5 +79,9 @@ void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out);
 /* A whole text. */
 void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,
                        struct mortise_buf *out);
+/* One that was cut where it ends: what may be the beginning of a value there
+ * goes, too, from MORTISE_MASK_MIN bytes on. */
+void mortise_mask_cut_text(const struct mortise_mask *m, const char *p,
+                           size_t n, struct mortise_buf *out);
 
 #endif

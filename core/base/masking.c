@@ -433,13 +433,44 @@ void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out)
     s->going = 0;
 }
 
-void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,
-                       struct mortise_buf *out)
+/* What has begun where the text ends, and would be found if it went on.  The
+ * ends of all forms have a name. */
+static void find_begun(struct mortise_masking *s, struct mortise_buf *out)
+{
+    const struct mortise_mask_node *at, *nodes;
+
+    if (s->mask == NULL || out->failed)
+        return;
+    nodes = s->mask->nodes;
+    at = &nodes[s->at];
+    if (at->depth < MORTISE_MASK_MIN)
+        return;
+    while (at->longest == 0)
+        at = &nodes[at->child];
+    add_part(s, s->seen - nodes[s->at].depth, s->seen, at->name, out);
+}
+
+static void mask_text(const struct mortise_mask *m, const char *p, size_t n,
+                      bool is_cut, struct mortise_buf *out)
 {
     struct mortise_masking s;
 
     mortise_masking_init(&s, m, out->mem);
     mortise_masking_put(&s, p, n, out);
+    if (is_cut)
+        find_begun(&s, out);
     mortise_masking_end(&s, out);
     mortise_masking_finish(&s);
+}
+
+void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,
+                       struct mortise_buf *out)
+{
+    mask_text(m, p, n, false, out);
+}
+
+void mortise_mask_cut_text(const struct mortise_mask *m, const char *p,
+                           size_t n, struct mortise_buf *out)
+{
+    mask_text(m, p, n, true, out);
 }
