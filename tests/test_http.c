@@ -34,7 +34,7 @@ static struct {
     int status;
     struct mortise_buf body, pieces;
     size_t n_pieces;
-    bool retry_after, cancel_in_piece;
+    bool retry_after, left, cancel_in_piece;
     uint64_t retry_after_ms;
     struct mortise_http_call *call;
 } got;
@@ -115,6 +115,7 @@ static void on_done(void *ud, const struct mortise_http_answer *a)
     got.call = NULL;
     got.outcome = a->outcome;
     got.status = a->status;
+    got.left = a->left;
     got.retry_after = a->retry_after;
     got.retry_after_ms = a->retry_after_ms;
     snprintf(got.words, sizeof got.words, "%s", a->words);
@@ -844,6 +845,75 @@ START_TEST(failures_have_their_kind)
 }
 END_TEST
 
+/* Where an answer ends must be said in one way: else nobody knows whether it is
+ * whole, and it is no answer. */
+static const struct {
+    const char *head, *body;
+    const char *wrong; /* NULL: it is fine */
+} ends[] = {
+    {"1.1 200\r\nContent-Length: 3\r\n", "abc", NULL},
+    {"1.1 200\r\ncontent-LENGTH:\t0003 \r\n", "abc", NULL},
+    {"1.1 200\r\nContent-Length: 3\r\nContent-Length: 3\r\n", "abc", NULL},
+    {"1.1 200\r\nContent-Length: 3, 3\r\n", "abc", NULL},
+    {"1.1 200\r\nTransfer-Encoding: Chunked\r\n", "3\r\nabc\r\n0\r\n\r\n",
+     NULL},
+    {"1.0 200\r\n", "abc", NULL}, /* it ends with the connection */
+    {"1.1 100\r\nContent-Length: x\r\n\r\nHTTP/1.1 200\r\n", "abc", NULL},
+    {"1.1 200\r\nContent-Length: 99999999999999999999999\r\n", "abc", "Length"},
+    {"1.1 200\r\nContent-Length: 9223372036854775808\r\n", "abc", "Length"},
+    {"1.1 200\r\nContent-Length: 18446744073709551619\r\n", "abc", "Length"},
+    {"1.1 200\r\nContent-Length: -3\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: +3\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: \r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 0x3\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 3.0\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 3 bytes\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: three\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 3,\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 3, 9\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 3\r\n 9\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length: 9\r\nContent-Length: 3\r\n", "abc", "Length"},
+    {"1.1 200\r\nContent-Length: 3\r\nContent-Length: 9\r\n", "abc", ""},
+    {"1.1 200\r\nContent-Length : 9\r\n", "abc", "a blank"},
+    {"1.1 200\r\nTransfer-Encoding\t: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n",
+     "a blank"},
+    {"1.1 200\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n",
+     "3\r\nabc\r\n0\r\n\r\n", "and a Transfer-Encoding"},
+    {"1.1 200\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n",
+     "3\r\nabc\r\n0\r\n\r\n", "and a Transfer-Encoding"},
+    {"1.1 200\r\nTransfer-Encoding: chunked, chunked\r\n", "abc", ""},
+    {"1.1 200\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+     "3\r\nabc\r\n0\r\n\r\n", "Transfer-Encoding"},
+    {"1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n", "3\r\nabc\r\n0\r\n\r\n",
+     ""},
+    {"1.1 200\r\nTransfer-Encoding: identity\r\n", "abc", "Transfer-Encoding"},
+    {"1.1 200\r\nTransfer-Encoding: morse\r\n", "abc", ""},
+    {"1.0 200\r\nTransfer-Encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n",
+     "Transfer-Encoding"},
+    {"1.1 307\r\nLocation: /nowhere\r\nContent-Length: 0\r\n"
+     "Content-Length: 1\r\n",
+     "", ""},
+};
+
+START_TEST(an_answer_ends_in_one_way)
+{
+    struct mortise_http_request r = request("POST", "/end");
+    char text[512];
+
+    snprintf(text, sizeof text, "HTTP/%s\r\n%s", ends[_i].head, ends[_i].body);
+    httpd_on(d, "/end");
+    httpd_say(d, text);
+    httpd_close(d);
+    perform(&r);
+    if (ends[_i].wrong == NULL) {
+        assert_body("abc");
+    } else {
+        assert_outcome(MORTISE_HTTP_BROKEN, ends[_i].wrong);
+        ck_assert(got.left);
+    }
+}
+END_TEST
+
 /* A kept connection that died is no matter to a request that changes nothing;
  * one that may have changed something is not sent twice. */
 START_TEST(effects_are_sent_once)
@@ -1029,6 +1099,8 @@ static Suite *suite(void)
     tcase_add_test(tc, headers_are_bounded);
     tcase_add_test(tc, time_is_bounded);
     tcase_add_test(tc, failures_have_their_kind);
+    tcase_add_loop_test(tc, an_answer_ends_in_one_way, 0,
+                        sizeof ends / sizeof ends[0]);
     tcase_add_test(tc, effects_are_sent_once);
     tcase_add_test(tc, retry_after);
     tcase_add_test(tc, pieces_come_as_they_are_said);

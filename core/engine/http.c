@@ -66,6 +66,26 @@ void mortise_http_change(struct mortise_http_call *c)
         mortise_timer_arm(h->curl.timers, &h->soon, 0);
 }
 
+/* Covered before they are cut: half of a secret is not found any more. */
+static void put_words(struct mortise_http_call *c, const char *fmt, va_list ap)
+    MORTISE_PRINTF(2, 0);
+
+static void put_words(struct mortise_http_call *c, const char *fmt, va_list ap)
+{
+    struct mortise_buf all, shown;
+
+    mortise_buf_init(&all, c->h->mem);
+    mortise_buf_init(&shown, c->h->mem);
+    mortise_buf_vprintf(&all, fmt, ap);
+    if (mortise_buf_cstr(&all) != NULL)
+        mortise_mask_text(c->reply.mask, all.p, all.n, &shown);
+    snprintf(c->words, sizeof c->words, "%s",
+             !all.failed && mortise_buf_cstr(&shown) != NULL ? shown.p
+                                                             : "out of memory");
+    mortise_buf_finish(&all);
+    mortise_buf_finish(&shown);
+}
+
 void mortise_http_end(struct mortise_http_call *c,
                       enum mortise_http_outcome outcome, const char *fmt, ...)
 {
@@ -76,7 +96,7 @@ void mortise_http_end(struct mortise_http_call *c,
     c->ended = true;
     c->outcome = outcome;
     va_start(ap, fmt);
-    vsnprintf(c->words, sizeof c->words, fmt, ap);
+    put_words(c, fmt, ap);
     va_end(ap);
     mortise_http_change(c);
 }
@@ -184,13 +204,11 @@ static void on_clock(struct mortise_timer *t)
         c->moved_ns = now;
     if (c->deadline_ns != 0 && now >= c->deadline_ns)
         mortise_http_end(c, MORTISE_HTTP_TIMEOUT,
-                         "%s:%u: no whole answer within %llu ms", c->to.host,
-                         (unsigned)c->to.port,
+                         "%s: no whole answer within %llu ms", c->where,
                          (unsigned long long)c->r.timeout_ms);
     else if (now >= c->moved_ns + c->idle_ns)
         mortise_http_end(c, MORTISE_HTTP_TIMEOUT,
-                         "%s:%u: not a byte came or went for %llu ms",
-                         c->to.host, (unsigned)c->to.port,
+                         "%s: not a byte came or went for %llu ms", c->where,
                          (unsigned long long)c->r.idle_ms);
     else
         wind_clock(c);
@@ -300,7 +318,7 @@ static bool check(struct mortise_http_call *c)
     if (!is_token(r->method) || strlen(r->method) > 16 ||
         strcasecmp(r->method, "CONNECT") == 0 ||
         strcasecmp(r->method, "TRACE") == 0)
-        mortise_http_end(c, MORTISE_HTTP_INVALID, "'%.32s' is no method to use",
+        mortise_http_end(c, MORTISE_HTTP_INVALID, "no method to use: '%s'",
                          r->method);
     else if (r->body != NULL && strcmp(r->method, "HEAD") == 0)
         mortise_http_end(c, MORTISE_HTTP_INVALID, "a HEAD request has no body");
@@ -309,14 +327,14 @@ static bool check(struct mortise_http_call *c)
 
         if (!is_token(x->name))
             mortise_http_end(c, MORTISE_HTTP_INVALID,
-                             "'%.64s' is no name of a header", x->name);
+                             "no name of a header: '%s'", x->name);
         else if (is_ours(x->name))
             mortise_http_end(c, MORTISE_HTTP_INVALID,
-                             "the header '%.64s' is not for requests to set",
+                             "the header '%s' is not for requests to set",
                              x->name);
         else if (strpbrk(x->value, "\r\n") != NULL)
             mortise_http_end(c, MORTISE_HTTP_INVALID,
-                             "the header '%.64s' has a line end in its value",
+                             "a line end in the value of the header '%s'",
                              x->name);
     }
     return !c->ended;
@@ -404,8 +422,7 @@ static void begin(struct mortise_http_call *c)
         mortise_http_end(c, MORTISE_HTTP_NOMEM, "out of memory");
     else if (c->h->curl.curl->url_set(c->at, CURLUPART_URL, c->r.url, 0) !=
              CURLUE_OK)
-        mortise_http_end(c, MORTISE_HTTP_INVALID, "'%.200s' is no URL",
-                         c->r.url);
+        mortise_http_end(c, MORTISE_HTTP_INVALID, "no URL: '%s'", c->r.url);
     else if (mortise_http_hop_judge(c))
         mortise_http_hop_begin(c);
 }

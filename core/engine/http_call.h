@@ -27,6 +27,9 @@ struct mortise_http_call {
     CURLU *at;
     struct curl_slist *lines;
     struct mortise_destination to;
+    /* ... for people: as it was written, since no secret is found in lower
+     * case. */
+    char where[MORTISE_HOST_MAX + sizeof ".:65535"];
     const struct mortise_destination *grant; /* that lets it pass */
     bool https, proxied;
     bool strange;       /* another origin than the request's */

@@ -18,6 +18,7 @@
  *       to itself, which ends when the name was found or not.  Otherwise a name
  *       server that is silent would hold up the loop, and all runs with it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -185,12 +186,14 @@ bool mortise_http_hop_judge(struct mortise_http_call *c)
     curl->url_get(c->at, CURLUPART_HOST, &host, 0);
     curl->url_get(c->at, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
     curl->url_get(c->at, CURLUPART_USER, &user, 0);
+    snprintf(c->where, sizeof c->where, "%s:%s", host != NULL ? host : "",
+             port != NULL ? port : "");
     if (scheme == NULL || host == NULL || port == NULL)
         mortise_http_end(c, MORTISE_HTTP_INVALID,
                          "that is no URL of http or https");
     else if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)
         mortise_http_end(c, MORTISE_HTTP_INVALID,
-                         "only http and https, not '%.20s'", scheme);
+                         "only http and https, not '%s'", scheme);
     else if (user != NULL)
         mortise_http_end(
             c, MORTISE_HTTP_INVALID,
@@ -198,12 +201,12 @@ bool mortise_http_hop_judge(struct mortise_http_call *c)
     else if (mortise_destination_make(&c->to, host,
                                       (uint16_t)strtoul(port, NULL, 10),
                                       &err) != MORTISE_OK)
-        mortise_http_end(c, MORTISE_HTTP_INVALID, "%s", err.msg);
+        mortise_http_end(c, MORTISE_HTTP_INVALID,
+                         "neither a name nor an address: '%s'", host);
     else if ((c->grant = mortise_egress_allows(&c->egress, &c->to)) == NULL)
         mortise_http_end(
             c, MORTISE_HTTP_DENIED,
-            "%s:%u is not among the hosts that permissions.net allows%s",
-            c->to.host, (unsigned)c->to.port,
+            "%s is not among the hosts that permissions.net allows%s", c->where,
             c->hops > 0 ? " (a redirect led there)" : "");
     else
         ok = true;
@@ -416,9 +419,8 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
     else if (code == CURLE_OK && !c->reply.head_there)
         /* curl is content with the half of a head */
         mortise_http_end(c, MORTISE_HTTP_LOST,
-                         "%s:%u: the connection ended in the head of the "
-                         "answer",
-                         c->to.host, (unsigned)c->to.port);
+                         "%s: the connection ended in the head of the answer",
+                         c->where);
     else if (code == CURLE_OK && c->reply.redirects)
         follow(c);
     else if (code == CURLE_OK)
@@ -427,12 +429,12 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
         mortise_http_end(
             c, MORTISE_HTTP_DENIED,
             "%s has an address of this machine or a private network; what is "
-            "granted is the name (if that is meant: \"%s:%u private\", or "
+            "granted is the name (if that is meant: \"%s private\", or "
             "localhost)",
-            c->to.host, c->to.host, (unsigned)c->to.port);
+            c->where, c->where);
     else
-        mortise_http_end(
-            c, outcome_of(code), "%s:%u: %s", c->to.host, (unsigned)c->to.port,
-            c->curl_words[0] != '\0' ? c->curl_words
-                                     : c->h->curl.curl->easy_strerror(code));
+        mortise_http_end(c, outcome_of(code), "%s: %s", c->where,
+                         c->curl_words[0] != '\0'
+                             ? c->curl_words
+                             : c->h->curl.curl->easy_strerror(code));
 }

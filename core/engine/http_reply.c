@@ -14,10 +14,14 @@
  *       trailer is none.
  *   (4) What has no whole head is no answer, though curl lets it pass: who asks
  *       for an effect would take it for one that was done.
+ *   (5) Nor has it an end that anybody knows when its length is no number, or
+ *       two, or is said besides a transfer coding (RFC 9112, 6.3): curl takes
+ *       what came until the connection was closed, however little that is.
  */
 #include "engine/http_reply.h"
 
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -96,7 +100,21 @@ static size_t put_text(struct mortise_http_reply *a, const char *p, size_t n,
     return at;
 }
 
-/* "Name: value"; one that begins with a blank continues the last. */
+/* One that begins with a blank continues the last, whose value ends the text. */
+static enum mortise_http_outcome take_more(struct mortise_http_reply *a,
+                                           const char *p, size_t n,
+                                           struct mortise_err *err)
+{
+    trim(&p, &n);
+    if (a->n_headers == 0 || n == 0)
+        return MORTISE_HTTP_ANSWERED;
+    a->text.n--;
+    mortise_buf_put(&a->text, " ", 1);
+    put_text(a, p, n, false);
+    return a->text.failed ? no_memory(err) : MORTISE_HTTP_ANSWERED;
+}
+
+/* "Name: value" */
 static enum mortise_http_outcome take_header(struct mortise_http_reply *a,
                                              const char *p, size_t n,
                                              struct mortise_err *err)
@@ -105,7 +123,9 @@ static enum mortise_http_outcome take_header(struct mortise_http_reply *a,
     struct mortise_http_line *grown;
     size_t name, size;
 
-    if (colon == NULL || colon == p || *p == ' ' || *p == '\t')
+    if (*p == ' ' || *p == '\t')
+        return take_more(a, p, n, err);
+    if (colon == NULL || colon == p)
         return MORTISE_HTTP_ANSWERED;
     if (a->n_headers == HEADERS_N) {
         mortise_fail(err, MORTISE_ELIMIT, "the answer has more than %d headers",
@@ -132,10 +152,75 @@ static void take_status(struct mortise_http_reply *a, const char *p, size_t n)
     const char *code = memchr(p, ' ', n);
 
     mortise_http_reply_clear(a);
+    a->old = strncmp(p, "HTTP/1.0", 8) == 0;
     for (int i = 1; code != NULL && i <= 3 && code + i < p + n &&
                     code[i] >= '0' && code[i] <= '9';
          i++)
         a->status = a->status * 10 + (code[i] - '0');
+}
+
+/* Is it one of `text`, in lower case?  Curl reads such a name without blanks
+ * behind it alone, and others read over them. */
+static bool is_named(const char *name, const char *text)
+{
+    size_t n = strlen(text);
+
+    return strncmp(name, text, n) == 0 &&
+           name[n + strspn(name + n, " \t")] == '\0';
+}
+
+/* The one number that a Content-Length has, though it may have it several
+ * times; -1: it has not. */
+static int64_t length_of(const char *value)
+{
+    int64_t all = -1, one;
+
+    for (;; value++) {
+        value += strspn(value, " \t");
+        if (*value < '0' || *value > '9')
+            return -1;
+        for (one = 0; *value >= '0' && *value <= '9'; value++) {
+            int digit = *value - '0';
+
+            if (one > (INT64_MAX - digit) / 10)
+                return -1;
+            one = one * 10 + digit;
+        }
+        value += strspn(value, " \t");
+        if ((*value != ',' && *value != '\0') || (all >= 0 && one != all))
+            return -1;
+        all = one;
+        if (*value == '\0')
+            return all;
+    }
+}
+
+/* What is wrong with how it says where it ends (5); NULL: nothing. */
+static const char *wrong_end(const struct mortise_http_reply *a)
+{
+    int64_t all = -1, one;
+    bool coded = false;
+
+    for (size_t i = 0; i < a->n_headers; i++) {
+        const char *name = a->text.p + a->headers[i].name;
+        const char *value = a->text.p + a->headers[i].value;
+        bool coding = is_named(name, "transfer-encoding");
+
+        if (!coding && !is_named(name, "content-length"))
+            continue;
+        if (strpbrk(name, " \t") != NULL)
+            return "has a blank behind the name of a header";
+        if (coding && (coded || a->old || strcasecmp(value, "chunked") != 0))
+            return "has a Transfer-Encoding that nobody asked for";
+        one = coding ? -1 : length_of(value);
+        if (!coding && (one < 0 || (all >= 0 && one != all)))
+            return "has a Content-Length that is not one number";
+        coded |= coding;
+        all = coding ? all : one;
+        if (coded && all >= 0)
+            return "has a Content-Length and a Transfer-Encoding";
+    }
+    return NULL;
 }
 
 static bool leads_on(const struct mortise_http_reply *a)
@@ -150,6 +235,23 @@ static bool leads_on(const struct mortise_http_reply *a)
     default:
         return false;
     }
+}
+
+static enum mortise_http_outcome end_head(struct mortise_http_reply *a,
+                                          struct mortise_err *err)
+{
+    const char *wrong;
+
+    if (a->status < 200)
+        return MORTISE_HTTP_ANSWERED; /* those of 1xx are forgotten */
+    wrong = wrong_end(a);
+    if (wrong != NULL) {
+        mortise_fail(err, MORTISE_EINVAL, "the answer %s", wrong);
+        return MORTISE_HTTP_BROKEN;
+    }
+    a->head_there = true;
+    a->redirects = leads_on(a);
+    return MORTISE_HTTP_ANSWERED;
 }
 
 enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
@@ -173,8 +275,7 @@ enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
     if (n > 9 && strncmp(p, "HTTP/", 5) == 0) {
         take_status(a, p, n);
     } else if (n <= 2 && (p[0] == '\r' || p[0] == '\n')) {
-        a->head_there = a->status >= 200; /* those of 1xx are forgotten */
-        a->redirects = a->head_there && leads_on(a);
+        return end_head(a, err);
     } else {
         return take_header(a, p, n, err);
     }

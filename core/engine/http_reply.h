@@ -23,6 +23,7 @@ struct mortise_http_reply {
     int status;
     bool head_there; /* status and headers */
     bool redirects;  /* ... and it leads on */
+    bool old;        /* of HTTP/1.0, which knows no transfer codings */
 };
 
 /* The mask is shared. */
