@@ -17,6 +17,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -75,6 +76,19 @@ static bool others_may_write(const char *path, const struct stat *st, bool last)
     return (st->st_mode & S_IWGRP) != 0 && !is_own_group(path, st->st_gid);
 }
 
+/* (1), (2) */
+static bool is_faulty(struct mortise_fault *f, const char *path,
+                      const struct stat *st, bool last)
+{
+    f->uid = st->st_uid;
+    f->mode = st->st_mode;
+    f->foreign = st->st_uid != 0 && st->st_uid != geteuid();
+    if (!f->foreign && !others_may_write(path, st, last))
+        return false;
+    snprintf(f->path, sizeof f->path, "%s", path);
+    return true;
+}
+
 /* ---- what to do about it --------------------------------------------------
  */
 
@@ -100,37 +114,36 @@ static void quote(char *out, size_t size, const char *s)
     out[n] = '\0';
 }
 
-static int refuse(const struct mortise_fault *f, struct mortise_err *err)
+int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
+                         struct mortise_err *err)
 {
     char word[700];
 
-    quote(word, sizeof word, f->path);
+    quote(word, sizeof word, all != NULL ? all : f->path);
     if (f->foreign)
         return mortise_fail(
             err, MORTISE_EDENIED,
             "%s belongs to uid %lu, neither to root nor to you (uid %lu), so "
             "somebody else decides what is there; if you have looked at it: "
-            "chown -h %lu %s",
+            "chown -h%s %lu %s",
             f->path, (unsigned long)f->uid, (unsigned long)geteuid(),
-            (unsigned long)geteuid(), word);
+            all != NULL ? "R" : "", (unsigned long)geteuid(), word);
     return mortise_fail(err, MORTISE_EDENIED,
                         "%s may be written by others (mode %04o), so they "
                         "decide what is there; if that is not meant: chmod "
-                        "go-w %s",
-                        f->path, (unsigned)(f->mode & 07777), word);
+                        "%sgo-w %s",
+                        f->path, (unsigned)(f->mode & 07777),
+                        all != NULL ? "-R " : "", word);
 }
 
 static int judge(struct walk *w, const struct stat *st, bool last)
 {
-    struct mortise_fault f = {.uid = st->st_uid, .mode = st->st_mode};
+    struct mortise_fault f;
 
-    snprintf(f.path, sizeof f.path, "%s", w->at[0] != '\0' ? w->at : "/");
-    f.foreign = st->st_uid != 0 && st->st_uid != geteuid();
-    if (!f.foreign && !others_may_write(f.path, st, last))
+    if (!is_faulty(&f, w->at[0] != '\0' ? w->at : "/", st, last) ||
+        (w->fault != NULL && w->fault(w->ud, &f)))
         return MORTISE_OK;
-    if (w->fault != NULL && w->fault(w->ud, &f))
-        return MORTISE_OK;
-    return refuse(&f, w->err);
+    return mortise_owner_refuse(&f, NULL, w->err);
 }
 
 /* ---- the way --------------------------------------------------------------
@@ -280,4 +293,32 @@ int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
     if (d != NULL)
         closedir(d);
     return rv;
+}
+
+static bool is_opened(mode_t mode)
+{
+    return S_ISREG(mode) || S_ISDIR(mode);
+}
+
+static bool note(void *ud, const struct mortise_fault *f)
+{
+    *(struct mortise_fault *)ud = *f;
+    return false;
+}
+
+bool mortise_owner_is_ours(int dir, const char *path, const char *name,
+                           struct mortise_fault *f)
+{
+    char at[PATH_MAX];
+    struct stat st, to;
+
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (size_t)snprintf(at, sizeof at, "%s/%s", path, name) >= sizeof at)
+        return true;
+    if ((is_opened(st.st_mode) || S_ISLNK(st.st_mode)) &&
+        is_faulty(f, at, &st, true))
+        return false;
+    return !S_ISLNK(st.st_mode) || fstatat(dir, name, &to, 0) != 0 ||
+           !is_opened(to.st_mode) ||
+           mortise_owner_check(at, note, f, NULL) != MORTISE_EDENIED;
 }

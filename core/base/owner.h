@@ -31,4 +31,15 @@ int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
 int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
                                void *ud, struct mortise_err *err);
 
+/* The same of one name in a directory that is open as `dir` and called `path`,
+ * without the way to that: false, and *f says what is wrong.  Of a link, what
+ * it leads to is looked at, too, with the way to it.  What is neither a file nor
+ * a directory, which nobody reads, is nobody's. */
+bool mortise_owner_is_ours(int dir, const char *path, const char *name,
+                           struct mortise_fault *f);
+/* MORTISE_EDENIED, in the words above; `all`: a directory, with all that is in
+ * it, that what is to be done is done to.  NULL: to what is wrong alone. */
+int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
+                         struct mortise_err *err);
+
 #endif

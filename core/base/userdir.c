@@ -9,6 +9,7 @@
 #include "base/userdir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,4 +93,24 @@ int mortise_userdir_make(char out[PATH_MAX], const char *name,
     if (rv == MORTISE_OK)
         rv = put(out, base, name, err);
     return rv == MORTISE_OK ? make_all(out, err) : rv;
+}
+
+int mortise_userdir_check(char out[PATH_MAX], struct mortise_err *err)
+{
+    char at[PATH_MAX];
+    struct stat st;
+    int rv = mortise_userdir(out, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    strcpy(at, out);
+    while (stat(at, &st) != 0 && errno == ENOENT && strrchr(at, '/') != at)
+        *strrchr(at, '/') = '\0';
+    if (stat(at, &st) != 0)
+        return mortise_syserr(err, errno, "make %s", out);
+    if (!S_ISDIR(st.st_mode))
+        return mortise_syserr(err, ENOTDIR, "make %s", out);
+    if (faccessat(AT_FDCWD, at, W_OK | X_OK, AT_EACCESS) != 0)
+        return mortise_syserr(err, errno, "write to %s", at);
+    return MORTISE_OK;
 }

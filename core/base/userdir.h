@@ -11,6 +11,9 @@
  * MORTISE_ENOTFOUND: this user has no home.  MORTISE_EDENIED: others own it or
  * may write there. */
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err);
+/* The same, where it is or can be made, and something can be put into it;
+ * nothing is made. */
+int mortise_userdir_check(char out[PATH_MAX], struct mortise_err *err);
 /* DIR/name of it, made with all that leads there (0700). */
 int mortise_userdir_make(char out[PATH_MAX], const char *name,
                          struct mortise_err *err);

@@ -96,6 +96,8 @@ struct mortise_plugins {
     const struct mortise_mem *mem;
     struct mortise_arena arena;
     struct mortise_trust *trust;
+    struct mortise_seen seen;      /* by this user */
+    bool said_lost;                /* that something could not be remembered */
     uint8_t print[MORTISE_DIGEST]; /* of the trust files, as they were read */
     uint64_t looked_ns;            /* ... and when they were looked at */
     struct entry *entries;
@@ -276,7 +278,7 @@ static bool is_remembered(const struct mortise_plugins *p,
 
 /* The higher of what the store and the user have under a name; `e` NULL: it is
  * of no plugin. */
-static int seen_get(const struct mortise_plugins *p, const struct entry *e,
+static int seen_get(struct mortise_plugins *p, const struct entry *e,
                     const char *name, uint64_t *value, struct mortise_err *err)
 {
     uint64_t other = 0;
@@ -286,13 +288,13 @@ static int seen_get(const struct mortise_plugins *p, const struct entry *e,
     if (p->config.seq_get != NULL)
         rv = p->config.seq_get(p->config.seq_ud, name, value, err);
     if (rv == MORTISE_OK && is_remembered(p, e))
-        rv = mortise_seen_get((void *)(uintptr_t)p->mem, name, &other, err);
+        rv = mortise_seen_get(&p->seen, name, &other, err);
     if (other > *value)
         *value = other;
     return rv;
 }
 
-static int seen_put(const struct mortise_plugins *p, const struct entry *e,
+static int seen_put(struct mortise_plugins *p, const struct entry *e,
                     const char *name, uint64_t value, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
@@ -300,7 +302,10 @@ static int seen_put(const struct mortise_plugins *p, const struct entry *e,
     if (p->config.seq_put != NULL)
         rv = p->config.seq_put(p->config.seq_ud, name, value, err);
     if (rv == MORTISE_OK && is_remembered(p, e))
-        rv = mortise_seen_put((void *)(uintptr_t)p->mem, name, value, err);
+        rv = mortise_seen_put(&p->seen, name, value, err);
+    if (p->seen.lost[0] != '\0' && !p->said_lost && p->config.forgets != NULL)
+        p->config.forgets(p->config.seq_ud, p->seen.lost);
+    p->said_lost = p->seen.lost[0] != '\0';
     return rv;
 }
 
@@ -317,7 +322,7 @@ static void name_of_seq(char out[NAME_ROOM], const char *plugin,
 /* The highest seq of a plugin that was seen, of all that keys signed which count
  * now: who has a key that was revoked could lock the name with it for good.  A
  * mark without a key is an older version's. */
-static int highest_seq(const struct mortise_plugins *p, const struct entry *e,
+static int highest_seq(struct mortise_plugins *p, const struct entry *e,
                        uint64_t *seen, struct mortise_err *err)
 {
     const char *plugin = e->manifest->name;
@@ -340,7 +345,7 @@ static int highest_seq(const struct mortise_plugins *p, const struct entry *e,
 }
 
 /* Going back was meant: everything that is higher is forgotten. */
-static int lower_seq(const struct mortise_plugins *p, const struct entry *e,
+static int lower_seq(struct mortise_plugins *p, const struct entry *e,
                      uint64_t seq, struct mortise_err *err)
 {
     const char *plugin = e->manifest->name;
@@ -383,7 +388,7 @@ static bool is_own(const struct mortise_plugins *p, const struct entry *e)
     return p->config.last_is_own && e->dir + 1 == p->config.n_dirs;
 }
 
-static int check_release(const struct mortise_plugins *p, const struct entry *e,
+static int check_release(struct mortise_plugins *p, const struct entry *e,
                          struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
@@ -406,7 +411,7 @@ static int check_release(const struct mortise_plugins *p, const struct entry *e,
                         (unsigned long long)m->seq + 1);
 }
 
-static int check_seq(const struct mortise_plugins *p, const struct entry *e,
+static int check_seq(struct mortise_plugins *p, const struct entry *e,
                      struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
@@ -438,7 +443,7 @@ static void name_of_revocation(char out[NAME_ROOM],
     snprintf(out, NAME_ROOM, "revoked:%s", text);
 }
 
-static int remember_revoked(const struct mortise_plugins *p,
+static int remember_revoked(struct mortise_plugins *p,
                             const struct mortise_trusted *by,
                             struct mortise_err *err)
 {
@@ -456,7 +461,7 @@ static int remember_revoked(const struct mortise_plugins *p,
     return rv;
 }
 
-static int check_remembered(const struct mortise_plugins *p,
+static int check_remembered(struct mortise_plugins *p,
                             const struct entry *e, struct mortise_err *why)
 {
     char name[NAME_ROOM], id[MORTISE_KEYID_TEXT];
@@ -958,6 +963,7 @@ int mortise_plugins_open(struct mortise_plugins **out,
     if (p == NULL)
         return mortise_nomem(err);
     p->mem = config->mem;
+    p->seen.mem = config->mem;
     p->notes = -1;
     mortise_arena_init(&p->arena, p->mem);
     rv = copy_config(p, config, err);
@@ -1350,7 +1356,7 @@ static int create_visiting(struct mortise_plugins *p, struct entry *e,
 }
 
 /* From now on an older release is refused, and another of the same number. */
-static int remember_seq(const struct mortise_plugins *p, const struct entry *e,
+static int remember_seq(struct mortise_plugins *p, const struct entry *e,
                         struct mortise_err *err)
 {
     const struct mortise_manifest *m = e->manifest;

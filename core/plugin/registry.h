@@ -37,10 +37,16 @@ struct mortise_plugins_config {
     /* This user remembers, too (seen.h), but of what is in the last directory,
      * when that is the program's own. */
     bool user_remembers, last_is_own;
+    /* NULL, or: this user could not remember something, and why not; once. */
+    void (*forgets)(void *ud, const char *why); /* with seq_ud */
     bool allow_downgrade;            /* going back is meant, this time */
     struct mortise_instance_ops ops; /* for every instance */
     uint64_t quiesce_ms;             /* at close, each; 0: 10 s */
 };
+
+/* What to say then, in front of why. */
+#define MORTISE_PLUGINS_FORGETS                                                \
+    "what ran and what was revoked is not remembered for fresh stores: "
 
 /* One manifest found on the path, usable or not. */
 struct mortise_found {

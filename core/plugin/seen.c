@@ -7,9 +7,12 @@
  */
 #include "plugin/seen.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/owner.h"
@@ -40,7 +43,7 @@ static int read_value(const struct mortise_mem *mem, const char *path,
     if (rv == MORTISE_OK && mortise_buf_cstr(&text) == NULL)
         rv = mortise_nomem(err);
     else if (rv == MORTISE_OK && sscanf(text.p, "%" SCNu64, value) != 1)
-        rv = mortise_fail(err, MORTISE_ECORRUPT,
+        rv = mortise_fail(err, MORTISE_ESTATE,
                           "%s does not begin with a number; what was seen is "
                           "lost: remove it if that is meant",
                           path);
@@ -48,34 +51,69 @@ static int read_value(const struct mortise_mem *mem, const char *path,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
-int mortise_seen_get(void *mem, const char *name, uint64_t *value,
+/* The way is walked once, not for each name: a deployment asks for dozens. */
+static int look_for(struct mortise_seen *s, struct mortise_err *err)
+{
+    char base[PATH_MAX], dir[PATH_MAX];
+    int rv;
+
+    if (s->dir[0] != '\0')
+        return MORTISE_OK;
+    rv = mortise_userdir(base, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_path(dir, sizeof dir, err, "%s/seen", base);
+    if (rv == MORTISE_OK)
+        rv = mortise_owner_check(dir, NULL, NULL, err);
+    if (rv == MORTISE_OK)
+        strcpy(s->dir, dir);
+    return rv;
+}
+
+/* A file of ours that nobody else may write, or none, says that the way is all
+ * there is to look at; of anything else everything is. */
+static int check(const char *path, struct mortise_err *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0
+            ? errno == ENOENT
+            : S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+                  (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return MORTISE_OK;
+    return mortise_owner_check(path, NULL, NULL, err);
+}
+
+int mortise_seen_get(struct mortise_seen *s, const char *name, uint64_t *value,
                      struct mortise_err *err)
 {
-    char base[PATH_MAX], dir[PATH_MAX], path[PATH_MAX];
-    int rv = mortise_userdir(base, err);
+    char path[PATH_MAX];
+    int rv = look_for(s, err);
 
     *value = 0;
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = mortise_file_path(dir, sizeof dir, err, "%s/seen", base);
+        rv = path_of(path, s->dir, name, err);
     if (rv == MORTISE_OK)
-        rv = path_of(path, dir, name, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_owner_check(path, NULL, NULL, err);
-    return rv == MORTISE_OK ? read_value(mem, path, value, err) : rv;
+        rv = check(path, err);
+    return rv == MORTISE_OK ? read_value(s->mem, path, value, err) : rv;
 }
 
-int mortise_seen_put(void *mem, const char *name, uint64_t value,
+int mortise_seen_put(struct mortise_seen *s, const char *name, uint64_t value,
                      struct mortise_err *err)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct mortise_buf text;
-    int rv = mortise_userdir_make(dir, "seen", err);
+    struct mortise_err why;
+    int rv = mortise_userdir_make(dir, "seen", &why);
 
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_EDENIED ? rv : MORTISE_OK;
-    mortise_buf_init(&text, mem);
+    if (rv == MORTISE_EDENIED)
+        return mortise_fail(err, rv, "%s", why.msg);
+    if (rv != MORTISE_OK) {
+        snprintf(s->lost, sizeof s->lost, "%s", why.msg);
+        return MORTISE_OK;
+    }
+    mortise_buf_init(&text, s->mem);
     mortise_buf_printf(&text, "%" PRIu64 " %s\n", value, name);
     rv = text.failed ? mortise_nomem(err) : path_of(path, dir, name, err);
     if (rv == MORTISE_OK)

@@ -2,17 +2,27 @@
 #ifndef MORTISE_PLUGIN_SEEN_H
 #define MORTISE_PLUGIN_SEEN_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 
+/* Where it is kept; zeroed, but for `mem`, it was not looked for yet. */
+struct mortise_seen {
+    const struct mortise_mem *mem;
+    char dir[PATH_MAX]; /* nobody else could change the way to it when it was
+                           looked at, at the first question */
+    char lost[1024];    /* why something could not be kept; "": nothing was */
+};
+
 /* What is remembered under a name; 0: nothing is, also when this user has no
  * place to remember things. */
-int mortise_seen_get(void *mem, const char *name, uint64_t *value,
+int mortise_seen_get(struct mortise_seen *s, const char *name, uint64_t *value,
                      struct mortise_err *err);
-/* MORTISE_OK also when there is no such place: a store remembers as well. */
-int mortise_seen_put(void *mem, const char *name, uint64_t value,
+/* MORTISE_OK also when there is no such place: a store remembers as well, and
+ * s->lost says so. */
+int mortise_seen_put(struct mortise_seen *s, const char *name, uint64_t value,
                      struct mortise_err *err);
 
 #endif
