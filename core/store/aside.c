@@ -17,6 +17,10 @@
  *       one.  So a second opening, after one that was killed, keeps what the
  *       first put aside, and putting it back loses nothing.
  *   (3) Putting it back may be cut off and done again.
+ *   (4) An opening costs the same however many tables there are: they are put
+ *       aside only where LevelDB would remove one (tables.c).  If it did so all
+ *       the same, having merged it with others, then what it made of them
+ *       counts, and nothing is put back.
  *
  * Links cost microseconds.  On a file system without them, files are copied;
  * tables, which may be large and of which LevelDB removes only those that it
@@ -33,20 +37,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/dbfile.h"
 #include "store/home.h"
+#include "store/tables.h"
 
 #define PREFIX "aside."
 static const char current[] = "CURRENT", current_aside[] = PREFIX "CURRENT",
                   half_done[] = PREFIX "new";
 
 enum { NAME_ROOM = NAME_MAX + 1 };
-
-static bool ends_in(const char *s, const char *tail)
-{
-    size_t n = strlen(s), t = strlen(tail);
-
-    return n > t && strcmp(s + n - t, tail) == 0;
-}
 
 static bool is_aside(const char *name)
 {
@@ -58,31 +57,17 @@ const char *mortise_aside_name(const char *name)
     return is_aside(name) ? name + sizeof PREFIX - 1 : name;
 }
 
-enum mortise_aside_kind mortise_aside_kind(const char *name)
-{
-    if (is_aside(name))
-        return MORTISE_ASIDE_NONE;
-    if (strcmp(name, current) == 0)
-        return MORTISE_ASIDE_CURRENT;
-    if (strncmp(name, "MANIFEST-", 9) == 0)
-        return MORTISE_ASIDE_MANIFEST;
-    if (ends_in(name, ".log"))
-        return MORTISE_ASIDE_LOG;
-    return ends_in(name, ".ldb") || ends_in(name, ".sst") ? MORTISE_ASIDE_TABLE
-                                                          : MORTISE_ASIDE_NONE;
-}
-
 /* Is it one that LevelDB makes anew when it opens? */
 static bool is_short_lived(const char *name)
 {
-    enum mortise_aside_kind kind = mortise_aside_kind(name);
+    enum mortise_dbfile kind = mortise_dbfile_kind(name);
 
-    return kind == MORTISE_ASIDE_LOG || kind == MORTISE_ASIDE_MANIFEST;
+    return kind == MORTISE_DBFILE_LOG || kind == MORTISE_DBFILE_MANIFEST;
 }
 
 static bool is_table(const char *name)
 {
-    return mortise_aside_kind(name) == MORTISE_ASIDE_TABLE;
+    return mortise_dbfile_kind(name) == MORTISE_DBFILE_TABLE;
 }
 
 static bool is_there(int db, const char *name)
@@ -92,31 +77,20 @@ static bool is_there(int db, const char *name)
     return fstatat(db, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-bool mortise_aside_is_whole(int db)
-{
-    return is_there(db, current_aside);
-}
-
 /* ---- each name in the directory ----------------------------------------- */
 
-static int each(int db, mortise_home_each_fn *fn, struct mortise_err *err)
+static int each(int db, mortise_home_each_fn *fn, void *ud,
+                struct mortise_err *err)
 {
-    return mortise_home_each(db, "db", fn, NULL, err);
-}
-
-bool mortise_aside_is_file(int db, const char *name)
-{
-    struct stat st;
-
-    return fstatat(db, name, &st, 0) != 0 || S_ISREG(st.st_mode);
+    return mortise_home_each(db, "db", fn, ud, err);
 }
 
 static int check_one(void *ud, int db, const char *name,
                      struct mortise_err *err)
 {
     (void)ud;
-    if (mortise_aside_kind(mortise_aside_name(name)) == MORTISE_ASIDE_NONE ||
-        mortise_aside_is_file(db, name))
+    if (mortise_dbfile_kind(mortise_aside_name(name)) == MORTISE_DBFILE_OTHER ||
+        mortise_dbfile_is_file(db, name))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "db/%s is no file: somebody put something else in its "
@@ -126,7 +100,7 @@ static int check_one(void *ud, int db, const char *name,
 
 int mortise_aside_check(int db, struct mortise_err *err)
 {
-    return each(db, check_one, err);
+    return each(db, check_one, NULL, err);
 }
 
 static int drop(int db, const char *name, struct mortise_err *err)
@@ -159,13 +133,13 @@ static int keep_as(int db, const char *name, const char *as, bool may_copy,
     return rv;
 }
 
-static int take_one(void *ud, int db, const char *name,
-                    struct mortise_err *err)
+/* `ud`: do tables, too? */
+static int take_one(void *ud, int db, const char *name, struct mortise_err *err)
 {
+    const bool *tables = ud;
     char as[NAME_ROOM];
 
-    (void)ud;
-    if (!is_short_lived(name) && !is_table(name))
+    if (!is_short_lived(name) && !(*tables && is_table(name)))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
     return keep_as(db, name, as, !is_table(name), err);
@@ -185,8 +159,7 @@ static int put_back_one(void *ud, int db, const char *name,
 }
 
 /* What was made since.  (Tables among it are nobody's: LevelDB sweeps them.) */
-static int drop_new(void *ud, int db, const char *name,
-                    struct mortise_err *err)
+static int drop_new(void *ud, int db, const char *name, struct mortise_err *err)
 {
     char as[NAME_ROOM];
 
@@ -197,17 +170,76 @@ static int drop_new(void *ud, int db, const char *name,
     return is_there(db, as) ? MORTISE_OK : drop(db, name, err);
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- what LevelDB made of it (4) ----------------------------------------- */
 
-int mortise_aside_take(int db, struct mortise_err *err)
+/* Is a table there, under either name? */
+static bool is_kept(int db, uint64_t number, bool *aside)
 {
+    static const char *const ends[] = {"ldb", "sst"};
+    char as[NAME_ROOM];
+
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(as, sizeof as, PREFIX "%06llu.%s", (unsigned long long)number,
+                 ends[i]);
+        *aside = is_there(db, as);
+        if (*aside || is_there(db, mortise_aside_name(as)))
+            return true;
+    }
+    return false;
+}
+
+/* What is aside is too old to be put back: its tables are not, and of one of
+ * them something else was made. */
+static int is_merged(int db, bool *merged, const struct mortise_mem *mem,
+                     struct mortise_err *err)
+{
+    char name[MORTISE_DBFILE_NAME], as[sizeof name + sizeof PREFIX];
+    struct mortise_tables named;
+    bool lacks = false, aside = false;
     int rv;
 
-    if (is_there(db, current_aside) || !is_there(db, current))
-        return MORTISE_OK; /* (2); without CURRENT LevelDB opens nothing */
-    rv = each(db, drop_aside, err);
+    *merged = false;
+    if (!mortise_dbfile_current(db, current_aside, name))
+        return MORTISE_OK;
+    snprintf(as, sizeof as, PREFIX "%s", name);
+    rv = mortise_tables_read(&named, db, as, mem, err);
+    for (size_t i = 0; rv == MORTISE_OK && !aside && i < named.n; i++)
+        lacks |= !is_kept(db, named.list[i].number, &aside);
+    mortise_tables_finish(&named);
+    *merged = rv == MORTISE_OK && lacks && !aside;
+    return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+int mortise_aside_is_whole(int db, bool *whole, const struct mortise_mem *mem,
+                           struct mortise_err *err)
+{
+    bool merged;
+    int rv;
+
+    *whole = is_there(db, current_aside);
+    if (!*whole)
+        return MORTISE_OK;
+    rv = is_merged(db, &merged, mem, err);
+    *whole = !merged;
+    return rv;
+}
+
+int mortise_aside_take(int db, const struct mortise_mem *mem,
+                       struct mortise_err *err)
+{
+    bool whole, stay = false, tables;
+    int rv = mortise_aside_is_whole(db, &whole, mem, err);
+
+    if (rv != MORTISE_OK || whole || !is_there(db, current))
+        return rv; /* (2); without CURRENT LevelDB opens nothing */
+    rv = mortise_aside_drop(db, err);
     if (rv == MORTISE_OK)
-        rv = each(db, take_one, err);
+        rv = mortise_tables_stay(db, &stay, mem, err);
+    tables = !stay;
+    if (rv == MORTISE_OK)
+        rv = each(db, take_one, &tables, err);
     return rv == MORTISE_OK ? keep_as(db, current, current_aside, true, err)
                             : rv;
 }
@@ -216,18 +248,15 @@ int mortise_aside_drop(int db, struct mortise_err *err)
 {
     int rv = drop(db, current_aside, err);
 
-    return rv == MORTISE_OK ? each(db, drop_aside, err) : rv;
+    return rv == MORTISE_OK ? each(db, drop_aside, NULL, err) : rv;
 }
 
 /* (3): CURRENT names the old MANIFEST only once that is there, and what is new
  * goes only once nothing names it. */
-int mortise_aside_put_back(int db, struct mortise_err *err)
+static int put_all_back(int db, struct mortise_err *err)
 {
-    int rv;
+    int rv = each(db, put_back_one, NULL, err);
 
-    if (!is_there(db, current_aside))
-        return MORTISE_OK;
-    rv = each(db, put_back_one, err);
     if (rv == MORTISE_OK)
         rv = drop(db, half_done, err);
     if (rv == MORTISE_OK)
@@ -236,8 +265,19 @@ int mortise_aside_put_back(int db, struct mortise_err *err)
         renameat(db, half_done, db, current) != 0)
         rv = mortise_syserr(err, errno, "rename db/%s", half_done);
     if (rv == MORTISE_OK)
-        rv = each(db, drop_new, err);
+        rv = each(db, drop_new, NULL, err);
     if (rv == MORTISE_OK && fsync(db) != 0)
         rv = mortise_syserr(err, errno, "sync db");
+    return rv;
+}
+
+int mortise_aside_put_back(int db, const struct mortise_mem *mem,
+                           struct mortise_err *err)
+{
+    bool whole;
+    int rv = mortise_aside_is_whole(db, &whole, mem, err);
+
+    if (rv == MORTISE_OK && whole)
+        rv = put_all_back(db, err);
     return rv == MORTISE_OK ? mortise_aside_drop(db, err) : rv;
 }

@@ -92,10 +92,26 @@ static int read_file(struct mortise_highwater *w, struct mortise_err *err)
                                 "written, does not read");
 }
 
+/* Something else in its place is opened at most, and not waited for. */
+static int no_file(struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "its mark, which says how much of it was written, is "
+                        "no file: somebody put something else in its place, "
+                        "and nobody can tell whether the newest commits are "
+                        "there");
+}
+
 int mortise_highwater_open(struct mortise_highwater *w, int dir, bool writing,
                            struct mortise_err *err)
 {
+    struct stat st;
     int rv;
+
+    w->fd = -1;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(st.st_mode))
+        return no_file(err);
 
     *w = (struct mortise_highwater){.fd = openat(dir, name,
                                                  (writing ? O_RDWR : O_RDONLY) |

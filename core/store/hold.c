@@ -244,6 +244,12 @@ int mortise_hold_probe(int dir, const char *name, struct mortise_err *err)
 
     if (fd < 0 && errno == ENOENT)
         return MORTISE_OK; /* not made yet */
+    if (fd < 0 && errno == MORTISE_NO_FILE)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "%s is no file: somebody put something else in its "
+                            "place; there is nothing in that file, so remove "
+                            "what is there, and it is made anew",
+                            name);
     if (fd < 0)
         return mortise_syserr(err, errno, "open %s", name);
     rv = fcntl(fd, F_GETLK, &lk) == 0

@@ -16,6 +16,8 @@
  *   (3) It is replaced by rename, so a crash leaves it whole or absent.
  *   (4) While a store is being made of another one, it says that this is none
  *       yet (unfinished.c).
+ *   (5) Nobody but its owner reaches anything in it: who opens a directory of
+ *       his that others may read, to write to it, closes it to them.
  */
 #include "store/home.h"
 
@@ -29,6 +31,8 @@
 
 #include "base/infile.h"
 #include "store/record.h"
+
+enum { PERMISSIONS = 07777 };
 
 static const char stamp_name[] = "format";
 static const char stamp_new[] = "format.new";
@@ -69,6 +73,28 @@ int mortise_home_find(int *dir, const char *path, struct mortise_err *err)
     if (*dir < 0)
         return mortise_syserr(err, errno, "open the directory");
     return MORTISE_OK;
+}
+
+bool mortise_home_is_made(int dir)
+{
+    static const char *const parts[] = {"format", "mark", "db"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (faccessat(dir, parts[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+            errno != ENOENT)
+            return true;
+    return false;
+}
+
+mode_t mortise_home_close_off(int dir)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) != 0 || st.st_uid != geteuid() ||
+        (st.st_mode & 077) == 0 ||
+        fchmod(dir, st.st_mode & PERMISSIONS & ~(mode_t)077) != 0)
+        return 0;
+    return st.st_mode & PERMISSIONS;
 }
 
 /* The stamp's text; *n is 0 when there is no such file. */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -12,6 +13,13 @@ int mortise_home_open(int *dir, const char *path, struct mortise_err *err);
 
 /* The same where it must be there. */
 int mortise_home_find(int *dir, const char *path, struct mortise_err *err);
+
+/* Is anything of a store in it?  What cannot be looked at may be. */
+bool mortise_home_is_made(int dir);
+
+/* Only its owner may reach what is in it: if he asks, and others could, the
+ * mode that it had; 0: that was so, or cannot be had. */
+mode_t mortise_home_close_off(int dir);
 
 /* Read STORE/format; *format is 0 when there is none.  MORTISE_ENEWER when this
  * build may not read the store, MORTISE_ESTATE when it is unfinished,

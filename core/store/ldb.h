@@ -45,8 +45,10 @@ struct mortise_store {
     char *scratch; /* NULL, or the directory of a copy that is looked at */
     int scratch_lock; /* that directory, locked; with `scratch` only */
     int copied;       /* of what: its db/; -1 */
+    bool looks;       /* at that copy: what does not read is passed over */
     struct mortise_hold hold;
     bool held;
+    mode_t was_open; /* its mode when others could reach what is in it; 0 */
     bool stamped;    /* STORE/format is there */
     bool unfinished; /* and says that it is no store yet */
     leveldb_options_t *options;
@@ -62,6 +64,8 @@ struct mortise_store {
     struct mortise_highwater water; /* of what is synced */
 
     pthread_mutex_t writing;       /* guards what follows, and `commits` */
+    struct mortise_err lacks;      /* why a copy is not whole; MORTISE_OK: it
+                                      is, as far as is known */
     size_t buffered;               /* LevelDB's log holds no more, since it was
                                       last begun by us */
     bool full;                     /* the write that failed found no room */
@@ -85,13 +89,20 @@ struct mortise_store {
 /* With nothing open; mortise_store_close() undoes it.  NULL: no memory. */
 struct mortise_store *mortise_ldb_new(const char *path,
                                       const struct mortise_mem *mem);
-/* Take the lock of its directory, open as `dir`, which is taken too. */
-int mortise_ldb_hold(struct mortise_store *s, int dir, struct mortise_err *err);
+/* Take the lock of its directory, open as `dir`, which is taken too; what is in
+ * it is nobody else's (owners.h). */
+int mortise_ldb_hold(struct mortise_store *s, int dir, bool tables,
+                     struct mortise_err *err);
 /* LevelDB's open, of s->db_path, into s->db. */
 int mortise_ldb_open(struct mortise_store *s, bool create,
                      struct mortise_err *err);
-/* Is what is open in s->db whole? */
+/* A database may be made in `db`: MORTISE_ECORRUPT where one was written to and
+ * lost its CURRENT, so that LevelDB would make another in its place. */
+int mortise_ldb_check_new(int db, struct mortise_err *err);
+/* Are the newest commits in what is open in s->db? */
 int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err);
+/* The stamp in the database: MORTISE_ENEWER, MORTISE_ECORRUPT. */
+int mortise_ldb_verify_stamp(struct mortise_store *s, struct mortise_err *err);
 /* Its stamp and its mark: each is to be there if the other says so. */
 int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
                           struct mortise_err *err);
@@ -107,6 +118,9 @@ char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
 
 /* ---- view.c -------------------------------------------------------------- */
 
+/* What names of copies begin with. */
+#define MORTISE_VIEW_NAME "mortise-view-"
+
 enum mortise_ldb_logs {
     MORTISE_LOGS_NONE, /* what is in tables alone */
     MORTISE_LOGS_AS_IS, /* and MORTISE_ECORRUPT where something is no file */
@@ -121,6 +135,8 @@ int mortise_ldb_copy(struct mortise_store *s, int dir,
  * read to its end. */
 int mortise_ldb_open_copy(struct mortise_store *s, bool *torn,
                           struct mortise_err *err);
+/* What is looked at is not all of the store; the first words count. */
+void mortise_ldb_note_lack(struct mortise_store *s, const char *words);
 /* The copy is closed: remove it. */
 void mortise_ldb_drop_copy(struct mortise_store *s);
 

@@ -66,12 +66,15 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fault.h"
 #include "store/aside.h"
+#include "store/dbfile.h"
 #include "store/home.h"
 #include "store/ldb.h"
+#include "store/owners.h"
 #include "store/reserve.h"
 #include "store/unfinished.h"
 
@@ -121,7 +124,7 @@ static int code_of(const char *said)
 
 /* Its words without the descriptor that we named to it (10), in place: what is
  * left is the path in the store. */
-static void trim_words(char *said)
+static void trim_descriptor(char *said)
 {
     static const char prefix[] = "/proc/self/fd/";
     char *at = strstr(said, prefix), *slash;
@@ -131,14 +134,49 @@ static void trim_words(char *said)
         memmove(at, slash + 1, strlen(slash + 1) + 1);
 }
 
+/* The same of a copy (view.c), whose name says nothing: "db" is shorter. */
+static void trim_copy(char *said)
+{
+    char *name = strstr(said, "/" MORTISE_VIEW_NAME), *slash, *at = name;
+
+    slash = name != NULL ? strchr(name + 1, '/') : NULL;
+    if (slash == NULL)
+        return;
+    while (at - said >= 2 && memcmp(at - 2, ": ", 2) != 0)
+        at--;
+    memcpy(at, "db", 2);
+    memmove(at + 2, slash, strlen(slash) + 1);
+}
+
+/* Its word for what lies behind the end of a file says nothing to people. */
+static bool is_too_short(char *said)
+{
+    static const char kind[] = "IO error: ";
+    size_t n = sizeof kind - 1;
+    char *colon = strrchr(said, ':');
+
+    if (strncmp(said, kind, n) != 0 || colon < said + n ||
+        !says(said, EINVAL, "Invalid argument"))
+        return false;
+    *colon = '\0';
+    memmove(said, said + n, strlen(said + n) + 1);
+    return true;
+}
+
 int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing)
 {
     int code;
 
     if (said == NULL)
         return MORTISE_OK;
-    trim_words(said);
-    code = mortise_fail(err, code_of(said), "%s: %s", doing, said);
+    trim_descriptor(said);
+    trim_copy(said);
+    code = code_of(said);
+    if (is_too_short(said))
+        mortise_fail(err, code, "%s: Corruption: %s ends too early", doing,
+                     said);
+    else
+        mortise_fail(err, code, "%s: %s", doing, said);
     leveldb_free(said);
     return code;
 }
@@ -318,7 +356,7 @@ static int check_stamped(const struct mortise_store *s, uint64_t number,
 
 /* The stamp in the database: the word for one whose db/ was put there from
  * elsewhere. */
-static int verify_stamp(struct mortise_store *s, struct mortise_err *err)
+int mortise_ldb_verify_stamp(struct mortise_store *s, struct mortise_err *err)
 {
     struct mortise_stamp st;
     char *value;
@@ -388,7 +426,7 @@ int mortise_ldb_verify(struct mortise_store *s, struct mortise_err *err)
     int rv = MORTISE_OK, torn;
 
     if (!is_empty(it))
-        rv = verify_stamp(s, err);
+        rv = mortise_ldb_verify_stamp(s, err);
     if (rv == MORTISE_OK)
         rv = verify_commits(s, it, err);
     if (rv == MORTISE_OK)
@@ -499,6 +537,34 @@ static int open_and_verify(struct mortise_store *s, bool create,
     return rv;
 }
 
+/* A table, or a batch in a log? */
+static int look_for_batches(void *ud, int db, const char *name,
+                            struct mortise_err *err)
+{
+    enum mortise_dbfile kind = mortise_dbfile_kind(mortise_aside_name(name));
+    bool *any = ud;
+    struct stat st;
+
+    (void)err;
+    if (kind == MORTISE_DBFILE_TABLE)
+        *any = true;
+    else if (kind == MORTISE_DBFILE_LOG && fstatat(db, name, &st, 0) == 0)
+        *any |= st.st_size > 0;
+    return MORTISE_OK;
+}
+
+int mortise_ldb_check_new(int db, struct mortise_err *err)
+{
+    bool any = false;
+    int rv = MORTISE_OK;
+
+    if (faccessat(db, "CURRENT", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        rv = mortise_home_each(db, "db", look_for_batches, &any, err);
+    return any ? mortise_fail(err, MORTISE_ECORRUPT,
+                              "files of its database are missing")
+               : rv;
+}
+
 /* (12), and (6) */
 static int open_in_db(struct mortise_store *s, int db, bool create,
                       struct mortise_err *err)
@@ -506,13 +572,15 @@ static int open_in_db(struct mortise_store *s, int db, bool create,
     struct mortise_err here;
     int rv = mortise_aside_check(db, err);
 
+    if (rv == MORTISE_OK && create)
+        rv = mortise_ldb_check_new(db, err);
     if (rv == MORTISE_OK)
-        rv = mortise_aside_take(db, err);
+        rv = mortise_aside_take(db, s->mem, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = open_and_verify(s, create, err);
     if (rv != MORTISE_OK) {
-        mortise_aside_put_back(db, &here); /* or the next opening does */
+        mortise_aside_put_back(db, s->mem, &here); /* or the next opening does */
         return rv;
     }
     FAULT_POINT("store: verified");
@@ -628,12 +696,13 @@ static int open_in(struct mortise_store *s, struct mortise_err *err)
     return rv == MORTISE_OK && is_new ? stamp_it(s, err) : rv;
 }
 
-int mortise_ldb_hold(struct mortise_store *s, int dir, struct mortise_err *err)
+int mortise_ldb_hold(struct mortise_store *s, int dir, bool tables,
+                     struct mortise_err *err)
 {
     int rv = mortise_hold_take(&s->hold, dir, err);
 
     s->held = rv == MORTISE_OK;
-    return rv;
+    return s->held ? mortise_owners_check(dir, s->path, tables, err) : rv;
 }
 
 /* With an identity: one that is to be made of another. */
@@ -652,13 +721,14 @@ static int open_as(struct mortise_store **out, const char *path,
         memcpy(s->identity, identity, sizeof s->identity);
     rv = mortise_home_open(&dir, path, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, err);
+        rv = mortise_ldb_hold(s, dir, false, err);
     if (rv == MORTISE_OK)
         rv = open_in(s, err);
     if (rv != MORTISE_OK) {
         mortise_store_close(s);
         return mortise_doing(err, rv, "open store %s", path);
     }
+    s->was_open = mortise_home_close_off(dir);
     *out = s;
     return MORTISE_OK;
 }
@@ -731,6 +801,11 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
 const char *mortise_store_path(const struct mortise_store *s)
 {
     return s->path;
+}
+
+mode_t mortise_store_was_open(const struct mortise_store *s)
+{
+    return s->was_open;
 }
 
 int mortise_store_dir(const struct mortise_store *s)

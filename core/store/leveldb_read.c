@@ -6,7 +6,8 @@
  *       of a batch, and what it names it also finds.
  *   (2) Checksums are verified, and a walk that meets something it cannot read
  *       says so; it never skips it.  So do checkpoints that do not follow each
- *       other up to the head, and a deadline without its request.
+ *       other up to the head, and a deadline without its request.  A walk over
+ *       a copy that is looked at (view.c) goes on behind it, and notes it.
  *   (3) A walk stays within the tenant or the run that it was asked for (R1).
  */
 #include <string.h>
@@ -40,11 +41,18 @@ static void walk_begin(struct walk *w, struct mortise_store *s)
 /* The walk's result, `rv` if nothing worse happened, and its end. */
 static int walk_end(struct walk *w, int rv, struct mortise_err *err)
 {
+    struct mortise_err why;
     char *said = NULL;
     int torn;
 
     leveldb_iter_get_error(w->it, &said);
-    torn = mortise_ldb_taken(said, err, "read the store");
+    torn = mortise_ldb_taken(said, &why, "read the store");
+    if (torn != MORTISE_OK && w->s->looks) {
+        mortise_ldb_note_lack(w->s, why.msg);
+        torn = MORTISE_OK;
+    } else if (torn != MORTISE_OK && err != NULL) {
+        *err = why;
+    }
     leveldb_iter_destroy(w->it);
     leveldb_readoptions_destroy(w->options);
     leveldb_release_snapshot(w->s->db, w->snapshot);
@@ -100,6 +108,19 @@ struct listing {
     uint64_t number; /* the next checkpoint; the last deadline */
     bool stop;       /* it has enough */
 };
+
+/* A record of a list does not read. */
+static int bad_in_list(struct walk *w, struct mortise_err *err, int code,
+                       const char *what)
+{
+    struct mortise_err why;
+
+    if (!w->s->looks || code != MORTISE_ECORRUPT)
+        return mortise_ldb_bad(err, code, what);
+    mortise_ldb_bad(&why, code, what);
+    mortise_ldb_note_lack(w->s, why.msg);
+    return MORTISE_OK;
+}
 
 typedef int each_fn(struct walk *w, struct mortise_reader *key,
                     struct listing *l, struct mortise_err *err);
@@ -279,7 +300,7 @@ static int each_run(struct walk *w, struct mortise_reader *key,
     tenant = tenant == NULL ? w->names.p : tenant;
     rv = mortise_record_read_head(&head, p, n);
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "the head of a run");
+        return bad_in_list(w, err, rv, "the head of a run");
     l->stop = l->head(l->ud, tenant, run, &head) != 0;
     return MORTISE_OK;
 }
@@ -340,7 +361,7 @@ static int each_pending(struct walk *w, struct mortise_reader *key,
         return rv;
     rv = mortise_record_read_pending(&p, value, n);
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "a request");
+        return bad_in_list(w, err, rv, "a request");
     p.id = next_name(w->names.p);
     l->stop = l->pending(l->ud, l->tenant, w->names.p, &p) != 0;
     return MORTISE_OK;

@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,16 +27,28 @@
 enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
 enum { WHOLE = 1, FIRST, MIDDLE, LAST };
 
-/* CRC-32C, bit by bit: logs are small. */
+/* CRC-32C, a byte at a time: of each byte, what dividing it leaves. */
+static uint32_t remainders[256];
+static pthread_once_t divided = PTHREAD_ONCE_INIT;
+
+static void divide(void)
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t left = byte;
+
+        for (int i = 0; i < 8; i++)
+            left = left >> 1 ^ (0x82F63B78 & -(left & 1));
+        remainders[byte] = left;
+    }
+}
+
 static uint32_t crc32c(const uint8_t *p, size_t n)
 {
     uint32_t crc = 0xFFFFFFFF;
 
-    while (n-- > 0) {
-        crc ^= *p++;
-        for (int i = 0; i < 8; i++)
-            crc = crc >> 1 ^ (0x82F63B78 & -(crc & 1));
-    }
+    pthread_once(&divided, divide);
+    while (n-- > 0)
+        crc = crc >> 8 ^ remainders[(crc ^ *p++) & 0xFF];
     return ~crc;
 }
 
@@ -206,39 +219,43 @@ void mortise_logfile_write(struct mortise_buf *b,
     }
 }
 
-/* A length and that many bytes. */
-static bool read_slice(const struct mortise_buf *b, size_t *at,
-                       const uint8_t **p, size_t *n)
+uint64_t mortise_logfile_number(struct mortise_reader *r)
 {
-    const uint8_t *bytes = (const uint8_t *)b->p;
-    unsigned shift = 0;
     uint64_t v = 0;
 
-    do {
-        if (*at >= b->n || shift > 28)
-            return false;
-        v |= (uint64_t)(bytes[*at] & 0x7F) << shift;
-        shift += 7;
-    } while ((bytes[(*at)++] & 0x80) != 0);
-    if (v > b->n - *at)
-        return false;
-    *p = bytes + *at;
-    *n = (size_t)v;
-    *at += *n;
-    return true;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = mortise_read_u8(r);
+
+        v |= (uint64_t)(byte & 0x7F) << shift;
+        if ((byte & 0x80) == 0)
+            return v;
+    }
+    r->bad = true;
+    return 0;
+}
+
+const uint8_t *mortise_logfile_slice(struct mortise_reader *r, size_t *n)
+{
+    *n = mortise_logfile_number(r);
+    return mortise_read_raw(r, *n);
 }
 
 bool mortise_logfile_op(const struct mortise_buf *record, size_t *at,
                         struct mortise_logop *op)
 {
+    struct mortise_reader r;
     uint8_t type;
 
     if (*at == 0)
         *at = BATCH_HEADER;
     if (*at >= record->n)
         return false;
-    type = (uint8_t)record->p[(*at)++];
+    mortise_reader_init(&r, record->p + *at, record->n - *at);
+    type = mortise_read_u8(&r);
     *op = (struct mortise_logop){.put = type == 1};
-    return type <= 1 && read_slice(record, at, &op->key, &op->key_size) &&
-           (type == 0 || read_slice(record, at, &op->value, &op->value_size));
+    op->key = mortise_logfile_slice(&r, &op->key_size);
+    if (op->put)
+        op->value = mortise_logfile_slice(&r, &op->value_size);
+    *at = record->n - (size_t)(r.end - r.p);
+    return type <= 1 && !r.bad;
 }

@@ -27,6 +27,11 @@ int mortise_logfile_load(struct mortise_buf *bytes, int dir, const char *name,
 void mortise_logfile_write(struct mortise_buf *b,
                            const struct mortise_buf *record);
 
+/* LevelDB's numbers (varints) and slices (a length, that many bytes; lent) in a
+ * record. */
+uint64_t mortise_logfile_number(struct mortise_reader *r);
+const uint8_t *mortise_logfile_slice(struct mortise_reader *r, size_t *n);
+
 /* One change in a record that is a batch of them. */
 struct mortise_logop {
     const uint8_t *key, *value;

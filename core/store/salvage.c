@@ -12,12 +12,16 @@
  *       follows the one before.
  *   (3) What is left out is said: each run by name, how many commits cannot be
  *       read, and, where a piece of a table is lost, that there may have been
- *       runs of which nothing is left.
+ *       runs of which nothing is left.  And where there is no mark that is the
+ *       store's own, that nobody can tell whether its newest commits are among
+ *       what was read.
  *   (4) The new store is one like any other, with the identity of the old one,
  *       by which others know what was done for it: it takes its place.  Ids of
  *       runs that are left out stay taken.  It is one when all is in it, and
  *       not before (unfinished.c).
- *   (5) Nothing is taken for read whose checksum is wrong: where LevelDB mends
+ *   (5) A store of a newer format is refused, by its stamp before its database
+ *       is opened: what it has that we do not know would be left out unsaid.
+ *   (6) Nothing is taken for read whose checksum is wrong: where LevelDB mends
  *       or merges tables of the copy it verifies them, too (view.c).
  *
  * LevelDB's iterators pass over a block that they cannot read, and go on behind
@@ -36,6 +40,7 @@
 #include <unistd.h>
 
 #include "store/aside.h"
+#include "store/dbfile.h"
 #include "store/home.h"
 #include "store/logfile.h"
 #include "store/salvaging.h"
@@ -308,7 +313,7 @@ static int take_log(struct salvage *v, int db, const char *name,
     struct mortise_buf bytes;
     int rv;
 
-    if (!mortise_aside_is_file(db, name)) {
+    if (!mortise_dbfile_is_file(db, name)) {
         salvage_say(v, "db/%s is no file", name);
         return MORTISE_OK;
     }
@@ -347,7 +352,7 @@ static int note_log(void *ud, int db, const char *name, struct mortise_err *err)
 
     (void)db;
     (void)err;
-    if (l->n < MAX_LOGS && mortise_aside_kind(was) == MORTISE_ASIDE_LOG &&
+    if (l->n < MAX_LOGS && mortise_dbfile_kind(was) == MORTISE_DBFILE_LOG &&
         (was != name) == l->aside && strlen(name) < sizeof l->names[0])
         strcpy(l->names[l->n++], name);
     return MORTISE_OK;
@@ -356,9 +361,12 @@ static int note_log(void *ud, int db, const char *name, struct mortise_err *err)
 /* The oldest first. */
 static int take_logs(struct salvage *v, struct mortise_err *err)
 {
-    struct logs l = {.aside = mortise_aside_is_whole(v->from->copied)};
+    struct logs l = {0};
     int db = v->from->copied;
-    int rv = mortise_home_each(db, "db", note_log, &l, err);
+    int rv = mortise_aside_is_whole(db, &l.aside, v->mem, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_home_each(db, "db", note_log, &l, err);
 
     qsort(l.names, l.n, sizeof l.names[0], by_number);
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
@@ -368,24 +376,45 @@ static int take_logs(struct salvage *v, struct mortise_err *err)
 
 /* ---- all of it ---------------------------------------------------------- */
 
-/* (4): from the mark, from a table, or made anew. */
+/* (4): from a table, from the mark, or made anew.  A mark of another store says
+ * nothing about this one. */
 static void find_identity(struct mortise_store *from)
 {
     uint8_t id[MORTISE_STORE_ID];
     char *value;
     size_t n;
 
-    if (from->water.fd >= 0) {
+    if (from->water.fd >= 0)
         memcpy(from->identity, from->water.identity, sizeof id);
-        return;
-    }
     mortise_key_of_tag(&from->key, MORTISE_KEY_IDENTITY);
     if (mortise_ldb_get(from, from->checked, &from->key, &value, &n, NULL) !=
         MORTISE_OK)
         return;
-    if (mortise_record_read_identity(id, value, n) == MORTISE_OK)
+    if (mortise_record_read_identity(id, value, n) == MORTISE_OK) {
+        if (memcmp(from->identity, id, sizeof id) != 0)
+            mortise_highwater_close(&from->water);
         memcpy(from->identity, id, sizeof id);
+    }
     leveldb_free(value);
+}
+
+/* What a stamp may say that damage does not excuse: it is no store yet, or one
+ * that a newer program made (5). */
+static int refused(int rv, const struct mortise_err *why,
+                   struct mortise_err *err)
+{
+    if (rv != MORTISE_ESTATE && rv != MORTISE_ENEWER)
+        return MORTISE_OK;
+    return mortise_fail(err, rv, "%s", why->msg);
+}
+
+/* (3) */
+static void look_for_mark(struct salvage *v)
+{
+    v->out->unmarked = v->from->water.fd < 0;
+    if (v->out->unmarked)
+        salvage_say(v, "the mark, which says how much was written, is lost: "
+                       "the newest commits may be missing");
 }
 
 /* Its tables in a copy, its mark if that reads. */
@@ -397,18 +426,19 @@ static int open_damaged(struct mortise_store *from, bool *torn,
     int dir, rv = mortise_home_find(&dir, from->path, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(from, dir, err);
+        rv = mortise_ldb_hold(from, dir, true, err);
     if (rv == MORTISE_OK)
         rv = mortise_hold_probe(dir, "db/LOCK", err);
-    if (rv == MORTISE_OK &&
-        mortise_home_read_stamp(dir, &format, &why) == MORTISE_ESTATE)
-        rv = mortise_fail(err, why.code, "%s", why.msg);
+    if (rv == MORTISE_OK)
+        rv = refused(mortise_home_read_stamp(dir, &format, &why), &why, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_highwater_open(&from->water, dir, false, NULL);
     rv = mortise_ldb_copy(from, dir, MORTISE_LOGS_NONE, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_open_copy(from, torn, err);
+    if (rv == MORTISE_OK)
+        rv = refused(mortise_ldb_verify_stamp(from, &why), &why, err);
     if (rv == MORTISE_OK)
         atomic_store(&from->dead, false);
     return rv;
@@ -457,6 +487,7 @@ int mortise_store_salvage(const char *from, const char *to,
         salvage_say(&v, "tables are missing, or damaged at their end");
     if (rv == MORTISE_OK) {
         find_identity(v.from);
+        look_for_mark(&v);
         rv = mortise_ldb_begin(&v.to, to, v.from->identity, mem, err);
     }
     if (rv == MORTISE_OK)
@@ -474,21 +505,45 @@ int mortise_store_salvage(const char *from, const char *to,
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);
 }
 
+/* All that the tables have; LevelDB opens them when they are read. */
+static int read_all(struct mortise_store *s, struct mortise_err *err)
+{
+    leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
+    char *said = NULL;
+
+    for (leveldb_iter_seek_to_first(it); leveldb_iter_valid(it);)
+        leveldb_iter_next(it);
+    leveldb_iter_get_error(it, &said);
+    leveldb_iter_destroy(it);
+    return mortise_ldb_taken(said, err, "read all of the store");
+}
+
+static bool has_db(int dir)
+{
+    return faccessat(dir, "db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int check(struct mortise_store *s, struct mortise_err *err)
 {
     int dir, rv = mortise_home_find(&dir, s->path, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, err);
+        rv = mortise_ldb_hold(s, dir, true, err);
     if (rv == MORTISE_OK)
         rv = mortise_hold_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_read_mark(s, false, err);
+    if (rv == MORTISE_OK && !s->stamped && !has_db(dir))
+        return MORTISE_OK; /* cut off while it was made */
     if (rv == MORTISE_OK)
         rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_AS_IS, err);
+    if (rv == MORTISE_OK && !s->stamped)
+        rv = mortise_ldb_check_new(s->copied, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_open(s, false, err);
-    return rv == MORTISE_OK ? mortise_ldb_verify(s, err) : rv;
+        rv = mortise_ldb_open(s, !s->stamped, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_verify(s, err);
+    return rv == MORTISE_OK ? read_all(s, err) : rv;
 }
 
 int mortise_store_check(const char *path, const struct mortise_mem *mem,

@@ -11,6 +11,7 @@ struct mortise_salvaged {
     uint64_t missing; /* commits that are known of, and cannot be read */
     bool holes; /* pieces of tables cannot be read: runs may be missing of which
                  * nothing is left */
+    bool unmarked; /* no mark says how much there was: more may be missing */
     uint64_t unused; /* graphs that were handed in, and no run pins */
 };
 
@@ -42,17 +43,18 @@ struct mortise_salvage_how {
 
 /* `from` is read and not changed; `to` becomes a store, whole or not at all: it
  * must not be there, or be an empty directory, or what a call that was cut off
- * left (MORTISE_EEXISTS).  MORTISE_EBUSY when somebody has
- * `from` open. */
+ * left (MORTISE_EEXISTS).  MORTISE_EBUSY when somebody has `from` open,
+ * MORTISE_ENEWER when a newer program made it: nothing is made then. */
 int mortise_store_salvage(const char *from, const char *to,
                           const struct mortise_mem *mem,
                           const struct mortise_salvage_how *how,
                           struct mortise_salvaged *out,
                           struct mortise_err *err);
 
-/* Would it open, and is all in it that was synced?  In a copy, so that nothing
- * is changed.  MORTISE_ECORRUPT says what is missing; MORTISE_EBUSY names the
- * pid that has it open. */
+/* Would it open, is all in it that was synced, and can all of it be read, in
+ * tables and logs, with checksums?  In a copy, so that nothing is changed.
+ * MORTISE_ECORRUPT says what is missing; MORTISE_EBUSY names the pid that has it
+ * open. */
 int mortise_store_check(const char *path, const struct mortise_mem *mem,
                         struct mortise_err *err);
 

@@ -11,6 +11,8 @@
 #ifndef MORTISE_STORE_STORE_H
 #define MORTISE_STORE_STORE_H
 
+#include <sys/types.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -105,15 +107,20 @@ struct mortise_commit {
 
 /* `path`: a directory, made (0700) if missing.  MORTISE_EBUSY names the pid
  * that holds it; MORTISE_ENEWER leaves it untouched; MORTISE_ECORRUPT for a
- * hole in the commit numbers or what the checksums refuse. */
+ * hole in the commit numbers or what the checksums refuse; MORTISE_EDENIED for
+ * what others own or may write in it (owners.h). */
 int mortise_store_open(struct mortise_store **out, const char *path,
                        const struct mortise_mem *mem, struct mortise_err *err);
 /* Where that fails, or nothing could be written: look at a copy of it, whatever
  * is damaged and as far as it can be read (view.c).  Nothing is written to the
- * store, and writing gives MORTISE_EDENIED. */
+ * store, and writing gives MORTISE_EDENIED.  What does not read is passed over
+ * in lists. */
 int mortise_store_open_view(struct mortise_store **out, const char *path,
                             const struct mortise_mem *mem,
                             struct mortise_err *err);
+/* Is such a copy, as far as it was looked at, less than the store was?  Then
+ * *why has the words.  [any] */
+bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why);
 void mortise_store_close(struct mortise_store *s);
 /* After a failed write: close, open, verify.  Whether the failed batch is
  * there is known only by reading the heads again. */
@@ -121,6 +128,9 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err);
 const char *mortise_store_path(const struct mortise_store *s);
 /* Its directory, whatever it is called by now; lent. */
 int mortise_store_dir(const struct mortise_store *s);
+/* The mode of its directory before opening took it away from others; 0: it was
+ * the owner's alone. */
+mode_t mortise_store_was_open(const struct mortise_store *s);
 /* Did this process open it?  A child of fork() has a copy, every call on which
  * gives MORTISE_ESTATE, and closing which does nothing.  [any] */
 bool mortise_store_is_ours(const struct mortise_store *s);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "store/aside.h"
+#include "store/dbfile.h"
 #include "store/home.h"
 
 /* The stamp that is half made is nobody's, whatever else is there. */
@@ -44,7 +45,7 @@ static bool is_in_db(const char *name)
 {
     size_t n = strlen(name);
 
-    return mortise_aside_kind(mortise_aside_name(name)) != MORTISE_ASIDE_NONE ||
+    return mortise_dbfile_kind(mortise_aside_name(name)) != MORTISE_DBFILE_OTHER ||
            strcmp(name, "LOCK") == 0 || strcmp(name, "LOG") == 0 ||
            strcmp(name, "LOG.old") == 0 ||
            (n > 6 && strcmp(name + n - 6, ".dbtmp") == 0);

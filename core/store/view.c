@@ -11,8 +11,9 @@
  *   (2) While it is looked at, the lock of the store is ours: one that somebody
  *       else has open is not looked at behind their back.
  *   (3) Damage is no reason not to open: what LevelDB refuses is mended in the
- *       copy, by its own means, as far as it goes.  So what is missing is not
- *       said here; who comes here was told why the store did not open.
+ *       copy, by its own means, as far as it goes.  That the copy is less than
+ *       the store was is noted: at once where it had to be mended or does not
+ *       come up to the mark, and as it is met where a block does not read.
  *   (4) The copy is gone when it is closed.  Where that was never done, as its
  *       maker was killed, the next one clears it away: the maker has a lock on
  *       its directory (flock(2)) for as long as it lives, so one that nobody
@@ -37,11 +38,12 @@
 #include <unistd.h>
 
 #include "store/aside.h"
+#include "store/dbfile.h"
 #include "store/home.h"
 #include "store/ldb.h"
 #include "store/logfile.h"
 
-static const char scratch_name[] = "mortise-view-";
+static const char scratch_name[] = MORTISE_VIEW_NAME;
 enum { RANDOM = 6, TRIES = 8 };
 
 /* ---- the copy ----------------------------------------------------------- */
@@ -123,24 +125,24 @@ static int copy_one(void *ud, int from, const char *name,
     const char *as = mortise_aside_name(name);
     bool is_aside = as != name;
 
-    if (!mortise_aside_is_file(from, name))
+    if (!mortise_dbfile_is_file(from, name))
         return MORTISE_OK; /* (3) */
-    switch (mortise_aside_kind(as)) {
-    case MORTISE_ASIDE_TABLE:
+    switch (mortise_dbfile_kind(as)) {
+    case MORTISE_DBFILE_TABLE:
         return is_aside && !c->aside ? MORTISE_OK
                                      : copy_table(c, name, as, err);
-    case MORTISE_ASIDE_LOG:
+    case MORTISE_DBFILE_LOG:
         if (c->logs == MORTISE_LOGS_NONE || is_aside != c->aside)
             return MORTISE_OK;
         return c->logs == MORTISE_LOGS_READABLE
                    ? copy_log(c, name, as, err)
                    : mortise_home_copy(from, name, c->to, as, err);
-    case MORTISE_ASIDE_MANIFEST:
-    case MORTISE_ASIDE_CURRENT:
+    case MORTISE_DBFILE_MANIFEST:
+    case MORTISE_DBFILE_CURRENT:
         return is_aside == c->aside
                    ? mortise_home_copy(from, name, c->to, as, err)
                    : MORTISE_OK;
-    case MORTISE_ASIDE_NONE:
+    case MORTISE_DBFILE_OTHER:
         break;
     }
     return MORTISE_OK;
@@ -148,8 +150,11 @@ static int copy_one(void *ud, int from, const char *name,
 
 static int copy_all(struct copying *c, struct mortise_err *err)
 {
-    c->aside = mortise_aside_is_whole(c->from);
-    return mortise_home_each(c->from, "db", copy_one, c, err);
+    int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
+
+    return rv == MORTISE_OK
+               ? mortise_home_each(c->from, "db", copy_one, c, err)
+               : rv;
 }
 
 /* Where there is room, if the disk is full. */
@@ -236,7 +241,8 @@ static int make_scratch(struct mortise_store *s, struct mortise_err *err)
 {
     clear_left_behind();
     for (int i = 0; s->scratch == NULL && i < TRIES; i++) {
-        char *dir = mortise_ldb_join(s->mem, parent(), "mortise-view-XXXXXX");
+        char *dir =
+            mortise_ldb_join(s->mem, parent(), MORTISE_VIEW_NAME "XXXXXX");
 
         if (dir == NULL)
             return mortise_nomem(err);
@@ -267,6 +273,8 @@ int mortise_ldb_copy(struct mortise_store *s, int dir,
     if (rv != MORTISE_OK)
         return rv;
     s->copied = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->copied < 0 && errno == ENOENT)
+        return mortise_fail(err, MORTISE_ECORRUPT, "its database is missing");
     if (s->copied < 0)
         return mortise_syserr(err, errno, "open db");
     if (logs == MORTISE_LOGS_AS_IS)
@@ -309,7 +317,7 @@ static bool lost_tables(const struct mortise_store *s)
     bool any = lost == NULL;
 
     while (d != NULL && !any && (e = readdir(d)) != NULL)
-        any = mortise_aside_kind(e->d_name) == MORTISE_ASIDE_TABLE;
+        any = mortise_dbfile_kind(e->d_name) == MORTISE_DBFILE_TABLE;
     if (d != NULL)
         closedir(d);
     mortise_release_str(s->mem, lost);
@@ -330,11 +338,45 @@ int mortise_ldb_open_copy(struct mortise_store *s, bool *torn,
             *err = why;
         return rv;
     }
+    mortise_ldb_note_lack(s, why.msg);
     *torn = strstr(why.msg, "missing files") != NULL;
     leveldb_repair_db(s->options, s->db_path, &said);
     rv = mortise_ldb_taken(said, err, "mend the copy");
     *torn = *torn || lost_tables(s);
     return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
+}
+
+/* (3) */
+void mortise_ldb_note_lack(struct mortise_store *s, const char *words)
+{
+    pthread_mutex_lock(&s->writing);
+    if (s->lacks.code == MORTISE_OK)
+        mortise_fail(&s->lacks, MORTISE_ECORRUPT, "%s", words);
+    pthread_mutex_unlock(&s->writing);
+}
+
+bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why)
+{
+    pthread_mutex_lock(&s->writing);
+    *why = s->lacks;
+    pthread_mutex_unlock(&s->writing);
+    return why->code != MORTISE_OK;
+}
+
+/* (3): is all in it that was synced?  A stamp holds no commit. */
+static int note_end(struct mortise_store *s, int dir, struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv = mortise_highwater_open(&s->water, dir, false, &why);
+
+    s->stamped = true;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_verify(s, &why);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    if (rv != MORTISE_OK)
+        mortise_ldb_note_lack(s, why.msg);
+    return MORTISE_OK;
 }
 
 /* With the lock taken. */
@@ -354,6 +396,8 @@ static int open_view(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_ldb_open_copy(s, &torn, err);
     if (rv == MORTISE_OK)
+        rv = note_end(s, dir, err);
+    if (rv == MORTISE_OK)
         atomic_store(&s->dead, false);
     return rv;
 }
@@ -368,9 +412,10 @@ int mortise_store_open_view(struct mortise_store **out, const char *path,
     *out = NULL;
     if (s == NULL)
         return mortise_nomem(err);
+    s->looks = true;
     rv = mortise_home_find(&dir, path, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, err);
+        rv = mortise_ldb_hold(s, dir, false, err);
     if (rv == MORTISE_OK)
         rv = open_view(s, err);
     if (rv != MORTISE_OK) {
