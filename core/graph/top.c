@@ -298,13 +298,15 @@ const struct mortise_place mortise_graph_place = {.what = "a graph",
                                                   .n = sizeof graph_keys /
                                                        sizeof graph_keys[0]};
 
-static const char *const graph_types[32] = {"outermost", "inner", "named"};
+static const char *const graph_types[32] = {
+    "the graph of a file", "an inner graph", "a graph that is named"};
 
 static const struct mortise_place inner_place = {.what = "a graph",
                                                  .keys = graph_keys,
                                                  .n = sizeof graph_keys /
                                                       sizeof graph_keys[0],
-                                                 .types = graph_types};
+                                                 .types = graph_types,
+                                                 .types_are_words = true};
 
 const struct mortise_key mortise_inner_forms[3] = {
     {.value = MORTISE_V_MAP, .place = &inner_place, .type = INNER},

@@ -61,6 +61,18 @@ static const char *type_name(const struct mortise_place *place, uint32_t type)
     return "";
 }
 
+/* What one of this type is called: "an inner graph", "a node of type 'tool'". */
+static const char *called(const struct mortise_place *place, uint32_t type,
+                          char out[160])
+{
+    if (place->types == NULL)
+        return place->what;
+    if (place->types_are_words)
+        return type_name(place, type);
+    snprintf(out, 160, "%s of type '%s'", place->what, type_name(place, type));
+    return out;
+}
+
 /* "'human'" or "'tool' and 'extension'" ...: who has the key instead. */
 static void put_types(const struct mortise_place *place, uint32_t types,
                       char *out, size_t size)
@@ -73,8 +85,9 @@ static void put_types(const struct mortise_place *place, uint32_t types,
                               : (left & (left - 1)) != 0 ? ", "
                                                          : " and ";
 
-        n += (size_t)snprintf(out + n, size - n, "%s'%s'", between,
-                              type_name(place, left));
+        n += (size_t)snprintf(out + n, size - n,
+                              place->types_are_words ? "%s%s" : "%s'%s'",
+                              between, type_name(place, left));
     }
 }
 
@@ -83,10 +96,10 @@ static void foreign_key(const struct mortise_place *place, uint32_t type,
                         const struct mortise_yaml *name,
                         struct mortise_diags *diags)
 {
-    char others[160];
+    char others[160], one[160];
     struct mortise_diag *d = mortise_diag_add(
-        diags, "E0204", name->span, "'%s' does not belong to %s of type '%s'",
-        name->str, place->what, type_name(place, type));
+        diags, "E0204", name->span, "'%s' does not belong to %s", name->str,
+        called(place, type, one));
 
     put_types(place, key->here | key->later, others, sizeof others);
     mortise_diag_help(diags, d, "it belongs to %s", others);
@@ -383,17 +396,12 @@ static void check_required(const struct mortise_place *place, uint32_t type,
                            const struct mortise_slot *slots,
                            struct mortise_span at, struct mortise_diags *diags)
 {
-    for (size_t i = 0; i < place->n; i++) {
-        if (!(place->keys[i].required & type) || slots[i].name != NULL)
-            continue;
-        if (place->types != NULL)
-            mortise_diag_add(diags, "E0206", at,
-                             "%s of type '%s' needs the key '%s'", place->what,
-                             type_name(place, type), place->keys[i].name);
-        else
+    char one[160];
+
+    for (size_t i = 0; i < place->n; i++)
+        if ((place->keys[i].required & type) && slots[i].name == NULL)
             mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
-                             place->what, place->keys[i].name);
-    }
+                             called(place, type, one), place->keys[i].name);
 }
 
 static bool is_map(const struct mortise_place *place,

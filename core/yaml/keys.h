@@ -84,6 +84,7 @@ struct mortise_place {
     const struct mortise_key *keys; /* in the order in which they are read */
     size_t n;
     const char *const *types; /* names of the bits; NULL: no types */
+    bool types_are_words; /* "an inner graph", not "a node of type 'tool'" */
     const char *select;       /* the key that says which; NULL: where it is */
 };
 
