@@ -367,8 +367,9 @@ tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_
 tsan:
 	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS_TSAN)" unit
 
+# A fifth of the random graphs: what is wrong with memory shows in few.
 valgrind: programs
-	$(Q)MORTISE_BUILD=$(B) CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
+	$(Q)MORTISE_BUILD=$(B) MORTISE_WORLDS=200 CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
 	    --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
 	    $(filter-out $(ALONE:%=$(B)/tests/test_%),$(TESTS))
 

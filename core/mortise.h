@@ -73,7 +73,8 @@ enum mortise_result {
     MORTISE_EUNKNOWN_NODE = -13, /* goto to a node that is not there */
     MORTISE_EMISMATCH = -14,     /* a decision that fits no pending request */
     MORTISE_EDECISION = -15,     /* a decision that is none */
-    MORTISE_EINDOUBT = -16,      /* an effect's outcome must be resolved */
+    MORTISE_EINDOUBT = -16,      /* an effect's outcome must be resolved; of a
+                                    run that has ended, after a resume */
     MORTISE_EBLOCKED = -17,      /* a plugin is missing, changed or deadly */
     MORTISE_EUNAVAILABLE = -18,  /* exists in the design, not in this build */
     MORTISE_EDETERMINISM = -19,  /* a replay asked for something else */
@@ -257,7 +258,9 @@ struct mortise_command {
     const char *node;
 };
 
-#define MORTISE_NO_CONTINUE 1u /* record the commands, run nothing */
+/* Record the commands, run nothing: the run stands still until it is resumed, or
+ * something more is decided about it. */
+#define MORTISE_NO_CONTINUE 1u
 /* Go on with plugins that changed.  It is recorded: later commands need not say
  * so again.  Calls of them that wait for approval are asked about again. */
 #define MORTISE_ACCEPT_PLUGINS 2u
@@ -265,8 +268,15 @@ struct mortise_command {
 /* Apply commands to a run as one, in the order decisions, update, goto,
  * continue; all are validated before anything is recorded.  A decision about a
  * request that is settled gives MORTISE_EMISMATCH, and the words say how and by
- * whom; PAUSE or CANCEL of a run that has ended, MORTISE_ESTATE.  Returns after
- * their commit is on disk.  tenant NULL: "default"; actor NULL: this uid. */
+ * whom; PAUSE or CANCEL of a run that has ended, MORTISE_ESTATE.  UPDATE and GOTO
+ * cancel what is in flight first; where that is in the middle of an effect which
+ * may not be done twice, they are MORTISE_EINDOUBT, and nothing is stopped.
+ * Decisions alone are recorded also where a plugin of the run is missing, has
+ * changed or is refused (but edited arguments, which it has to check): nothing
+ * runs then, mortise_show() says why, and the run goes on when the plugin is
+ * back, with the next engine that stays or with RESUME; all else is
+ * MORTISE_EBLOCKED or MORTISE_EDENIED there.  Returns after their commit is on
+ * disk.  tenant NULL: "default"; actor NULL: this uid. */
 MORTISE_API int mortise_apply(struct mortise *m, const char *tenant,
                               const char *run,
                               const struct mortise_command *commands,

@@ -1453,6 +1453,12 @@ START_TEST(reading_makes_no_store)
     }
     child_run("cd empty; $MORTISE show x");
     ck_assert_ptr_nonnull(strstr(child.err, "no store at "));
+    /* Nor in a directory that somebody made, or has other things in. */
+    child_run("mkdir empty/made; touch empty/made/notes; cd empty; "
+              "$MORTISE runs --store made; $MORTISE show --store made x; "
+              "ls -A made");
+    ck_assert_str_eq(child.out, "notes\n");
+    ck_assert_ptr_nonnull(strstr(child.err, "no store at made"));
     child_run("cd empty; $MORTISE runs --limit 0");
     ck_assert_int_eq(child.code, 3);
     ck_assert_ptr_nonnull(strstr(child.err, "--limit: 0 would list nothing"));

@@ -55,8 +55,12 @@ static const struct {
      "chmod 700"},
     {"rm -rf state && touch state", 2, "fail store       ./state: Not a dir",
      "store.path"},
-    {"echo 'mortise-store 99 99' >state/format", 2,
+    {"printf 'mortise-store 99\\noldest-reader 99\\n' >state/format", 2,
      "fail store       ./state:", "use the version"},
+    {"echo 'mortise-store 99 99' >state/format", 2,
+     "fail commits     ./state: format is not", "salvage NEW-DIR"},
+    {": >state/format", 2, "fail commits     ./state: format is empty",
+     "\nnot fit: 1 to mend, 0 to look at\n"},
     {"rm -rf state && sed -i 's|./state|./none/state|' mortise.yaml", 2,
      "fail store       ./none/state is not there and cannot be made",
      "make it"},
@@ -138,6 +142,56 @@ START_TEST(engines)
 }
 END_TEST
 
+/* An object that is not what was signed is told by whoever lists plugins. */
+START_TEST(a_tampered_object_is_listed)
+{
+    own_site();
+    desk_ok("$MORTISE plugin list");
+    desk_not_out("signed");
+    desk_ok("printf x >>plugins/tried.so; $MORTISE plugin list");
+    desk_out("tried");
+    desk_out("\n    ");
+    desk_ok("$MORTISE plugin list --json | grep -v '\"problem\":null'");
+    desk_out("tried.so");
+}
+END_TEST
+
+/* Where this user's memory cannot be made, who needs it is told, and doctor
+ * says so; and where there is one, no more than that. */
+START_TEST(a_memory_that_cannot_be_made)
+{
+    put_graphs();
+    desk_ok("$MORTISE doctor");
+    desk_out("ok   memory      ");
+    desk_ok("touch file; XDG_STATE_HOME=$PWD/file $MORTISE doctor "
+            "--deployment mortise.yaml");
+    desk_out("warn memory      this user remembers nothing: make ");
+    desk_out("/file/mortise: Not a directory");
+    desk_out("\nfit: 0 to mend, 1 to look at\n");
+    desk_ok("XDG_STATE_HOME=$PWD/file $MORTISE run ok.yaml --id r "
+            "--deployment mortise.yaml");
+    desk_err("warning: what ran and what was revoked is not remembered for "
+             "fresh stores: make ");
+    desk_ok("$MORTISE run ok.yaml --id s --store other");
+    ck_assert_ptr_null(strstr(child.err, "remembered"));
+}
+END_TEST
+
+/* A deployment that nobody allowed is said once. */
+START_TEST(what_is_not_obeyed_is_said_once)
+{
+    const char *first;
+
+    child_allows(false);
+    child_run("$MORTISE doctor");
+    child_allows(true);
+    desk_code(2);
+    first = strstr(child.err, "W0820");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_null(strstr(first + 1, "W0820"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_doctor");
@@ -150,6 +204,9 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, broken, 0, N_BAD);
     tcase_add_test(tc, limits);
     tcase_add_test(tc, engines);
+    tcase_add_test(tc, a_tampered_object_is_listed);
+    tcase_add_test(tc, a_memory_that_cannot_be_made);
+    tcase_add_test(tc, what_is_not_obeyed_is_said_once);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -7,7 +7,7 @@
 #include "lib/errand.h"
 
 /* A run whose POST is answered with a 500: who knows. */
-static void ask_in_vain(void)
+static void ask_and(const char *more)
 {
     char text[1024];
 
@@ -15,10 +15,15 @@ static void ask_in_vain(void)
              "apiVersion: mortise/v1\nkind: Graph\n"
              "metadata: {name: g, version: 1.0.0}\nstart: a\nnodes:\n"
              "  a: {type: tool, tool: http/request, args: {url: \"%s\", "
-             "method: POST}, next: END}\n",
-             httpd_url(errand_httpd, "/x"));
+             "method: POST}, next: END%s}\n",
+             httpd_url(errand_httpd, "/x"), more);
     errand_put("g.yaml", text);
     httpd_answer(errand_httpd, "/x", "500 Oh", "", "half done");
+}
+
+static void ask_in_vain(void)
+{
+    ask_and("");
 }
 
 static void assert_said(const char *words)
@@ -53,18 +58,59 @@ START_TEST(a_step)
 }
 END_TEST
 
-/* The id of the one request of `r`. */
-static const char *request(void)
+/* What a member of the one request of `r` says. */
+static void of_request(const char *member, char text[128])
 {
-    static char id[64];
+    char begin[64];
     const char *at;
 
     ck_assert_int_eq(errand_mortise("inbox r --json"), 0);
-    at = strstr(child.out, "\"id\":\"");
+    snprintf(begin, sizeof begin, "\"%s\":\"", member);
+    at = strstr(child.out, begin);
     ck_assert_ptr_nonnull(at);
-    ck_assert_int_eq(sscanf(at, "\"id\":\"%63[^\"]", id), 1);
+    ck_assert_int_eq(sscanf(at + strlen(begin), "%127[^\"]", text), 1);
+}
+
+static const char *request(void)
+{
+    static char id[128];
+
+    of_request("id", id);
     return id;
 }
+
+/* The key under which what is asked about was sent. */
+static const char *key(void)
+{
+    static char text[128];
+
+    of_request("idempotency_key", text);
+    return text;
+}
+
+/* Taken as failed, the same request is asked about when the run is resumed, with
+ * what was heard of it; and it is made again under the same key. */
+START_TEST(a_step_again)
+{
+    char line[256], was[128];
+
+    ask_in_vain();
+    ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
+    snprintf(was, sizeof was, "%s", key());
+    snprintf(line, sizeof line, "resolve r %s --fail", request());
+    ck_assert_int_eq(errand_mortise(line), 1);
+    ck_assert_int_eq(errand_mortise("resume r"), 5);
+    assert_said("    step     http.request/1\n");
+    assert_said("    heard    {\"status\":500,");
+    assert_said("    because  the server answered with status 500");
+    assert_said(" --done '{\"status\": 200, \"body\": \"\"}'\n");
+    snprintf(line, sizeof line, "resolve r %s --retry", request());
+    ck_assert_str_eq(key(), was);
+    ck_assert_int_eq(errand_mortise(line), 5);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+    ck_assert_str_eq(key(), was);
+}
+END_TEST
 
 /* A run that was cancelled in the middle of an effect is not gone on with before
  * somebody said what came of it; `resume` asks, and `why` says so. */
@@ -74,7 +120,12 @@ START_TEST(a_cancelled_one)
 
     ask_in_vain();
     ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
-    ck_assert_int_eq(errand_mortise("cancel r"), 0);
+    ck_assert_int_eq(errand_mortise("cancel r"), 5);
+    assert_said("run r cancelled");
+    assert_said("  node 'a': its effect may have happened");
+    assert_said("mortise resume r");
+    ck_assert_int_eq(errand_mortise("show r"), 0);
+    assert_said("its effect may have happened");
     ck_assert_int_eq(errand_mortise("resume r --goto a"), 5);
     ck_assert_ptr_nonnull(strstr(child.err, "E_IN_DOUBT"));
     ck_assert_int_eq(errand_mortise("why r"), 0);
@@ -82,9 +133,59 @@ START_TEST(a_cancelled_one)
     assert_said("mortise resume r");
     ck_assert_int_eq(errand_mortise("resume r"), 5);
     assert_said("has an effect that may or may not have happened");
-    assert_said("    because  the run was cancelled");
+    assert_said("    step     http.request/1\n");
+    assert_said("    because  the server answered with status 500");
+    assert_said("--retry says that it did not happen");
     snprintf(line, sizeof line, "resolve r %s --retry", request());
     ck_assert_int_eq(errand_mortise(line), 1);
+    ck_assert_int_eq(errand_mortise("why r"), 0);
+    assert_said("It waits");
+    assert_said("--goto NODE");
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
+    ck_assert_int_eq(errand_mortise("resume r --goto a"), 5); /* another */
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+}
+END_TEST
+
+/* The newest entry of that kind is the run's, and names no node. */
+static void assert_of_the_run(const char *kind)
+{
+    char head[64], *at, *end;
+
+    snprintf(head, sizeof head, "\"entry\":\"%s\"", kind);
+    ck_assert_int_eq(errand_mortise("history r --json"), 0);
+    at = strstr(child.out, head);
+    ck_assert_msg(at != NULL, "%s", child.out);
+    end = strchr(at, '}');
+    ck_assert_ptr_nonnull(end);
+    *end = '\0';
+    ck_assert_msg(strstr(at, "\"node\"") == NULL, "%s", at);
+}
+
+/* So is one that completed all the same: what was taken as failed is still in
+ * doubt, and the run is as it was whatever is said of it. */
+START_TEST(a_completed_one)
+{
+    char line[256];
+
+    ask_and(", on_error: {value: \"{'url': '', 'status': 200, 'headers': {}, "
+            "'body': ''}\"}");
+    ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
+    snprintf(line, sizeof line, "resolve r %s --fail", request());
+    ck_assert_int_eq(errand_mortise(line), 0);
+    ck_assert_int_eq(errand_mortise("resume r --goto a"), 5);
+    ck_assert_ptr_nonnull(strstr(child.err, "E_IN_DOUBT"));
+    ck_assert_ptr_nonnull(strstr(child.err, "mortise resume r"));
+    ck_assert_int_eq(errand_mortise("show r"), 0);
+    assert_said("its effect may have happened");
+    ck_assert_int_eq(errand_mortise("why r"), 0);
+    assert_said("that of node a");
+    assert_said("mortise resume r");
+    ck_assert_int_eq(errand_mortise("resume r"), 5);
+    assert_said("--retry says that it did not happen");
+    assert_of_the_run("look_back");
+    snprintf(line, sizeof line, "resolve r %s --retry", request());
+    ck_assert_int_eq(errand_mortise(line), 0);
     ck_assert_int_eq(errand_mortise("why r"), 0);
     assert_said("nothing can unblock it");
     ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
@@ -101,7 +202,9 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, errand_begin, errand_end);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, a_step);
+    tcase_add_test(tc, a_step_again);
     tcase_add_test(tc, a_cancelled_one);
+    tcase_add_test(tc, a_completed_one);
     suite_add_tcase(s, tc);
     return s;
 }

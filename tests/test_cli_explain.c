@@ -122,10 +122,89 @@ START_TEST(results_are_explained)
 }
 END_TEST
 
+/* What must be there before the example of a result does what it says; how many
+ * of its lines get the code.  ($PLUGINS: desk_plugins.) */
+static const struct {
+    const char *code, *before;
+    unsigned n;
+} results[] = {
+    {"E_IO", ":", 0}, /* its words alone */
+    {"E_INVALID", ":", 1},
+    {"E_NOT_FOUND", "mv state .mortise; rm mortise.yaml", 1},
+    {"E_CHECK", "echo 'start: a' >broken.yaml", 1},
+    {"E_CONFIG",
+     "sed 's/^plugins: {/&config: {tried: {nope: 1}}, /' mortise.yaml"
+     " >elsewhere.yaml",
+     1},
+    {"E_NEWER_FORMAT",
+     "cp -a state made-by-0.9;"
+     " printf 'mortise-store 9\\noldest-reader 9\\n' >made-by-0.9/format",
+     1},
+    {"E_STORE_CORRUPT", "mv state .mortise; rm mortise.yaml", 1},
+    {"E_NOT_ALLOWED",
+     "cp -a $PLUGINS/* . && sed -i \"s|$PLUGINS|.|\" mortise.yaml &&"
+     " printf x >>plugins/tried.so",
+     1},
+    {"E_EXISTS", ":", 1},
+    {"E_UNKNOWN_NODE", ":", 1},
+    {"E_DECISION_MISMATCH", ":", 1},
+    {"E_LIMIT", "truncate -s 65M 65MiB.json", 1},
+    {"E_STATE", "$MORTISE cancel r", 2},
+};
+enum { N_RESULTS = sizeof results / sizeof results[0] };
+
+/* A line of an example as it is pasted here. */
+static void paste(const char *line, size_t n)
+{
+    child_run(
+        "case '%.*s' in *8f31c09a*)"
+        " ID=$($MORTISE inbox r --ids | sed 's/.* //');; esac;"
+        " LOG=$(cd .mortise/db 2>/dev/null && echo *.log);"
+        " line=$(printf '%%s' '%.*s' | sed \"s/RUN/r/g; s/8f31c09a/$ID/g;"
+        " s/mortise-0.1/mortise/; s/000005.log/$LOG/; s/acme.pay/tried/\");"
+        " mortise() { $MORTISE \"$@\"; }; eval \"$line\"",
+        (int)n, line, (int)n, line);
+}
+
+/* The lines of a result's example end as it says. */
+START_TEST(examples_get_their_results)
+{
+    const struct mortise_code *c = NULL;
+    unsigned got = 0;
+
+    desk_graph("a",
+               "start: a\nnodes:\n  a: {type: human, prompt: \"well?\"}\n");
+    child_run("$MORTISE run a.yaml --id r");
+    desk_code(4);
+    child_run("PLUGINS=%s; %s", desk_plugins, results[_i].before);
+    desk_code(0);
+    for (size_t i = 0; i < mortise_n_result_codes; i++)
+        if (strcmp(mortise_result_codes[i].code, results[_i].code) == 0)
+            c = &mortise_result_codes[i];
+    ck_assert_ptr_nonnull(c);
+    for (const char *p = c->example; *p != '\0';) {
+        size_t n = strcspn(p, "\n");
+
+        if (p[0] == '$') {
+            paste(p + 2, n - 2);
+            got += strstr(child.err, c->code) != NULL;
+        } else if (n > 3 && memcmp(p + n - 3, "...", 3) != 0) {
+            char words[512];
+
+            snprintf(words, sizeof words, "%.*s", (int)n, p);
+            desk_err(words);
+        }
+        p += n + (p[n] == '\n');
+    }
+    ck_assert_msg(got == results[_i].n, "%s: %u lines get it:\n%s%s", c->code,
+                  got, child.out, child.err);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_explain");
-    TCase *tc = tcase_create("explain");
+    TCase *tc = tcase_create("explain"), *tc2;
 
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
@@ -134,6 +213,12 @@ static Suite *suite(void)
     tcase_add_test(tc, codes_are_unique);
     tcase_add_test(tc, results_are_explained);
     tcase_add_test(tc, golden_codes_are_explained);
+    tc2 = tcase_create("results");
+    tcase_set_timeout(tc2, 60);
+    tcase_add_unchecked_fixture(tc2, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc2, desk_begin, desk_end);
+    tcase_add_loop_test(tc2, examples_get_their_results, 0, N_RESULTS);
+    suite_add_tcase(s, tc2);
     suite_add_tcase(s, tc);
     return s;
 }

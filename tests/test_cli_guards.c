@@ -196,16 +196,16 @@ START_TEST(a_run_keeps_what_is_behind_an_id)
     desk_ok("$MORTISE why a | tr '\\n' ' '");
     desk_out("'guardrail:mails', which has changed since (ok_guardrail");
     child_run("$MORTISE approve $($MORTISE inbox a --ids)");
-    ck_assert_int_ne(child.code, 0);
-    desk_err("guardrail:mails");
-    desk_err("--accept-plugins");
+    desk_code(78);
+    desk_out("guardrail:mails");
+    desk_out("--accept-plugins");
     desk_deploy("guardrails: {}");
-    child_run("$MORTISE approve $($MORTISE inbox a --ids)");
-    ck_assert_int_ne(child.code, 0);
+    child_run("$MORTISE resume a");
+    desk_code(78);
     desk_deploy("guardrails:\n"
                 "  mails: {plugin: pattern, config: {rules: [{name: all, "
                 "pattern: \\S+@, replace: \"\"}]}}\n");
-    desk_ok("$MORTISE approve $($MORTISE inbox a --ids)");
+    desk_ok("$MORTISE resume a");
     desk_ok("$MORTISE show a --json");
     desk_out("\"b.example\"");
     desk_deploy("guardrails: {mails: {plugin: ok_guardrail}}");

@@ -25,6 +25,14 @@ static void setup(void)
                        "state: {reducers: {scratch.list: concat}}\n"
                        "nodes:\n"
                        "  h: {type: human, prompt: Well?, next: END}\n");
+    desk_graph("wants", "start: h\nnodes:\n"
+                        "  h: {type: human, prompt: How much?, next: END,\n"
+                        "      schema: {type: integer}}\n");
+    desk_graph("spends", "hitl_mode: approve_tools\n"
+                         "budget: {tool_calls: 9}\n"
+                         "start: a\nnodes:\n"
+                         "  a: {type: tool, tool: tried/echo, "
+                         "args: {value: 1}, next: END}\n");
     engine = 0;
 }
 
@@ -96,6 +104,18 @@ START_TEST(a_start_that_was_refused)
 }
 END_TEST
 
+/* Nor is one that somebody else started just so taken for one's own. */
+START_TEST(a_start_of_somebody_else)
+{
+    desk_ok("$MORTISE run does.yaml --id r --input '{\"x\": 1}'");
+    engine_until("E_EXISTS", "");
+    child_run("$MORTISE run does.yaml --id r --input '{\"x\": 1}'");
+    desk_code(3);
+    desk_err("a run 'r' exists already, and somebody else started it");
+    assert_engine_died();
+}
+END_TEST
+
 /* ---- what is decided ---------------------------------------------------- */
 
 /* What is said of a run that waits for somebody, the answer that is never
@@ -138,33 +158,149 @@ START_TEST(a_command)
 }
 END_TEST
 
+/* ---- two at once -------------------------------------------------------- */
+
+/* An engine that dies as it obeys the next command once there is a file `now`,
+ * and in front of this word; with `more` in its environment. */
+static void engine_that_dies(const char *word, const char *more)
+{
+    char preload[4096];
+
+    snprintf(preload, sizeof preload, "%s",
+             child_build("tests/preload/lastword.so"));
+    engine = child_start(
+        "engine",
+        "env %s LASTWORD='%s' POWERCUT_STATE=books POWERCUT_ROOTS=%s/state "
+        "POWERCUT_KILL=1 POWERCUT_KILL_ONCE=now LD_PRELOAD='%s %s' "
+        "$MORTISE engine",
+        more, word, desk_dir, child_build("tests/powercut.so"), preload);
+    child_await("engine.err", "holding the store");
+}
+
+#define OF_OLD "LASTWORD_HIDES=orders"
+
+/* Two commands of the same user: both have looked at the run, the first one is
+ * recorded and answered, and then the engine dies with the second one heard,
+ * neither recorded nor answered.  Leaves the second one's code, and what it printed. */
+static void two_at_once(const char *first, const char *second)
+{
+    pid_t late;
+    int status, code;
+
+    late = child_start("late",
+                       "env LASTWORD='\"do\":\"command\"' LASTWORD_STOPS=1 "
+                       "LD_PRELOAD=%s $MORTISE %s",
+                       child_build("tests/preload/lastword.so"), second);
+    ck_assert_int_eq(waitpid(late, &status, WUNTRACED), late);
+    ck_assert(WIFSTOPPED(status));
+    desk_ok("$MORTISE %s", first);
+    desk_put("now", "");
+    kill(late, SIGCONT);
+    assert_engine_died();
+    code = child_wait(late);
+    child_run("cat late.out; cat late.err >&2");
+    child.code = code;
+}
+
 /* What another command of the same user did meanwhile is not taken for it:
  * the engine dies with the cancellation unheard, behind a pause. */
 START_TEST(another_command)
 {
-    pid_t cancel;
-    int status;
-
     desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
-    engine = child_start(
-        "engine",
-        "env POWERCUT_STATE=books POWERCUT_ROOTS=%s/state POWERCUT_KILL=1 "
-        "POWERCUT_KILL_ONCE=now LD_PRELOAD=%s $MORTISE engine",
-        desk_dir, child_build("tests/powercut.so"));
-    child_await("engine.err", "holding the store");
-    cancel = child_start("cancel",
-                         "env LASTWORD='\"do\":\"command\"' LASTWORD_STOPS=1 "
-                         "LD_PRELOAD=%s $MORTISE cancel asks",
-                         child_build("tests/preload/lastword.so"));
-    ck_assert_int_eq(waitpid(cancel, &status, WUNTRACED), cancel);
-    ck_assert(WIFSTOPPED(status));
-    desk_ok("$MORTISE pause asks");
-    desk_put("now", "");
-    kill(cancel, SIGCONT);
-    assert_engine_died();
-    ck_assert_int_eq(child_wait(cancel), 0);
+    engine_that_dies("no word", "");
+    two_at_once("pause asks", "cancel asks");
+    desk_code(0);
     desk_ok("$MORTISE events asks --json");
     ck_assert_uint_eq(times("\"command\":\"pause\""), 1);
+    ck_assert_uint_eq(times("\"command\":\"cancel\""), 1);
+}
+END_TEST
+
+#define ITS_ID  "$(cat id)"
+#define SETTLED "is settled already: approved by"
+
+/* Commands of one kind, or about one request.  The second one is recorded, too,
+ * or refused; `event` stands in the record so often then. */
+static const struct {
+    const char *graph, *first, *second;
+    int code;
+    const char *says, *event;
+    unsigned times;
+    bool differ; /* the record of the first one has not what the second begins
+                    with */
+} pairs[] = {
+    {"asks", "resume r --no-continue --update '{\"scratch\": {\"v\": 1}}'",
+     "resume r --no-continue --update '{\"scratch\": {\"v\": 2}}'", 0,
+     "recorded: run r", "\"command\":\"update\"", 2, false},
+    {"asks", "resume r --no-continue --update '{\"scratch\": {\"v\": 1}}'",
+     "resume r --no-continue --goto h --update '{\"scratch\": {\"v\": 1}}'", 0,
+     "recorded: run r", "\"command\":\"goto\"", 1, false},
+    {"asks", "resume r --no-continue --goto h",
+     "resume r --no-continue --goto h --update '{\"scratch\": {\"v\": 1}}'", 0,
+     "recorded: run r", "\"command\":\"update\"", 1, true},
+    {"asks", "approve r " ITS_ID " --no-continue --reason A",
+     "approve r " ITS_ID " --no-continue --reason B", 3, SETTLED,
+     "\"decision\":\"answered\"", 1, false},
+    {"wants", "approve r " ITS_ID " --no-continue --answer 1",
+     "approve r " ITS_ID " --no-continue --answer 1000000", 3, SETTLED,
+     "\"decision\":\"answered\"", 1, false},
+    {"spends", "approve r " ITS_ID " --no-continue",
+     "approve r " ITS_ID " --no-continue --args '{\"value\": 2}'", 3, SETTLED,
+     "\"decision\":\"approved\"", 1, false},
+    {"spends", "raise-budget r tool_calls=+5",
+     "raise-budget r tool_calls=+1000", 0, "recorded: run r",
+     "\"command\":\"raise_budget\"", 2, false},
+};
+enum { N_PAIRS = sizeof pairs / sizeof pairs[0] };
+
+static void run_of_pair(int i)
+{
+    desk_ok("$MORTISE run %s.yaml --id r; test $? = 4", pairs[i].graph);
+    desk_ok("$MORTISE inbox r --ids | cut -d' ' -f2 >id");
+}
+
+/* Nobody takes what somebody else said for their own. */
+START_TEST(alike)
+{
+    run_of_pair(_i);
+    engine_that_dies("settled already", "");
+    two_at_once(pairs[_i].first, pairs[_i].second);
+    desk_code(pairs[_i].code);
+    if (pairs[_i].code == 0)
+        desk_out(pairs[_i].says);
+    else
+        desk_err(pairs[_i].says);
+    desk_ok("$MORTISE events r --json");
+    ck_assert_msg(times(pairs[_i].event) == pairs[_i].times, "%s", child.out);
+}
+END_TEST
+
+/* Where the engine knew nothing of orders, nobody can tell the two apart. */
+START_TEST(alike_without_orders)
+{
+    run_of_pair(_i);
+    engine_that_dies("settled already", OF_OLD);
+    two_at_once(pairs[_i].first, pairs[_i].second);
+    if (pairs[_i].differ) {
+        desk_code(0);
+        return;
+    }
+    desk_code(1);
+    desk_err("nobody knows whether what was said of the run 'r' was recorded");
+    desk_err("`mortise events r`");
+    desk_ok("$MORTISE events r --json");
+    ck_assert_uint_eq(times("\"order\":"), 1); /* of who started it */
+}
+END_TEST
+
+/* ... but where nothing like it was said, it was not recorded. */
+START_TEST(unlike_without_orders)
+{
+    desk_ok("$MORTISE run asks.yaml --id asks; test $? = 4");
+    engine_that_dies("settled already", OF_OLD);
+    two_at_once("pause asks", "cancel asks");
+    desk_code(0);
+    desk_ok("$MORTISE events asks --json");
     ck_assert_uint_eq(times("\"command\":\"cancel\""), 1);
 }
 END_TEST
@@ -197,8 +333,12 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_start);
     tcase_add_test(tc, a_start_that_was_refused);
+    tcase_add_test(tc, a_start_of_somebody_else);
     tcase_add_loop_test(tc, a_command, 0, N_SAID);
     tcase_add_test(tc, another_command);
+    tcase_add_loop_test(tc, alike, 0, N_PAIRS);
+    tcase_add_loop_test(tc, alike_without_orders, 0, N_PAIRS);
+    tcase_add_test(tc, unlike_without_orders);
     tcase_add_test(tc, a_stopped_engine);
     suite_add_tcase(s, tc);
     return s;

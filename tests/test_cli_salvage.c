@@ -65,8 +65,9 @@ static void says(const char *text, const char *words)
 }
 
 /* The commands that only read: what they say of the runs that can be read, and
- * on stderr that it is a copy. */
-static void looks_at_a_copy(const char *before, const char *why)
+ * on stderr that it is a copy, and that it is less than the store was (`code`
+ * 1). */
+static void looks_at_a_copy(const char *before, const char *why, int code)
 {
     static const struct {
         const char *line, *words;
@@ -83,7 +84,9 @@ static void looks_at_a_copy(const char *before, const char *why)
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         child_run("TMPDIR=%s %s $MORTISE %s", scratch, before,
                   commands[i].line);
-        ck_assert_msg(child.code == 0, "%s: %s", commands[i].line, child.err);
+        ck_assert_msg(child.code == code, "%s: %s", commands[i].line,
+                      child.err);
+        ck_assert((strstr(child.err, "incomplete: ") != NULL) == (code == 1));
         says(child.out, commands[i].words);
         says(child.err, why);
         says(child.err, "what follows is read from a copy of the store");
@@ -101,7 +104,7 @@ START_TEST(a_damaged_store_is_looked_at)
 
     spoil();
     for (int k = 0; k < 2; k++) {
-        looks_at_a_copy("", "is missing: number");
+        looks_at_a_copy("", "is missing: number", 1);
         says(child.err, "store salvage NEW-DIR\n");
         child_run("TMPDIR=%s $MORTISE doctor", scratch);
         ck_assert_int_eq(child.code, 2);
@@ -143,6 +146,82 @@ START_TEST(what_can_be_read_is_saved)
     ck_assert_int_eq(child.code, 3);
     says(child.err, "open store saved: it is not empty: name a new directory");
     no_copy_stays();
+}
+END_TEST
+
+/* ---- the mark ----------------------------------------------------------- */
+
+static const struct {
+    const char *meddle, *words; /* of opening it */
+} marks[] = {
+    {"rm store/mark", "'mark' is missing"},
+    {"truncate -s 0 store/mark; truncate -s 512 store/mark", "does not read"},
+    {"rm store/mark; mkdir store/mark", "its mark, which says"},
+    {"rm store/mark; mkfifo store/mark", "is no file"},
+    {"mv store/mark elsewhere; ln -s ../elsewhere store/mark", "is no file"},
+};
+
+/* Without a mark nobody knows whether all is there: of what is, and of what
+ * lost a commit. */
+START_TEST(a_mark_that_is_lost_is_said)
+{
+    child_run("%s", marks[_i].meddle);
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    for (int k = 0; k < 2; k++) {
+        child_run("timeout 20 $MORTISE run g.yaml --id new");
+        ck_assert_int_eq(child.code, 1);
+        says(child.err, marks[_i].words);
+        says(child.err, "(E_STORE_CORRUPT)");
+        child_run("timeout 20 $MORTISE runs");
+        ck_assert_int_eq(child.code, 1);
+        says(child.err, "mortise: incomplete: ");
+        says(child.out, "r4  ");
+        child_run("timeout 20 $MORTISE store salvage saved%d", k);
+        ck_assert_msg(child.code == 2, "%d: %s", child.code, child.err);
+        says(child.out, "the mark, which says how much was written, is lost: "
+                        "the newest commits may be missing");
+        says(child.out, "the mark is lost: the newest may be missing, too");
+        child_run("truncate -s 0 store/db/0*.log");
+    }
+    child_run("$MORTISE runs --store saved0");
+    ck_assert_int_eq(child.code, 0); /* it has a mark of its own */
+}
+END_TEST
+
+/* That of another store says nothing about this one. */
+START_TEST(a_mark_of_another_store_is_none)
+{
+    child_run("$MORTISE runs; $MORTISE run g.yaml --id o --store other; "
+              "cp other/mark store/mark; $MORTISE store salvage saved");
+    ck_assert_msg(child.code == 2, "%s", child.err);
+    says(child.out, "saved: 5 runs; 0 left out; 0 commits missing that are "
+                    "known of; the mark is lost");
+    child_run("$MORTISE runs --store saved");
+    ck_assert_int_eq(child.code, 0);
+}
+END_TEST
+
+/* LOCK holds nothing: the words say how the store opens again, and a copy has
+ * all of it. */
+START_TEST(a_lock_that_is_no_file_is_said)
+{
+    static const struct {
+        const char *line;
+        int code;
+    } commands[] = {{"run g.yaml --id new", 1},
+                    {"runs", 0},
+                    {"store salvage saved", 1}};
+
+    child_run("rm store/db/LOCK; mkfifo store/db/LOCK");
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        child_run("timeout 20 $MORTISE %s", commands[i].line);
+        ck_assert_int_eq(child.code, commands[i].code);
+        says(child.err, "db/LOCK is no file");
+        says(child.err, "remove what is there, and it is made anew");
+        says(child.err, "(E_STORE_CORRUPT)");
+    }
+    child_run("rm store/db/LOCK; $MORTISE runs");
+    ck_assert_msg(child.code == 0, "%s", child.err);
 }
 END_TEST
 
@@ -286,6 +365,74 @@ START_TEST(a_graph_is_handed_in)
 }
 END_TEST
 
+/* What is read of a store with damaged tables never looks whole: a run is
+ * shown, or it is said that it may be in what is missing. */
+static void never_looks_whole(const char *how)
+{
+    static char listed[sizeof child.out];
+    size_t there;
+
+    child_run("$MORTISE runs");
+    ck_assert_msg(child.code == 1, "%s: %s", how, child.err);
+    snprintf(listed, sizeof listed, "%s", child.out);
+    there = lines_with(listed, "  s  ");
+    ck_assert_msg(strstr(child.err, "mortise: incomplete: ") != NULL &&
+                      strstr(child.err, " store salvage NEW-DIR\n") != NULL,
+                  "%s: %s", how, child.err);
+    ck_assert_ptr_null(strstr(listed, "no runs"));
+    for (int i = 10; i < 10 + MANY; i += 7) {
+        char line[32];
+        bool is;
+
+        snprintf(line, sizeof line, "m%d  ", i);
+        is = strstr(listed, line) != NULL;
+        child_run("$MORTISE show m%d --json", i);
+        ck_assert_msg(child.code != 0 || is, "%s: m%d: %s", how, i, child.out);
+        says(child.code == 0 ? "E_STORE_CORRUPT" : child.err,
+             "E_STORE_CORRUPT");
+        ck_assert_ptr_null(strstr(child.err, "E_NOT_FOUND"));
+        if (!is && there > 0 && strstr(child.err, "block") == NULL)
+            says(child.err, "it may be in what is missing");
+        if (child.out[0] == '{')
+            says(child.out, "\"incomplete\": \"");
+    }
+}
+
+START_TEST(a_table_that_is_missing_is_said)
+{
+    char how[64];
+    int n;
+
+    many_in_tables();
+    child_run("ls whole/db/*.ldb | wc -l");
+    n = atoi(child.out);
+    ck_assert_int_gt(n, 0);
+    for (int i = 1; i <= n; i++) {
+        snprintf(how, sizeof how, "table %d of %d", i, n);
+        child_run("rm -rf store; cp -a whole store; "
+                  "rm store/db/$(cd whole/db; ls *.ldb | sed -n %dp)",
+                  i);
+        never_looks_whole(how);
+    }
+}
+END_TEST
+
+/* One block: the runs in the others are listed. */
+START_TEST(a_block_that_does_not_read_is_said)
+{
+    many_in_tables();
+    flip_in_table(100);
+    never_looks_whole("first block");
+    child_run("$MORTISE inbox");
+    ck_assert_int_eq(child.code, 1);
+    says(child.err, "incomplete: ");
+    says(child.out, "run m39: ");
+    child_run("$MORTISE show never");
+    ck_assert_int_eq(child.code, 1);
+    says(child.err, "E_STORE_CORRUPT");
+}
+END_TEST
+
 /* A store that is whole is saved whole. */
 START_TEST(a_whole_store_is_copied)
 {
@@ -315,7 +462,7 @@ START_TEST(a_disk_that_refuses_is_looked_at)
              "POWERCUT_STATE=%s/books POWERCUT_ROOTS=%s/store "
              "POWERCUT_FAIL=link:1:%s:always LD_PRELOAD=%s",
              dir, dir, disks[_i].error, child_build("tests/powercut.so"));
-    looks_at_a_copy(before, disks[_i].words);
+    looks_at_a_copy(before, disks[_i].words, 0);
     says(child.out, "Run r2 waits");
     child_run("%s $MORTISE run g.yaml --id new", before);
     ck_assert_int_ne(child.code, 0);
@@ -326,12 +473,20 @@ START_TEST(a_disk_that_refuses_is_looked_at)
 }
 END_TEST
 
-/* One that somebody has open is asked, not looked at. */
-START_TEST(a_store_in_use_is_asked)
+/* Somebody who has the store open. */
+static pid_t start_engine(void)
 {
     pid_t engine = child_start("engine", "%s engine", child_build("mortise"));
 
     child_await("engine.err", "holding the store");
+    return engine;
+}
+
+/* One that somebody has open is asked, not looked at. */
+START_TEST(a_store_in_use_is_asked)
+{
+    pid_t engine = start_engine();
+
     child_run("$MORTISE runs");
     ck_assert_int_eq(child.code, 0);
     ck_assert_str_eq(child.err, "");
@@ -455,6 +610,189 @@ START_TEST(a_salvage_clears_its_own_alone)
 }
 END_TEST
 
+/* ---- each file, damaged in each way --------------------------------------- */
+
+/* The store's files, and how each is damaged: `$f` of size `$s`. */
+static const struct {
+    const char *how, *line;
+} damages[] = {
+    {"removed", "rm -rf $f"},
+    {"emptied", ": >$f"},
+    {"cut", "truncate -s $((s * 2 / 3)) $f"},
+    {"footer cut", "truncate -s $((s - s / 8 - 1)) $f"},
+    {"flipped in front", "flip $((s / 5))"},
+    {"flipped in the middle", "flip $((s / 2))"},
+    {"flipped behind", "flip $((s * 9 / 10))"},
+    {"zeroed", "dd if=/dev/zero of=$f bs=1 seek=$((s / 3)) conv=notrunc"
+               " count=$((s / 3 > 300 ? 300 : s / 3))"},
+};
+enum { N_DAMAGES = sizeof damages / sizeof damages[0] };
+
+/* Four runs of several blocks in a table, and one in the log. */
+static void some_everywhere(void)
+{
+    child_run("rm -rf store; printf '{\"x\":\"%%016000d\"}' 0 >in.json;"
+              " for i in 1 2 3 4; do $MORTISE run g.yaml --id r$i --input"
+              " @in.json; done; $MORTISE runs; $MORTISE run g.yaml --id r5"
+              " --input @in.json; [ -s store/db/0*.ldb ] &&"
+              " [ -s store/db/0*.log ] && rm store/db/LO* && mv store whole");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+}
+
+/* A reading of everything: what does it find missing or unreadable?  What the
+ * damage is, in files that count for nothing, does not matter. */
+static bool is_damaged(void)
+{
+    child_run("TMPDIR=%s $MORTISE store salvage saved", scratch);
+    if (child.code != 0)
+        return true;
+    child_run("TMPDIR=%s $MORTISE runs", scratch);
+    return child.code != 0 || strstr(child.err, "E_STORE_CORRUPT") != NULL;
+}
+
+/* Whatever a reading of everything finds, doctor finds; and it changes nothing.
+ */
+START_TEST(doctor_finds_what_is_missing)
+{
+    static char files[sizeof child.out];
+    unsigned n = 0, found = 0;
+    bool fit;
+
+    some_everywhere();
+    child_run("cd whole && echo db format mark reserve db/*");
+    snprintf(files, sizeof files, "%s", child.out);
+    for (char *f = strtok(files, " \n"); f != NULL; f = strtok(NULL, " \n")) {
+        if (strcmp(f, "db") == 0 && _i != 0)
+            continue;
+        child_run("rm -rf store saved was; cp -a whole store; f=store/%s;"
+                  " s=$(stat -c %%s $f); flip() { [ $s = 0 ] || printf"
+                  " '\\377' | dd of=$f bs=1 seek=$1 conv=notrunc; };"
+                  " %s; cp -a store was",
+                  f, damages[_i].line);
+        ck_assert_msg(child.code == 0, "%s", child.err);
+        child_run("TMPDIR=%s $MORTISE doctor", scratch);
+        fit = child.code == 0;
+        ck_assert_msg(fit == (strstr(child.out, "\nfit: ") != NULL), "%s",
+                      child.out);
+        ck_assert_msg(fit || strstr(child.out, "fail commits") != NULL,
+                      "%s %s: %s", f, damages[_i].how, child.out);
+        ck_assert_ptr_null(strstr(child.out, scratch)); /* the copy's name */
+        child_run("diff -r was store");
+        ck_assert_msg(child.code == 0, "%s", child.out);
+        n++;
+        if (!is_damaged())
+            continue;
+        found++;
+        ck_assert_msg(!fit, "%s %s: fit, and %s%s", f, damages[_i].how,
+                      child.out, child.err);
+    }
+    ck_assert_uint_ge(n, 7);
+    ck_assert_uint_ge(found, 4);
+    child_run("rm -rf store; cp -a whole store; $MORTISE doctor");
+    says(child.out,
+         "ok   commits     all that was written is there, and reads");
+    no_copy_stays();
+}
+END_TEST
+
+/* Several files at once, down to where nothing tells that it was a store. */
+START_TEST(doctor_finds_more_than_one)
+{
+    static const char *const gone[] = {"format db", "format mark db/CURRENT",
+                                       "format mark", "format mark db/MAN*",
+                                       "mark db"};
+
+    some_everywhere();
+    for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++) {
+        child_run("rm -rf store; cp -a whole store; cd store; rm -r %s",
+                  gone[i]);
+        child_run("$MORTISE doctor");
+        ck_assert_msg(child.code == 2, "%s: %s", gone[i], child.out);
+        says(child.out, "fail commits");
+        child_run("$MORTISE runs");
+        says(child.err, "(E_STORE_CORRUPT)\n");
+        says(child.err, "To save what can be read:\n");
+        child_run("cd whole; for f in db/*.ldb; do [ ! -e ../store/db ] ||"
+                  " cmp $f ../store/$f; done");
+        ck_assert_msg(child.code == 0, "%s: %s%s", gone[i], child.out,
+                      child.err); /* who refuses it leaves it */
+    }
+}
+END_TEST
+
+/* What is damaged where only a later reading comes: every command that meets
+ * it says how to save the rest, once. */
+START_TEST(who_meets_damage_says_what_to_do)
+{
+    static const char *const lines[] = {
+        "show r2", "show r2 --json", "history r2", "export r2",
+        "why r2",  "resume r2",      "cancel r2",  "events r2"};
+    unsigned met = 0;
+
+    some_everywhere();
+    child_run("%s", _i == 0 ? "f=$(echo whole/db/*.ldb); s=$(stat -c %s $f);"
+                              " for k in 2 3 4 5 6 7 8 9; do dd if=/dev/zero"
+                              " of=$f bs=1 seek=$((s * k / 11)) count=300"
+                              " conv=notrunc; done"
+                            : "truncate -s -30 whole/db/*.ldb");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        child_run("rm -rf store; cp -a whole store; $MORTISE %s", lines[i]);
+        if (strstr(child.err, "(E_STORE_CORRUPT)") == NULL)
+            continue;
+        met++;
+        ck_assert_msg(lines_with(child.err, "To save what can be read:\n") == 1,
+                      "%s: %s", lines[i], child.err);
+        says(child.err, " store salvage NEW-DIR\n");
+        ck_assert_ptr_null(strstr(child.err, "Invalid argument"));
+    }
+    ck_assert_uint_ge(met, 5);
+}
+END_TEST
+
+/* Of a newer program nothing is taken: not even a directory is made. */
+START_TEST(a_newer_store_is_not_salvaged)
+{
+    child_run("printf 'mortise-store 9\noldest-reader 9\n' >store/format;"
+              " cp -a store was; $MORTISE store salvage saved");
+    ck_assert_int_eq(child.code, 78);
+    says(child.err, "(E_NEWER_FORMAT)");
+    ck_assert_ptr_null(strstr(child.err, "To save what can be read"));
+    child_run("[ ! -e saved ] && diff -r was store && ! $MORTISE doctor");
+    ck_assert_msg(child.code == 0, "%s", child.out);
+    says(child.out, "use the version of Mortise that made it");
+}
+END_TEST
+
+/* A store that somebody has open is not looked at, and that is said. */
+START_TEST(doctor_does_not_look_behind_an_engine)
+{
+    pid_t engine = start_engine();
+
+    child_run("$MORTISE doctor");
+    ck_assert_int_eq(child.code, 0);
+    says(child.out, "warn commits     was not looked at: ");
+    says(child.out, "\nfit: 0 to mend, 1 to look at\n");
+    child_kill(engine);
+}
+END_TEST
+
+/* Cut off while it was made: the next opening goes on, so nothing is wrong. */
+START_TEST(a_store_half_made_is_well)
+{
+    static const char *const left[] = {":", "mkdir -m 700 store/db",
+                                       ("mkdir -m 700 store/db;"
+                                        " : >store/db/000003.log")};
+
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++) {
+        child_run("rm -rf store; mkdir -m 700 store; %s; $MORTISE doctor",
+                  left[i]);
+        ck_assert_msg(child.code == 0, "%zu: %s", i, child.out);
+        child_run("$MORTISE run g.yaml --id x");
+        ck_assert_msg(child.code == 4, "%zu: %s", i, child.err);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli salvage");
@@ -464,6 +802,12 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, a_damaged_store_is_looked_at);
     tcase_add_test(tc, what_can_be_read_is_saved);
+    tcase_add_loop_test(tc, a_mark_that_is_lost_is_said, 0,
+                        sizeof marks / sizeof marks[0]);
+    tcase_add_test(tc, a_mark_of_another_store_is_none);
+    tcase_add_test(tc, a_lock_that_is_no_file_is_said);
+    tcase_add_test(tc, a_table_that_is_missing_is_said);
+    tcase_add_test(tc, a_block_that_does_not_read_is_said);
     tcase_add_test(tc, a_whole_store_is_copied);
     tcase_add_test(tc, a_bit_in_a_table_costs_little);
     tcase_add_test(tc, a_graph_is_handed_in);
@@ -472,6 +816,16 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_salvage_is_whole_or_nothing, 0, 3);
     tcase_add_test(tc, a_salvage_clears_its_own_alone);
     tcase_add_loop_test(tc, what_is_no_file_is_left_out, 0, 2);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("damage");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, doctor_finds_what_is_missing, 0, N_DAMAGES);
+    tcase_add_test(tc, doctor_finds_more_than_one);
+    tcase_add_loop_test(tc, who_meets_damage_says_what_to_do, 0, 2);
+    tcase_add_test(tc, a_newer_store_is_not_salvaged);
+    tcase_add_test(tc, doctor_does_not_look_behind_an_engine);
+    tcase_add_test(tc, a_store_half_made_is_well);
     suite_add_tcase(s, tc);
     return s;
 }

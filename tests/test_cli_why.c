@@ -299,7 +299,10 @@ START_TEST(in_doubt)
     child_run("$MORTISE run strike.yaml --id r");
     why("r"); /* killed: interrupted, nobody knows of a doubt yet */
     desk_out("was interrupted after 2");
+    desk_out("The effect of node 'a' may have happened.");
     ck_assert_uint_eq(n_commands, 1);
+    desk_ok("$MORTISE show r");
+    desk_out("its effect may have happened");
     obey(0, "r", "in_doubt");
     why("r");
     desk_out("does not know whether an effect happened");
@@ -307,6 +310,31 @@ START_TEST(in_doubt)
     desk_out("the process died while the effect was under way");
     ck_assert_uint_eq(n_commands, 3);
     obey((size_t)_i, "r", leads_to[_i]);
+}
+END_TEST
+
+/* Who pauses what a dead process left is asked at once, as by any pause. */
+START_TEST(in_doubt_at_a_pause)
+{
+    desk_graph("strike",
+               "start: a\nnodes:\n  a: {type: tool, tool: tried/strike, "
+               "args: {marker: hit}, next: END}\n");
+    child_run("$MORTISE run strike.yaml --id r");
+    child_run("$MORTISE pause r");
+    desk_code(5);
+    desk_out("the process died while the effect was under way");
+    desk_out(" resolve r ");
+    desk_ok("$MORTISE why r | tr '\n' ' '");
+    desk_out("the process died while the effect was under way");
+    desk_out(" resolve r ");
+    desk_ok("$MORTISE inbox");
+    desk_out("the process died while the effect was under way");
+    child_run("$MORTISE cancel r");
+    desk_code(5);
+    desk_out("node 'a': its effect may have happened");
+    child_run("$MORTISE resume r");
+    desk_code(5);
+    desk_out("the process died while the effect was under way");
 }
 END_TEST
 
@@ -401,7 +429,7 @@ START_TEST(blocked)
     ck_assert_uint_eq(n_commands, 1);
     obey(0, "r", "completed");
     desk_ok("$MORTISE history r");
-    desk_out("  pins (by ");
+    desk_out(", pins (by ");
 }
 END_TEST
 
@@ -464,6 +492,7 @@ static Suite *suite(void)
     tcase_add_test(tc, operator);
     tcase_add_test(tc, paused_question);
     tcase_add_loop_test(tc, in_doubt, 0, 3);
+    tcase_add_test(tc, in_doubt_at_a_pause);
     tcase_add_test(tc, failed);
     tcase_add_test(tc, retrying);
     tcase_add_test(tc, over);

@@ -280,6 +280,78 @@ START_TEST(what_is_suggested_works_when_blocked)
 }
 END_TEST
 
+/* A command that a doubt refuses says with which ones it is settled; where the
+ * plugin is another one now, too, with what they need besides. */
+START_TEST(a_refusal_helps)
+{
+    static const char *const lines[] = {"resume r", "resume r --goto z",
+                                        "resume r --accept-plugins"};
+    bool changed = _i >= 3;
+    char all[32][1024];
+    size_t n;
+
+    desk_own_home();
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    desk_graph("g", AFTER_A_CALL("type: tool, tool: tried/unsure, args: {}"));
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(5);
+    if (changed)
+        change_plugin(false);
+    n_commands = 0;
+    child_run("$MORTISE %s 2>&1", lines[_i % 3]);
+    ck_assert(child.code == 5 || (changed && child.code == 78));
+    desk_not_out("`");
+    keep_commands();
+    n = n_commands;
+    memcpy(all, commands, sizeof all);
+    ck_assert_uint_eq(n, 3);
+    desk_ok("mv state saved");
+    for (size_t i = 0; i < n; i++) {
+        desk_ok("rm -rf state && cp -a saved state");
+        check_pasted(all[i]);
+        ck_assert_msg(strstr(child.out, "blocked") == NULL, "%s:\n%s", all[i],
+                      child.out);
+    }
+}
+END_TEST
+
+/* A cancelled run of which nothing is in doubt is over: nobody is led in a
+ * circle. */
+START_TEST(a_cancelled_run)
+{
+    desk_graph("g", waits[0].graph);
+    child_run("$MORTISE run g.yaml --id r");
+    for (int i = 0; i < 2; i++) {
+        child_run("$MORTISE %s r", i == 0 ? "cancel" : "resume");
+        desk_code(i);
+        desk_out(" show r");
+        desk_not_out(" resume r");
+    }
+    desk_ok("$MORTISE why r | tr -s '\n ' ' '");
+    desk_out("--goto NODE");
+    desk_not_out("nothing can");
+    desk_ok("$MORTISE resume r --goto a; test $? = 4");
+}
+END_TEST
+
+/* What is in the way of a run is its plugin, not its graph. */
+START_TEST(the_plugin_is_named)
+{
+    desk_own_home();
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    desk_graph("g", blocked[3]);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_ok("sed -i 's/tried/other/' trust.d/*.yaml");
+    child_run("$MORTISE resume r");
+    desk_code(77);
+    desk_err("needs plugin 'tried'");
+    ck_assert_ptr_null(strstr(child.err, "does not compile"));
+}
+END_TEST
+
 /* A timer is no question: nobody is asked to decide it. */
 START_TEST(a_timer_is_time)
 {
@@ -344,7 +416,7 @@ END_TEST
 START_TEST(a_doubt_at_a_pause)
 {
     static const char why[] =
-        "the call was told to stop, and did not say what it had done";
+        "told to stop, and did not say what it had done";
     pid_t run;
 
     desk_graph("g", "start: a\nnodes:\n  a: " TOOL("tried/linger", "") "}\n");
@@ -472,6 +544,9 @@ static Suite *suite(void)
                         (int)(sizeof waits / sizeof *waits));
     tcase_add_loop_test(tc, what_is_suggested_works_when_blocked, 0,
                         (int)(2 * sizeof blocked / sizeof *blocked));
+    tcase_add_loop_test(tc, a_refusal_helps, 0, 6);
+    tcase_add_test(tc, a_cancelled_run);
+    tcase_add_test(tc, the_plugin_is_named);
     tcase_add_test(tc, a_timer_is_time);
     tcase_add_loop_test(tc, a_refusal_is_only_that, 0, 5);
     tcase_add_test(tc, a_doubt_at_a_pause);

@@ -62,7 +62,7 @@ static void close_engine(void)
     pthread_join(thread, NULL);
 }
 
-static void write_deployment(void)
+static void write_deployment_of(const char *plugins)
 {
     char text[4 * PATH_MAX];
 
@@ -72,7 +72,7 @@ static void write_deployment(void)
              "metadata: {name: test}\n"
              "plugins: {path: [\"%s\"]}\n"
              "trust: {dir: \"%s\"}\n",
-             shelf.plugins, shelf.trust);
+             plugins, shelf.trust);
     snprintf(deployment, sizeof deployment, "%s/mortise.yaml", dir);
     test_write(deployment, text, strlen(text));
     snprintf(store, sizeof store, "%s/store", dir);
@@ -99,7 +99,7 @@ static void setup(void)
     warm_libuv();
     warm_leveldb(dir);
     shelf_begin();
-    write_deployment();
+    write_deployment_of(shelf.plugins);
     open_engine();
 }
 
@@ -225,6 +225,14 @@ START_TEST(malformed_requests)
         {"{\"do\":\"command\",\"run\":\"x\",\"commands\":"
          "[{\"kind\":\"resume\"}]}",
          "E_NOT_FOUND"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"order\":7,\"commands\":"
+         "[{\"kind\":\"resume\"}]}",
+         "'order' must be a string"},
+        {"{\"do\":\"command\",\"run\":\"x\",\"order\":\"a b\",\"commands\":"
+         "[{\"kind\":\"resume\"}]}",
+         "order has 1 to 128 letters"},
+        {"{\"do\":\"start\",\"order\":\"\"," HUMAN "}",
+         "order has 1 to 128 letters"},
         {"\xff\xfe", "E_INVALID"},
     };
     int fd = client();
@@ -288,6 +296,122 @@ START_TEST(started_again)
         close_engine();
         open_engine();
     }
+}
+END_TEST
+
+static size_t times(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    for (const char *p = text; (p = strstr(p, part)) != NULL; p++)
+        n++;
+    return n;
+}
+
+#define ORDER(id, v)                                                           \
+    "{\"do\":\"command\",\"run\":\"r\",\"no_continue\":true,\"order\":\"" id   \
+    "\",\"commands\":[{\"kind\":\"update\",\"value\":{\"scratch\":{\"v\":" v   \
+    "}}}]}"
+
+/* An order is obeyed once, however often it is said, by the same engine or by
+ * the next; its id stands in its events, and means nothing else. */
+START_TEST(orders_are_obeyed_once)
+{
+    static const char history[] = "{\"do\":\"history\",\"run\":\"r\"}";
+    int fd = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\",\"order\":\"begin\"," HUMAN "}");
+    for (int i = 0; i < 2; i++) {
+        ck_assert(has(ask(fd, ORDER("one", "1")), "\"reply\":{\"run\":\"r\""));
+        ck_assert(has(ask(fd, ORDER("one", "2")),
+                      "was recorded before, and said something else"));
+        close(fd);
+        close_engine();
+        open_engine();
+        fd = client();
+    }
+    ck_assert(has(ask(fd, ORDER("two", "3")), "\"reply\""));
+    ck_assert(has(ask(fd, ORDER("one", "1")), "\"reply\""));
+    ck_assert_uint_eq(times(ask(fd, history), "\"entry\":\"update\""), 2);
+    ck_assert(has(ask(fd, "{\"do\":\"show\",\"run\":\"r\"}"),
+                  "\"scratch\":{\"v\":3}"));
+    say(fd, "{\"do\":\"follow\",\"run\":\"r\"}\n");
+    ck_assert(has(line(fd), "\"order\":\"begin\""));
+    close(fd);
+}
+END_TEST
+
+/* What was to go on goes on, when it is said again; what could not be applied
+ * now was applied then. */
+START_TEST(orders_said_again)
+{
+    static const char cancel[] =
+        "{\"do\":\"command\",\"run\":\"r\",\"order\":\"stop\",\"commands\":"
+        "[{\"kind\":\"cancel\"}]}";
+    int fd = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," HUMAN "}");
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(has(ask(fd, cancel), "\"status\":\"cancelled\""), "%d",
+                      i);
+    ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                          "[{\"kind\":\"cancel\"}]}"),
+                  "E_STATE"));
+    close(fd);
+}
+END_TEST
+
+/* What was recorded is said to be, though nothing can go on here now. */
+START_TEST(orders_answered_without_plugins)
+{
+    static const char order[] =
+        "{\"do\":\"command\",\"run\":\"r\",\"order\":\"%s\",%s\"commands\":"
+        "[{\"kind\":\"update\",\"value\":{\"scratch\":{\"v\":1}}}]}";
+    char first[256], again[256], other[256];
+    int fd = client();
+
+    snprintf(first, sizeof first, order, "one", "\"no_continue\":true,");
+    snprintf(again, sizeof again, order, "one", "");
+    snprintf(other, sizeof other, order, "two", "");
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," GRAPH(
+                "start: a\\nnodes:\\n"
+                "  a: {type: human, prompt: Well?, next: b}\\n"
+                "  b: {type: tool, tool: ok_async/sleep, args: {ms: 1},"
+                " next: END}\\n") "}");
+    ck_assert(has(ask(fd, first), "\"reply\""));
+    close(fd);
+    close_engine();
+    write_deployment_of(dir);
+    open_engine();
+    fd = client();
+    ck_assert(has(ask(fd, other), "\"error\""));
+    ck_assert(has(ask(fd, again), "\"reply\":{\"run\":\"r\""));
+    ck_assert(has(ask(fd, other), "\"error\""));
+    ck_assert_uint_eq(
+        times(ask(fd, "{\"do\":\"history\",\"run\":\"r\"}"), "\"update\""), 1);
+    close(fd);
+}
+END_TEST
+
+/* A start that is said again is taken for one's own if it is. */
+START_TEST(started_under_an_order)
+{
+#define START(order)                                                           \
+    "{\"do\":\"start\",\"run\":\"r\",\"again\":true," order HUMAN "}"
+    int fd = client();
+
+    ck_assert(has(ask(fd, START("\"order\":\"a\",")), "\"reply\""));
+    for (int i = 0; i < 2; i++) {
+        ck_assert(has(ask(fd, START("\"order\":\"a\",")), "\"reply\""));
+        ck_assert(has(ask(fd, START("\"order\":\"b\",")),
+                      "'r' exists already, and somebody else started it"));
+        ck_assert(has(ask(fd, START("")), "\"reply\""));
+        close(fd);
+        close_engine();
+        open_engine();
+        fd = client();
+    }
+    close(fd);
 }
 END_TEST
 
@@ -936,6 +1060,10 @@ static Suite *suite(void)
     tcase_add_test(tc, malformed_requests);
     tcase_add_test(tc, findings_come_as_an_item);
     tcase_add_test(tc, started_again);
+    tcase_add_test(tc, orders_are_obeyed_once);
+    tcase_add_test(tc, orders_said_again);
+    tcase_add_test(tc, orders_answered_without_plugins);
+    tcase_add_test(tc, started_under_an_order);
     tcase_add_test(tc, the_actor_is_the_peer);
     tcase_add_test(tc, other_users_are_refused);
     if (geteuid() == 0) /* else other_users_are_refused alone says it */

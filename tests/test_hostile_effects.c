@@ -289,7 +289,16 @@ static void setup(void)
     lone_open(shelf.trust, shelf.plugins, config);
 }
 
-/* ... where a call may be at work until the process ends. */
+/* ... where a call may be at work until the process ends, and its plugin with
+ * it: the next test has another release. */
+static void setup_stuck(void)
+{
+    static unsigned newest = 1;
+
+    shelf_put_release(&shelf, "ignores_cancel", ++newest);
+    setup();
+}
+
 static void teardown_stuck(void)
 {
     lone_end();
@@ -558,6 +567,10 @@ enum outcome { REFUSED, OPEN };
 #define STATUS(n)                                                              \
     "HTTP/1.1 " #n " X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
+#define LENGTH(text)                                                           \
+    "HTTP/1.1 200 X\r\nContent-Length: " text "\r\n"                           \
+    "Connection: close\r\n\r\n{\"a\":1}"
+
 static const struct {
     const char *name;
     struct plan plan;
@@ -595,6 +608,18 @@ static const struct {
     {"502", {ALL, STATUS(502), ALL, false}, OPEN, false, false, ""},
     {"503", {ALL, STATUS(503), ALL, false}, REFUSED, false, false, ""},
     {"504", {ALL, STATUS(504), ALL, false}, OPEN, false, false, ""},
+    {"a length that is none",
+     {ALL, LENGTH("99999999999999999999999"), ALL, false},
+     OPEN,
+     0,
+     0,
+     ""},
+    {"two lengths",
+     {ALL, LENGTH("3\r\nContent-Length: 7"), ALL, false},
+     OPEN,
+     0,
+     0,
+     ""},
 };
 
 static const char *const methods[] = {"GET", "HEAD",  "OPTIONS", "POST",
@@ -733,7 +758,7 @@ static Suite *suite(void)
     suite_add_tcase(suite, tc);
     tc = tcase_create("stuck");
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
-    tcase_add_checked_fixture(tc, setup, teardown_stuck);
+    tcase_add_checked_fixture(tc, setup_stuck, teardown_stuck);
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, a_call_without_an_end, 0, N(stuck));
     suite_add_tcase(suite, tc);

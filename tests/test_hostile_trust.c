@@ -319,6 +319,100 @@ START_TEST(a_foreign_directory_is_refused)
 }
 END_TEST
 
+/* What is in a store, with what spoils it. */
+static const struct {
+    const char *spoil, *mend;
+    bool by_root, tables; /* only root can do it; who reads tables sees it */
+} inside[] = {
+    {"chmod 0777 st/db", "chmod -R go-w st", false, false},
+    {"chmod 1777 st/db", "chmod -R go-w st", false, false},
+    {"chmod o+w st/quarantine", "chmod -R go-w st", false, false},
+    {"chmod 0666 st/mark", "chmod -R go-w st", false, false},
+    {"chmod 0666 st/format", "chmod -R go-w st", false, false},
+    {"chmod o+w st/reserve", "chmod -R go-w st", false, false},
+    {"touch st/format.new && chmod 0666 st/format.new", "chmod -R go-w st",
+     false, false},
+    {"chmod o+w st/db/CURRENT", "chmod -R go-w st", false, false},
+    {"chmod o+w st/db/MANIFEST-*", "chmod -R go-w st", false, false},
+    {"chmod o+w st/db/*.log", "chmod -R go-w st", false, false},
+    {"chmod o+w st/db/*.ldb", "chmod -R go-w st", false, true},
+    {"mkdir -m 0777 .up && mv st/db .up/db && ln -s ../.up/db st/db",
+     "chmod go-w /", false, false},
+    {"chown 12345 st/db", "chown -hR ", true, false},
+    {"chown 12345 st/mark", "chown -hR ", true, false},
+    {"chown 12345 st/quarantine", "chown -hR ", true, false},
+    {"chown 12345 st/db/CURRENT", "chown -hR ", true, false},
+    {"chown 12345 st/db/*.log", "chown -hR ", true, false},
+    {"chown 12345 st/db/*.ldb", "chown -hR ", true, true},
+    {"mv st/db .db && ln -s ../.db st/db && chown -h 12345 st/db", "chown -hR ",
+     true, false},
+};
+
+/* Whoever opens a store, to work in it or to look, refuses what others may
+ * have put into it; and the command that is printed mends it. */
+START_TEST(what_is_in_a_store_is_judged)
+{
+    static const char *const each[] = {
+        "run g.yaml", "runs",   "show r",
+        "resume r",   "engine", "store salvage new",
+    };
+
+    if (inside[_i].by_root && geteuid() != 0)
+        return; /* only root can give files away */
+    setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);
+    put_deployment("plugins: {dev: [.]}\nstore: {path: st}\n");
+    desk_ok("chmod 0755 . && $MORTISE run g.yaml --id r && $MORTISE runs && "
+            "ls st/db/*.ldb");
+    desk_ok("%s", inside[_i].spoil);
+    for (size_t i = inside[_i].tables ? 5 : 0; i < sizeof each / sizeof each[0];
+         i++) {
+        child_run("timeout 20 $MORTISE %s", each[i]);
+        ck_assert_msg(child.code == 77 && strstr(child.err, inside[_i].mend),
+                      "%s: mortise %s: exit code %d\n%s", inside[_i].spoil,
+                      each[i], child.code, child.err);
+        desk_ok("test ! -e new");
+    }
+    child_run("$MORTISE doctor");
+    ck_assert_msg(child.code == 2 && strstr(child.out, inside[_i].mend) &&
+                      strstr(child.out, "fail store "),
+                  "%s: doctor: exit code %d\n%s", inside[_i].spoil, child.code,
+                  child.out);
+    desk_ok(
+        "$MORTISE store salvage new 2>&1 | "
+        "sed -n 's/.*: \\(ch.*\\) (E_NOT_ALLOWED)/\\1/p' >mend && test -s mend "
+        "&& sh -x mend && rm -rf new && "
+        "$MORTISE run g.yaml && $MORTISE show r");
+    child_run("$MORTISE doctor");
+    ck_assert_ptr_null(strstr(child.out, "fail store "));
+    desk_ok("$MORTISE store salvage new");
+}
+END_TEST
+
+/* What others could only read they cannot any more, which is said once; who
+ * looks at what cannot be opened leaves it as it is. */
+START_TEST(a_store_is_closed_to_others)
+{
+    setenv("MORTISE_DEPLOYMENT", "mortise.yaml", 1);
+    put_deployment("plugins: {dev: [.]}\nstore: {path: st}\n");
+    desk_ok("mkdir -m 0755 st && $MORTISE run g.yaml --id r");
+    desk_err("the store st had mode 0755: others could read what runs know; "
+             "it has 0700 now");
+    desk_ok("test $(stat -c %%a st) = 700 && $MORTISE runs");
+    ck_assert_str_eq(child.err, "");
+    desk_ok("cp -r st copy && chmod 0755 copy copy/db copy/quarantine && "
+            "$MORTISE show r --store copy && test $(stat -c %%a copy) = 700");
+    desk_err("copy had mode 0755");
+    desk_ok("chmod 2750 copy && $MORTISE runs --store copy && "
+            "test $(stat -c %%a copy) = 2700");
+    desk_err("the store copy had mode 2750");
+    desk_ok("chmod 0755 st && : >st/mark");
+    child_run("$MORTISE runs");
+    desk_code(1);
+    desk_err("read from a copy");
+    desk_ok("test $(stat -c %%a st) = 755");
+}
+END_TEST
+
 /* Root's files are fine for everybody, /tmp is on the way to many, and where
  * our word is kept is held to the same rule. */
 START_TEST(the_way_is_judged)
@@ -593,6 +687,9 @@ static Suite *suite(void)
     tcase_add_test(tc, what_others_may_change_is_refused);
     tcase_add_test(tc, what_is_accepted_is_accepted_as_it_is);
     tcase_add_test(tc, a_foreign_directory_is_refused);
+    tcase_add_loop_test(tc, what_is_in_a_store_is_judged, 0,
+                        (int)(sizeof inside / sizeof *inside));
+    tcase_add_test(tc, a_store_is_closed_to_others);
     tcase_add_test(tc, the_way_is_judged);
     tcase_add_test(tc, revocation_under_a_live_engine);
     tcase_add_test(tc, a_stolen_key_locks_nothing);

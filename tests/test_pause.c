@@ -175,8 +175,8 @@ START_TEST(what_let_go_is_in_doubt)
         ck_assert_str_eq(json_string_value(json_object_get(one, "kind")),
                          "in_doubt");
         ck_assert_str_eq(json_string_value(json_object_get(one, "cause")),
-                         "the call was told to stop, and did not say what it "
-                         "had done");
+                         "the run was paused: the call was told to stop, and "
+                         "did not say what it had done");
         sim_crash(&s, &seed);
     }
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
@@ -352,7 +352,7 @@ START_TEST(an_engine_ends_a_shutdown)
     assert_stands(MORTISE_RUN_RUNNING, "");
     sync_all();
     sim_crash(&s, &seed);
-    assert_stands(MORTISE_RUN_PAUSED, "operator"); /* it is not going */
+    assert_stands(MORTISE_RUN_RUNNING, ""); /* so it was left */
     sim_recover(&s);
     sim_run_plain(&s);
     assert_stands(MORTISE_RUN_COMPLETED, "");

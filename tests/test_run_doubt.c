@@ -363,6 +363,159 @@ START_TEST(a_lost_answer_stays_in_doubt)
 }
 END_TEST
 
+/* One member of the request, as JSON text. */
+static char *asked_json(const char *member)
+{
+    json_t *request = json_object_get(s.pending, sim_request(&s, "a"));
+    const json_t *value = json_object_get(request, member);
+
+    return value != NULL ? json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS |
+                                                 JSON_ENCODE_ANY)
+                         : NULL;
+}
+
+static bool is_asked(const char *member)
+{
+    char *text = asked_json(member);
+
+    free(text);
+    return text != NULL;
+}
+
+/* What a question about a step is about, and what is known of it. */
+static void question(char *out, size_t size)
+{
+    static const char *const members[] = {
+        "step",  "method", "args",   "idempotency_key",
+        "cause", "answer", "schema", "open"};
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_ITEMS(members); i++) {
+        char *one = asked_json(members[i]);
+
+        n += (size_t)snprintf(out + n, size - n, "%s: %s\n", members[i],
+                              one != NULL ? one : "-");
+        ck_assert_uint_lt(n, size);
+        free(one);
+    }
+}
+
+/* The same is asked, again. */
+static void assert_asked(const char *want)
+{
+    char have[2048];
+
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    question(have, sizeof have);
+    ck_assert_str_eq(have, want);
+}
+
+/* Who takes a step as failed, or cancels its run, is asked about that step again
+ * when it is tried again, with what was heard of it, whether the process died
+ * in between or not; and it is made again under the same key. */
+START_TEST(a_step_is_asked_about_again)
+{
+    bool dies = _i / 2 % 2 != 0, cancels = _i / 4 != 0;
+    char key[80], want[2048];
+
+    begin(intents[_i % 2], "", EFFECT(3) ", " LOST(1, 1));
+    sim_run_plain(&s);
+    ck_assert_str_eq(asked("cause"), "the wire was cut");
+    snprintf(key, sizeof key, "%s", asked("idempotency_key"));
+    question(want, sizeof want);
+    for (int k = 0; k < 3; k++) {
+        if (cancels)
+            ck_assert_int_eq(
+                command((struct mortise_command){.kind = MORTISE_CMD_CANCEL}),
+                MORTISE_OK);
+        else
+            resolve("fail", NULL);
+        assert_status(cancels ? MORTISE_RUN_CANCELLED : MORTISE_RUN_FAILED);
+        if (dies)
+            die(false);
+        resume();
+        assert_asked(want);
+        if (dies)
+            die(false);
+        assert_asked(want);
+    }
+    ck_assert_int_eq(sim_effect_times(&s, key), 1);
+    resolve("retry", NULL);
+    assert_status(cancels ? MORTISE_RUN_CANCELLED : MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_times(&s, key), cancels ? 1 : 2);
+    if (!cancels) { /* and what was answered before is not asked for again */
+        assert_output("[" DID(3) "," DID(1) "]");
+        ck_assert_int_eq(sim_effect_count(&s, "a"), 3 + (_i % 2));
+    }
+    end();
+}
+END_TEST
+
+/* ... also where its author had it fail. */
+START_TEST(a_step_that_failed_is_asked_about)
+{
+    begin(intents[_i % 2], ", on_in_doubt: fail", LOST(1, 1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    if (_i / 2 != 0)
+        die(false);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_str_eq(asked("cause"), "the wire was cut");
+    ck_assert_str_eq(asked("method"), "e");
+    ck_assert_int_gt(sim_effect_times(&s, asked("idempotency_key")), 0);
+    resolve("done", "5");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[5]");
+    end();
+}
+END_TEST
+
+/* What else the call waited for is asked for anew. */
+START_TEST(a_kept_journal_asks_its_questions_anew)
+{
+    char id[64];
+
+    begin("does", "", ASK(q) ", " LOST(1, 1) "], at_once: true, other: [1");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    for (int k = 0; k < 2; k++) {
+        const char *at;
+        json_t *p;
+
+        json_object_foreach(s.pending, at, p)
+        {
+            if (strcmp(json_string_value(json_object_get(p, "kind")),
+                       "in_doubt") == 0)
+                snprintf(id, sizeof id, "%s", at);
+        }
+        ck_assert_uint_eq(json_object_size(s.pending), k == 0 ? 2 : 1);
+        ck_assert_int_eq(command((struct mortise_command){
+                             .kind = MORTISE_CMD_RESOLVE,
+                             .id = id,
+                             .decision = k == 0 ? "fail" : "done",
+                             .json = k == 0 ? NULL : "5"}),
+                         MORTISE_OK);
+        if (k == 0) {
+            ck_assert_uint_eq(json_object_size(s.pending), 0);
+            die(false);
+            resume();
+        }
+    }
+    assert_status(MORTISE_RUN_WAITING);
+    die(false);
+    snprintf(id, sizeof id, "%s", asked("id"));
+    ck_assert_int_eq(command((struct mortise_command){
+                         .kind = MORTISE_CMD_ANSWER, .id = id, .json = "7"}),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[7,5]");
+    die(false);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 /* The plugin said that it did not happen: then what was heard is the answer,
  * and an error like any. */
 START_TEST(a_lost_answer_that_was_nothing)
@@ -577,6 +730,54 @@ START_TEST(what_is_stopped_heeds_its_author)
 }
 END_TEST
 
+/* What stopped it is told, and told again: in the question, after it was taken
+ * as failed, in the failure of one whose author had it fail. */
+START_TEST(what_stopped_it_is_told)
+{
+    static const char *const words[N_STOPS] = {
+        "something else failed: ",      "the graph took too long: ",
+        "the graph spent its budget: ", "the graph took too long: ",
+        "something else failed: ",      "something else failed: "};
+
+    for (size_t k = 0; k < 2 * N_ITEMS(intents); k++) {
+        bool dies = k >= N_ITEMS(intents);
+        json_t *show, *error;
+        char *said;
+
+        stop_in_the_middle(_i, intents[k % 2], "", true);
+        for (int again = 0; again < 3; again++) {
+            assert_status(MORTISE_RUN_IN_DOUBT);
+            ck_assert_msg(
+                strncmp(asked("cause"), words[_i], strlen(words[_i])) == 0,
+                "%s", asked("cause"));
+            if (dies)
+                die(false);
+            resolve("fail", NULL);
+            assert_status(MORTISE_RUN_FAILED);
+            if (dies)
+                die(false);
+            resume();
+        }
+        end();
+        stop_in_the_middle(_i, intents[k % 2], ", on_in_doubt: fail", true);
+        assert_status(MORTISE_RUN_FAILED);
+        if (dies)
+            die(false);
+        resume();
+        if (dies && mortise_run_status(s.run) == MORTISE_RUN_FAILED)
+            die(false);
+        show = sim_show(&s);
+        error = json_object_get(show, "nodes");
+        said = json_dumps(error, 0);
+        ck_assert_ptr_nonnull(strstr(said, words[_i]));
+        ck_assert_ptr_null(strstr(said, "the process died"));
+        free(said);
+        json_decref(show);
+        end();
+    }
+}
+END_TEST
+
 /* ---- what a cancel stopped ----------------------------------------------- */
 
 static int jump_to(const char *node)
@@ -728,6 +929,144 @@ START_TEST(what_is_cancelled_may_be_undone)
     }
 }
 END_TEST
+
+/* ---- what a process left behind ------------------------------------------ */
+
+/* The process died in the middle of an effect, and its run was replayed: nobody
+ * goes on with it. */
+static void leave_behind(const char *op, const char *more)
+{
+    uint32_t seed = 1;
+
+    begin(op, more, EFFECT(1));
+    sync_all();
+    script_happen(&s, &s.asks[0]);
+    s.n_asks = 0;
+    s.calls[0].call.kind = MORTISE_RUN_RECONCILE;
+    sim_crash(&s, &seed);
+}
+
+static const char died[] = "the process died while the effect was under way";
+
+/* To pause it asks what came of that, at once, and leaves nothing to guess. */
+START_TEST(a_pause_of_what_was_left_asks)
+{
+    for (size_t k = 0; k < 4; k++) {
+        leave_behind(intents[k % 2], k < 2 ? "" : ", on_in_doubt: ask");
+        ck_assert_int_eq(
+            command((struct mortise_command){.kind = MORTISE_CMD_PAUSE}),
+            MORTISE_OK);
+        assert_status(MORTISE_RUN_PAUSED);
+        ck_assert_str_eq(asked("kind"), "in_doubt");
+        ck_assert_str_eq(asked("cause"), died);
+        ck_assert(is_asked("args"));
+        resolve("fail", NULL);
+        if (_i == 1)
+            die(false);
+        resume();
+        if (mortise_run_status(s.run) == MORTISE_RUN_FAILED)
+            resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_str_eq(asked("cause"), died);
+        resolve("done", k % 2 == 0 ? DID(1) : "[1]");
+        assert_status(MORTISE_RUN_COMPLETED);
+        ck_assert_int_eq(sim_effect_times(&s, s.effects[0].key), 1);
+        end();
+    }
+}
+END_TEST
+
+/* That it died stays the cause, whoever asks later, whatever came between. */
+START_TEST(that_it_died_is_told)
+{
+    static const struct mortise_command pause = {.kind = MORTISE_CMD_PAUSE},
+                                        cancel = {.kind = MORTISE_CMD_CANCEL};
+    bool dies = _i % 2 != 0;
+
+    for (size_t k = 0; k < N_ITEMS(intents); k++) {
+        leave_behind(intents[k], "");
+        ck_assert_int_eq(command(cancel), MORTISE_OK);
+        assert_status(MORTISE_RUN_CANCELLED);
+        if (dies)
+            die(false);
+        resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_str_eq(asked("cause"), died);
+        ck_assert_int_eq(is_asked("step"), k == 0);
+        end();
+        leave_behind(intents[k], ", on_in_doubt: fail");
+        ck_assert_int_eq(command(pause), MORTISE_OK);
+        if (dies)
+            die(false);
+        resume();
+        assert_status(MORTISE_RUN_FAILED);
+        resume();
+        assert_status(MORTISE_RUN_IN_DOUBT);
+        ck_assert_str_eq(asked("cause"), died);
+        end();
+    }
+    leave_behind("acts_rec", ""); /* which does not know */
+    ck_assert_int_eq(command(pause), MORTISE_OK);
+    assert_status(MORTISE_RUN_PAUSED);
+    if (dies)
+        die(false);
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_str_eq(asked("cause"), died);
+    end();
+}
+END_TEST
+
+/* ... and what a cancel stopped is told as that. */
+START_TEST(that_it_was_cancelled_is_told)
+{
+    for (size_t k = 0; k < N_ITEMS(intents); k++) {
+        cancel_in_the_middle(CUT_SILENT, intents[k], "", true);
+        for (int again = 0; again < 2; again++) {
+            if (_i != 0)
+                die(false);
+            resume();
+            assert_status(MORTISE_RUN_IN_DOUBT);
+            ck_assert_str_eq(
+                asked("cause"),
+                "the run was cancelled while the effect was under way");
+            resolve("fail", NULL);
+            assert_status(MORTISE_RUN_CANCELLED);
+        }
+        end();
+    }
+}
+END_TEST
+
+/* A pause that stops one is told as that, by the plugin that does not know,
+ * too. */
+START_TEST(that_it_was_paused_is_told)
+{
+    static const char *const ops[] = {"does", "acts", "acts_rec"};
+    struct mortise_command c = {.size = sizeof c, .kind = MORTISE_CMD_PAUSE};
+
+    for (size_t k = 0; k < N_ITEMS(ops); k++) {
+        begin(ops[k], "", EFFECT(1));
+        sync_all();
+        script_happen(&s, &s.asks[0]);
+        s.n_asks = 0;
+        ck_assert_int_eq(sim_command(&s, &c, 1, 0, "ann", &err), MORTISE_OK);
+        ck_assert(sim_fire_timer(&s, 0));
+        ck_assert(sim_end_call(&s, 0));
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_PAUSED);
+        ck_assert_uint_eq(json_object_size(s.pending), k < 2);
+        if (_i != 0)
+            die(false);
+        if (k == 2)
+            resume();
+        ck_assert_ptr_nonnull(strstr(asked("cause"), "the run was paused: "));
+        end();
+    }
+}
+END_TEST
+
+/* ---- what did not begin --------------------------------------------------- */
 
 /* A call that was about to begin, or said that it had done nothing, leaves no
  * doubt. */
@@ -1205,6 +1544,405 @@ START_TEST(a_useless_result_is_reconciled)
 }
 END_TEST
 
+/* ---- what is over, with its doubt ---------------------------------------- */
+
+/* `a` loses to `b`. */
+static const char *const races[] = {
+    "start: [a, b]\nnodes:\n  j: {type: tool, tool: t/echo, join: any, next: "
+    "END}\n  b: {type: tool, tool: t/read, next: j}\n  a: {next: j, ",
+    "end: first\nstart: [a, b]\nnodes:\n  b: {type: tool, tool: t/read, next: "
+    "END}\n  a: {next: END, ",
+    "start: [s, b]\nnodes:\n  j: {type: tool, tool: t/echo, join: any, next: "
+    "END}\n  b: {type: tool, tool: t/read, next: j}\n  s:\n    type: subgraph\n"
+    "    next: j\n    graph:\n      start: a\n      nodes:\n        a: {next: "
+    "END, ",
+};
+
+enum { N_RACES = sizeof races / sizeof races[0] };
+
+/* How a loser ends. */
+enum { LOSES_SILENT, LOSES_DEAD, LOSES_STUCK, LOSES_ASKED, N_LOSES };
+
+static size_t call_of(const char *op)
+{
+    size_t i = 0;
+
+    while (i < s.n_calls && strcmp(s.calls[i].call.operation, op) != 0)
+        i++;
+    ck_assert_uint_lt(i, s.n_calls);
+    return i;
+}
+
+static void begin_race(int race, const char *op, const char *args,
+                       const char *more)
+{
+    char yaml[4096];
+
+    snprintf(yaml, sizeof yaml, HEAD "%stype: tool, tool: t/%s, args: %s%s}\n",
+             races[race], op, args, more);
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sync_all();
+}
+
+/* It loses in the middle of an effect, which happens or not. */
+static void lose_in_the_middle(int race, int how, const char *op, bool happens)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE};
+    uint32_t seed = 1;
+
+    begin_race(race, op, "{asks: [" EFFECT(1) "]}", "");
+    ck_assert_uint_eq(s.n_asks, 1);
+    if (happens)
+        script_happen(&s, &s.asks[0]);
+    if (how == LOSES_ASKED) {
+        die(false); /* `b` ends after that */
+        return;
+    }
+    sim_end_call(&s, call_of("read"));
+    sync_all();
+    if (race != 1)
+        sim_end_call(&s, call_of("echo"));
+    sync_all();
+    s.n_asks = 0;
+    in.u.result.call = s.calls[call_of(op)].call.id;
+    if (how == LOSES_STUCK) {
+        sim_drop_calls(&s);
+        sim_feed(&s, &in);
+    } else if (how == LOSES_DEAD) {
+        s.calls[call_of(op)].call.kind = MORTISE_RUN_RECONCILE;
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+    }
+    sim_run_plain(&s);
+}
+
+/* A member of the node `a`'s record. */
+static void assert_member(const char *member, const char *want)
+{
+    json_t *show = sim_show(&s), *x;
+    const char *have = NULL;
+    size_t i;
+
+    json_array_foreach(json_object_get(show, "nodes"), i, x)
+    {
+        if (strcmp(json_string_value(json_object_get(x, "node")), "a") == 0 &&
+            json_integer_value(json_object_get(x, "visit")) == 1)
+            have = json_string_value(json_object_get(x, member));
+    }
+    if (want == NULL)
+        ck_assert_ptr_null(have);
+    else
+        ck_assert_str_eq(have != NULL ? have : "", want);
+    json_decref(show);
+}
+
+/* Nobody goes on, and nothing is recorded of who tried. */
+static void assert_refused(const char *node)
+{
+    size_t n = s.n_commits;
+
+    ck_assert_int_eq(jump_to(node), MORTISE_EINDOUBT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "'a'"));
+    ck_assert_uint_eq(s.n_commits, n);
+}
+
+static json_t *state(void)
+{
+    json_t *show = sim_show(&s);
+    json_t *kept = json_pack("{s:O?, s:O?, s:O?, s:O?}", "status",
+                             json_object_get(show, "status"), "artifacts",
+                             json_object_get(show, "artifacts"), "scratch",
+                             json_object_get(show, "scratch"), "error",
+                             json_object_get(show, "error"));
+
+    ck_assert_ptr_nonnull(kept);
+    json_decref(show);
+    return kept;
+}
+
+/* It is as it was. */
+static void assert_state(json_t *want)
+{
+    json_t *have = state();
+
+    ck_assert(json_equal(have, want));
+    json_decref(have);
+}
+
+/* What its end left in doubt is asked about by a `resume`, until somebody says
+ * more than that it failed; the run is as it was whatever is said, and only then
+ * does anybody go on. */
+static void settle_what_is_over(const char *node, const char *result)
+{
+    json_t *was = state();
+    size_t n = s.n_effects;
+
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    assert_member("effect", "unsettled");
+    assert_refused(node);
+    ck_assert_ptr_nonnull(strstr(err.msg, "mortise resume"));
+    die(false);
+    assert_refused(node);
+    assert_member("effect", "unsettled");
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_str_eq(asked("node"), "a");
+    assert_refused(node);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+        MORTISE_EINDOUBT);
+    cancel(); /* nobody wants to say */
+    assert_state(was);
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    assert_refused(node);
+    resume();
+    die(false); /* it is asked still */
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("fail", NULL);
+    assert_state(was);
+    assert_refused(node);
+    resume();
+    resolve(result != NULL ? "done" : "retry", result);
+    assert_state(was);
+    assert_member("effect", NULL);
+    die(false);
+    assert_state(was);
+    n -= s.n_effects;
+    ck_assert_uint_eq(n, 0); /* nothing was made again */
+    n = s.n_commits;
+    resume(); /* nothing is left to ask */
+    ck_assert_uint_eq(s.n_commits, n);
+    ck_assert_int_eq(jump_to(node), MORTISE_OK);
+    json_decref(was);
+}
+
+START_TEST(who_lost_is_asked_about)
+{
+    int race = _i % N_RACES, how = _i / N_RACES;
+
+    for (size_t k = 0; k < 2 * N_ITEMS(intents); k++) {
+        const char *op = intents[k % N_ITEMS(intents)];
+
+        lose_in_the_middle(race, how, op, k < N_ITEMS(intents));
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_member("status", "skipped");
+        settle_what_is_over(race == 2 ? "s" : "a", k >= N_ITEMS(intents) ? NULL
+                                                   : strcmp(op, "does") == 0
+                                                       ? DID(1)
+                                                       : "[" DID(1) "]");
+        assert_status(MORTISE_RUN_COMPLETED);
+        end();
+    }
+}
+END_TEST
+
+/* Where the plugin can tell nobody else is asked. */
+START_TEST(who_lost_is_reconciled)
+{
+    for (int k = 0; k < 2; k++) {
+        lose_in_the_middle(_i % N_RACES, _i / N_RACES, "does_rec", k == 0);
+        assert_status(MORTISE_RUN_COMPLETED);
+        if (_i / N_RACES != LOSES_ASKED) /* it may have told before */
+            assert_refused(_i % N_RACES == 2 ? "s" : "a");
+        resume();
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_member("effect", NULL);
+        ck_assert_int_eq(jump_to(_i % N_RACES == 2 ? "s" : "a"), MORTISE_OK);
+        end();
+    }
+}
+END_TEST
+
+/* One that said what it did, never began, or may be repeated leaves no doubt. */
+START_TEST(a_loser_may_leave_no_doubt)
+{
+    static const struct {
+        const char *op, *args, *more;
+        bool ends; /* well, too late */
+    } cases[] = {
+        {"write", "{sure: true}", "", false},
+        {"write", "{}", "", true},
+        {"write", "{}", ", on_in_doubt: retry", false},
+        {"idem", "{}", "", false},
+    };
+    const char *node = _i == 2 ? "s" : "a";
+
+    for (size_t k = 0; k < N_ITEMS(cases); k++) {
+        struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+        begin_race(_i, cases[k].op, cases[k].args, cases[k].more);
+        sim_end_call(&s, call_of("read"));
+        if (cases[k].ends) {
+            in.u.result = (struct mortise_result_in){
+                .call = s.calls[call_of(cases[k].op)].call.id,
+                .output = json_true(),
+                .message = "",
+                .error_code = "",
+                .error_class = ""};
+            sim_feed(&s, &in);
+        }
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_member("status", "skipped");
+        assert_member("effect", NULL);
+        ck_assert_int_eq(jump_to(node), MORTISE_OK);
+        end();
+    }
+}
+END_TEST
+
+/* What failed is tried again as ever, and who lost before that is asked about
+ * beside it. */
+START_TEST(who_lost_does_not_hold_back)
+{
+    static const char tail[] =
+        "  f: {type: tool, tool: t/fail, args: {code: no, times: 1}, next: "
+        "END}\n";
+    char yaml[2048];
+    bool happens = _i == 0;
+
+    snprintf(
+        yaml, sizeof yaml,
+        HEAD
+        "start: [a, b]\nnodes:\n"
+        "  a: {type: tool, tool: t/acts, next: j, args: {asks: "
+        "[" EFFECT(1) "]}}\n"
+                      "  b: {type: tool, tool: t/read, next: j}\n"
+                      "  j: {type: tool, tool: t/echo, join: any, next: f}\n%s",
+        tail);
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sync_all();
+    if (happens)
+        script_happen(&s, &s.asks[0]);
+    sim_end_call(&s, call_of("read"));
+    s.n_asks = 0;
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_refused("a");
+    assert_refused("f");
+    resume();
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_str_eq(asked("node"), "a");
+    die(false);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve(happens ? "done" : "retry", happens ? "[" DID(1) "]" : NULL);
+    if (mortise_run_status(s.run) == MORTISE_RUN_FAILED)
+        resume(); /* `times` are attempts */
+    assert_member("effect", NULL);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), happens);
+    end();
+}
+END_TEST
+
+/* ... of which on_error made something: a word, its author's, or a result that
+ * is refused. */
+enum { LED_WORD, LED_AUTHOR, LED_USELESS, N_LED };
+
+static void lead_on(int why, bool value, const char *op)
+{
+    char yaml[4096];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\nnodes:\n  a: {type: tool, tool: t/%s, args: "
+                  "{asks: [" EFFECT(1) "]}, on_error: {%s}%s, next: END}\n%s",
+             op, value ? "value: \"{'y': 1}\"" : "goto: h",
+             why == LED_AUTHOR    ? ", on_in_doubt: fail"
+             : why == LED_USELESS ? ", output_schema: {anyOf: [{required: [x], "
+                                    "type: object}, {required: [y], type: "
+                                    "object}]}"
+                                  : "",
+             value ? "" : "  h: {type: tool, tool: t/echo, next: END}\n");
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    if (why == LED_USELESS) {
+        sim_run_plain(&s);
+        return;
+    }
+    sync_all();
+    ck_assert_uint_eq(s.n_asks, 1);
+    die(true);
+    if (why == LED_WORD)
+        resolve("fail", NULL);
+}
+
+START_TEST(what_was_led_on_is_asked_about)
+{
+    for (size_t k = 0; k < 2 * N_ITEMS(intents); k++) {
+        const char *op = intents[k % N_ITEMS(intents)];
+        bool value = k < N_ITEMS(intents);
+
+        lead_on(_i, value, op);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_member("status", value ? "done" : "failed");
+        settle_what_is_over("a", _i == LED_USELESS         ? "{\"x\": 1}"
+                                 : strcmp(op, "does") == 0 ? DID(1)
+                                                           : "[" DID(1) "]");
+        end();
+    }
+}
+END_TEST
+
+/* A doubt inside a subgraph that failed of it, and was led on. */
+START_TEST(what_was_led_on_around_is_asked_about)
+{
+    char yaml[4096];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: s\nnodes:\n  s:\n    type: subgraph\n    on_error: "
+                  "{value: \"{'y': 1}\"}\n    next: END\n%s    graph:\n      "
+                  "start: a\n      nodes:\n        a: {type: tool, tool: "
+                  "t/acts, args: {asks: [" EFFECT(1) "]}, next: END}\n",
+             _i == 0 ? "" : "    timeout: 5s\n");
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sync_all();
+    script_happen(&s, &s.asks[0]);
+    if (_i == 0) {
+        die(false);
+    } else {
+        sim_fire_timer(&s, 0);
+        s.n_asks = 0;
+        sim_run_plain(&s);
+    }
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    resolve("fail", NULL);
+    assert_status(MORTISE_RUN_COMPLETED);
+    settle_what_is_over("s", "[" DID(1) "]");
+    end();
+}
+END_TEST
+
+/* While the run goes on only who goes back is refused: what it becomes is told
+ * when it is over. */
+START_TEST(who_lost_is_behind_an_update)
+{
+    struct mortise_command pause = {.kind = MORTISE_CMD_PAUSE};
+
+    begin_race(0, "acts", "{asks: [" EFFECT(1) "]}", "");
+    sim_end_call(&s, call_of("read"));
+    s.n_asks = 0;
+    sim_end_call(&s, call_of("acts"));
+    sync_all();
+    ck_assert_int_eq(command(pause), MORTISE_OK);
+    assert_status(MORTISE_RUN_PAUSED);
+    assert_refused("a");
+    ck_assert_ptr_nonnull(strstr(err.msg, "mortise cancel"));
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_UPDATE,
+                                         .json = "{\"scratch\": {\"k\": 1}}"}),
+        MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_UPDATE,
+                                         .json = "{\"scratch\": {\"k\": 1}}"}),
+        MORTISE_EINDOUBT);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s_ = suite_create("doubt");
@@ -1221,6 +1959,14 @@ static Suite *suite(void)
     tcase_add_test(tc, a_plugin_may_not_know);
     tcase_add_loop_test(tc, a_lost_answer_is_in_doubt, 0, 6);
     tcase_add_loop_test(tc, a_lost_answer_stays_in_doubt, 0, 2);
+    tcase_add_loop_test(tc, a_step_is_asked_about_again, 0, 8);
+    tcase_add_loop_test(tc, a_step_that_failed_is_asked_about, 0, 4);
+    tcase_add_test(tc, a_kept_journal_asks_its_questions_anew);
+    tcase_add_loop_test(tc, what_stopped_it_is_told, 0, N_STOPS);
+    tcase_add_loop_test(tc, a_pause_of_what_was_left_asks, 0, 2);
+    tcase_add_loop_test(tc, that_it_died_is_told, 0, 2);
+    tcase_add_loop_test(tc, that_it_was_cancelled_is_told, 0, 2);
+    tcase_add_loop_test(tc, that_it_was_paused_is_told, 0, 2);
     tcase_add_test(tc, a_lost_answer_that_was_nothing);
     tcase_add_test(tc, what_the_author_said);
     tcase_add_test(tc, what_may_be_repeated_is_not_in_doubt);
@@ -1243,6 +1989,13 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_useless_result_is_asked_about, 0, 4);
     tcase_add_test(tc, a_useless_result_may_be_made_again);
     tcase_add_loop_test(tc, a_useless_result_is_reconciled, 0, 4);
+    tcase_add_loop_test(tc, who_lost_is_asked_about, 0, N_RACES * N_LOSES);
+    tcase_add_loop_test(tc, who_lost_is_reconciled, 0, N_RACES * N_LOSES);
+    tcase_add_loop_test(tc, a_loser_may_leave_no_doubt, 0, N_RACES);
+    tcase_add_loop_test(tc, who_lost_does_not_hold_back, 0, 2);
+    tcase_add_loop_test(tc, what_was_led_on_is_asked_about, 0, N_LED);
+    tcase_add_loop_test(tc, what_was_led_on_around_is_asked_about, 0, 2);
+    tcase_add_test(tc, who_lost_is_behind_an_update);
     suite_add_tcase(s_, tc);
     return s_;
 }

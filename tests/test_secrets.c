@@ -493,6 +493,43 @@ START_TEST(frank_outputs_are_covered)
 }
 END_TEST
 
+/* The doors that are no place for text, or cut it. */
+static const struct {
+    const char *then, *want;
+} doors[] = {
+    {"goto", "'a' chose '[secret api]', which is not among its targets"},
+    {"usage", "\"models\": [\"m-[secret api]\"]"},
+    {"step", "there is a secret in the step's name"},
+    {"host", "[secret api].example:99 is not among"},
+    {"method", "no method to use: 'm-[secret api]'"},
+    {"member", "has no '0123456789012345678901234567890[secret api]'"},
+    {"long", "000[secret api]\""},
+};
+
+START_TEST(every_door_is_covered)
+{
+    static const char value[] = "Value-Of-Env-That-Is-Longer-Than-What-Is-Cut";
+    char *text;
+    json_t *show;
+
+    setenv("T_TOKEN", value, 1);
+    open_engine("{api: {env: T_TOKEN}}", "{secrets: [api]}");
+    show = run("{}",
+               "tool: confides/ask, args: {name: api, then: %s}, targets: [b], "
+               "next: END}\n  b: {type: tool, tool: confides/ask, args: {name: "
+               "api}, next: END",
+               doors[_i].then);
+    text = json_dumps(show, 0);
+    ck_assert_msg(strstr(text, doors[_i].want) != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "Value-Of") == NULL &&
+                      strstr(text, "value-of") == NULL,
+                  "%s", text);
+    free(text);
+    json_decref(show);
+    nowhere("[Vv]alue-[Oo]f");
+}
+END_TEST
+
 /* A secret that a server sends back, in whatever form and in pieces of a byte,
  * is covered before anybody sees it. */
 START_TEST(echoes_are_covered)
@@ -612,6 +649,8 @@ static Suite *suite(void)
     tcase_add_test(tc, plugins_get_what_is_granted);
     tcase_add_test(tc, frank_plugins_are_covered);
     tcase_add_test(tc, frank_outputs_are_covered);
+    tcase_add_loop_test(tc, every_door_is_covered, 0,
+                        sizeof doors / sizeof doors[0]);
     tcase_add_test(tc, echoes_are_covered);
     tcase_add_test(tc, short_secrets_are_told);
     tcase_add_test(tc, failed_starts_are_covered);

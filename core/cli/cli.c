@@ -142,6 +142,22 @@ static bool may_look(const struct mortise_cli *cli, int code)
             code == MORTISE_EIO || code == MORTISE_ECORRUPT);
 }
 
+/* The store is damaged: what to do, once. */
+static void say_salvage(struct mortise_cli *cli)
+{
+    if (cli->said_salvage || cli->cmd == &mortise_cmd_store_salvage)
+        return;
+    cli->said_salvage = true;
+    mortise_out_puts(&cli->err, "To save what can be read:\n  ");
+    mortise_out_shell(&cli->err, cli->program);
+    mortise_out_puts(&cli->err, " store salvage");
+    if (cli->deployment != NULL && !cli->found_by_itself)
+        option(&cli->err, "deployment", cli->deployment);
+    if (cli->args.store != NULL)
+        option(&cli->err, "store", cli->args.store);
+    mortise_out_puts(&cli->err, " NEW-DIR\n");
+}
+
 static void say_look(struct mortise_cli *cli, const struct mortise_err *why)
 {
     mortise_out_puts(&cli->err, "mortise: warning: ");
@@ -152,17 +168,46 @@ static void say_look(struct mortise_cli *cli, const struct mortise_err *why)
         " (%s)\nmortise: warning: what follows is read from a "
         "copy of the store: nothing goes on, and nothing can be answered\n",
         mortise_result_name(why->code));
-    if (why->code == MORTISE_ECORRUPT) {
-        mortise_out_puts(&cli->err, "To save what can be read:\n  ");
-        mortise_out_shell(&cli->err, cli->program);
-        mortise_out_puts(&cli->err, " store salvage");
-        if (!cli->found_by_itself)
-            option(&cli->err, "deployment", cli->deployment);
-        if (cli->args.store != NULL)
-            option(&cli->err, "store", cli->args.store);
-        mortise_out_puts(&cli->err, " NEW-DIR\n");
-    }
+    if (why->code == MORTISE_ECORRUPT)
+        say_salvage(cli);
     mortise_out_flush(&cli->err);
+}
+
+bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why)
+{
+    return cli->link != NULL && mortise_link_lacks(cli->link, why);
+}
+
+int mortise_cli_own_up(struct mortise_cli *cli, int code)
+{
+    struct mortise_err why;
+
+    if (!mortise_cli_lacks(cli, &why))
+        return code;
+    mortise_out_flush(&cli->out);
+    mortise_out_puts(&cli->err, "mortise: incomplete: ");
+    mortise_out_text(&cli->err, why.msg, 0);
+    cli->err.n -= cli->err.n > 0;
+    mortise_out_puts(&cli->err,
+                     ": there may have been more than what is shown, and newer "
+                     "(E_STORE_CORRUPT)\n");
+    say_salvage(cli);
+    return code == MORTISE_EXIT_OK
+               ? (int)mortise_exit_of_result(MORTISE_ECORRUPT)
+               : code;
+}
+
+int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
+                          struct mortise_err *err)
+{
+    struct mortise_err why;
+
+    if (!mortise_cli_lacks(cli, &why))
+        return MORTISE_OK;
+    return json_object_set_new(reply, "incomplete",
+                               mortise_json_strn(why.msg, strlen(why.msg))) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
 }
 
 /* How this command reaches the engine. */
@@ -179,15 +224,10 @@ static unsigned link_flags(const struct mortise_cli *cli)
     return flags;
 }
 
-int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
+static struct mortise_options options_of(struct mortise_cli *cli)
 {
     struct mortise_options options = {.size = sizeof options};
-    struct mortise_err why;
-    int rv;
 
-    mortise_link_close(cli->link);
-    cli->link = NULL;
-    mortise_fatal_catch();
     options.deployment = cli->deployment;
     options.flags =
         (cli->found ? MORTISE_OPEN_FOUND : 0) |
@@ -196,13 +236,36 @@ int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
     options.mem = cli->mem;
     options.log = log_line;
     options.log_ud = cli;
+    return options;
+}
+
+/* After this error, a copy is looked at in place of the store; false: not. */
+static bool look(struct mortise_cli *cli, const struct mortise_err *why)
+{
+    const struct mortise_options options = options_of(cli);
+
+    if (cli->copied || !may_look(cli, why->code))
+        return false;
+    mortise_link_close(cli->link);
+    cli->link = NULL;
+    cli->copied =
+        mortise_link_look(&cli->link, &options, NULL) == MORTISE_OK;
+    if (cli->copied)
+        say_look(cli, why);
+    return cli->copied;
+}
+
+int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
+{
+    const struct mortise_options options = options_of(cli);
+    int rv;
+
+    mortise_link_close(cli->link);
+    cli->link = NULL;
+    mortise_fatal_catch();
     rv = mortise_link_open(&cli->link, &options, link_flags(cli),
                            &cli->no_store, err);
-    if (!may_look(cli, rv) ||
-        mortise_link_look(&cli->link, &options, &why) != MORTISE_OK)
-        return rv;
-    say_look(cli, err);
-    return MORTISE_OK;
+    return rv == MORTISE_OK || look(cli, err) ? MORTISE_OK : rv;
 }
 
 int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
@@ -212,6 +275,8 @@ int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
     mortise_out_text(&cli->err, err->msg, 0);
     cli->err.n -= cli->err.n > 0; /* the code goes on the last line */
     mortise_out_printf(&cli->err, " (%s)\n", mortise_result_name(err->code));
+    if (err->code == MORTISE_ECORRUPT)
+        say_salvage(cli);
     mortise_out_flush(&cli->err);
     return (int)mortise_exit_of_result(err->code);
 }
@@ -264,6 +329,14 @@ void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_shell(o, run);
 }
 
+/* The store opened, and does not read: so a copy is asked, unless another
+ * process has the store. */
+static bool asks_copy(struct mortise_cli *cli, const struct mortise_err *why)
+{
+    return why->code == MORTISE_ECORRUPT &&
+           mortise_link_engine(cli->link) != NULL && look(cli, why);
+}
+
 int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err)
@@ -276,6 +349,9 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
         json_object_update(request, body) != 0)
         rv = mortise_nomem(err);
     else
+        rv = mortise_link_call(cli->link, request, fn, ud, reply, err);
+    if (rv != MORTISE_OK && request != NULL && fn == NULL && err != NULL &&
+        asks_copy(cli, err)) /* nobody was told some of it */
         rv = mortise_link_call(cli->link, request, fn, ud, reply, err);
     json_decref(body);
     json_decref(request);

@@ -21,6 +21,7 @@ struct mortise_cli {
     struct mortise_link *link; /* after mortise_cli_open() */
     bool no_store; /* it was looked for, and is not there */
     int wanted; /* the status that counts as success, 0: completed */
+    bool copied; /* that link is to a copy of the store, looked at */
     bool hasty; /* whoever stops us does not want to wait for others' runs */
 
     /* The Deployment file in use, NULL: none; and whether another command
@@ -31,6 +32,7 @@ struct mortise_cli {
      * no person named, either. */
     bool found;
     const char *cases;
+    bool said_salvage; /* of a damaged store, what to do */
     bool looks; /* it runs nothing of a deployment, and writes nothing */
     char path[PATH_MAX]; /* where `deployment` points when we made it up */
 };
@@ -55,6 +57,15 @@ int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err);
 bool mortise_cli_hosts(const struct mortise_cli *cli);
 /* Close the link; before, stay while runs of others are at work here. */
 void mortise_cli_leave(struct mortise_cli *cli);
+
+/* What was looked at is a copy, and less than the store was: *why has the words.
+ */
+bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why);
+/* That is said, at the end of a command; the code that it ends with then. */
+int mortise_cli_own_up(struct mortise_cli *cli, int code);
+/* ... and stands in an object that is printed. */
+int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
+                          struct mortise_err *err);
 
 /* Print an error; returns the exit code that stands for it. */
 int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err);
@@ -106,6 +117,11 @@ uint64_t mortise_cli_integer(const json_t *object, const char *key);
  * "review", "review#2" for the second visit, "read[3]" in a map, "outer/inner".
  * Cut to the room there is; gives `out`. */
 enum { MORTISE_CLI_EXECUTION = 256 };
+/* May an effect of this node of `show` have happened, and no request asks about
+ * it?  Not of one that is at work. */
+bool mortise_cli_is_unsettled(const json_t *node);
+/* The first such node of `show`; NULL: none. */
+const json_t *mortise_cli_unsettled(const json_t *show);
 const char *mortise_cli_execution(const json_t *object,
                                   char out[MORTISE_CLI_EXECUTION]);
 const char *mortise_cli_short_path(const char *path,

@@ -201,6 +201,7 @@ static int reject(struct mortise_cli *cli)
                      "Record the decision and run nothing"),                   \
         MORTISE_OPT_FLAG("accept-plugins", accept_plugins,                     \
                          "Go on although plugins have changed"),               \
+        MORTISE_OPT_DOWNGRADE,                                                 \
         MORTISE_OPT_JSON("One event a line, then how the run stands"),         \
         MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_TENANT,         \
         MORTISE_OPT_END
@@ -236,6 +237,13 @@ static const struct mortise_opt reject_opts[] = {
     "\n"                                                                       \
     "When another process has the store, it is told and goes on with the\n"    \
     "run; otherwise this command does.\n"
+#define ABOUT_BLOCKED                                                          \
+    "\n"                                                                       \
+    "Where a plugin of the run is in the way (it is gone, another one, or\n"   \
+    "trust refuses it), the decision is recorded and nothing runs: that is\n"  \
+    "said, with the command that helps, and the exit code is 78 (77: "         \
+    "trust).\n"                                                                \
+    "Once the plugin is back, 'mortise engine' and 'resume' go on.\n"
 
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
@@ -243,7 +251,7 @@ const struct mortise_cmd mortise_cmd_approve = {
     .min = 1,
     .max = 2,
     .summary = "Say yes to a question or to a tool call",
-    .text = ABOUT_IDS ABOUT_WHERE,
+    .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = approve_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise approve night 8f31c09a --reason 'checked with Anna'",
@@ -256,7 +264,7 @@ const struct mortise_cmd mortise_cmd_reject = {
     .min = 1,
     .max = 2,
     .summary = "Say no to a question or to a tool call",
-    .text = ABOUT_IDS ABOUT_WHERE,
+    .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = reject_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise reject night 8f31c09a --reason 'wrong customer'",
@@ -309,7 +317,7 @@ const struct mortise_cmd mortise_cmd_answer = {
             "\"reason\"?, \"answer\"?}; 'approve' and 'reject' write that for "
             "you.\n"
             "What an executor asks takes the bare value that it asks for.\n"
-            "\n" ABOUT_IDS ABOUT_WHERE,
+            "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = answer_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise answer night 8f31c09a --value "
@@ -362,7 +370,8 @@ static const struct mortise_opt resolve_opts[] = {
     MORTISE_OPT_TEXT("done", "JSON", done,
                      "It happened, and this is its result: JSON or\n"
                      "@FILE"),
-    MORTISE_OPT_FLAG("retry", retry, "Do it again"),
+    MORTISE_OPT_FLAG("retry", retry,
+                     "It did not happen: do it again, unless it is over"),
     MORTISE_OPT_FLAG("fail", fail, "Take it as failed; the doubt stays"),
     COMMON_OPTS,
 };
@@ -387,7 +396,11 @@ const struct mortise_cmd mortise_cmd_resolve = {
         "With --retry it is made again under the same idempotency key, and\n"
         "what was asked before and answered is not.  --fail fails the node;\n"
         "who resumes it is asked again.\n"
-        "\n" ABOUT_IDS ABOUT_WHERE,
+        "\n"
+        "Of what is over (the run was cancelled or has completed, the node\n"
+        "lost a race, on_error led on) nothing is made again, whatever you\n"
+        "say: --retry only says that it did not happen.\n"
+        "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = resolve_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise resolve night 8f31c09a --done '{\"id\": \"re_123\"}'",
@@ -452,7 +465,8 @@ const struct mortise_cmd mortise_cmd_pause = {
         "\n"
         "The exit code is 0 when the run is paused, and 5 when an effect "
         "of it\n"
-        "is in doubt: how to say what became of it is printed.\n" ABOUT_WHERE,
+        "is in doubt: how to say what became of it is printed.  So it is when\n"
+        "the run was interrupted in the middle of one.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .link = MORTISE_LINK_BRIEF,
@@ -466,12 +480,17 @@ const struct mortise_cmd mortise_cmd_cancel = {
     .min = 1,
     .max = 1,
     .summary = "Stop a run for good",
-    .text = "RUN is the whole id of a run.\n"
-            "\n"
-            "What is at work is asked to stop and awaited; its effects are\n"
-            "recorded.  Where one of them says nothing, nobody knows whether\n"
-            "it happened: 'resume RUN' asks that, and 'resume RUN --goto NODE'\n"
-            "is refused until it is settled.\n" ABOUT_WHERE,
+    .text =
+        "RUN is the whole id of a run.\n"
+        "\n"
+        "What is at work is asked to stop and awaited; its effects are\n"
+        "recorded.  Where one of them says nothing, nobody knows whether\n"
+        "it happened: 'resume RUN' asks that, and 'resume RUN --goto NODE'\n"
+        "is refused until it is settled.\n"
+        "\n"
+        "The exit code is 0 when the run is cancelled, and 5 when it is,\n"
+        "but an effect of it may have happened: of which node is "
+        "printed.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
     .link = MORTISE_LINK_BRIEF,

@@ -3,8 +3,9 @@
  * (1) Everything is looked at, whatever was wrong before it; what cannot be
  *     looked at because of something else is not guessed.
  * (2) Every line that is not ok says what to do.
- * (3) Nothing is changed: no store is made or opened, no plugin started.  What
- *     is written to try the disk has no name and is gone at once.
+ * (3) Nothing is changed: no store is made or opened but in a copy, no plugin
+ *     started.  What is written to try the disk has no name and is gone at
+ *     once.
  *
  * The host itself is in doctor_host.c, the store in doctor_store.c; here are
  * the deployment, the keys and the plugins.
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/userdir.h"
 #include "cli/shelf.h"
 #include "plugin/trust.h"
 
@@ -133,6 +135,25 @@ static void check_trust(struct mortise_doctor *d,
     mortise_diags_finish(&diags);
 }
 
+/* ---- what this user remembers ----------------------------------------------
+ */
+
+static void check_memory(struct mortise_doctor *d)
+{
+    char dir[PATH_MAX] = "";
+    struct mortise_err err;
+
+    if (mortise_userdir_check(dir, &err) == MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "memory", NULL, "%s", dir);
+    else
+        mortise_doctor_say(d, MORTISE_AILING, "memory",
+                           "mend it, or set XDG_STATE_HOME: releases of "
+                           "plugins that ran, and keys that were revoked, are "
+                           "remembered there for fresh stores, and what "
+                           "'config allow' allowed",
+                           "this user remembers nothing: %s", err.msg);
+}
+
 /* ---- plugins ---------------------------------------------------------------
  */
 
@@ -140,21 +161,22 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
                          const struct mortise_found *f)
 {
     struct mortise_err err;
+    const char *problem = mortise_shelf_problem(s, f, &err);
 
     if (f->quarantined)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
                            "install a version that does not do that; 'mortise "
                            "plugin unquarantine' lets it try again at once",
-                           "%s: %s", f->path, f->problem);
+                           "%s: %s", f->path, problem);
     else if (f->problem != NULL)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
                            "take it away, or put one there that can be used",
-                           "%s: %s", f->path, f->problem);
-    else if (mortise_plugins_verify(s->plugins, f->name, &err) != MORTISE_OK)
+                           "%s: %s", f->path, problem);
+    else if (problem != NULL)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
                            "'mortise plugin verify' says the same until it is "
                            "mended",
-                           "%s: %s", f->path, err.msg);
+                           "%s: %s", f->path, problem);
     else if (f->manifest->dev)
         mortise_doctor_say(d, MORTISE_AILING, "plugin",
                            "sign it (mortise plugin sign) before others rely "
@@ -167,21 +189,19 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
                            "%s %s: verified", f->name, f->version);
 }
 
-static void check_plugins(struct mortise_doctor *d)
+static void check_plugins(struct mortise_doctor *d, struct mortise_shelf *s)
 {
-    struct mortise_shelf s = {.plugins = NULL};
     struct mortise_err err;
-    int rv = mortise_shelf_open(&s, d->cli, NULL, &err);
-    size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
+    int rv = mortise_shelf_fill(s, d->cli, NULL, &err);
+    size_t n = rv == MORTISE_OK ? mortise_plugins_count(s->plugins) : 0;
 
     for (size_t i = 0; i < n; i++)
-        check_plugin(d, &s, mortise_plugins_at(s.plugins, i));
+        check_plugin(d, s, mortise_plugins_at(s->plugins, i));
     if (rv == MORTISE_OK && n == 0)
         mortise_doctor_say(d, MORTISE_AILING, "plugin",
                            "name their directory in the deployment's "
                            "plugins.path",
                            "there is none");
-    mortise_shelf_close(&s);
     /* Trust that cannot be read was said already. */
 }
 
@@ -224,9 +244,10 @@ static int open_site(struct mortise_doctor *d, struct mortise_site *site,
 
 static void check_site(struct mortise_doctor *d)
 {
-    struct mortise_site site = {0};
+    struct mortise_shelf shelf = {.plugins = NULL};
+    struct mortise_site *site = &shelf.site;
     struct mortise_err err;
-    int rv = open_site(d, &site, &err);
+    int rv = open_site(d, site, &err);
 
     if (rv != MORTISE_OK) {
         mortise_doctor_say(d, MORTISE_SICK, "deployment",
@@ -239,12 +260,13 @@ static void check_site(struct mortise_doctor *d)
                                d->cli->deployment != NULL
                                    ? d->cli->deployment
                                    : "none, so defaults");
-        mortise_doctor_store(d, site.store);
-        check_trust(d, &site);
-        check_directories(d, &site);
-        check_plugins(d);
+        mortise_doctor_store(d, site->store);
+        check_memory(d);
+        check_trust(d, site);
+        check_directories(d, site);
+        check_plugins(d, &shelf);
     }
-    mortise_site_close(&site);
+    mortise_shelf_close(&shelf);
 }
 
 static int doctor(struct mortise_cli *cli)
@@ -274,8 +296,11 @@ const struct mortise_cmd mortise_cmd_doctor = {
     .text = "A line each: ok, warn or fail, what was looked at, how it is; "
             "then\n"
             "what to do.  The host (kernel, descriptors, clock), the store's\n"
-            "directory and disk, keys, plugins, the deployment.  Nothing is\n"
-            "changed and no plugin's code runs.\n"
+            "directory and disk, keys, plugins, the deployment.  Of the store\n"
+            "everything is read, with checksums, as 'store salvage' would:\n"
+            "tables where they are, logs in a copy.  One that a process has\n"
+            "open is not read, which is a warning.  Nothing is changed and no\n"
+            "plugin's code runs.\n"
             "\n"
             "Exit code 2 when something failed; warnings alone give 0.\n",
     .opts = opts,

@@ -15,6 +15,7 @@
 #include "engine/client.h"
 #include "store/hold.h"
 #include "store/home.h"
+#include "store/owners.h"
 #include "store/salvage.h"
 
 enum {
@@ -51,7 +52,9 @@ static void check_mode(struct mortise_doctor *d, const char *path, int dir)
                            "%s belongs to uid %u, and this is uid %u", path,
                            (unsigned)st.st_uid, (unsigned)geteuid());
     else if ((st.st_mode & 077) != 0)
-        mortise_doctor_say(d, MORTISE_SICK, "store", "chmod 700 it",
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "chmod 700 it; the next command that writes to it "
+                           "does so, too, and says it",
                            "%s has mode %04o: others may read what runs know",
                            path, (unsigned)(st.st_mode & 07777));
     else
@@ -59,23 +62,18 @@ static void check_mode(struct mortise_doctor *d, const char *path, int dir)
                            path, (unsigned)(st.st_mode & 07777));
 }
 
-static void check_stamp(struct mortise_doctor *d, const char *path, int dir)
+/* Each table, too: it is all read here.  False: it is not to be read. */
+static bool check_inside(struct mortise_doctor *d, const char *path, int dir)
 {
     struct mortise_err err;
-    uint32_t format;
 
-    int rv = mortise_home_read_stamp(dir, &format, &err);
-
-    if (rv == MORTISE_ESTATE)
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "name the damaged store with --store, and this "
-                           "directory as NEW-DIR",
-                           "%s: %s", path, err.msg);
-    else if (rv != MORTISE_OK)
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "use the version of Mortise that made it, or "
-                           "restore a backup",
-                           "%s: %s", path, err.msg);
+    if (mortise_owners_check(dir, path, true, &err) == MORTISE_OK)
+        return true;
+    mortise_doctor_say(d, MORTISE_SICK, "store",
+                       "find out who did what there before you do what it "
+                       "says; commands are refused until then",
+                       "%s", err.msg);
+    return false;
 }
 
 /* Written in what is the future now?  Then the clock went back. */
@@ -280,31 +278,56 @@ static void check_engine(struct mortise_doctor *d, int dir, const char *path)
 /* ---- what is in it ---------------------------------------------------------
  */
 
-/* Whoever has it open looked at it then. */
-static void check_whole(struct mortise_doctor *d, const char *path, int dir)
+/* What does not read, or was not read.  None of it is taken for well. */
+static void say_unread(struct mortise_doctor *d, const char *path,
+                       const struct mortise_err *err)
 {
-    struct mortise_err err;
-    struct stat st;
-    int rv;
-
-    if (fstatat(dir, "db", &st, 0) != 0 && fstatat(dir, "format", &st, 0) != 0)
-        return; /* nothing was ever in it */
-    rv = mortise_store_check(path, &mortise_heap, &err);
-    if (rv == MORTISE_OK)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,
-                           "all that was written is there");
-    else if (rv == MORTISE_ECORRUPT)
+    switch (err->code) {
+    case MORTISE_EBUSY:
+        mortise_doctor_say(d, MORTISE_AILING, "commits",
+                           "stop whoever has it, and do this again",
+                           "was not looked at: %s; who opened it looked at the "
+                           "newest commits then",
+                           err->msg);
+        break;
+    case MORTISE_ESTATE:
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "name the damaged store with --store, and this "
+                           "directory as NEW-DIR",
+                           "%s: %s", path, err->msg);
+        break;
+    case MORTISE_ENEWER:
+        mortise_doctor_say(d, MORTISE_SICK, "store",
+                           "use the version of Mortise that made it, or "
+                           "restore a backup",
+                           "%s: %s", path, err->msg);
+        break;
+    case MORTISE_ECORRUPT:
         mortise_doctor_say(d, MORTISE_SICK, "commits",
                            "restore a backup; or have 'mortise store salvage "
                            "NEW-DIR' write what can be read into a new store.  "
                            "This one is left as it is, and nobody writes to it",
-                           "%s: %s", path, err.msg);
-    else if (rv != MORTISE_EBUSY && rv != MORTISE_ENEWER &&
-             rv != MORTISE_ESTATE) /* check_stamp() said it */
-        mortise_doctor_say(d, MORTISE_AILING, "commits",
+                           "%s: %s", path, err->msg);
+        break;
+    default:
+        mortise_doctor_say(d, MORTISE_SICK, "commits",
                            "see that it can be read, and that there is room "
                            "for a copy of its logs in $TMPDIR or /dev/shm",
-                           "%s was not looked at: %s", path, err.msg);
+                           "%s was not looked at: %s", path, err->msg);
+    }
+}
+
+static void check_whole(struct mortise_doctor *d, const char *path, int dir)
+{
+    struct mortise_err err;
+
+    if (!mortise_home_is_made(dir))
+        return;
+    if (mortise_store_check(path, &mortise_heap, &err) == MORTISE_OK)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,
+                           "all that was written is there, and reads");
+    else
+        say_unread(d, path, &err);
 }
 
 /* ---- all of it -------------------------------------------------------------
@@ -336,6 +359,7 @@ static void check_missing(struct mortise_doctor *d, const char *path)
 void mortise_doctor_store(struct mortise_doctor *d, const char *path)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ours;
 
     if (dir < 0 && errno == ENOENT) {
         check_missing(d, path);
@@ -349,11 +373,12 @@ void mortise_doctor_store(struct mortise_doctor *d, const char *path)
         return;
     }
     check_mode(d, path, dir);
-    check_stamp(d, path, dir);
+    ours = check_inside(d, path, dir);
     check_times(d, dir);
     check_disk(d, dir);
     check_sync(d, dir);
     check_engine(d, dir, path);
-    check_whole(d, path, dir);
+    if (ours)
+        check_whole(d, path, dir);
     close(dir);
 }

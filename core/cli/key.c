@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/secret.h"
+#include "cli/shelf.h"
 #include "engine/guarded.h"
 #include "plugin/files.h"
 #include "plugin/registry.h"
@@ -502,7 +503,10 @@ static int remember(struct mortise_cli *cli, const char *dir,
     const struct mortise_plugins_config config = {.mem = cli->mem,
                                                   .trust_dirs = &dir,
                                                   .n_trust_dirs = 1,
-                                                  .user_remembers = true};
+                                                  .user_remembers = true,
+                                                  .forgets =
+                                                      mortise_shelf_forgets,
+                                                  .seq_ud = cli};
     struct mortise_plugins *none;
     int rv = mortise_plugins_open(&none, &config, err);
 

@@ -101,7 +101,8 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
     struct mortise_err err;
     int rv = list(cli, l, &err);
 
-    if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
+    if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
+        !mortise_cli_lacks(cli, &err))
         mortise_out_printf(o, "%s\n", none);
     if (rv == MORTISE_OK && l->after != NULL && !cli->args.json) {
         mortise_out_puts(o, "more: --after ");

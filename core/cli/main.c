@@ -236,7 +236,7 @@ static int dispatch(struct mortise_cli *cli, int argc, char **argv)
         mortise_opt_help(&cli->out, cli->cmd);
         return MORTISE_EXIT_OK;
     }
-    code = cli->cmd->run(cli);
+    code = mortise_cli_own_up(cli, cli->cmd->run(cli));
     mortise_cli_leave(cli);
     return code;
 }

@@ -61,10 +61,19 @@ static bool is(const json_t *found, const char *what)
     return strcmp(mortise_cli_text(found, "is"), what) == 0;
 }
 
-/* `given` is no run: says so, and which ones begin like it. */
-static int no_such(const json_t *found, const char *then,
-                   struct mortise_err *err)
+/* `given` is no run: says so, and which ones begin like it.  In a copy that is
+ * less than the store was, nobody can tell. */
+static int no_such(struct mortise_cli *cli, const json_t *found,
+                   const char *then, struct mortise_err *err)
 {
+    struct mortise_err why;
+
+    if (is(found, "unknown") && mortise_cli_lacks(cli, &why))
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the store is damaged, and the run '%s' is not in "
+                            "what can be read of it: it may be in what is "
+                            "missing",
+                            mortise_cli_text(found, "run"));
     mortise_fail(err, MORTISE_ENOTFOUND, "%s",
                  mortise_cli_text(found, "message"));
     if (json_array_size(json_object_get(found, "like")) > 0) {
@@ -82,7 +91,7 @@ int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
     int rv = find(cli, given, &found, err);
 
     if (rv == MORTISE_OK && !is(found, "there"))
-        rv = no_such(found,
+        rv = no_such(cli, found,
                      "what changes a run takes its whole id, and these begin "
                      "so:",
                      err);
@@ -100,7 +109,7 @@ static int take_like(struct mortise_cli *cli, const char *given,
     const json_t *like = json_object_get(found, "like");
 
     if (json_array_size(like) == 0)
-        return no_such(found, "", err);
+        return no_such(cli, found, "", err);
     if (json_array_size(like) > 1) {
         mortise_fail(err, MORTISE_ENOTFOUND,
                      "'%s' is no run, and begins several:", given);
@@ -126,7 +135,7 @@ int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
     if (rv == MORTISE_OK && is(found, "there"))
         strcpy(run, given);
     else if (rv == MORTISE_OK && is(found, "removed"))
-        rv = no_such(found, "these begin so:", err);
+        rv = no_such(cli, found, "these begin so:", err);
     else if (rv == MORTISE_OK)
         rv = take_like(cli, given, found, run, err);
     json_decref(found);

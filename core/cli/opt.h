@@ -85,7 +85,7 @@ struct mortise_opt {
 #define MORTISE_OPT_DOWNGRADE                                                  \
     MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,                       \
                      "Take plugins and trust that are older than what\n"       \
-                     "was seen before, and remember them instead")
+                     "was seen before; what starts is remembered instead")
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
                      "Namespace of the run (default: default)")

@@ -24,7 +24,8 @@ static bool is_dev(const struct mortise_found *f)
     return f->manifest != NULL && f->manifest->dev;
 }
 
-static void print_found(struct mortise_out *o, const struct mortise_found *f)
+static void print_found(struct mortise_out *o, const struct mortise_found *f,
+                        const char *problem)
 {
     mortise_out_cell(o, f->name != NULL ? f->name : "?", 20);
     mortise_out_puts(o, " ");
@@ -36,20 +37,20 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f)
     if (is_dev(f))
         mortise_out_puts(o, "  (unsigned)");
     mortise_out_puts(o, "\n");
-    if (f->problem != NULL) {
+    if (problem != NULL) {
         mortise_out_style(o, MORTISE_BAD);
-        mortise_out_text(o, f->problem, 4);
+        mortise_out_text(o, problem, 4);
         mortise_out_style(o, MORTISE_PLAIN);
     }
 }
 
 static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
-                     struct mortise_err *err)
+                     const char *problem, struct mortise_err *err)
 {
     json_t *v = json_pack("{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name,
                           "version", f->version, "kind",
                           mortise_cli_kinds(f->manifest), "path", f->path,
-                          "unsigned", (int)is_dev(f), "problem", f->problem);
+                          "unsigned", (int)is_dev(f), "problem", problem);
 
     if (v == NULL)
         return mortise_nomem(err);
@@ -66,10 +67,14 @@ static int plugin_list(struct mortise_cli *cli)
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        const struct mortise_found *f = mortise_plugins_at(s.plugins, i);
+        struct mortise_err why;
+        const char *problem = mortise_shelf_problem(&s, f, &why);
+
         if (cli->args.json)
-            rv = list_json(cli, mortise_plugins_at(s.plugins, i), &err);
+            rv = list_json(cli, f, problem, &err);
         else
-            print_found(&cli->out, mortise_plugins_at(s.plugins, i));
+            print_found(&cli->out, f, problem);
     }
     if (rv == MORTISE_OK && n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no plugins\n");
@@ -88,7 +93,8 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
     .name = "plugin list",
     .operands = "",
     .summary = "List the plugins there are, and why some cannot be used",
-    .text = "Reads manifests and runs no plugin's code.\n",
+    .text =
+        "Verifies each as 'plugin verify' does, and runs no plugin's code.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin list",
@@ -148,7 +154,9 @@ static int plugin_verify(struct mortise_cli *cli)
 
 static const struct mortise_opt verify_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_DOWNGRADE,
+    MORTISE_OPT_FLAG("allow-downgrade", allow_downgrade,
+                     "Judge it as if nothing later had been seen before; it\n"
+                     "is a run that starts it which remembers"),
     MORTISE_OPT_STORE,
     MORTISE_OPT_END,
 };

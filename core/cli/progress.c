@@ -54,11 +54,12 @@ const char *mortise_progress_took(uint64_t ms, char out[32])
 
 /* ---- details: KEY=VALUE ------------------------------------------------- */
 
+/* ... or is for programs. */
 static bool is_said_elsewhere(const char *key)
 {
-    static const char *const keys[] = {"seq",  "run",     "tenant",
-                                       "at",   "type",    "node",
-                                       "path", "attempt", "ephemeral"};
+    static const char *const keys[] = {"seq",       "run",  "tenant", "at",
+                                       "type",      "node", "path",   "attempt",
+                                       "ephemeral", "order"};
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(key, keys[i]) == 0)

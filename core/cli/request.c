@@ -217,6 +217,9 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
+    if (json_is_true(json_object_get(request, "over")))
+        mortise_out_puts(o, "    note     it is over: nothing is made again, "
+                            "and --retry says that it did not happen\n");
 }
 
 struct mortise_cli_way mortise_cli_way_on(const json_t *blocked)

@@ -81,9 +81,12 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_IN_DOUBT", "an effect may or may not have happened",
      "An effect began, and nothing says how it ended: the process died, time "
      "ran out, a connection was lost, a server failed in the middle, the call "
-     "was told to stop.  The plugin can neither repeat it safely nor find out.  "
+     "was told to stop.  The plugin can neither repeat it safely nor find out. "
+     " "
      "`mortise why RUN` says which it was.  Look at the world and say what "
-     "became of it.",
+     "became of it.  An update or a goto is refused with this while such an "
+     "effect is under way: it is not stopped for that; wait for it, or pause "
+     "the run first.",
      "$ mortise resume RUN\n"
      "$ mortise resolve RUN ID --done '{\"id\": \"re_123\"}'   # or --retry, "
      "--fail\n"},
@@ -108,11 +111,11 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_LIMIT", "a declared bound was passed",
      "A size, a count or a cost is beyond what the graph, the deployment or "
      "the format allows; the words name the bound.",
-     "$ mortise run a.yaml --input @20MiB.json\n"},
+     "$ mortise run a.yaml --input @65MiB.json\n"},
     {"E_STATE", "not in this state",
      "The thing exists and cannot do this now; the words say how it stands.",
-     "$ mortise plugin unquarantine text   # which is not quarantined\n"
-     "$ mortise cancel RUN                 # which has ended\n"},
+     "$ mortise cancel RUN   # which has ended\n"
+     "$ mortise pause RUN    # which has ended\n"},
     {"E_NO_SPACE", "the disk is full",
      "Nothing that was acknowledged is lost.  Make room, then resume.",
      "$ mortise run a.yaml\n"},

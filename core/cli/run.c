@@ -62,7 +62,7 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
                       struct mortise_err *err)
 {
     json_t *input = NULL, *source;
-    char cwd[PATH_MAX], made[MORTISE_UUID_TEXT];
+    char cwd[PATH_MAX], made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
     int rv = read_source(cli, graph, &source, err);
 
     if (rv != MORTISE_OK)
@@ -76,10 +76,12 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
     /* An id that we know can be asked for again, whatever becomes of whoever
      * admits the run. */
     mortise_uuid_text(made, mortise_uuid7_now());
-    *out = json_pack(
-        "{s:{s:s, s:o, s:s*}, s:s, s:o*}", "graph", "path", graph, "source",
-        source, "cwd", getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
-        cli->args.id != NULL ? cli->args.id : made, "input", input);
+    mortise_uuid_text(order, mortise_uuid7_now());
+    *out = json_pack("{s:{s:s, s:o, s:s*}, s:s, s:o*, s:s}", "graph", "path",
+                     graph, "source", source, "cwd",
+                     getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
+                     cli->args.id != NULL ? cli->args.id : made, "input", input,
+                     "order", order);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -309,8 +311,10 @@ const struct mortise_cmd mortise_cmd_resume = {
         "What is done is not done again: the run goes on from its newest\n"
         "checkpoint.  What failed is tried again.  Questions that are pending\n"
         "stay so; everything that can go on without them does.  A run that\n"
-        "has completed is shown, and nothing runs.  One that was cancelled in\n"
-        "the middle of an effect asks whether that happened, and ends again.\n"
+        "has completed is shown, and nothing runs.  Where a run ended and\n"
+        "nobody knows whether an effect of it happened (it was cancelled,\n"
+        "the node lost a race, on_error led on), that is asked: nothing of\n"
+        "it is made again, and the run ends as it had.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = resume_opts,

@@ -25,6 +25,15 @@ mortise_shelf_config(const struct mortise_mem *mem,
     };
 }
 
+void mortise_shelf_forgets(void *ud, const char *why)
+{
+    struct mortise_cli *cli = ud;
+
+    mortise_out_puts(&cli->err, "mortise: warning: " MORTISE_PLUGINS_FORGETS);
+    mortise_out_text(&cli->err, why, 0);
+    mortise_out_flush(&cli->err);
+}
+
 static bool is_same_dir(const char *a, const char *b)
 {
     struct stat x, y;
@@ -44,18 +53,16 @@ static bool is_dev(const struct mortise_site *site, const char *dir)
     return false;
 }
 
-int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
+int mortise_shelf_fill(struct mortise_shelf *s, struct mortise_cli *cli,
                        const char *dir, struct mortise_err *err)
 {
     struct mortise_plugins_config config;
-    int rv = mortise_cli_site(cli, &s->site, err);
 
-    s->plugins = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
     config = mortise_shelf_config(cli->mem, &s->site);
     config.user_remembers = !cli->looks;
     config.allow_downgrade = cli->args.allow_downgrade;
+    config.forgets = mortise_shelf_forgets;
+    config.seq_ud = cli;
     if (dir != NULL) {
         config.dirs = &dir;
         config.n_dirs = 1;
@@ -69,6 +76,28 @@ int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
         config.quarantine_dir = s->quarantine;
     config.quarantine_at = AT_FDCWD;
     return mortise_plugins_open(&s->plugins, &config, err);
+}
+
+int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
+                       const char *dir, struct mortise_err *err)
+{
+    int rv = mortise_cli_site(cli, &s->site, err);
+
+    s->plugins = NULL;
+    return rv == MORTISE_OK ? mortise_shelf_fill(s, cli, dir, err) : rv;
+}
+
+const char *mortise_shelf_problem(struct mortise_shelf *s,
+                                  const struct mortise_found *f,
+                                  struct mortise_err *why)
+{
+    if (f->problem != NULL)
+        return f->problem;
+    if (mortise_plugins_find(s->plugins, f->name, NULL) != f->manifest)
+        return NULL; /* another one is meant by that name */
+    return mortise_plugins_verify(s->plugins, f->name, why) != MORTISE_OK
+               ? why->msg
+               : NULL;
 }
 
 void mortise_shelf_close(struct mortise_shelf *s)

@@ -19,6 +19,15 @@ mortise_shelf_config(const struct mortise_mem *mem,
  * it in any case. */
 int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
                        const char *dir, struct mortise_err *err);
+/* The same for a site that is open already, as s->site. */
+int mortise_shelf_fill(struct mortise_shelf *s, struct mortise_cli *cli,
+                       const char *dir, struct mortise_err *err);
+/* Why it could not be loaded, its object included; NULL: it could. */
+const char *mortise_shelf_problem(struct mortise_shelf *s,
+                                  const struct mortise_found *f,
+                                  struct mortise_err *why);
+/* mortise_plugins_config's `forgets`; `ud` is the cli. */
+void mortise_shelf_forgets(void *ud, const char *why);
 void mortise_shelf_close(struct mortise_shelf *s); /* zeroed is fine */
 
 /* ---- manifests ---------------------------------------------------------- */

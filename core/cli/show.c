@@ -94,6 +94,8 @@ static void print_nodes(struct mortise_out *o, const json_t *nodes)
             mortise_out_puts(o, "  ");
             print_error(o, error);
         }
+        if (mortise_cli_is_unsettled(node))
+            mortise_out_puts(o, "  its effect may have happened");
         mortise_out_puts(o, "\n");
     }
 }
@@ -147,7 +149,7 @@ static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, what, json_pack("{s:s}", "run", run), NULL,
                               NULL, reply, err);
-    return rv;
+    return rv == MORTISE_OK ? mortise_cli_mark_lack(cli, *reply, err) : rv;
 }
 
 static int show(struct mortise_cli *cli)

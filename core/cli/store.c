@@ -141,6 +141,9 @@ static void sum_up(struct mortise_cli *cli, const char *to,
     mortise_out_printf(&cli->out,
                        "; %" PRIu64 " left out; %" PRIu64 " commit%s missing",
                        s->dropped, s->missing, s->missing == 1 ? "" : "s");
+    if (s->unmarked)
+        mortise_out_puts(&cli->out, " that are known of; the mark is lost: the "
+                                    "newest may be missing, too");
     if (s->holes)
         mortise_out_puts(&cli->out, "; there may have been more, and runs of "
                                     "which nothing can be read");
@@ -192,7 +195,8 @@ static int salvage(struct mortise_cli *cli)
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
     sum_up(cli, cli->args.operands[0], &s);
-    return s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes
+    return s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes &&
+                   !s.unmarked
                ? MORTISE_EXIT_OK
                : MORTISE_EXIT_FINDINGS;
 }
@@ -226,7 +230,9 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
             "is: where\n"
             "pieces of the database cannot be read, the sum says that there "
             "may have been\n"
-            "runs of which nothing is left.  Ids of runs that are left out "
+            "runs of which nothing is left, and where the store's mark is "
+            "lost, that its\n"
+            "newest commits may be missing.  Ids of runs that are left out "
             "stay taken.\n"
             "\n"
             "A run whose graph cannot be read is left out, and said with the "

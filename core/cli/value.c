@@ -164,6 +164,27 @@ const char *mortise_cli_short_path(const char *path,
     return out;
 }
 
+bool mortise_cli_is_unsettled(const json_t *node)
+{
+    const char *status = mortise_cli_text(node, "status");
+
+    return json_object_get(node, "effect") != NULL &&
+           strcmp(status, "running") != 0 && strcmp(status, "in_doubt") != 0;
+}
+
+const json_t *mortise_cli_unsettled(const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes"), *node;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(nodes), i, node)
+    {
+        if (mortise_cli_is_unsettled(node))
+            return node;
+    }
+    return NULL;
+}
+
 const char *mortise_cli_execution(const json_t *object,
                                   char out[MORTISE_CLI_EXECUTION])
 {

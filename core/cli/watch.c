@@ -23,6 +23,7 @@
 #include "cli/progress.h"
 #include "cli/stop.h"
 #include "engine/control.h"
+#include "engine/serve.h"
 #include "json/value.h"
 
 static int note_seq(void *ud, json_t *event)
@@ -92,6 +93,30 @@ static bool has_doubt(const json_t *pending)
     return false;
 }
 
+/* Was it cancelled in the middle of an effect?  Say of which. */
+static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes"), *node;
+    bool any = false;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(nodes), i, node)
+    {
+        char name[MORTISE_CLI_EXECUTION];
+
+        if (!mortise_cli_is_unsettled(node))
+            continue;
+        any = true;
+        if (cli->args.json)
+            continue;
+        mortise_out_puts(&cli->out, "  node '");
+        mortise_out_word(&cli->out, mortise_cli_execution(node, name));
+        mortise_out_puts(&cli->out, "': its effect may have happened; resume "
+                                    "asks about it\n");
+    }
+    return any;
+}
+
 /* The command that lets it go on where no request's does. */
 static void stand_on(struct mortise_cli *cli, const char *run,
                      const json_t *show, const struct mortise_cli_way *way)
@@ -129,7 +154,9 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
     }
     json_array_foreach(mortise_json_unconst(pending), i, one)
         mortise_cli_print_request(cli, &cli->out, run, one, blocked);
-    if (status == MORTISE_RUN_COMPLETED) {
+    if (status == MORTISE_RUN_COMPLETED ||
+        (status == MORTISE_RUN_CANCELLED &&
+         mortise_cli_unsettled(show) == NULL)) {
         mortise_cli_suggest(cli, &cli->out, "show", run);
         mortise_out_puts(&cli->out, "\n");
     } else if (!way.stuck) {
@@ -137,33 +164,77 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
     }
 }
 
+/* What keeps a run from going on with what was decided; NULL: nothing does, as
+ * far as the reply and, by now, `show` say. */
+static const json_t *kept_by(const json_t *reply, const json_t *show)
+{
+    return json_is_true(json_object_get(reply, "blocked"))
+               ? json_object_get(show, "blocked")
+               : NULL;
+}
+
+/* A decision is on disk, and a plugin is in the way of what follows: words, the
+ * commands that help, and the code that the plugin's refusal has. */
+static int conclude_blocked(struct mortise_cli *cli, const char *run,
+                            json_t *reply, const json_t *show)
+{
+    static const char *const members[] = {"status", "reason", "blocked",
+                                          "pending", "error"};
+    const json_t *blocked = json_object_get(show, "blocked");
+
+    if (cli->args.json) {
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+            json_object_set(reply, members[i],
+                            json_object_get(show, members[i]));
+        mortise_out_json(&cli->out, reply, false);
+    } else {
+        mortise_out_puts(&cli->out, "run ");
+        mortise_out_word(&cli->out, run);
+        mortise_out_puts(&cli->out, " recorded; ");
+        mortise_out_style(&cli->out, MORTISE_BAD);
+        mortise_out_puts(&cli->out, "blocked");
+        mortise_out_style(&cli->out, MORTISE_PLAIN);
+        mortise_out_puts(&cli->out, ": ");
+        mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
+        stand(cli, run, MORTISE_RUN_BLOCKED, show);
+    }
+    return (int)mortise_exit_of_result(
+        mortise_serve_code(mortise_cli_text(blocked, "code")));
+}
+
 /* The end of it all: words and the code. */
-static int conclude(struct mortise_cli *cli, const char *run,
-                    const json_t *reply)
+static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
 {
     const char *name = mortise_cli_text(reply, "status");
     int status = mortise_status_of_name(name);
     enum mortise_exit code;
     struct mortise_err err;
     json_t *show = NULL;
+    bool doubt;
     int rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
                               NULL, &show, &err);
 
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
+    if (kept_by(reply, show) != NULL) {
+        int its = conclude_blocked(cli, run, reply, show);
+
+        json_decref(show);
+        return its;
+    }
     if (cli->args.json) {
-        json_object_set(mortise_json_unconst(reply), "pending",
-                        json_object_get(show, "pending"));
-        json_object_set(mortise_json_unconst(reply), "error",
-                        json_object_get(show, "error"));
+        json_object_set(reply, "pending", json_object_get(show, "pending"));
+        json_object_set(reply, "error", json_object_get(show, "error"));
         mortise_out_json(&cli->out, reply, false);
     } else {
         headline(&cli->out, run, name, mortise_cli_text(reply, "reason"));
-        stand(cli, run, status, show);
     }
+    doubt = status == MORTISE_RUN_CANCELLED && say_unsettled(cli, show);
+    if (!cli->args.json)
+        stand(cli, run, status, show);
     code = mortise_exit_of_status(status);
-    if (code == MORTISE_EXIT_WAITING &&
-        has_doubt(json_object_get(show, "pending")))
+    if (doubt || (code == MORTISE_EXIT_WAITING &&
+                  has_doubt(json_object_get(show, "pending"))))
         code = MORTISE_EXIT_IN_DOUBT;
     json_decref(show);
     return cli->wanted != 0 && status == cli->wanted &&
@@ -258,6 +329,7 @@ static bool is_at_work(const json_t *show)
 static int pause_run(struct mortise_cli *cli, const char *run,
                      struct mortise_err *err)
 {
+    char order[MORTISE_UUID_TEXT];
     json_t *show = NULL;
     bool works;
     int rv = mortise_link_engine(cli->link) != NULL
@@ -271,10 +343,11 @@ static int pause_run(struct mortise_cli *cli, const char *run,
     json_decref(show);
     if (rv != MORTISE_OK || !works)
         return rv;
+    mortise_uuid_text(order, mortise_uuid7_now());
     rv = mortise_cli_call(cli, "command",
-                          json_pack("{s:s, s:b, s:[{s:s}]}", "run", run,
+                          json_pack("{s:s, s:b, s:[{s:s}], s:s}", "run", run,
                                     "no_continue", 1, "commands", "kind",
-                                    "pause"),
+                                    "pause", "order", order),
                           NULL, NULL, NULL, err);
     return rv == MORTISE_ESTATE ? MORTISE_OK : rv; /* it ended meanwhile */
 }
@@ -305,7 +378,7 @@ static int pause_and_see(struct mortise_cli *cli, const char *run,
                             : rv;
 }
 
-struct ours {
+struct theirs {
     char actor[64];
     const json_t *command; /* the first of those that are recorded as one */
     bool found;
@@ -329,7 +402,8 @@ static bool decides_so(const json_t *event, const json_t *command)
            json_object_get(json_object_get(event, "value"), "approved");
 }
 
-static bool is_recorded_as(const json_t *command, const json_t *event)
+/* May that be what became of this command? */
+static bool may_be(const json_t *command, const json_t *event)
 {
     const char *type = mortise_cli_text(event, "type");
     const char *kind = mortise_cli_text(command, "kind");
@@ -348,41 +422,38 @@ static bool is_recorded_as(const json_t *command, const json_t *event)
                    mortise_cli_text(command, "node")) == 0);
 }
 
-static int note_ours(void *ud, json_t *event)
+static int note_like_ours(void *ud, json_t *event)
 {
-    struct ours *o = ud;
+    struct theirs *t = ud;
 
-    o->found |= strcmp(mortise_cli_text(event, "actor"), o->actor) == 0 &&
-                is_recorded_as(o->command, event);
+    t->found |= json_object_get(event, "order") == NULL &&
+                strcmp(mortise_cli_text(event, "actor"), t->actor) == 0 &&
+                may_be(t->command, event);
     return 0;
 }
 
-/* The engine went away before it answered: is what we said on disk?  *reply is
- * how the run stands then; NULL: it is not, and may be said again. */
-static int was_recorded(struct mortise_cli *cli, const char *run, uint64_t last,
-                        const json_t *body, json_t **reply,
-                        struct mortise_err *err)
+/* The engine went away before it answered, and knew nothing of orders' ids: did
+ * somebody say the like behind `last`?  That may have been us: MORTISE_EBUSY, in
+ * the words that are in *err.  MORTISE_OK: ours is not on disk. */
+static int is_open(struct mortise_cli *cli, const char *run, uint64_t last,
+                   const json_t *body, struct mortise_err *err)
 {
-    struct ours o = {.command =
-                         json_array_get(json_object_get(body, "commands"), 0)};
+    struct theirs t = {
+        .command = json_array_get(json_object_get(body, "commands"), 0)};
+    struct mortise_err here;
     int rv;
 
-    mortise_control_name(geteuid(), o.actor);
+    mortise_control_name(geteuid(), t.actor);
     rv = mortise_cli_call(cli, "follow",
                           json_pack("{s:s, s:I, s:s}", "run", run, "after",
                                     (json_int_t)last, "until", "now"),
-                          note_ours, &o, reply, err);
-    if (rv == MORTISE_OK && !o.found) {
-        json_decref(*reply);
-        *reply = NULL;
-    }
-    return rv;
+                          note_like_ours, &t, NULL, &here);
+    return rv != MORTISE_OK || t.found ? err->code : MORTISE_OK;
 }
 
 /* Ask for what begins something, and watch it.  Takes the body. */
 static int ask_and_watch(struct watching *w, const char *what, json_t *body,
-                         const char *until, json_t **reply,
-                         struct mortise_err *err)
+                         json_t **reply, struct mortise_err *err)
 {
     struct mortise_cli *cli = w->cli;
     int rv;
@@ -392,17 +463,55 @@ static int ask_and_watch(struct watching *w, const char *what, json_t *body,
             mortise_cli_call(cli, what, json_incref(body), item, w, reply, err);
         if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
             break;
-        rv = was_recorded(cli, w->run, w->seq, body, reply, err);
-        if (rv != MORTISE_OK || *reply == NULL)
-            continue;
-        json_decref(*reply);
-        *reply = NULL;
-        begun(w);
-        rv = follow(cli, w->run, until, true, w, reply, err);
-        break;
+        rv = is_open(cli, w->run, w->seq, body, err);
     } while (rv == MORTISE_OK);
     json_decref(body);
     return rv;
+}
+
+/* The commands that help, on the stream of refusals. */
+static void help_out(struct mortise_cli *cli, const char *run,
+                     const struct mortise_err *why, const json_t *show)
+{
+    const json_t *blocked = json_object_get(show, "blocked");
+    const json_t *pending = json_object_get(show, "pending"), *one;
+    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
+    struct mortise_out *o = &cli->err;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        if (why->code != MORTISE_EINDOUBT ||
+            strcmp(mortise_cli_text(one, "kind"), "in_doubt") == 0)
+            mortise_cli_print_request(cli, o, run, one, blocked);
+    }
+    if (way.stuck || json_is_true(json_object_get(show, "live")) ||
+        !(why->code == MORTISE_EINDOUBT ? !has_doubt(pending)
+                                        : nobody_is_asked(pending)))
+        return;
+    mortise_cli_lift(cli, o, &way);
+    mortise_cli_suggest(cli, o, "resume", run);
+    mortise_out_printf(o, "%s\n", way.more);
+}
+
+/* A run does not take a command.  What is in doubt, or in the way, comes with
+ * the commands that help. */
+static int refused(struct mortise_cli *cli, const char *run,
+                   const struct mortise_err *why)
+{
+    int code = mortise_cli_fail(cli, why);
+    struct mortise_err err;
+    json_t *show = NULL;
+
+    if (run[0] == '\0' || cli->args.json ||
+        (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
+        mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                         NULL, &show, &err) != MORTISE_OK)
+        return code;
+    help_out(cli, run, why, show);
+    mortise_out_flush(&cli->err);
+    json_decref(show);
+    return code;
 }
 
 int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
@@ -420,7 +529,7 @@ int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
         json_decref(body);
         body = NULL;
     }
-    rv = ask_and_watch(&w, what, body, until, &reply, &err);
+    rv = ask_and_watch(&w, what, body, &reply, &err);
     if (rv == MORTISE_OK && w.err.code != MORTISE_OK) {
         err = w.err;
         rv = err.code;
@@ -429,7 +538,7 @@ int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
         rv = pause_and_see(cli, w.run, &w, &reply, &err);
     mortise_progress_erase(&w.progress);
     code = rv == MORTISE_OK ? conclude(cli, w.run, reply)
-                            : mortise_cli_fail(cli, &err);
+                            : refused(cli, w.run, &err);
     json_decref(reply);
     return code;
 }
@@ -452,8 +561,10 @@ static void say_who(struct mortise_cli *cli)
 }
 
 /* The commands are on disk, and nothing more is ours to do. */
-static int recorded(struct mortise_cli *cli, const json_t *reply, bool ours)
+static int recorded(struct mortise_cli *cli, json_t *reply, bool ours)
 {
+    if (json_is_true(json_object_get(reply, "blocked")))
+        return conclude(cli, mortise_cli_text(reply, "run"), reply);
     if (cli->args.json) {
         mortise_out_json(&cli->out, reply, false);
         return MORTISE_EXIT_OK;
@@ -472,9 +583,13 @@ static int recorded(struct mortise_cli *cli, const json_t *reply, bool ours)
 static json_t *command_body(const struct mortise_cli *cli, const char *run,
                             json_t *commands)
 {
-    return json_pack("{s:s, s:o, s:b, s:b}", "run", run, "commands", commands,
-                     "no_continue", cli->args.no_continue, "accept_plugins",
-                     cli->args.accept_plugins);
+    char order[MORTISE_UUID_TEXT];
+
+    mortise_uuid_text(order, mortise_uuid7_now());
+    return json_pack("{s:s, s:o, s:b, s:b, s:s}", "run", run, "commands",
+                     commands, "no_continue", cli->args.no_continue,
+                     "accept_plugins", cli->args.accept_plugins, "order",
+                     order);
 }
 
 /* Give commands and see what comes of them. */
@@ -514,8 +629,8 @@ static int give(struct mortise_cli *cli, const char *run, json_t *body,
                               reply, err);
         if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
             break;
-        rv = was_recorded(cli, run, last, body, reply, err);
-    } while (rv == MORTISE_OK && *reply == NULL);
+        rv = is_open(cli, run, last, body, err);
+    } while (rv == MORTISE_OK);
     json_decref(body);
     return rv;
 }
@@ -538,8 +653,8 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     else
         json_decref(commands);
     ours = mortise_link_engine(cli->link) != NULL;
-    code = rv == MORTISE_OK ? recorded(cli, reply, ours)
-                            : mortise_cli_fail(cli, &err);
+    code =
+        rv == MORTISE_OK ? recorded(cli, reply, ours) : refused(cli, run, &err);
     json_decref(reply);
     return code;
 }

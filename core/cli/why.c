@@ -268,6 +268,25 @@ static void explain_pending(struct why *w)
         offer(w, "resume");
 }
 
+/* Nobody is asked about it yet. */
+static void say_unsettled(struct why *w)
+{
+    const json_t *nodes = json_object_get(w->show, "nodes"), *node;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(nodes), i, node)
+    {
+        char name[MORTISE_CLI_EXECUTION];
+
+        if (!mortise_cli_is_unsettled(node) ||
+            strcmp(mortise_cli_text(node, "status"), "failed") == 0)
+            continue;
+        say(w, " The effect of node '");
+        say_word(w, mortise_cli_execution(node, name));
+        say(w, "' may have happened.");
+    }
+}
+
 /* ---- each status -----------------------------------------------------------
  */
 
@@ -330,6 +349,7 @@ static void why_running(struct why *w)
         say(w, ": the process that ran it ended before it did, and nobody "
                "works on it.  Nothing that was acknowledged is lost; whoever "
                "may use this store can let it go on from there.");
+        say_unsettled(w);
         explain_pending(w);
         offer(w, "resume");
         return;
@@ -386,6 +406,23 @@ static void why_limited(struct why *w)
         mortise_cli_raise(w->cli, &w->commands, w->run, limit, w->more);
 }
 
+/* Nobody paused it: something was recorded, and nothing has gone on since. */
+static void why_recorded(struct why *w, const char *reason)
+{
+    say(w, " stands still");
+    say_since(w, " since ", since(w));
+    say(w,
+        strcmp(reason, "plugin") == 0
+            ? ": what was decided is recorded, and a plugin was in the way "
+              "of going on with it.  When none is, the next `mortise engine` "
+              "goes on, or whoever may use this store lets it."
+            : ": what was said then is recorded, and nothing was to run "
+              "(--no-continue).  Whoever may use this store can let it go "
+              "on.");
+    explain_pending(w);
+    offer(w, "resume");
+}
+
 static void why_paused(struct why *w)
 {
     const char *reason = mortise_cli_text(as_left(w), "reason");
@@ -404,6 +441,10 @@ static void why_paused(struct why *w)
         explain_pending(w);
         return;
     }
+    if (strcmp(reason, "plugin") == 0 || strcmp(reason, "no_continue") == 0) {
+        why_recorded(w, reason);
+        return;
+    }
     say(w, " is paused");
     if (strcmp(reason, "shutdown") == 0) {
         say(w, " since the engine that worked on it was stopped");
@@ -418,6 +459,7 @@ static void why_paused(struct why *w)
         say_since(w, " since ", since(w));
         say(w, ".  Whoever may use this store can let it go on.");
     }
+    say_unsettled(w);
     explain_pending(w);
     offer(w, "resume");
 }
@@ -429,21 +471,6 @@ static void why_doubt(struct why *w)
            "it gave, in place of the example), to do it again, or to take it "
            "as failed.");
     explain_pending(w);
-}
-
-/* Did something of this status end so that nobody knows whether it happened? */
-static bool has_unsettled(const struct why *w, const char *status)
-{
-    const json_t *nodes = json_object_get(w->show, "nodes"), *node;
-    size_t i;
-
-    json_array_foreach(mortise_json_unconst(nodes), i, node)
-    {
-        if (strcmp(mortise_cli_text(node, "status"), status) == 0 &&
-            json_object_get(node, "effect") != NULL)
-            return true;
-    }
-    return false;
 }
 
 static void why_failed(struct why *w)
@@ -458,7 +485,7 @@ static void why_failed(struct why *w)
     say_word(w, path);
     say(w, ".  ");
     say_error(w, json_object_get(w->show, "error"));
-    say(w, has_unsettled(w, "failed")
+    say(w, mortise_cli_unsettled(w->show) != NULL
                ? ".  It is still in doubt whether that happened: whoever "
                  "resumes the run is asked about it again, before anything is "
                  "done again."
@@ -471,18 +498,31 @@ static void why_over(struct why *w)
 {
     bool cancelled =
         strcmp(mortise_cli_text(w->show, "status"), "cancelled") == 0;
+    const json_t *node = mortise_cli_unsettled(w->show);
 
     say(w, cancelled ? " was cancelled" : " has completed");
     if (cancelled)
         say_who(w, w->command);
     say_since(w, " at ", mortise_cli_text(w->end, "at"));
-    if (!cancelled || !has_unsettled(w, "skipped")) {
-        say(w, ".  It waits for nothing, and nothing can unblock it.");
+    if (node == NULL) {
+        say(w, cancelled ? ".  It waits for nothing, and goes on only where "
+                           "somebody has it go on from a node of it (resume "
+                           "--goto NODE)."
+                         : ".  It waits for nothing, and nothing can unblock "
+                           "it.");
         return;
     }
-    say(w, ".  It waits for nothing, but it is in doubt whether an effect of it "
-           "happened: whoever resumes the run is asked about that, and nobody "
-           "can go on from a node of it before.");
+    say(w,
+        ".  It waits for nothing, but it is in doubt whether an effect of it "
+        "happened, that of node ");
+    say_word(w, mortise_cli_text(node, "node"));
+    say(w, ", which ");
+    say(w, strcmp(mortise_cli_text(node, "status"), "skipped") == 0
+               ? "was stopped in the middle of it"
+               : "was taken as failed");
+    say(w,
+        ": whoever resumes the run is asked about that, and nobody can go on "
+        "from a node of it before.  Nothing of it is made again by that.");
     offer(w, "resume");
 }
 
@@ -691,11 +731,13 @@ static int print_json(struct why *w, struct mortise_err *err)
         mortise_cli_text(w->show, "reason"), "why", w->text_bytes.p, "pending",
         json_object_get(w->show, "pending"), "commands", command_list(w));
 
-    if (v == NULL)
-        return mortise_nomem(err);
-    mortise_out_json(&w->cli->out, v, true);
+    int rv = v != NULL ? mortise_cli_mark_lack(w->cli, v, err)
+                       : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        mortise_out_json(&w->cli->out, v, true);
     json_decref(v);
-    return MORTISE_OK;
+    return rv;
 }
 
 static void finish(struct why *w)

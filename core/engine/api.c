@@ -361,7 +361,8 @@ static int start(struct mortise *m, struct mortise_graph *g,
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_live_start(m, g, tenant, s->run, input,
-                            s->actor != NULL ? s->actor : m->actor, &live, err);
+                            s->actor != NULL ? s->actor : m->actor, NULL, &live,
+                            err);
     json_decref(input);
     if (rv != MORTISE_OK)
         return rv;

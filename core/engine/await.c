@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/door.h"
+#include "engine/vault.h"
 #include "json/schema.h"
 
 /* Ten years: whoever waits longer means something else. */
@@ -58,6 +59,8 @@ static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
     mortise_arena_finish(&arena);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
+    mortise_vault_cover(a->m->vault, where, sizeof where);
+    mortise_vault_cover(a->m->vault, err.msg, sizeof err.msg);
     snprintf(words, MORTISE_DOOR_WORDS, "schema%s%.128s: %.300s",
              where[0] != '\0' ? " at " : "", where, err.msg);
     return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID;

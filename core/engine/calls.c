@@ -192,6 +192,16 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
     return NULL;
 }
 
+/* [any]: what is no target anyway when a secret is in it. */
+static bool set_target(const struct mortise_ongoing *c,
+                       const struct mortise_call_done *done)
+{
+    json_t *target =
+        mortise_vault_masked(c->live->m->vault, json_string(done->target));
+
+    return json_object_set_new(c->said, "goto", target) == 0;
+}
+
 /* [any]: what it said besides its output. */
 static void take_said(struct mortise_ongoing *c,
                       const struct mortise_call_done *done)
@@ -202,8 +212,8 @@ static void take_said(struct mortise_ongoing *c,
 
     if (done->has_update && update == NULL)
         return;
-    c->said = json_pack("{s:o*, s:s*}", "update", update, "goto", done->target);
-    if (c->said == NULL)
+    c->said = json_pack("{s:o*}", "update", update);
+    if (c->said == NULL || (done->target != NULL && !set_target(c, done)))
         set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
                    "memory ran out for what the plugin emitted");
 }
@@ -216,6 +226,47 @@ static void take_output(struct mortise_ongoing *c,
         c->output = parse(c, "output", done->output, done->output_size);
     if (c->status == MORTISE_S_OK && (done->has_update || done->target != NULL))
         take_said(c, done);
+}
+
+/* [any]: names of models, without secrets; NULL: memory ran out. */
+static json_t *shown_models(const struct mortise_ongoing *c,
+                            const json_t *models)
+{
+    json_t *out = json_array(), *one;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(models), i, one)
+    {
+        json_t *name =
+            mortise_vault_masked(c->live->m->vault, json_incref(one));
+
+        if (json_string_length(name) > MORTISE_USAGE_NAME_MAX) {
+            json_decref(name); /* of as many secrets */
+            name = json_string("[secret]");
+        }
+        if (json_array_append_new(out, name) != 0) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+/* [any]: what it used, which is the plugin's word.  MORTISE_ENOMEM: a name is
+ * missing. */
+static int take_usage(struct mortise_ongoing *c,
+                      const struct mortise_usage *said)
+{
+    struct mortise_usage more = *said;
+    int rv;
+
+    if (said->models != NULL)
+        more.models = shown_models(c, said->models);
+    rv = mortise_usage_add(&c->usage, &more);
+    if (said->models != NULL && more.models == NULL)
+        rv = MORTISE_ENOMEM;
+    json_decref(more.models);
+    return rv;
 }
 
 /* The instance's word that a call ended.  [any] */
@@ -236,7 +287,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
                            done->message);
     if (done->status == MORTISE_S_OK)
         take_output(c, done);
-    if (mortise_usage_add(&c->usage, done->usage) != MORTISE_OK)
+    if (take_usage(c, done->usage) != MORTISE_OK)
         set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
                    "memory ran out for what the plugin emitted");
     c->mute = done->mute ||
@@ -738,12 +789,15 @@ static void ask_to_stop(struct mortise_ongoing *c)
 static void quiesce_over(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, quiesce);
+    struct mortise_usage said = {0};
 
-    if (mortise_mono_ns() < c->give_up_ns)
+    if (mortise_mono_ns() < c->give_up_ns) {
         ask_to_stop(c);
-    else if (mortise_instance_abandon(c->lane->instance, c->id, &c->usage))
+    } else if (mortise_instance_abandon(c->lane->instance, c->id, &said)) {
+        take_usage(c, &said); /* what it used counts, with a name or without */
+        mortise_usage_finish(&said);
         give_up(c);
-    /* else it has just ended: the task is on its way */
+    } /* else it has just ended: the task is on its way */
 }
 
 static void cancel(struct mortise_ongoing *c)

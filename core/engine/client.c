@@ -302,6 +302,7 @@ static int hello(struct mortise_client *c, const struct mortise_must *must,
         strstr(err->msg, "'hello'") != NULL) /* of before there was one */
         rv = other_version(c, err);
     c->stays = json_is_true(json_object_get(reply, "stays"));
+    c->orders = json_is_true(json_object_get(reply, "orders"));
     json_decref(ask);
     json_decref(reply);
     return rv;

@@ -30,6 +30,7 @@ struct mortise_client {
     int fd;
     pid_t pid;  /* the engine's */
     bool stays; /* ... until somebody stops it (`mortise engine`) */
+    bool orders; /* ... knows the ids of orders */
     int until;  /* calls end when it is readable; -1: none */
     enum mortise_client_loss loss;
     struct mortise_buf in; /* bytes of the engine's next lines */

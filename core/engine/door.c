@@ -18,7 +18,9 @@
  *       that it asks is told the same, and none of it is recorded: nobody could
  *       say afterwards that it would ask it again.
  *   (5) The run keeps and shows an ask without the secrets that may be in it;
- *       what is performed is what was asked.
+ *       what is performed is what was asked.  The name of a step, by which it
+ *       is found again, cannot be another than was asked for: one with a secret
+ *       in it is refused.
  */
 #include "engine/door.h"
 
@@ -27,6 +29,7 @@
 
 #include "engine/call.h"
 #include "engine/secret.h"
+#include "json/masked.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 
@@ -335,6 +338,15 @@ static int32_t refuse(char *words, int32_t status, const char *why)
     return status;
 }
 
+static bool tells_secret(const struct mortise *m, const json_t *value)
+{
+    struct mortise_mask *mask = mortise_vault_mask(m->vault);
+    bool tells = mortise_json_tells(mask, value);
+
+    mortise_mask_unref(mask);
+    return tells;
+}
+
 /* `step`, in the body of any method: the name of this ask, for who asks in no
  * order.  The rest is the method's. */
 static int32_t take_name(struct mortise_asked *a, char *words)
@@ -350,6 +362,10 @@ static int32_t take_name(struct mortise_asked *a, char *words)
         strlen(json_string_value(a->name)) != json_string_length(a->name))
         return refuse(words, MORTISE_S_INVALID,
                       "step takes 1 to 128 bytes of text");
+    if (tells_secret(a->m, a->name))
+        return refuse(words, MORTISE_S_INVALID,
+                      "there is a secret in the step's name, which is kept and "
+                      "shown");
     return MORTISE_S_OK;
 }
 
@@ -449,8 +465,10 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
         a->method->start(a);
     } else if (status == MORTISE_S_OK)
         ask_run(a, full);
-    else
+    else {
+        mortise_vault_cover(a->m->vault, a->words, sizeof a->words);
         become(a, MORTISE_ASKED_REPLIED, status, NULL);
+    }
 }
 
 static void ask_task(struct mortise_task *t)

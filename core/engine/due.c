@@ -68,6 +68,7 @@ static bool stands_still(struct mortise *m, const char *tenant, const char *run)
     return mortise_head_read(m, tenant, run, &head, NULL) == MORTISE_OK &&
            head.status == MORTISE_RUN_PAUSED &&
            (strcmp(head.reason, "operator") == 0 ||
+            strcmp(head.reason, "no_continue") == 0 ||
             strcmp(head.reason, "shutdown") == 0);
 }
 

@@ -66,6 +66,11 @@ static int seq_put(void *ud, const char *plugin, uint64_t seq,
     return mortise_store_mark_set(m->store, name, seq, err);
 }
 
+static void forgets(void *ud, const char *why)
+{
+    mortise_log(ud, MORTISE_LOG_WARN, MORTISE_PLUGINS_FORGETS "%s", why);
+}
+
 /* Findings in the Deployment file, as the words of an error. */
 static int found_wrong(struct mortise *m, struct mortise_diags *diags,
                        struct mortise_err *err)
@@ -155,6 +160,7 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
                                        .seq_get = seq_get,
                                        .seq_put = seq_put,
                                        .seq_ud = m,
+                                       .forgets = forgets,
                                        .user_remembers = true,
                                        .last_is_own = true};
     int rv;
@@ -195,6 +201,21 @@ static int check_descriptors(struct mortise_err *err)
                         n, DESCRIPTORS);
 }
 
+static int open_store(struct mortise *m, struct mortise_err *err)
+{
+    const char *path = m->site.store;
+    int rv = m->looks ? mortise_store_open_view(&m->store, path, m->mem, err)
+                      : mortise_store_open(&m->store, path, m->mem, err);
+    mode_t was = rv == MORTISE_OK ? mortise_store_was_open(m->store) : 0;
+
+    if (was != 0)
+        mortise_log(m, MORTISE_LOG_WARN,
+                    "the store %s had mode %04o: others could read what runs "
+                    "know; it has %04o now",
+                    path, (unsigned)was, (unsigned)(was & ~(mode_t)077));
+    return rv;
+}
+
 static int open_parts(struct mortise *m, const struct mortise_options *o,
                       struct mortise_err *err)
 {
@@ -209,10 +230,7 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK && (m->actor == NULL || m->c_locale == (locale_t)0))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv =
-            m->looks
-                ? mortise_store_open_view(&m->store, m->site.store, m->mem, err)
-                : mortise_store_open(&m->store, m->site.store, m->mem, err);
+        rv = open_store(m, err);
     if (rv == MORTISE_OK)
         mortise_store_cache_bound(m->store, m->site.deployment->cache_bytes);
     if (rv == MORTISE_OK)

@@ -258,9 +258,11 @@ void mortise_live_obstacles(struct mortise *m, const char *tenant,
 /* A command that was given to a run and waits for its answer. */
 struct mortise_order {
     struct mortise_order *next;
+    const char *id;                     /* made by who gives it; NULL: none */
     const struct mortise_command *list; /* lent until `done` */
     size_t n;
     uint32_t flags;
+    bool blocked; /* a plugin is in the way: it is recorded, and that is all */
     const char *actor;
     /* Exactly once; err->code MORTISE_OK: it is on disk.  May free the order.
      */
@@ -308,16 +310,22 @@ struct mortise_live { /* a run in memory */
 /* In memory, or NULL. */
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run);
-/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1. */
+/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1.  `order`
+ * is the id that who asks made for that; NULL: none. */
 int mortise_live_start(struct mortise *m, struct mortise_graph *g,
                        const char *tenant, const char *run, json_t *input,
-                       const char *actor, struct mortise_live **out,
-                       struct mortise_err *err);
+                       const char *actor, const char *order,
+                       struct mortise_live **out, struct mortise_err *err);
 /* Give a command to a run, which is loaded if need be; behind the commands that
  * it has not answered yet.  An error here is the answer: `done` is not called
  * then.  The order's flags: MORTISE_NO_CONTINUE, MORTISE_ACCEPT_PLUGINS. */
 int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
                          struct mortise_order *o, struct mortise_err *err);
+/* Is what was said under this id recorded in the run, whose graph that is? */
+int mortise_live_knows_order(struct mortise *m, struct mortise_graph *g,
+                             const char *tenant, const char *run,
+                             const char *order, bool *knows,
+                             struct mortise_err *err);
 /* Load a run that is not in memory and let it go on from its head. */
 int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
                          struct mortise_err *err);

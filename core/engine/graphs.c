@@ -214,6 +214,9 @@ int mortise_graphs_get(struct mortise *m, const char *run,
     mortise_arena_init(&arena, m->mem);
     rv = mortise_store_graph(m->store, digest, &arena, &pinned.files, &pinned.n,
                              err);
+    if (rv == MORTISE_ENOTFOUND) /* a run pins it */
+        rv = mortise_fail(err, MORTISE_ECORRUPT,
+                          "the store has lost the text of its graph");
     if (rv == MORTISE_OK)
         rv = compile_stored(m, digest, false, &pinned, out, err);
     if (mortise_is_blocked(rv) && lenient) {

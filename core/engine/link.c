@@ -11,7 +11,10 @@
  *   (1) Of many commands at once, one holds the store and the others are served
  *       by it.  When it leaves, one of them takes the store over and the rest
  *       find it; none of them fails because of that.
- *   (2) A request is repeated only when that cannot do anything twice.
+ *   (2) A request is repeated only when that cannot do anything twice: what
+ *       begins something has an id of its own (run/order.c).  An engine that
+ *       knows nothing of these gets it without, and then only who asks can see
+ *       what became of it.
  *   (3) Somebody else's store is not opened, and nothing is said there (peer.c).
  */
 #include "engine/link.h"
@@ -29,6 +32,7 @@
 #include "engine/peer.h"
 #include "engine/serve.h"
 #include "graph/deploy_digest.h"
+#include "store/home.h"
 
 enum {
     FIRST_MS = 10000, /* to find an engine that answers, or none */
@@ -182,11 +186,26 @@ static struct mortise_link *new_link(const struct mortise_options *options)
     return l;
 }
 
+/* Nothing of a store is there, and no engine listens for one. */
+static bool is_no_store(const char *path)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool none = dir < 0 && errno == ENOENT;
+
+    if (dir >= 0) {
+        none = !mortise_home_is_made(dir) &&
+               faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+               errno == ENOENT;
+        close(dir);
+    }
+    return none;
+}
+
 /* Who only reads finds one, or says so. */
 static int find_store(const struct mortise_link *l, bool *none,
                       struct mortise_err *err)
 {
-    *none = access(l->store, F_OK) != 0 && errno == ENOENT;
+    *none = is_no_store(l->store);
     return *none ? mortise_fail(err, MORTISE_ENOTFOUND,
                                 "no store at %s: nothing has run there yet",
                                 l->store)
@@ -306,6 +325,12 @@ void mortise_link_close(struct mortise_link *l)
     mortise_release(l->mem, l, sizeof *l);
 }
 
+bool mortise_link_lacks(struct mortise_link *l, struct mortise_err *why)
+{
+    return l->engine != NULL && l->engine->looks &&
+           mortise_store_lacks(l->engine->store, why);
+}
+
 struct mortise *mortise_link_engine(struct mortise_link *l)
 {
     return l->engine;
@@ -396,6 +421,7 @@ struct stream {
     void *ud;
     uint64_t seq; /* of the newest durable event that was given; 0: none */
     bool begun;   /* what was asked for is on disk: its events follow */
+    bool nameless; /* ... and was asked for without its id, at least once */
     char run[MORTISE_RUN_MAX]; /* ... of this run */
 };
 
@@ -447,7 +473,8 @@ static json_t *again(const json_t *request, const struct stream *s,
     json_t *out;
     int rv = 0;
 
-    if (does(request, "command") && heard && !s->begun)
+    if (does(request, "command") && heard && !s->begun &&
+        (s->nameless || text_of(request, "order") == NULL))
         return NULL;
     out = s->begun && !does(request, "follow")
               ? rest_of(request, s)
@@ -455,12 +482,32 @@ static json_t *again(const json_t *request, const struct stream *s,
     if (out != NULL && does(out, "follow") && s->seq > 0)
         rv =
             json_object_set_new(out, "after", json_integer((json_int_t)s->seq));
-    if (out != NULL && does(out, "start") && heard)
+    if (out != NULL && does(out, "start") && heard) {
         rv = json_object_set_new(out, "again", json_true());
+        if (s->nameless) /* it has no order, if it is ours */
+            json_object_del(out, "order");
+    }
     if (rv == 0)
         return out;
     json_decref(out);
     return NULL;
+}
+
+/* Ask an engine of before orders had ids. */
+static int call_nameless(struct mortise_link *l, const json_t *request,
+                         struct stream *s, json_t **reply,
+                         struct mortise_err *err)
+{
+    json_t *bare = json_copy(mortise_json_unconst(request));
+    int rv;
+
+    if (bare == NULL)
+        return mortise_nomem(err);
+    json_object_del(bare, "order");
+    s->nameless = true;
+    rv = mortise_client_call(&l->client, bare, on_item, s, reply, err);
+    json_decref(bare);
+    return rv;
 }
 
 /* Ask who is there now; what went wrong is in `loss`. */
@@ -473,7 +520,10 @@ static int call_once(struct mortise_link *l, json_t *request, struct stream *s,
     *loss = MORTISE_CLIENT_HERE;
     if (l->engine != NULL)
         return call_here(l, request, on_item, s, reply, err);
-    rv = mortise_client_call(&l->client, request, on_item, s, reply, err);
+    if (l->client.orders || text_of(request, "order") == NULL)
+        rv = mortise_client_call(&l->client, request, on_item, s, reply, err);
+    else
+        rv = call_nameless(l, request, s, reply, err);
     *loss = l->client.loss;
     return rv;
 }
@@ -492,8 +542,9 @@ static int nobody_knows(const json_t *request, struct mortise_err *err)
 
     return mortise_doing(err, err->code,
                          "nobody knows whether what was said of the run '%s' "
-                         "was recorded (look at it before you say it again)",
-                         run != NULL ? run : "");
+                         "was recorded (`mortise events %s` shows what was: "
+                         "look before you say it again)",
+                         run != NULL ? run : "", run != NULL ? run : "");
 }
 
 /* An engine went away with this request: repeat it elsewhere.  *request is
@@ -503,13 +554,17 @@ static int repeat(struct mortise_link *l, json_t **request,
                   struct mortise_err *err)
 {
     json_t *next = again(*request, s, loss);
+    bool open = does(*request, "command") && !s->begun &&
+                loss != MORTISE_CLIENT_UNHEARD;
+    int rv;
 
     l->lost = true;
     if (next == NULL)
         return nobody_knows(*request, err);
     json_decref(*request);
     *request = next;
-    return find_again(l, err);
+    rv = find_again(l, err);
+    return rv != MORTISE_OK && open ? nobody_knows(*request, err) : rv;
 }
 
 int mortise_link_call(struct mortise_link *l, json_t *request,

@@ -13,8 +13,10 @@
  * A link outlives the engine that it reached.  When that one goes away, ended
  * or killed, the store is held here or whoever holds it next is reached, and
  * what was asked is asked again: a follow after the last event that it gave, so
- * that none is told twice or not at all; a start under the id that it had.  A
- * command may have been recorded or not, so it is not repeated here.
+ * that none is told twice or not at all; a start under the id that it had; a
+ * command under the id of its `order`, so that it is done once.  One without
+ * such an id, or whose engine knew nothing of them, may have been recorded or
+ * not, and is not repeated here.
  *
  * One thread, the engine's. */
 #ifndef MORTISE_ENGINE_LINK_H
@@ -50,6 +52,9 @@ int mortise_link_open(struct mortise_link **out,
 int mortise_link_look(struct mortise_link **out,
                       const struct mortise_options *options,
                       struct mortise_err *err);
+/* Is that copy, as far as requests looked at it, less than the store was?  Then
+ * *why has the words. */
+bool mortise_link_lacks(struct mortise_link *l, struct mortise_err *why);
 void mortise_link_close(struct mortise_link *l); /* NULL is fine */
 
 /* The engine in this process, or NULL when it is another's. */

@@ -523,7 +523,7 @@ static void identify(const struct mortise *m, struct mortise_admission *adm)
 }
 
 static int admit(struct mortise_live *live, json_t *input, const char *actor,
-                 struct mortise_err *err)
+                 const char *order, struct mortise_err *err)
 {
     struct mortise *m = live->m;
     const struct mortise_graph *g = live->graph;
@@ -533,6 +533,7 @@ static int admit(struct mortise_live *live, json_t *input, const char *actor,
                                     .run = live->id,
                                     .input = input,
                                     .actor = actor,
+                                    .order = order,
                                     .pins = pins};
     int rv = pins != NULL ? find_pins(m, g, pins, &adm.n_pins, err)
                           : mortise_nomem(err);
@@ -575,8 +576,8 @@ static int check_free(struct mortise *m, const char *tenant, const char *run,
 
 int mortise_live_start(struct mortise *m, struct mortise_graph *g,
                        const char *tenant, const char *run, json_t *input,
-                       const char *actor, struct mortise_live **out,
-                       struct mortise_err *err)
+                       const char *actor, const char *order,
+                       struct mortise_live **out, struct mortise_err *err)
 {
     char made[MORTISE_UUID_TEXT];
     int rv = mortise_live_check_name("tenant", tenant, err);
@@ -601,7 +602,7 @@ int mortise_live_start(struct mortise *m, struct mortise_graph *g,
     *out = live_new(m, g, tenant, run, err);
     if (*out == NULL)
         return MORTISE_ENOMEM;
-    rv = admit(*out, input, actor, err);
+    rv = admit(*out, input, actor, order, err);
     if (rv != MORTISE_OK) {
         mortise_actions_clear(&m->actions);
         live_free(*out);
@@ -726,10 +727,10 @@ static int has_changed(const struct mortise_pin *pin, const char *run,
     return mortise_fail(
         err, MORTISE_EBLOCKED,
         "run %s goes on with plugin '%s' of digest %s; the one here (%s "
-        "%s%s) has digest %s. Put the old one back, or accept the new one: "
-        "`mortise resume %s --accept-plugins`",
+        "%s%s) has digest %s. Put the old one back, or accept the new one "
+        "(--accept-plugins)",
         run, pin->plugin, was, man->name, man->version,
-        man->dev ? ", which nobody signed: a build" : "", is, run);
+        man->dev ? ", which nobody signed: a build" : "", is);
 }
 
 /* An execution that took the process down again and again would do so once
@@ -783,6 +784,31 @@ static int check_pins(struct mortise *m, const char *id,
     return MORTISE_OK;
 }
 
+/* Its graph does not compile, as `err` says at length.  Where a plugin that it
+ * is pinned to is why, that is what is said. */
+static int blame_plugin(struct mortise *m, const char *tenant, const char *run,
+                        const uint8_t digest[MORTISE_DIGEST], int code,
+                        struct mortise_err *err)
+{
+    struct mortise_graph *g = NULL;
+    struct mortise_run *r = NULL;
+    struct mortise_err why;
+    int rv = mortise_graphs_get(m, run, digest, true, &g, &why);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, &why);
+    if (rv == MORTISE_OK) {
+        rv = check_pins(m, run, r, NULL, NULL, &why);
+        if (mortise_is_blocked(rv)) {
+            *err = why;
+            code = rv;
+        }
+    }
+    mortise_run_free(r);
+    mortise_graph_unref(g);
+    return code;
+}
+
 /* From the store into memory; `works`: it is to go on, so its plugins must be
  * here, and be what they were unless `accept`. */
 static int load(struct mortise *m, const char *tenant, const char *run,
@@ -797,9 +823,13 @@ static int load(struct mortise *m, const char *tenant, const char *run,
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_graphs_get(m, run, head->graph, !works, &g, err);
+    if (mortise_is_blocked(rv) && !accept)
+        rv = blame_plugin(m, tenant, run, head->graph, rv, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
+    if (rv == MORTISE_OK)
+        mortise_run_left(r, head->status, head->reason);
     if (rv == MORTISE_OK && works && !accept)
         rv = check_pins(m, run, r, NULL, NULL, err);
     if (rv == MORTISE_OK) {
@@ -861,20 +891,27 @@ static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
     return works;
 }
 
-/* Does it say no more than what an effect came to?  A person's word needs no
- * plugin: where one is in the way it is recorded, and nothing goes on. */
+/* Does it say no more than what people decided?  A person's word needs no
+ * plugin: where one is in the way it is recorded, and nothing goes on until the
+ * plugin is back.  Arguments of the person's own need it, to be checked. */
 static bool is_word(const struct mortise_order *o)
 {
     bool word = o->n > 0;
 
     for (size_t i = 0; i < o->n; i++) {
         const struct mortise_command *c = &o->list[i];
-        const char *d = c->decision != NULL ? c->decision : "";
 
-        word &= c->kind == MORTISE_CMD_RESOLVE &&
-                (strcmp(d, "done") == 0 || strcmp(d, "fail") == 0);
+        word &= c->kind == MORTISE_CMD_RESOLVE ||
+                c->kind == MORTISE_CMD_ANSWER ||
+                (c->kind == MORTISE_CMD_APPROVE_TOOL && c->json == NULL);
     }
     return word;
+}
+
+static void record_only(struct mortise_order *o)
+{
+    o->flags |= MORTISE_NO_CONTINUE;
+    o->blocked = true;
 }
 
 static int step_with(struct mortise_live *live, const struct mortise_order *o,
@@ -885,8 +922,15 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
         .kind = MORTISE_IN_COMMAND,
         .now_ms = mortise_now_ms(),
         .elapsed_ms = mortise_mono_ms(),
-        .u.command = {o->list, o->n, o->flags & MORTISE_NO_CONTINUE, o->actor,
-                      live->m->quiesce_ms, pins, n_pins}};
+        .u.command = {.list = o->list,
+                      .n = o->n,
+                      .flags = o->flags & MORTISE_NO_CONTINUE,
+                      .blocked = o->blocked,
+                      .actor = o->actor,
+                      .patience_ms = live->m->quiesce_ms,
+                      .pins = pins,
+                      .n_pins = n_pins,
+                      .order = o->id}};
 
     int rv = mortise_door_check_resolved(live->run, o->list, o->n, err);
 
@@ -915,8 +959,8 @@ int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
     int rv = check_deaths(m, tenant, run, err);
 
     if (rv == MORTISE_OK)
-        rv = check_graph(m, run, graph, err);
-    return rv == MORTISE_OK ? check_pins(m, run, r, NULL, NULL, err) : rv;
+        rv = check_pins(m, run, r, NULL, NULL, err);
+    return rv == MORTISE_OK ? check_graph(m, run, graph, err) : rv;
 }
 
 static void lift(struct mortise_obstacles *o, const char *plugin)
@@ -996,6 +1040,22 @@ static int step_checked(struct mortise_live *live,
     return rv;
 }
 
+/* Where it cannot go on, a word is recorded all the same, and what was recorded
+ * before is answered. */
+static bool goes_without(const struct mortise_live *live,
+                         struct mortise_order *o, int rv)
+{
+    if (!mortise_is_blocked(rv))
+        return false;
+    if (is_word(o))
+        record_only(o);
+    else if (mortise_run_knows_order(live->run, o->id))
+        o->flags |= MORTISE_NO_CONTINUE;
+    else
+        return false;
+    return true;
+}
+
 /* The first order to the run.  An error is its answer, and takes it off. */
 static int give(struct mortise_live *live, struct mortise_err *err)
 {
@@ -1006,10 +1066,8 @@ static int give(struct mortise_live *live, struct mortise_err *err)
     int rv =
         check ? step_checked(live, o, err) : step_with(live, o, NULL, 0, err);
 
-    if (check && rv == MORTISE_EBLOCKED && is_word(o)) {
-        o->flags |= MORTISE_NO_CONTINUE;
+    if (check && goes_without(live, o, rv))
         rv = step_with(live, o, NULL, 0, err);
-    }
     if (rv == MORTISE_OK) {
         perform(live);
         return MORTISE_OK;
@@ -1041,12 +1099,55 @@ static void order_task(struct mortise_task *t)
     o->done(o, &err);
 }
 
+/* Load the run that an order is for. */
+static int load_for(struct mortise *m, const char *tenant, const char *run,
+                    struct mortise_order *o, struct mortise_live **out,
+                    struct mortise_err *err)
+{
+    struct mortise_head_copy head;
+    struct mortise_err here;
+    int rv = mortise_head_read(m, tenant, run, &head, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = load(m, tenant, run, &head, needs_plugins(o, head.status, false),
+              (o->flags & MORTISE_ACCEPT_PLUGINS) != 0, out, err);
+    if (!mortise_is_blocked(rv) || (!is_word(o) && o->id == NULL))
+        return rv;
+    if (load(m, tenant, run, &head, false, false, out, &here) != MORTISE_OK)
+        return rv;
+    return goes_without(*out, o, rv) ? MORTISE_OK : rv;
+}
+
+int mortise_live_knows_order(struct mortise *m, struct mortise_graph *g,
+                             const char *tenant, const char *run,
+                             const char *order, bool *knows,
+                             struct mortise_err *err)
+{
+    const struct mortise_live *live = mortise_live_find(m, tenant, run);
+    struct mortise_run *r;
+    int rv;
+
+    if (live != NULL && live->lost) {
+        *err = live->why;
+        return err->code;
+    }
+    if (live != NULL) {
+        *knows = mortise_run_knows_order(live->run, order);
+        return MORTISE_OK;
+    }
+    rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
+    if (rv == MORTISE_OK)
+        *knows = mortise_run_knows_order(r, order);
+    mortise_run_free(r);
+    return rv;
+}
+
 int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
                          struct mortise_order *o, struct mortise_err *err)
 {
     struct mortise_live *live = mortise_live_find(m, tenant, run);
     struct mortise_order **last;
-    struct mortise_head_copy head;
     int rv = MORTISE_OK;
 
     if (live != NULL && live->lost) {
@@ -1054,14 +1155,7 @@ int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
         return err->code;
     }
     if (live == NULL)
-        rv = mortise_head_read(m, tenant, run, &head, err);
-    if (rv == MORTISE_OK && live == NULL)
-        rv = load(m, tenant, run, &head, needs_plugins(o, head.status, false),
-                  (o->flags & MORTISE_ACCEPT_PLUGINS) != 0, &live, err);
-    if (rv == MORTISE_EBLOCKED && is_word(o)) {
-        o->flags |= MORTISE_NO_CONTINUE;
-        rv = load(m, tenant, run, &head, false, false, &live, err);
-    }
+        rv = load_for(m, tenant, run, o, &live, err);
     if (rv != MORTISE_OK)
         return rv;
     o->next = NULL;

@@ -234,13 +234,15 @@ static json_t *deaths_json(struct mortise *m, const char *tenant,
 static json_t *blocked_json(struct mortise *m, const char *tenant,
                             const char *run,
                             const struct mortise_head_copy *head,
-                            const struct mortise_run *r, const char *message)
+                            const struct mortise_run *r,
+                            const struct mortise_err *why)
 {
     json_t *v =
-        json_pack("{s:s, s:s, s:o, s:o*}", "status",
+        json_pack("{s:s, s:s, s:s, s:o, s:o*}", "status",
                   mortise_run_status_name(head->status), "reason", head->reason,
-                  "message", mortise_json_strn(message, strlen(message)),
-                  "deaths", deaths_json(m, tenant, run));
+                  "code", mortise_result_name(why->code), "message",
+                  mortise_json_strn(why->msg, strlen(why->msg)), "deaths",
+                  deaths_json(m, tenant, run));
     struct mortise_obstacles o;
 
     mortise_live_obstacles(m, tenant, run, head->graph, r, &o);
@@ -272,7 +274,7 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
         *err = why;
         return rv;
     }
-    blocked = blocked_json(m, tenant, run, head, r, why.msg);
+    blocked = blocked_json(m, tenant, run, head, r, &why);
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
     json_object_set_new(
@@ -280,6 +282,14 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
         json_string(mortise_run_status_name(MORTISE_RUN_BLOCKED)));
     json_object_set_new(out, "reason", json_string("plugin"));
     return MORTISE_OK;
+}
+
+/* Replayed, it does not know that it was going when it was left. */
+static void show_as_left(json_t *out, const struct mortise_head_copy *head)
+{
+    json_object_set_new(out, "status",
+                        json_string(mortise_run_status_name(head->status)));
+    json_object_set_new(out, "reason", json_string(head->reason));
 }
 
 static int show_stored(struct mortise *m, const char *tenant, const char *run,
@@ -298,10 +308,7 @@ static int show_stored(struct mortise *m, const char *tenant, const char *run,
         return rv;
     *out = mortise_run_show(r);
     if (*out != NULL) {
-        /* Replayed, it does not know that it was going when it was left. */
-        json_object_set_new(*out, "status",
-                            json_string(mortise_run_status_name(head->status)));
-        json_object_set_new(*out, "reason", json_string(head->reason));
+        show_as_left(*out, head);
         rv = show_blocked(m, tenant, run, head, r, *out, err);
     } else {
         rv = mortise_nomem(err);
@@ -320,6 +327,8 @@ int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
     *out = NULL;
     if (rv == MORTISE_OK && is_as_stored(live)) {
         *out = mortise_run_show(live->run);
+        if (*out != NULL && !mortise_run_is_going(live->run))
+            show_as_left(*out, &head);
         rv = *out == NULL ? mortise_nomem(err)
              : live->checked
                  ? MORTISE_OK

@@ -2,9 +2,10 @@
  * how it leaves what is under way.
  *
  * A run goes on by itself only where nobody said that it should not: one that
- * a crash interrupted (its head says `running`), and one that was paused as an
- * engine stopped (`shutdown`).  Finding them looks at every head once; they are
- * then loaded a few at a time, so that memory does not grow with their number.
+ * a crash interrupted (its head says `running`), one that was paused as an
+ * engine stopped (`shutdown`), and one of which something was decided while a
+ * plugin was in the way (`plugin`).  Finding them looks at every head once; they
+ * are then loaded a few at a time, so that memory does not grow with their number.
  *
  * A run of which a plugin took the process down goes last, by itself, and not
  * before the others rest or had some time: should it do so again, nothing of
@@ -38,7 +39,8 @@ struct finding {
 static bool goes_on(int status, const char *reason)
 {
     return status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING ||
-           (status == MORTISE_RUN_PAUSED && strcmp(reason, "shutdown") == 0);
+           (status == MORTISE_RUN_PAUSED &&
+            (strcmp(reason, "shutdown") == 0 || strcmp(reason, "plugin") == 0));
 }
 
 static int note(void *ud, const char *tenant, const char *run,

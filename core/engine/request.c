@@ -204,7 +204,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
             continue;
         if (m == NULL)
             snprintf(words, MORTISE_DOOR_WORDS,
-                     "a request of http.request/1 has no '%.64s'", name);
+                     "a request of http.request/1 has no '%s'", name);
         else
             snprintf(words, MORTISE_DOOR_WORDS, "'%s' must be %s", name,
                      m->what);

@@ -189,12 +189,28 @@ static int get_flag(const json_t *body, const char *name, uint32_t bit,
     return MORTISE_OK;
 }
 
+/* The id that the asker made for what it says, if it did. */
+static int get_order(struct mortise_request *q, struct mortise_err *err)
+{
+    int rv = get_text(q->body, "order", false, &q->order.id, err);
+
+    return rv == MORTISE_OK && q->order.id != NULL
+               ? mortise_live_check_name("request's order", q->order.id, err)
+               : rv;
+}
+
 /* ---- watching ----------------------------------------------------------- */
 
-static json_t *standing(const char *run, int status, const char *reason)
+/* `blocked`: the commands were recorded, and a plugin keeps the run from going
+ * on with them. */
+static json_t *standing(const struct mortise_request *q, int status,
+                        const char *reason)
 {
-    return json_pack("{s:s, s:s, s:s}", "run", run, "status",
-                     mortise_run_status_name(status), "reason", reason);
+    return json_pack(
+        "{s:s, s:s, s:s, s:o*}", "run", q->run, "status",
+        mortise_run_status_name(status), "reason", reason, "blocked",
+        q->order.blocked && status < MORTISE_RUN_COMPLETED ? json_true()
+                                                           : NULL);
 }
 
 /* An item that says what was done of what the watch came with.  Nonzero: no
@@ -243,7 +259,7 @@ static void follow_over(struct mortise_watch *w, int status, const char *reason,
     else if (err->code != MORTISE_OK)
         finish(q, NULL, err);
     else
-        reply(q, standing(q->run, status, reason));
+        reply(q, standing(q, status, reason));
 }
 
 static int until_of(const char *name, enum mortise_until *out,
@@ -374,10 +390,23 @@ static int had_input(struct mortise_request *q, const struct mortise_graph *g,
     return MORTISE_OK;
 }
 
+/* Was the run asked for under this order's id?  Of one that has none, nobody can
+ * say that it was not. */
+static int had_order(struct mortise_request *q, struct mortise_graph *g,
+                     bool *had, struct mortise_err *err)
+{
+    *had = true;
+    return q->order.id != NULL
+               ? mortise_live_knows_order(q->m, g, q->tenant, q->run,
+                                          q->order.id, had, err)
+               : MORTISE_OK;
+}
+
 /* An asker whose engine went away does not know whether its run was admitted,
  * and asks again.  One of that id, of the same graph and with the same input,
- * is taken for its own; what it goes on from is on disk. */
-static int was_started(struct mortise_request *q, const struct mortise_graph *g,
+ * is taken for its own, if it was asked for under the same order; what it goes
+ * on from is on disk. */
+static int was_started(struct mortise_request *q, struct mortise_graph *g,
                        json_t *input, struct mortise_err *err)
 {
     struct mortise_err here;
@@ -396,6 +425,13 @@ static int was_started(struct mortise_request *q, const struct mortise_graph *g,
         rv = mortise_fail(err, MORTISE_EEXISTS,
                           "a run '%s' exists already, with another input",
                           q->run);
+    if (rv == MORTISE_OK)
+        rv = had_order(q, g, &had, err);
+    if (rv == MORTISE_OK && !had)
+        rv = mortise_fail(err, MORTISE_EEXISTS,
+                          "a run '%s' exists already, and somebody else "
+                          "started it",
+                          q->run);
     if (rv != MORTISE_OK)
         return rv;
     snprintf(q->run_id, sizeof q->run_id, "%s", q->run);
@@ -412,8 +448,8 @@ static int begin_run(struct mortise_request *q, struct mortise_graph *g,
     input = input != NULL ? json_incref(input) : json_object();
     if (input == NULL)
         return mortise_nomem(err);
-    rv = mortise_live_start(q->m, g, q->tenant, q->run, input, q->actor, &live,
-                            err);
+    rv = mortise_live_start(q->m, g, q->tenant, q->run, input, q->actor,
+                            q->order.id, &live, err);
     if (rv == MORTISE_OK)
         snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
     else if (rv == MORTISE_EEXISTS && again && q->run != NULL)
@@ -424,8 +460,9 @@ static int begin_run(struct mortise_request *q, struct mortise_graph *g,
 
 static int serve_start(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do",    "graph", "tenant", "run",
-                                        "input", "until", "again",  NULL};
+    static const char *const known[] = {"do",    "graph", "tenant",
+                                        "run",   "input", "until",
+                                        "again", "order", NULL};
     struct mortise_graph *g = NULL;
     uint32_t again = 0;
     bool watches = false;
@@ -435,6 +472,8 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
         rv = get_text(q->body, "run", false, &q->run, err);
     if (rv == MORTISE_OK)
         rv = get_flag(q->body, "again", 1, &again, err);
+    if (rv == MORTISE_OK)
+        rv = get_order(q, err);
     if (rv == MORTISE_OK)
         rv = get_watch(q, &watches, err);
     if (rv == MORTISE_OK)
@@ -480,10 +519,10 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
     }
     /* The run answered: it is in memory. */
     if (!watches || q->asker == NULL)
-        reply(q, standing(q->run, mortise_run_status(live->run),
+        reply(q, standing(q, mortise_run_status(live->run),
                           mortise_run_reason(live->run)));
     else if (!q->giving &&
-             say_recorded(q, standing(q->run, mortise_run_status(live->run),
+             say_recorded(q, standing(q, mortise_run_status(live->run),
                                       mortise_run_reason(live->run))) != 0)
         mortise_serve_detach(q->asker);
 }
@@ -587,7 +626,7 @@ static int watch_what_follows(struct mortise_request *q,
     if (rv != MORTISE_OK || q->ordered)
         return rv;
     live = mortise_live_find(q->m, q->tenant, q->run);
-    if (say_recorded(q, standing(q->run, mortise_run_status(live->run),
+    if (say_recorded(q, standing(q, mortise_run_status(live->run),
                                  mortise_run_reason(live->run))) != 0)
         mortise_serve_detach(q->asker);
     return MORTISE_OK;
@@ -596,13 +635,15 @@ static int watch_what_follows(struct mortise_request *q,
 static int serve_command(struct mortise_request *q, struct mortise_err *err)
 {
     static const char *const known[] = {
-        "do",    "tenant", "run", "commands", "no_continue", "accept_plugins",
-        "after", "until",  NULL};
+        "do",    "tenant", "run",   "commands", "no_continue", "accept_plugins",
+        "after", "until",  "order", NULL};
     bool watches = false;
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
         rv = get_text(q->body, "run", true, &q->run, err);
+    if (rv == MORTISE_OK)
+        rv = get_order(q, err);
     if (rv == MORTISE_OK)
         rv = get_watch(q, &watches, err);
     if (rv == MORTISE_OK)
@@ -807,10 +848,11 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     q->asker->greeted = true;
-    reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b}", "pid", (json_int_t)getpid(),
-                       "version", MORTISE_VERSION, "protocol", MORTISE_PROTOCOL,
-                       "store", q->m->site.store, "stays",
-                       q->m->holding == MORTISE_HOLDING_STAYS));
+    reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b, s:b}", "pid",
+                       (json_int_t)getpid(), "version", MORTISE_VERSION,
+                       "protocol", MORTISE_PROTOCOL, "store", q->m->site.store,
+                       "stays", q->m->holding == MORTISE_HOLDING_STAYS,
+                       "orders", 1));
     return MORTISE_OK;
 }
 

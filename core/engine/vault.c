@@ -42,7 +42,8 @@
 
 enum {
     NS_PER_MS = 1000000,
-    KNOWN_MAX = 16 /* values of a secret, of which all but one are old */
+    CUT_FROM = 256, /* bytes of words */
+    KNOWN_MAX = 16  /* values of a secret, of which all but one are old */
 };
 
 struct secret {
@@ -613,19 +614,31 @@ struct mortise_mask *mortise_vault_mask(struct mortise_vault *v)
     return mask;
 }
 
+/* Words are cut to some hundred bytes and more, here and there, before they
+ * come here; what is shorter is whole. */
+static void cover(const struct mortise_mask *mask, const char *text,
+                  struct mortise_buf *out)
+{
+    size_t n = strlen(text);
+
+    if (n < CUT_FROM)
+        mortise_mask_text(mask, text, n, out);
+    else
+        mortise_mask_cut_text(mask, text, n, out);
+}
+
 void mortise_vault_cover(struct mortise_vault *v, char *text, size_t room)
 {
     struct mortise_mask *mask = mortise_vault_mask(v);
     struct mortise_buf b;
-    size_t n = strlen(text);
 
-    if (mortise_mask_finds(mask, text, n)) {
-        mortise_buf_init(&b, v->mem);
-        mortise_mask_text(mask, text, n, &b);
-        snprintf(text, room, "%s",
-                 mortise_buf_cstr(&b) != NULL ? b.p : "(out of memory)");
-        mortise_buf_finish(&b);
-    }
+    if (mask == NULL)
+        return;
+    mortise_buf_init(&b, v->mem);
+    cover(mask, text, &b);
+    snprintf(text, room, "%s",
+             mortise_buf_cstr(&b) != NULL ? b.p : "(out of memory)");
+    mortise_buf_finish(&b);
     mortise_mask_unref(mask);
 }
 
@@ -638,7 +651,7 @@ char *mortise_vault_covered(struct mortise_vault *v, const char *text)
     if (mask == NULL)
         return mortise_strdup(v->mem, text);
     mortise_buf_init(&b, v->mem);
-    mortise_mask_text(mask, text, strlen(text), &b);
+    cover(mask, text, &b);
     if (mortise_buf_cstr(&b) != NULL)
         out = mortise_strdup(v->mem, b.p);
     mortise_buf_finish(&b);

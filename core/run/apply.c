@@ -66,6 +66,7 @@ static int apply_intent(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
     x->effect_open = true;
+    doubt_forget(x);
     memcpy(x->key, e->digest, sizeof x->key);
     return exec_intend(r, x, e, err);
 }
@@ -175,7 +176,7 @@ int exec_forget_live(struct mortise_run *r, struct exec *x,
     drop(&x->verdicts);
     drop(&x->decision);
     x->stop = STOP_NONE;
-    return step_clear(r, x, err);
+    return doubt_is_of_kept(x) ? step_rest(r, x, err) : step_clear(r, x, err);
 }
 
 /* How long it took, what it cost, and whether it was called at all. */
@@ -209,7 +210,9 @@ static int apply_done(struct mortise_run *r, struct exec *x,
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
     x->ended_ms = e->at_ms;
-    x->effect_open = false;
+    x->effect_open = e->how == DONE_ON_ERROR &&
+                     (x->unknown || doubt_is_useless(x)); /* doubt.c (11) */
+    doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
     hold(&x->output, e->value);
     drop(&x->error); /* of an earlier attempt */
@@ -263,7 +266,8 @@ static int apply_retry(struct mortise_run *r, struct exec *x,
     rv = announce(r, x, "retry_scheduled", extra, err);
     if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
         rv = step_clear(r, x, err);
-    hold(&x->error, e->value);
+    if (x->was.state == 0) /* else that is what it failed of */
+        hold(&x->error, e->value);
     x->child_again = r->rules >= MORTISE_RULES_SECOND && x->child != NULL &&
                      sub_failed(x->child);
     x->attempt = e->attempt + 1;
@@ -272,6 +276,8 @@ static int apply_retry(struct mortise_run *r, struct exec *x,
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
     x->effect_open = false;
     x->stop = STOP_NONE;
+    if (!step_is_open(x))
+        doubt_forget(x);
     exec_become(r, x, X_BACKOFF);
     return rv;
 }
@@ -291,8 +297,12 @@ static int apply_failed(struct mortise_run *r, struct exec *x,
     x->child_failed = x->child != NULL && sub_failed(x->child);
     x->child_over |= x->child != NULL && x->child->scope->over &&
                      !x->child_failed; /* what it came to was refused */
-    x->effect_open = e->how != 0; /* it never answered */
-    x->doubted = x->effect_open;
+    x->doubted = e->how != 0; /* it never answered */
+    if (!x->doubted)
+        doubt_forget(x);
+    x->effect_open = false;
+    x->effect_open =
+        (x->doubted && !doubt_is_of_kept(x)) || doubt_is_useless(x);
     hold(&x->error, e->value);
     rv = exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
@@ -384,6 +394,8 @@ static int apply_ask(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     x->ask = (enum mortise_ask)e->how;
+    if (x->ask == MORTISE_ASK_DOUBT && doubt_tell(x, x->payload, false) != 0)
+        return mortise_nomem(err);
     if (e->how != MORTISE_ASK_AFTER)
         exec_become(r, x, X_ASKED);
     return pending_open(r, x->request, x->deadline_ms, x->payload, err);
@@ -407,18 +419,13 @@ static void approve_args(struct exec *x, json_t *args)
 static int apply_settle(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
-    json_t *extra = NULL;
     int rv;
 
     if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0')
         return apply_settle_step(r, x, e, err);
     if (e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
         return corrupt(err, e);
-    if (seen(r))
-        extra = json_pack("{s:s, s:s, s:s, s:O*}", "id", e->id, "decision",
-                          mortise_settle_name((enum mortise_settle)e->how),
-                          "actor", e->actor, "value", e->value);
-    rv = announce(r, x, "decision", extra, err);
+    rv = announce_decision(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = pending_close(r, x->request, x->deadline_ms, false, err);
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
@@ -444,11 +451,31 @@ static int apply_settle(struct mortise_run *r, struct exec *x,
     if (x->ask == MORTISE_ASK_HUMAN && human_keep(r, x, e, err) != MORTISE_OK)
         return err->code;
     x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
+    if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
+        doubt_forget(x);
     /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
         x->effect_open = false;
     return exec_ready(r, x, err);
+}
+
+/* It had ended before, and is over as it was then. */
+static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
+                         struct mortise_err *err)
+{
+    x->effect_open |= step_is_open(x) && !doubt_is_of_kept(x);
+    if (exec_forget_live(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    doubt_over(r, x);
+    if (!lost)
+        return MORTISE_OK;
+    if (race_quiet(r, x->frame->top, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    return r->after == MORTISE_RUN_CANCELLED
+               ? announce_skipped(r, node_of(r, x), "the run was cancelled",
+                                  err)
+               : MORTISE_OK;
 }
 
 /* Who lost a race has not taken any of its edges; what was stopped otherwise
@@ -460,6 +487,8 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
 
     if (lost && x->loss == LOSS_NONE)
         return corrupt(err, e);
+    if (x->was.state != 0)
+        return apply_settled(r, x, lost, err);
     drop(&x->error);
     x->error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
                          race_words(lost ? x->loss : LOSS_NONE));
@@ -467,7 +496,8 @@ static int apply_stopped(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
     x->cut = r->cancelling;
-    x->effect_open |= step_is_open(x); /* should it be tried again */
+    x->effect_open |= /* should it be tried again */
+        step_is_open(x) && !doubt_is_of_kept(x);
     if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     exec_become(r, x, X_CANCELLED);
@@ -622,7 +652,11 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         drop(&x->said);
         memcpy(x->result_key, e->digest, sizeof x->result_key);
         x->effect_open = false;
+        step_clear_doubts(x); /* it is of all that it did */
+        doubt_forget(x);
         return MORTISE_OK;
+    case MORTISE_E_DOUBT:
+        return apply_doubt(r, x, e, err);
     case MORTISE_E_CHECKED:
         return apply_checked(r, x, e, err);
     case MORTISE_E_USED:
@@ -633,6 +667,9 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
         if (!json_is_object(e->value))
             return corrupt(err, e);
         hold(&x->said, e->value);
+        return MORTISE_OK;
+    case MORTISE_E_LEFT:
+        x->unknown = true;
         return MORTISE_OK;
     case MORTISE_E_CHILD:
         return apply_child(r, x, e, err);
@@ -649,16 +686,20 @@ static int apply_of_exec(struct mortise_run *r, const struct mortise_entry *e,
     }
 }
 
-/* A run begins with its admission, and that with its rules. */
-static bool is_admission(const struct mortise_entry *e)
+/* A run begins with its admission, and that with its rules; ahead of them may
+ * stand under which id that was asked for. */
+static bool may_stand(const struct mortise_run *r,
+                      const struct mortise_entry *e)
 {
-    return e->type == MORTISE_E_ADMIT || e->type == MORTISE_E_RULES;
+    bool admits = e->type == MORTISE_E_ADMIT || e->type == MORTISE_E_RULES;
+
+    return e->type == MORTISE_E_ORDER || admits == (r->n_execs == 0);
 }
 
 int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
                 struct mortise_err *err)
 {
-    if (is_admission(e) != (r->n_execs == 0))
+    if (!may_stand(r, e))
         return corrupt(err, e);
     return apply_is_of_run(e) ? apply_of_run(r, e, err)
                               : apply_of_exec(r, e, err);
@@ -706,6 +747,8 @@ static enum mortise_phase phase_of(const struct mortise_entry *e)
     case MORTISE_E_CHECKED:
     case MORTISE_E_USED:
     case MORTISE_E_LEAVING:
+    case MORTISE_E_DOUBT:
+    case MORTISE_E_LEFT:
         return MORTISE_PHASE_AFTER;
     default:
         return MORTISE_PHASE_COMMAND;
@@ -751,6 +794,10 @@ static bool may_wait(const struct mortise_run *r, const struct mortise_entry *e)
 int record(struct mortise_run *r, struct mortise_entry *e,
            struct mortise_err *err)
 {
+    int rv = order_record(r, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
     if (e->actor == NULL)
         e->actor = "";
     if (e->id == NULL)

@@ -40,10 +40,11 @@ static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
         return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
     rv = exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK && seen(r))
-        rv = announce(
-            r, NULL, "run_start",
-            json_pack("{s:s, s:s}", "graph", r->graph->name, "actor", e->actor),
-            err);
+        rv = announce(r, NULL, "run_start",
+                      json_pack("{s:s, s:s, s:s*}", "graph", r->graph->name,
+                                "actor", e->actor, "order",
+                                order_of(r, e->actor)),
+                      err);
     else if (rv == MORTISE_OK)
         rv = announce(r, NULL, "run_start", NULL, err);
     if (rv == MORTISE_OK)
@@ -167,21 +168,33 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
 }
 
 /* What failed is tried again, and what was skipped for it waits again: once the
- * run failed of it, or will.  To end a pause is not to try again.  One that was
- * cancelled asks what its effects came to, and no more. */
+ * run failed of it, or will.  To end a pause is not to try again. */
 static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
-                        bool cancelled, struct mortise_err *err)
+                        struct mortise_err *err)
 {
     int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
     bool paused = r->paused != MORTISE_PAUSE_OVER;
 
     r->paused = MORTISE_PAUSE_OVER;
-    if (rv == MORTISE_OK && cancelled)
-        return doubt_return(r, err);
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     drop(&r->error);
     return frame_again(r, NULL, err);
+}
+
+/* What an end left in doubt is asked about (doubt.c (11)).  A run that had ended
+ * so does that, and no more; beside what failed, which is tried again. */
+static int apply_look_back(struct mortise_run *r, const struct mortise_entry *e,
+                           int ended, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (ended >= MORTISE_RUN_COMPLETED) {
+        r->after = ended;
+        r->cancelling = true;
+        rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
+    }
+    return rv == MORTISE_OK ? doubt_return(r, err) : rv;
 }
 
 static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
@@ -192,6 +205,9 @@ static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
     if (e->how != MORTISE_RUN_COMPLETED && e->how != MORTISE_RUN_FAILED &&
         e->how != MORTISE_RUN_CANCELLED)
         return corrupt(err, e);
+    doubt_all_over(r);
+    r->after = 0;
+    r->cancelling = e->how == MORTISE_RUN_CANCELLED;
     r->status = e->how;
     r->reason = "";
     hold(&r->error, e->value);
@@ -250,6 +266,7 @@ bool apply_is_of_run(const struct mortise_entry *e)
 {
     switch (e->type) {
     case MORTISE_E_RULES:
+    case MORTISE_E_ORDER:
     case MORTISE_E_ADMIT:
     case MORTISE_E_UPDATE:
     case MORTISE_E_GOTO:
@@ -265,6 +282,7 @@ bool apply_is_of_run(const struct mortise_entry *e)
     case MORTISE_E_EXCEEDED:
     case MORTISE_E_BUDGET:
     case MORTISE_E_LEAD:
+    case MORTISE_E_LOOK_BACK:
         return true;
     default:
         return false;
@@ -274,13 +292,16 @@ bool apply_is_of_run(const struct mortise_entry *e)
 int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
                  struct mortise_err *err)
 {
-    bool cancelled = r->status == MORTISE_RUN_CANCELLED;
+    int before = r->status;
 
-    if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME)
+    if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME ||
+        e->type == MORTISE_E_LOOK_BACK)
         r->status = MORTISE_RUN_RUNNING;
     switch (e->type) {
     case MORTISE_E_RULES:
         return apply_rules(r, e, err);
+    case MORTISE_E_ORDER:
+        return apply_order(r, e, err);
     case MORTISE_E_ADMIT:
         return apply_admit(r, e, err);
     case MORTISE_E_UPDATE:
@@ -288,7 +309,11 @@ int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
     case MORTISE_E_GOTO:
         return apply_goto(r, e, err);
     case MORTISE_E_RESUME:
-        return apply_resume(r, e, cancelled, err);
+        return before == MORTISE_RUN_CANCELLED /* as it was said before */
+                   ? apply_look_back(r, e, before, err)
+                   : apply_resume(r, e, err);
+    case MORTISE_E_LOOK_BACK:
+        return apply_look_back(r, e, before, err);
     case MORTISE_E_CANCEL:
         r->cancelling = true;
         r->paused = MORTISE_PAUSE_OVER;

@@ -7,20 +7,23 @@
  *
  * `update` and `goto` change what executions see, so what is in flight is
  * cancelled first and the list waits (r->held) until the calls have let go; it
- * is validated again then, since a call may have ended well on the way.
+ * is validated again then, since a call may have ended well on the way.  A call
+ * in the middle of an effect that may not be done again is not cancelled for
+ * them: they are refused.
  * `pause` waits in the same manner, but lets effects come to their end, for as
  * long as the event's patience.  A paused run stands still, whatever is decided
  * or falls due, until a `resume`, or an update or goto that goes on.
  *
- * Who gives a command comes from the transport, never from the command.
+ * Who gives a command comes from the transport, never from the command.  The
+ * list may have an id (order.c).
  */
 #include <assert.h>
 #include <string.h>
 
 #include "run/internal.h"
 
-/* Completed and cancelled runs are over; a failed one can be resumed.  (Of a
- * cancelled one a resume asks what its effects came to, at most.) */
+/* Completed and cancelled runs are over; a failed one can be resumed.  (Of the
+ * others a resume asks what became of their effects, at most.) */
 bool run_is_over(const struct mortise_run *r)
 {
     return r->status == MORTISE_RUN_COMPLETED ||
@@ -50,23 +53,83 @@ int command_json(json_t **out, const struct mortise_command *c,
 
 /* ---- validating --------------------------------------------------------- */
 
-/* No effect may hang between intent and answer while its frontier moves; that
- * of a failure which on_error led elsewhere is behind it. */
-static int check_settled(const struct mortise_run *r, struct mortise_err *err)
+/* Is it in the middle of an effect that nobody may do again? */
+static bool is_under_way(const struct mortise_run *r, const struct exec *x)
 {
+    return (x->state == X_RUNNING || x->state == X_STOPPING) &&
+           x->call == MORTISE_RUN_EXECUTE && doubt_is_open(r, x);
+}
+
+/* What would have to be cancelled to move the frontier, and can. */
+static bool is_live_call(const struct mortise_run *r, const struct exec *x)
+{
+    return r->live && (x->state == X_INTENT ||
+                       ((x->state == X_RUNNING || x->state == X_STOPPING) &&
+                        !doubt_is_open(r, x)));
+}
+
+static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
+                        struct mortise_err *err)
+{
+    const char *node = node_of(r, x)->id;
+
+    return x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT
+               ? mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' is not settled: find "
+                              "out, and say what came of it (request %s) first",
+                              node, x->request)
+               : mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' is not settled: resume "
+                              "the run first, which finds out or asks",
+                              node);
+}
+
+/* Does x, which is at work, hang between intent and answer? */
+static bool is_open(const struct mortise_run *r, const struct exec *x)
+{
+    return x->was.state != 0 ||
+           ((x->effect_open || step_in_doubt(r, x) != NULL) &&
+            !is_live_call(r, x));
+}
+
+/* x is over, with its doubt. */
+static int refuse_kept(const struct mortise_run *r, const struct exec *x,
+                       struct mortise_err *err)
+{
+    const char *id = node_of(r, x)->id;
+
+    return r->status >= MORTISE_RUN_COMPLETED
+               ? mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' may have happened, and "
+                              "nobody knows; `mortise resume %s` asks what "
+                              "became of it",
+                              id, r->id)
+               : mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' may have happened, and "
+                              "nobody knows; when the run has ended (`mortise "
+                              "cancel %s` ends it), `mortise resume %s` asks "
+                              "what became of it",
+                              id, r->id, r->id);
+}
+
+/* No effect may hang between intent and answer while its frontier moves, and
+ * none is stopped for that.  One that is over for good is behind what goes on,
+ * but not behind what goes `back`, or begins once more (doubt.c (11)). */
+static int check_settled(const struct mortise_run *r, bool back,
+                         struct mortise_err *err)
+{
+    back |= r->status >= MORTISE_RUN_COMPLETED;
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
-        bool live_call =
-            r->live && (x->state == X_RUNNING || x->state == X_STOPPING ||
-                        x->state == X_INTENT);
-
-        if (doubt_is_kept(r, x) ||
-            ((x->effect_open || step_in_doubt(r, x) != NULL) && !live_call &&
-             !x->handled && x->state != X_DONE && x->state != X_CANCELLED))
+        if (is_under_way(r, x))
             return mortise_fail(err, MORTISE_EINDOUBT,
-                                "the effect of node '%s' is not settled; "
-                                "resume the run or resolve that step first",
-                                node_of(r, x)->id);
+                                "the effect of node '%s' is under way; wait "
+                                "for it, or `mortise pause %s` first",
+                                node_of(r, x)->id, r->id);
+        if (!exec_is_over(x) && is_open(r, x))
+            return refuse_doubt(r, x, err);
+        if (doubt_is_kept(r, x) && (back || doubt_may_go_on(x)))
+            return refuse_kept(r, x, err);
     }
     return MORTISE_OK;
 }
@@ -94,7 +157,7 @@ static int check_goto(const struct mortise_run *r,
                               "elements to run it for; go to where the map "
                               "starts",
                               c->node)
-               : check_settled(r, err);
+               : check_settled(r, true, err);
 }
 
 /* Is its doubt settled by the same list?  Where nothing was stopped, any other
@@ -119,7 +182,8 @@ static bool is_stopping(const struct mortise_run *r, bool but_doubts)
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
-        if (x->loss != LOSS_NONE && race_may_return(x) && !exec_is_over(x) &&
+        if (x->loss != LOSS_NONE && x->was.state == 0 && race_may_return(x) &&
+            !exec_is_over(x) &&
             !(but_doubts && (doubt_is_asked(x) || x->state == X_INSIDE)))
             return true;
     }
@@ -146,9 +210,8 @@ static int check_resume(const struct mortise_run *r,
                 return mortise_fail(
                     err, MORTISE_EINDOUBT,
                     "the effect of node '%s' may have happened: find out, "
-                    "then `mortise resolve %s %s --done RESULT | --retry | "
-                    "--fail`",
-                    node_of(r, x)->id, r->id, x->request);
+                    "and say what came of it (request %s)",
+                    node_of(r, x)->id, x->request);
         }
     }
     return MORTISE_OK;
@@ -211,7 +274,7 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
     case MORTISE_CMD_RESUME:
         return check_resume(r, h, err);
     case MORTISE_CMD_UPDATE:
-        rv = check_settled(r, err);
+        rv = check_settled(r, false, err);
         return rv != MORTISE_OK ? rv : update_check(r, h, c, err);
     case MORTISE_CMD_GOTO:
         return check_goto(r, c, err);
@@ -294,7 +357,11 @@ int command_stop_one(struct mortise_run *r, struct exec *x,
         rv = command_withdraw(r, x, err);
     if (rv == MORTISE_OK)
         rv = disarm(r, x, err);
-    return rv != MORTISE_OK || x->state == X_DONE ? rv : record(r, &e, err);
+    if (rv != MORTISE_OK || x->state == X_DONE)
+        return rv;
+    if (type == MORTISE_E_STOPPED || race_may_come_back(x))
+        rv = doubt_note(r, x, err);
+    return rv == MORTISE_OK ? record(r, &e, err) : rv;
 }
 
 int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
@@ -404,6 +471,8 @@ static int do_pause(struct mortise_run *r, const struct mortise_command *c,
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = disarm(r, r->execs[i], err);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        rv = doubt_hold(r, r->execs[i], err);
     r->live = false;
     return rv != MORTISE_OK ? rv : record_pause(r, how, c->reason, actor, err);
 }
@@ -417,9 +486,12 @@ static int do_continue(struct mortise_run *r, const struct held_command *h,
         command_has(h, MORTISE_CMD_UPDATE) || command_has(h, MORTISE_CMD_GOTO);
     int rv = MORTISE_OK;
 
-    if ((h->flags & MORTISE_NO_CONTINUE) != 0 || r->live ||
-        command_has(h, MORTISE_CMD_PAUSE))
+    if (r->live || command_has(h, MORTISE_CMD_PAUSE))
         return MORTISE_OK;
+    if ((h->flags & MORTISE_NO_CONTINUE) != 0) {
+        r->stays = h->blocked ? "plugin" : "no_continue";
+        return MORTISE_OK;
+    }
     if (r->paused != MORTISE_PAUSE_OVER && moves)
         rv = record_pause(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
     return rv != MORTISE_OK || r->paused != MORTISE_PAUSE_OVER
@@ -427,20 +499,35 @@ static int do_continue(struct mortise_run *r, const struct held_command *h,
                : go_live(r, err);
 }
 
+/* Is it to fail of what was decided, once it goes on? */
+static bool is_decided(const struct mortise_run *r)
+{
+    return !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL &&
+           r->error == NULL && r->frames[0]->failed;
+}
+
 /* Try again what failed, pass scheduled pauses.  What died while it was being
- * stopped is stopped first.  What was cancelled only asks (doubt.c (11)). */
+ * stopped is stopped first, and what was decided while nothing ran comes about
+ * first: to take an effect as failed is not to be asked again at once.  What its
+ * end left in doubt is asked about (doubt.c (11)), also where nothing else goes
+ * on. */
 static int do_resume(struct mortise_run *r, const char *actor,
                      struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = actor};
+    struct mortise_entry back = {.type = MORTISE_E_LOOK_BACK, .actor = actor};
+    bool ended = r->status >= MORTISE_RUN_COMPLETED;
     int rv;
 
     if (mortise_run_keeps_doubt(r))
-        return record(r, &e, err);
+        return record(r, &back, err);
     if (run_is_over(r) || r->cancelling ||
-        (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)))
+        (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)) ||
+        is_decided(r))
         return MORTISE_OK;
     rv = record(r, &e, err);
+    if (rv == MORTISE_OK && ended && doubt_is_any_kept(r))
+        rv = record(r, &back, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
@@ -505,6 +592,7 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
     const struct mortise_command *budget = one_of(h, MORTISE_CMD_BUDGET);
     int rv = MORTISE_OK;
 
+    r->ordering = h;
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
         if (decide_is(h->list[i].kind))
             rv = decide_do(r, &h->list[i], h->actor, err);
@@ -527,6 +615,23 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
         rv = do_resume(r, h->actor, err);
     if (rv == MORTISE_OK)
         rv = do_continue(r, h, err);
+    r->ordering = NULL; /* it changed nothing */
+    r->applied = rv == MORTISE_OK;
+    return rv;
+}
+
+/* It was recorded before.  Nothing of it is done again; but the run goes on, if
+ * it was to and nobody said since that it is not. */
+static int order_again(struct mortise_run *r, const struct held_command *h,
+                       struct mortise_err *err)
+{
+    int rv = order_check(r, h, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if ((h->flags & MORTISE_NO_CONTINUE) == 0 && !r->live &&
+        r->paused == MORTISE_PAUSE_OVER)
+        rv = go_live(r, err);
     r->applied = rv == MORTISE_OK;
     return rv;
 }
@@ -570,8 +675,10 @@ static struct held_command *held_new(struct mortise_run *r,
     out->list = list;
     out->n = h->n;
     out->flags = h->flags;
+    out->blocked = h->blocked;
     out->patience_ms = h->patience_ms;
     out->actor = copied(&out->arena, h->actor, &failed);
+    out->order = copied(&out->arena, h->order, &failed);
     if (list == NULL || failed) {
         mortise_arena_finish(&out->arena);
         mortise_release(r->mem, out, sizeof *out);
@@ -676,16 +783,20 @@ int command_step(struct mortise_run *r, const struct mortise_input *in,
     const struct held_command h = {.list = in->u.command.list,
                                    .n = in->u.command.n,
                                    .flags = in->u.command.flags,
+                                   .blocked = in->u.command.blocked,
                                    .actor = in->u.command.actor,
                                    .patience_ms = in->u.command.patience_ms,
                                    .pins = in->u.command.pins,
-                                   .n_pins = in->u.command.n_pins};
+                                   .n_pins = in->u.command.n_pins,
+                                   .order = in->u.command.order};
     int rv;
 
     if (r->held != NULL || r->applied_seq != 0)
         return mortise_fail(err, MORTISE_ECONFLICT,
                             "another command is being applied to run %s",
                             r->id);
+    if (mortise_run_knows_order(r, h.order))
+        return order_again(r, &h, err);
     rv = check_all(r, &h, err);
     if (rv != MORTISE_OK)
         return rv;

@@ -215,6 +215,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     mortise_buf_init(&r->record, r->mem);
     r->record_frame = 0;
     r->record_ms = 0;
+    r->order = NULL;
     r->stamped = r->must = false;
     r->first_event = r->n_events;
     r->phases = 0;

@@ -426,8 +426,10 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
                           const struct mortise_command *c, const char *actor,
                           struct mortise_err *err)
 {
-    int rv = decide_record(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
+    int rv = doubt_note(r, x, err);
 
+    if (rv == MORTISE_OK)
+        rv = decide_record(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
     if (rv != MORTISE_OK || x->loss != LOSS_NONE)
         return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
     return doubt_fail(

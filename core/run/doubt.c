@@ -50,24 +50,34 @@
  *       it ends, and so before its graph does.  "It was done" is kept as its
  *       result; "it was not" leaves nothing; where the doubt fails it (7), it
  *       stays with what was stopped.  Who lost a race or was late for a graph's
- *       end never returns, and nobody is asked.
+ *       end never returns, and nobody is asked: it ends with its doubt (11).
  *  (10) A result that its schemas refuse fails the node, and is kept (R11): the
  *       effect happened.  Since the same would come out for ever, who has the
  *       node tried again is asked what it came to, as if nobody knew: the
  *       operation again, where it may be repeated; the plugin, where it can
  *       tell, unless it tells the same; a person.
- *  (11) What a cancel stopped in the middle of an effect ends with its doubt,
- *       since most who cancel want no more of the run, and nothing of it goes
- *       on.  Who would go to a node of it is asked first: a `resume` of the
- *       cancelled run settles each doubt as (9) does, and the run ends as it
- *       had; so it does where it is cancelled again instead.
+ *  (11) What ends with its doubt, and nobody waits for it, holds nothing up: a
+ *       run that was cancelled, who lost a race, or was late for a graph's end,
+ *       a failure with its doubt, or of a result that is refused, that on_error
+ *       led on from.  But nobody goes to a node of the run before it is settled:
+ *       a `resume` of a run that has ended settles each doubt as (9) does, and
+ *       nothing of what ended is made again, whatever is said.  A run that
+ *       completed or was cancelled ends as it had then, also where it is
+ *       cancelled instead; of one that failed what failed is tried again beside
+ *       that.  An entry says of a loser, and of what on_error gave instead, that
+ *       there is a doubt: others of them end without one.
  *  (12) A call that broke its word (E_DETERMINISM) says nothing by its end but an
  *       error of its own: what it was in the middle of is settled before that
  *       failure is one, and leads anywhere.  "It did not happen", whoever says
  *       so, is that failure, since it would break its word again.
  *
- * What was heard, and why an attempt failed, is not recorded by itself: after a
- * crash the doubt is one of the crash.  A request to a person shows both.
+ *  (13) What was heard, and why an attempt failed, is not recorded by itself:
+ *       after a crash the doubt is one of the crash.  It is with a request to a
+ *       person, which shows both, and where something else than its settling
+ *       comes next (it fails, it is stopped, its run is paused): ahead of that
+ *       stands why nobody knows (`doubt`).  Whoever is asked about it later, or
+ *       again, is told the same, of the same: where only a step was in doubt,
+ *       the call's journal is kept for it.
  */
 #include <string.h>
 
@@ -124,6 +134,19 @@ enum doubt doubt_at_break(const struct mortise_run *r, const struct exec *x,
     return left_open(r, x, is_silent(in) || in->status >= 0);
 }
 
+bool doubt_is_open(const struct mortise_run *r, const struct exec *x)
+{
+    return x->fan == NULL && node_of(r, x)->op != NULL &&
+           (x->effect_open || step_in_doubt(r, x) != NULL) &&
+           !may_be_repeated(node_of(r, x));
+}
+
+/* Nobody does it again before somebody knows. */
+static bool is_held(const struct mortise_run *r, const struct exec *x)
+{
+    return doubt_is_open(r, x) && race_may_come_back(x);
+}
+
 /* ---- it came to be ------------------------------------------------------ */
 
 /* How the attempt failed (6): {code, class, message}. */
@@ -136,21 +159,52 @@ static int note_failure(struct exec *x, const char *code, const char *class,
     return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+static const char doubt_of_cancel[] =
+    "the run was cancelled while the effect was under way";
 const char doubt_stuck[] = "the plugin was asked to stop and did not let go";
 
-/* Why a call that was told to stop was; not a failure where people said so. */
-static int note_stop(struct exec *x, struct mortise_err *err)
+static const char *who_holds(const struct held_command *h)
 {
+    for (size_t i = 0; h != NULL && i < h->n; i++) {
+        if (h->list[i].kind == MORTISE_CMD_PAUSE)
+            return (h->list[i].flags & MORTISE_CMD_SHUTDOWN) != 0
+                       ? "the engine was stopped"
+                       : "the run was paused";
+    }
+    return race_words(LOSS_NONE);
+}
+
+/* What it came of that a call was told to stop, which is no failure of its. */
+static const char *who_stopped(const struct mortise_run *r,
+                               const struct exec *x)
+{
+    while (x->loss == LOSS_OUTER && x->frame->top->scope->owner != NULL)
+        x = x->frame->top->scope->owner;
+    if (x->loss != LOSS_NONE)
+        return race_words(x->loss);
+    if (r->cancelling)
+        return race_words(LOSS_CANCEL);
+    if (x->stop == STOP_BUDGET)
+        return race_words(LOSS_BUDGET);
+    return who_holds(r->held);
+}
+
+/* Why a call that was told to stop was. */
+static int note_stop(const struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    char words[160];
+
     if (x->stop == STOP_STUCK)
         return note_failure(x, "timeout.unresponsive", "permanent", doubt_stuck,
                             err);
     if (x->stop == STOP_TIMEOUT)
         return note_failure(x, "timeout.call", "timeout",
                             "the attempt took longer than its timeout", err);
-    return note_failure(x, "", "",
-                        "the call was told to stop, and did not say what it "
-                        "had done",
-                        err);
+    snprintf(words, sizeof words,
+             "%s: the call was told to stop, and did not say what it had done",
+             who_stopped(r, x));
+    return note_failure(x, "", "", words, err);
 }
 
 /* The plugin spoke for all but the step: its intent is closed, and it goes on
@@ -166,7 +220,8 @@ static int close_call(struct mortise_run *r, struct exec *x,
 
 void doubt_paused(struct exec *x)
 {
-    if (x->effect_open && x->failure == NULL)
+    if (x->effect_open && x->failure == NULL && x->told == NULL &&
+        x->was.state == 0)
         x->failure =
             json_pack("{s:s, s:s, s:s}", "code", "", "class", "", "message",
                       "the run was paused, and nothing says how the "
@@ -174,10 +229,11 @@ void doubt_paused(struct exec *x)
 }
 
 /* (8) */
-static bool is_for_a_person(const struct mortise_node *n)
+static bool is_for_a_person(const struct exec *x, const struct mortise_node *n)
 {
-    return n->on_in_doubt == MORTISE_DOUBT_ASK ||
-           (n->on_in_doubt != MORTISE_DOUBT_FAIL && !n->op->reconcile);
+    if (n->on_in_doubt == MORTISE_DOUBT_FAIL)
+        return x->doubted; /* it has failed already */
+    return n->on_in_doubt == MORTISE_DOUBT_ASK || !n->op->reconcile;
 }
 
 /* x is to settle it, now that it is noted how its call ended. */
@@ -189,7 +245,8 @@ static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
     x->stop = STOP_NONE;
     drop(&x->broke);
     rv = what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
-    return rv == MORTISE_OK && r->held != NULL && is_for_a_person(node_of(r, x))
+    return rv == MORTISE_OK && r->held != NULL &&
+                   is_for_a_person(x, node_of(r, x))
                ? doubt_ask(r, x, err)
                : rv;
 }
@@ -200,7 +257,7 @@ int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
     int rv = MORTISE_OK;
 
     if (x->state == X_STOPPING || x->stop == STOP_STUCK)
-        rv = note_stop(x, err);
+        rv = note_stop(r, x, err);
     else if (what == DOUBT_CALL)
         rv = note_failure(
             x, in->error_code[0] != '\0' ? in->error_code : "in_doubt",
@@ -257,18 +314,140 @@ static const struct step *subject_of(const struct mortise_run *r,
     return x->effect_open ? NULL : step_in_doubt(r, x);
 }
 
+/* How it ended, which is asked about now (11). */
+static const char *cause_of_end(const struct exec *x)
+{
+    if (x->was.state != X_CANCELLED)
+        return "it was taken as failed, and nobody knew whether it had "
+               "happened";
+    if (x->cut)
+        return doubt_of_cancel;
+    return x->was.loss == LOSS_RACE
+               ? "another branch was first while the effect was under way"
+               : "it was stopped while the effect was under way";
+}
+
+/* What was told of it before; NULL: nothing, or of something else. */
+static const json_t *told_of(const struct exec *x, const struct step *s)
+{
+    json_t *name = s != NULL ? step_name(s) : NULL;
+    const json_t *told = json_object_get(x->told, "step");
+    bool same = name == NULL ? told == NULL : json_equal(name, told);
+
+    json_decref(name);
+    return same ? x->told : NULL;
+}
+
+static const char *words_in(const json_t *from, const char *member)
+{
+    const char *words = json_string_value(json_object_get(from, member));
+
+    return words != NULL && words[0] != '\0' ? words : NULL;
+}
+
 /* Why nobody knows. */
 static const char *cause_of(const struct exec *x, const struct step *s)
 {
     const json_t *seen = s != NULL && s->heard != NULL ? s->heard->seen : NULL;
-    const char *words = json_string_value(json_object_get(seen, "cause"));
+    const char *words = words_in(seen, "cause");
 
     if (words == NULL)
-        words = json_string_value(json_object_get(x->failure, "message"));
-    return words != NULL && words[0] != '\0'
-               ? words
-               : "the process died while the effect was under way";
+        words = words_in(x->failure, "message");
+    if (words == NULL)
+        words = words_in(told_of(x, s), "cause");
+    if (words == NULL && x->was.state != 0)
+        words = cause_of_end(x);
+    return words != NULL ? words
+                         : "the process died while the effect was under way";
 }
+
+/* What the world answered to a step, if it did. */
+static json_t *answer_of(const struct exec *x, const struct step *s)
+{
+    return json_object_get(s->heard != NULL ? s->heard->seen : told_of(x, s),
+                           "answer");
+}
+
+/* ---- what was told of it (13) -------------------------------------------- */
+
+int doubt_tell(struct exec *x, const json_t *what, bool apart)
+{
+    json_t *told =
+        json_pack("{s:O*, s:O*, s:O*}", "cause", json_object_get(what, "cause"),
+                  "step", json_object_get(what, "step"), "answer",
+                  json_object_get(what, "answer"));
+
+    drop(&x->told);
+    x->told = told;
+    x->told_apart = apart;
+    return told != NULL ? 0 : -1;
+}
+
+void doubt_forget(struct exec *x)
+{
+    drop(&x->told);
+    x->told_apart = false;
+}
+
+bool doubt_is_of_kept(const struct exec *x)
+{
+    return !x->effect_open && x->told_apart &&
+           json_object_get(x->told, "step") != NULL && step_is_open(x);
+}
+
+int apply_doubt(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    if (!json_is_object(e->value))
+        return corrupt(err, e);
+    if (json_object_size(e->value) == 0) {
+        doubt_forget(x);
+        return MORTISE_OK;
+    }
+    return doubt_tell(x, e->value, true) == 0 ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* Of the call, or of the one step. */
+static json_t *tell(const struct exec *x, const struct step *s)
+{
+    return json_pack("{s:s, s:o*, s:O*}", "cause", cause_of(x, s), "step",
+                     s != NULL ? step_name(s) : NULL, "answer",
+                     s != NULL ? answer_of(x, s) : NULL);
+}
+
+int doubt_note(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_DOUBT);
+    int rv = MORTISE_OK;
+
+    if (!doubt_is_open(r, x))
+        return MORTISE_OK;
+    e.value = tell(x, subject_of(r, x));
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    if (!x->told_apart || !json_equal(e.value, x->told))
+        rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* It goes on, and may come to be in doubt for another reason. */
+static int untell(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_DOUBT);
+    int rv;
+
+    if (x->told == NULL)
+        return MORTISE_OK;
+    e.value = json_object();
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* ---- the question -------------------------------------------------------- */
 
 static int add_open(json_t *list, const struct step *s)
 {
@@ -298,10 +477,10 @@ static int show_open(json_t *payload, const struct exec *x)
 }
 
 /* What there is to see of a step, besides. */
-static int show_step(json_t *payload, const struct step *s)
+static int show_step(json_t *payload, const struct exec *x,
+                     const struct step *s)
 {
-    json_t *answer =
-        s->heard != NULL ? json_object_get(s->heard->seen, "answer") : NULL;
+    json_t *answer = answer_of(x, s);
 
     if (json_object_set_new(payload, "step", step_name(s)) != 0 ||
         json_object_set_new(payload, "method", json_string(s->method)) != 0)
@@ -328,10 +507,10 @@ static int show_call(json_t *payload, const struct mortise_node *n,
     return show_open(payload, x) != 0 ? -1 : show_schema(payload, n);
 }
 
-/* {tool, args, idempotency_key, effect, cause}: of the call, with a list of the
- * steps in it that are `open`, and the schema of its result; or of the one step
- * of it that is in doubt, with that step's name and method, and with what the
- * world answered, if it did. */
+/* {tool, args, idempotency_key, effect, cause, over?}: of the call, with a list
+ * of the steps in it that are `open`, and the schema of its result; or of the
+ * one step of it that is in doubt, with that step's name and method, and with
+ * what the world answered, if it did. */
 int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = node_of(r, x);
@@ -347,10 +526,28 @@ int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
                         s != NULL ? s->payload : x->body, "idempotency_key",
                         key, "effect", mortise_effect_name(n->effect), "cause",
                         cause_of(x, s));
+    if (payload != NULL && x->was.state != 0 &&
+        json_object_set_new(payload, "over", json_true()) != 0)
+        drop(&payload);
     if (payload != NULL &&
-        (s != NULL ? show_step(payload, s) : show_call(payload, n, x)) != 0)
+        (s != NULL ? show_step(payload, x, s) : show_call(payload, n, x)) != 0)
         drop(&payload);
     return ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
+}
+
+int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv;
+
+    if (exec_is_over(x) || x->state == X_ASKED || !is_held(r, x))
+        return MORTISE_OK;
+    if (!is_for_a_person(x, node_of(r, x)))
+        return doubt_note(r, x, err);
+    rv = start_body(r, x, &why, err);
+    if (rv == MORTISE_EINVAL) /* whoever goes on with it hears of that */
+        return doubt_note(r, x, err);
+    return rv == MORTISE_OK ? doubt_ask(r, x, err) : rv;
 }
 
 /* ---- it is to be settled ------------------------------------------------ */
@@ -371,12 +568,14 @@ static int fail_at_once(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     char words[512];
+    int rv;
 
     if (x->doubted)
         return doubt_ask(r, x, err);
     snprintf(words, sizeof words, "%.400s; it may have happened",
              cause_of(x, subject_of(r, x)));
-    return doubt_fail(r, x, words, err);
+    rv = doubt_note(r, x, err);
+    return rv == MORTISE_OK ? doubt_fail(r, x, words, err) : rv;
 }
 
 int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
@@ -436,14 +635,6 @@ int doubt_useless(struct mortise_run *r, struct exec *x,
 
 /* ---- of what was stopped (9) -------------------------------------------- */
 
-/* Nobody does it again before somebody knows. */
-static bool is_held(const struct mortise_run *r, const struct exec *x)
-{
-    return x->fan == NULL && node_of(r, x)->op != NULL &&
-           (x->effect_open || step_in_doubt(r, x) != NULL) &&
-           !may_be_repeated(node_of(r, x)) && race_may_come_back(x);
-}
-
 bool doubt_outlives(const struct mortise_run *r, const struct exec *x)
 {
     return is_held(r, x) &&
@@ -462,14 +653,6 @@ static bool is_ahead(const struct exec *x)
     return !f->behind && !x->handled && it->exec == x->index &&
            (it->phase == ITEM_ACTIVE || it->phase == ITEM_FAILED) &&
            (owner == NULL || (owner->child == f->top && is_ahead(owner)));
-}
-
-bool doubt_is_kept(const struct mortise_run *r, const struct exec *x)
-{
-    if (x->state == X_FAILED)
-        return r->cancelling && !x->handled && is_held(r, x);
-    return x->state == X_CANCELLED && is_held(r, x) &&
-           (x->cut || (x->loss != LOSS_NONE && is_ahead(x)));
 }
 
 bool doubt_is_asked(const struct exec *x)
@@ -492,32 +675,84 @@ int doubt_of_loser(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? start_exec(r, x, err) : rv;
 }
 
-/* ---- of what was cancelled (11) ------------------------------------------ */
+/* ---- of what is over (11) ------------------------------------------------ */
 
-bool mortise_run_keeps_doubt(const struct mortise_run *r)
+int doubt_left(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
-    if (r->status != MORTISE_RUN_CANCELLED)
-        return false;
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LEFT);
+
+    return record(r, &e, err);
+}
+
+int doubt_is_lost(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    return !race_may_come_back(x) && doubt_is_open(r, x) ? doubt_left(r, x, err)
+                                                         : MORTISE_OK;
+}
+
+bool doubt_is_useless(const struct exec *x)
+{
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+
+    return n->op != NULL && x->result != NULL &&
+           judge_output(n, x->result, NULL) != MORTISE_OK;
+}
+
+/* Of a loser that never returns an entry says so: it may have ended well. */
+bool doubt_is_kept(const struct mortise_run *r, const struct exec *x)
+{
+    return exec_is_over(x) && x->node < x->frame->graph->n_nodes &&
+           doubt_is_open(r, x) && (x->state != X_DONE || x->effect_open) &&
+           (x->state != X_CANCELLED || x->cut || x->unknown ||
+            race_may_come_back(x));
+}
+
+bool doubt_may_go_on(const struct exec *x)
+{
+    return x->state == X_FAILED ? !x->handled
+                                : x->state == X_CANCELLED && is_ahead(x);
+}
+
+bool doubt_is_any_kept(const struct mortise_run *r)
+{
     for (size_t i = 1; i < r->n_execs; i++)
         if (doubt_is_kept(r, r->execs[i]))
             return true;
     return false;
 }
 
+bool mortise_run_keeps_doubt(const struct mortise_run *r)
+{
+    return run_is_over(r) && doubt_is_any_kept(r);
+}
+
+/* Nothing more is known of it. */
+static int note_cancel(struct exec *x, struct mortise_err *err)
+{
+    return note_failure(x, "", "", doubt_of_cancel, err);
+}
+
+int doubt_cancelled(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    int rv = x->call == MORTISE_RUN_EXECUTE ? note_cancel(x, err) : MORTISE_OK;
+
+    return rv == MORTISE_OK ? doubt_note(r, x, err) : rv;
+}
+
 static int return_one(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
-    int rv = note_failure(x, "", "",
-                          "the run was cancelled while the effect was under "
-                          "way",
-                          err);
+    int rv;
 
+    x->was.state = x->state;
+    x->was.loss = x->loss;
+    x->was.ended_ms = x->ended_ms;
     x->doubted = true; /* whatever its author said of the first time */
     x->loss = LOSS_NONE;
     x->ended_ms = 0;
-    drop(&x->error);
-    if (rv == MORTISE_OK)
-        rv = exec_ready(r, x, err);
+    rv = exec_ready(r, x, err);
     return rv == MORTISE_OK ? race_lose(r, x, LOSS_CANCEL, err) : rv;
 }
 
@@ -529,6 +764,21 @@ int doubt_return(struct mortise_run *r, struct mortise_err *err)
         if (doubt_is_kept(r, r->execs[i]))
             rv = return_one(r, r->execs[i], err);
     return rv;
+}
+
+void doubt_over(struct mortise_run *r, struct exec *x)
+{
+    exec_become(r, x, x->was.state);
+    x->loss = x->was.loss;
+    x->ended_ms = x->was.ended_ms;
+    x->was.state = 0;
+}
+
+void doubt_all_over(struct mortise_run *r)
+{
+    for (size_t i = 1; r->after != 0 && i < r->n_execs; i++)
+        if (r->execs[i]->was.state != 0)
+            doubt_over(r, r->execs[i]);
 }
 
 bool doubt_has_returned(const struct mortise_run *r)
@@ -597,7 +847,8 @@ int doubt_refuted(struct mortise_run *r, struct exec *x,
         return fail_as_noted(r, x, err);
     /* That call is over, and this one may have to wait. */
     exec_become(r, x, X_READY);
-    return start_execute(r, x, err);
+    rv = untell(r, x, err);
+    return rv == MORTISE_OK ? start_execute(r, x, err) : rv;
 }
 
 int doubt_denied(struct mortise_run *r, struct exec *x, struct mortise_err *err)

@@ -99,9 +99,24 @@ int announce_command(struct mortise_run *r, const char *command,
     json_t *extra = NULL;
 
     if (seen(r))
-        extra = json_pack("{s:s, s:s, s:s*, s:O*}", "command", command, "actor",
-                          actor, "node", node, "reason", reason);
+        extra = json_pack("{s:s, s:s, s:s*, s:O*, s:s*}", "command", command,
+                          "actor", actor, "node", node, "reason", reason,
+                          "order", order_of(r, actor));
     return announce(r, NULL, "command", extra, err);
+}
+
+/* A request of x that was settled. */
+int announce_decision(struct mortise_run *r, const struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r))
+        extra = json_pack(
+            "{s:s, s:s, s:s, s:O*, s:s*}", "id", e->id, "decision",
+            mortise_settle_name((enum mortise_settle)e->how), "actor", e->actor,
+            "value", e->value, "order", order_of(r, e->actor));
+    return announce(r, x, "decision", extra, err);
 }
 
 /* Does it take an acceptance back? */

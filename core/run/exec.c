@@ -299,13 +299,14 @@ bool exec_is_over(const struct exec *x)
 
 void exec_drop_body(struct exec *x)
 {
-    if (x->effect_open && x->body_is_given)
+    if (x->body_is_given && (x->effect_open || doubt_is_of_kept(x)))
         return;
     drop(&x->body);
     x->body_is_given = false;
 }
 
-/* A new start of the same visit, with an empty journal. */
+/* A new start of the same visit, with an empty journal; unless a step in it is
+ * to be settled first. */
 int exec_next_generation(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
@@ -314,14 +315,16 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
     x->child_again = x->child_asks = false;
     x->ordinal = 0;
     x->ended_ms = 0;
+    x->unknown = false;
     exec_drop_body(x);
     leave_forget(x);
     drop(&x->decision);
     drop(&x->error);
     drop(&x->notes);
     budget_settle(r, x, false);
-    return step_clear(r, x, err) == MORTISE_OK ? exec_ready(r, x, err)
-                                               : MORTISE_ENOMEM;
+    if (!doubt_is_of_kept(x) && step_clear(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    return exec_ready(r, x, err);
 }
 
 /* Are the entry's edges among `out`, in its order? */

@@ -144,8 +144,10 @@ static int record_failed(struct mortise_run *r, struct exec *x,
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
     uint32_t edge[1];
-    int rv;
+    int rv = open && !x->failing ? doubt_note(r, x, err) : MORTISE_OK;
 
+    if (rv != MORTISE_OK)
+        return rv;
     e.value = failure(r, x, code, class, message);
     if (e.value == NULL)
         return mortise_nomem(err);
@@ -215,8 +217,11 @@ int fail_attempt(struct mortise_run *r, struct exec *x, const char *code,
         return rv;
     if (may_retry(n, x, code, class))
         return settle_retry(r, x, code, message, err);
-    if (n->on_error_value)
-        return settle_value(r, x, code, message, err);
+    if (n->on_error_value) {
+        if (x->failing || step_in_doubt(r, x) != NULL)
+            rv = doubt_left(r, x, err);
+        return rv == MORTISE_OK ? settle_value(r, x, code, message, err) : rv;
+    }
     return record_failed(r, x, code, class, message,
                          step_in_doubt(r, x) != NULL, err);
 }

@@ -90,7 +90,7 @@ enum loss {
     LOSS_TIME,   /* its graph took too long */
     LOSS_BUDGET, /* ... or spent too much */
     LOSS_OUTER,  /* the execution that it is in was stopped */
-    LOSS_CANCEL  /* its run is cancelled, and asks what its effect came to */
+    LOSS_CANCEL  /* it had ended, and asks what its effect came to */
 };
 
 /* The node of the execution that an `update` is. */
@@ -269,9 +269,17 @@ struct exec {
 
     /* An effect between intent and answer (runtime.md 6). */
     bool effect_open;
-    bool doubted; /* it failed with its effect open */
-    bool cut;     /* a cancel stopped it */
-    bool failing; /* just now, with its doubt */
+    bool doubted;    /* it failed with its effect open */
+    bool cut;        /* a cancel stopped it */
+    bool failing;    /* just now, with its doubt */
+    json_t *told;    /* of it: {cause, step?, answer?}; NULL: nothing */
+    bool told_apart; /* ... by an entry, not only to people */
+    bool unknown;    /* it ends with its effect in doubt, and nobody is asked */
+    struct {         /* how it had ended, which asks about that now */
+        enum exec_state state; /* 0: it is none of these */
+        enum loss loss;
+        uint64_t ended_ms;
+    } was;
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */
@@ -452,11 +460,19 @@ struct held_command {
     struct mortise_arena arena;
     const struct mortise_command *list;
     size_t n;
+    bool blocked; /* it runs nothing since a plugin is in the way */
     uint32_t flags;
     const char *actor;
     const struct mortise_pin *pins; /* only where nothing is in flight */
     size_t n_pins;
     uint64_t patience_ms;
+    const char *order; /* its id; NULL: none */
+};
+
+/* What was said under this id is recorded (order.c). */
+struct order {
+    const char *id;
+    uint8_t digest[MORTISE_DIGEST];
 };
 
 /* A request that nobody need decide any more (settled.c). */
@@ -525,7 +541,8 @@ struct mortise_run {
     const char *reason;
     json_t *error;   /* what the run failed of */
     bool live;       /* going; a replayed run is not until told */
-    bool cancelling; /* the cancel command was recorded */
+    bool cancelling; /* the cancel command was recorded, or it looks back */
+    int after;       /* ... on this end; 0: it does not */
     enum mortise_pause paused;
 
     uint64_t seq, written, synced; /* written >= synced */
@@ -570,7 +587,15 @@ struct mortise_run {
     struct settled *settled; /* in the order of it */
     size_t n_settled, cap_settled;
 
+    struct order *orders; /* in the order of it */
+    size_t n_orders, cap_orders;
+    const char *order; /* of what is recorded now; NULL: of none */
+    const struct held_command *ordering; /* is being applied, and nothing of it
+                                            is recorded yet */
+
     struct held_command *held;
+    const char *stays;    /* why it does not go on, where nobody paused it;
+                          static; NULL: no command said so */
     bool applied;         /* a command was applied by this step */
     uint64_t applied_seq; /* answer it when this is synced; 0: none */
 };
@@ -671,6 +696,9 @@ int announce(struct mortise_run *r, const struct exec *x, const char *type,
 int announce_command(struct mortise_run *r, const char *command,
                      const char *actor, const char *node, json_t *reason,
                      struct mortise_err *err);
+/* A request of x was settled. */
+int announce_decision(struct mortise_run *r, const struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err);
 /* What guardrails said of it: one event each. */
 int announce_notes(struct mortise_run *r, const struct exec *x,
                    const json_t *notes, struct mortise_err *err);
@@ -923,6 +951,9 @@ int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int race_reap(struct mortise_run *r, struct mortise_err *err);
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* ... of which it is known what came of it. */
+int race_lost_known(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err);
 /* x is not to come to its end.  Nothing where it did, or has lost already. */
 int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
               struct mortise_err *err);
@@ -1065,6 +1096,8 @@ struct step *step_requested(const struct exec *x, const char *id);
 int step_pending_json(const struct exec *x, json_t *list);
 /* A generation ends: its requests are withdrawn, its journal forgotten. */
 int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* ... but its requests only. */
+int step_rest(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 void step_finish(struct mortise_run *r, struct exec *x);
 int apply_step(struct mortise_run *r, struct exec *x,
                const struct mortise_entry *e, struct mortise_err *err);
@@ -1155,18 +1188,48 @@ bool doubt_outlives(const struct mortise_run *r, const struct exec *x);
 int doubt_of_loser(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);
 bool doubt_is_asked(const struct exec *x);
+/* x loses, and never returns: does it end in doubt?  Say so first. */
+int doubt_is_lost(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err);
+int doubt_left(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Did it fail because what came of its effect is refused? */
+bool doubt_is_useless(const struct exec *x);
+/* x is over: did it end with its doubt?  Could it go on all the same? */
 bool doubt_is_kept(const struct mortise_run *r, const struct exec *x);
-/* Of a run that was cancelled: each that is kept is asked about; is one still?
- * Nobody wants to say. */
+bool doubt_may_go_on(const struct exec *x);
+/* Is any kept?  Each is asked about; is one still?  Nobody wants to say.  It is
+ * settled, and is over as it was; so are all. */
+bool doubt_is_any_kept(const struct mortise_run *r);
 int doubt_return(struct mortise_run *r, struct mortise_err *err);
 bool doubt_has_returned(const struct mortise_run *r);
 void doubt_leave(struct mortise_run *r);
+void doubt_over(struct mortise_run *r, struct exec *x);
+void doubt_all_over(struct mortise_run *r);
 /* It did not happen: x ends. */
 int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err);
 /* It fails; the doubt stays. */
 int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
                struct mortise_err *err);
+/* What people are told of its doubt, {cause, step?, answer?} among others;
+ * `apart`: by an entry of its own.  Nothing but memory can be missing. */
+int doubt_tell(struct exec *x, const json_t *what, bool apart);
+void doubt_forget(struct exec *x);
+/* Ahead of what is not its settling: record why nobody knows, if x is in doubt.
+ */
+int doubt_note(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* ... which a cancel stopped in the middle of a call. */
+int doubt_cancelled(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err);
+/* ... which is to stand still, and is asked about if a person is to say. */
+int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int apply_doubt(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err);
+/* Is its journal kept for the step of it that is in doubt? */
+bool doubt_is_of_kept(const struct exec *x);
+/* May the effect of x have happened, and nobody settled that?  Its call may be
+ * out. */
+bool doubt_is_open(const struct mortise_run *r, const struct exec *x);
 
 /* ---- start.c ---- */
 /* Hashes what names an execution, for identities within it. */
@@ -1175,6 +1238,10 @@ void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
 /* A tool's: from its arguments to its call. */
 int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* The arguments that it was, or would be, called with are there; `why` for
+ * MORTISE_EINVAL. */
+int start_body(struct mortise_run *r, struct exec *x, struct mortise_err *why,
+               struct mortise_err *err);
 /* Its intent is on disk: call. */
 int start_call(struct mortise_run *r, struct exec *x,
                enum mortise_run_call_kind kind, struct mortise_err *err);
@@ -1400,6 +1467,21 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
                          struct mortise_err *err);
 int decide_do(struct mortise_run *r, const struct mortise_command *c,
               const char *actor, struct mortise_err *err);
+
+/* ---- order.c ---- */
+/* MORTISE_EMISMATCH: another list than this was recorded under its id, which the
+ * run knows. */
+int order_check(const struct mortise_run *r, const struct held_command *h,
+                struct mortise_err *err);
+/* Ahead of the first entry of the list that is being applied. */
+int order_record(struct mortise_run *r, struct mortise_err *err);
+/* Ahead of the admission; NULL: nothing. */
+int order_record_start(struct mortise_run *r, const char *id,
+                       struct mortise_err *err);
+int apply_order(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err);
+/* What an event of what this actor did has as its `order`; NULL: nothing. */
+const char *order_of(const struct mortise_run *r, const char *actor);
 
 /* ---- settled.c ---- */
 /* A settle entry was applied. */

@@ -68,6 +68,10 @@ static const struct {
     [MORTISE_E_LET_GO] = {"let_go", "nguh"},
     [MORTISE_E_RULES] = {"rules", "hy"},
     [MORTISE_E_AGAIN] = {"again", "ngat"},
+    [MORTISE_E_DOUBT] = {"doubt", "ngav"},
+    [MORTISE_E_ORDER] = {"order", "id"},
+    [MORTISE_E_LEFT] = {"left", "nga"},
+    [MORTISE_E_LOOK_BACK] = {"look_back", "s"},
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */

@@ -51,6 +51,10 @@ enum mortise_entry_type {
     MORTISE_E_LEAVING, /* an output that is judged; on those edges, if any */
     MORTISE_E_RULES,   /* ahead of `admit`: under which, in which store */
     MORTISE_E_AGAIN,   /* a subgraph's child failed: what did is tried again */
+    MORTISE_E_DOUBT,   /* why nobody knows what came of an effect */
+    MORTISE_E_ORDER,   /* ahead of what a person said: under which id */
+    MORTISE_E_LEFT,    /* it ends with its effect in doubt: how, follows */
+    MORTISE_E_LOOK_BACK, /* a person wants to settle what an end left in doubt */
     MORTISE_E_N
 };
 

@@ -98,6 +98,7 @@ int apply_leaving(struct mortise_run *r, struct exec *x,
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
     x->effect_open = false;
+    doubt_forget(x);
     x->how = (enum done_how)e->how;
     x->child_over = x->child != NULL;
     hold(&x->leaving, e->value);

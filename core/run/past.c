@@ -73,7 +73,7 @@ int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
 
 static bool has_committed(const struct exec *x)
 {
-    return x->state == X_DONE || x->state == X_HELD;
+    return x->state == X_DONE || x->state == X_HELD || x->was.state == X_DONE;
 }
 
 /* ---- the rest between D and x ------------------------------------------- */

@@ -51,6 +51,8 @@ bool race_may_return(const struct exec *x)
 
 bool race_may_come_back(const struct exec *x)
 {
+    if (x->loss == LOSS_CANCEL) /* that is why it did */
+        return true;
     for (; x != NULL; x = x->frame->top->scope->owner) {
         if (x->loss != LOSS_NONE && !race_may_return(x))
             return false;
@@ -280,6 +282,14 @@ int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err)
 /* ---- stopping ----------------------------------------------------------- */
 
 int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    int rv = doubt_is_lost(r, x, err);
+
+    return rv == MORTISE_OK ? race_lost_known(r, x, err) : rv;
+}
+
+int race_lost_known(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
 {
     return command_stop_one(r, x, MORTISE_E_LOST, err);
 }

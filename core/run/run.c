@@ -160,6 +160,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     step_finish(r, x);
     json_decref(x->broke);
     json_decref(x->failure);
+    json_decref(x->told);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     json_decref(x->view);
@@ -224,6 +225,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->step_waits,
                     r->cap_step_waits * sizeof r->step_waits[0]);
     mortise_release(r->mem, r->settled, r->cap_settled * sizeof r->settled[0]);
+    mortise_release(r->mem, r->orders, r->cap_orders * sizeof r->orders[0]);
     mortise_buf_finish(&r->record);
     json_decref(r->self);
     json_decref(r->error);
@@ -305,7 +307,10 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
     json_t *state = NULL;
     int rv = MORTISE_OK;
 
-    if (!r->cancelling) {
+    if (r->after != 0) { /* that is over already */
+        e.how = (uint8_t)r->after;
+        e.value = json_incref(r->error);
+    } else if (!r->cancelling) {
         rv = run_outcome(r, r->frames[0], &e.value, &state, err);
         json_decref(state);
         e.how = e.value != NULL ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED;
@@ -329,7 +334,15 @@ static void set_status(struct mortise_run *r, int status, const char *reason)
     r->reason = reason;
 }
 
-/* `recorded`: this step has something to commit. */
+/* Something of it is to be done: now, or when somebody lets it go on. */
+static void set_going(struct mortise_run *r)
+{
+    if (r->live || r->cancelling || r->stays == NULL)
+        set_status(r, MORTISE_RUN_RUNNING, "");
+    else
+        set_status(r, MORTISE_RUN_PAUSED, r->stays);
+}
+
 static void find_status(struct mortise_run *r)
 {
     if (has_ended(r))
@@ -339,8 +352,7 @@ static void find_status(struct mortise_run *r)
     else if (limit_holds(r) != NULL)
         set_status(r, MORTISE_RUN_PAUSED, "limit");
     else if (r->n_running + r->n_waiting > 0)
-        set_status(r, r->live ? MORTISE_RUN_RUNNING : MORTISE_RUN_PAUSED,
-                   r->live ? "" : "operator");
+        set_going(r);
     else if (r->n_doubt > 0)
         set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
     else if (r->n_budget > 0)
@@ -354,7 +366,7 @@ static void find_status(struct mortise_run *r)
     else if (r->n_suspended > 0)
         set_status(r, MORTISE_RUN_WAITING, "timer");
     else
-        set_status(r, MORTISE_RUN_RUNNING, "");
+        set_going(r);
 }
 
 /* ---- going on ----------------------------------------------------------- */
@@ -501,6 +513,7 @@ int go_live(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     r->live = true;
+    r->stays = NULL;
     r->n_intents = 0; /* what is replayed is on disk */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
@@ -741,6 +754,8 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
              ? run_choose_start(r, r->graph, e.value, &e, err)
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
+        rv = order_record_start(r, adm->order, err);
+    if (rv == MORTISE_OK)
         rv = rules_record(r, adm->store, err);
     if (rv == MORTISE_OK)
         rv = record(r, &e, err);
@@ -840,6 +855,7 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
         return mortise_doing(err, rv, "checkpoint %llu",
                              (unsigned long long)seq);
     r->time_ms = time_ms;
+    r->order = NULL;
     r->first_event = r->n_events;
     r->seq = r->written = r->synced = seq;
     r->head = id;
@@ -947,6 +963,21 @@ uint64_t mortise_run_created_ms(const struct mortise_run *r)
 bool mortise_run_is_finished(const struct mortise_run *r)
 {
     return has_ended(r);
+}
+
+void mortise_run_left(struct mortise_run *r, int status, const char *reason)
+{
+    static const char *const reasons[] = {"plugin", "no_continue"};
+
+    for (size_t i = 0; status == MORTISE_RUN_PAUSED && i < 2; i++)
+        if (strcmp(reason, reasons[i]) == 0)
+            r->stays = reasons[i];
+    find_status(r);
+}
+
+bool mortise_run_is_going(const struct mortise_run *r)
+{
+    return r->live;
 }
 
 bool mortise_run_is_idle(const struct mortise_run *r)

@@ -42,6 +42,7 @@ struct mortise_admission {
     uint64_t elapsed_ms;          /* as an event has it */
     const struct mortise_pin *pins;
     size_t n_pins;
+    const char *order; /* the id under which it was asked for; NULL: none */
 };
 
 /* ---- events ---------------------------------------------------------- */
@@ -141,12 +142,18 @@ struct mortise_input {
             const struct mortise_command *list;
             size_t n;
             uint32_t flags; /* MORTISE_NO_CONTINUE */
+            /* With it: a plugin is what is in the way, and not who gave the
+             * command. */
+            bool blocked;
             const char *actor;
             uint64_t patience_ms; /* of a pause, for what writes */
             /* Plugins of the run's that are others now, as they are; whoever
              * gives the command accepts them.  For a run that stands still. */
             const struct mortise_pin *pins;
             size_t n_pins;
+            /* The id that who gave it made for it; NULL: none.  A list that was
+             * recorded under it is answered, and not applied again. */
+            const char *order;
         } command;
     } u;
 };
@@ -345,6 +352,10 @@ const char *mortise_run_doubted(const struct mortise_run *r, const char *id);
  * happened?  Then a `resume` asks. */
 bool mortise_run_keeps_doubt(const struct mortise_run *r);
 
+/* Was something recorded under this id: the admission, or a list of commands?
+ * NULL: no. */
+bool mortise_run_knows_order(const struct mortise_run *r, const char *id);
+
 /* ---- looking at it ---------------------------------------------------- */
 
 /* What the entries of the next commit say of the end of their run: *status, 0
@@ -359,6 +370,12 @@ uint64_t mortise_run_newest(const struct mortise_run *r);
 uint64_t mortise_run_events(const struct mortise_run *r); /* durable, so far */
 uint64_t mortise_run_created_ms(const struct mortise_run *r);
 bool mortise_run_is_finished(const struct mortise_run *r);
+/* A run that was replayed, and is not going, was left so: why it stands still
+ * where nobody paused it is in its head alone. */
+void mortise_run_left(struct mortise_run *r, int status, const char *reason);
+/* Does it go on by itself?  One that was replayed does not yet, and does not
+ * know how it was left. */
+bool mortise_run_is_going(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no command under way) and
  * nothing will happen without a command or a deadline. */
 bool mortise_run_is_idle(const struct mortise_run *r);

@@ -186,8 +186,9 @@ static int record_stopped(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
     struct mortise_entry e = entry_of(r, x, MORTISE_E_STOPPED);
+    int rv = doubt_cancelled(r, x, err);
 
-    return record(r, &e, err);
+    return rv == MORTISE_OK ? record(r, &e, err) : rv;
 }
 
 /* Its guardrails look at the output now; or, where it is to stop, when it goes
@@ -230,7 +231,7 @@ int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
 {
     int rv = keep_result(r, x, output, how, err);
 
-    return rv == MORTISE_OK ? race_lost(r, x, err) : rv;
+    return rv == MORTISE_OK ? race_lost_known(r, x, err) : rv;
 }
 
 /* It happened, and this came of it (NULL: nothing). */
@@ -312,6 +313,18 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
+/* A call of one that never returns has ended: does that say whether its effect
+ * happened? */
+static bool says_enough(const struct mortise_run *r, const struct exec *x,
+                        const struct mortise_result_in *in)
+{
+    if (x->call == MORTISE_RUN_RECONCILE)
+        return in->status == 0 &&
+               json_is_boolean(json_object_get(in->output, "happened"));
+    return x->call == MORTISE_RUN_EXECUTE &&
+           doubt_at_end(r, x, in) == DOUBT_NONE;
+}
+
 /* A call of one that lost has ended.  Where that may be tried again it matters
  * whether its effect happened (doubt.c (9)). */
 static int settle_lost(struct mortise_run *r, struct exec *x,
@@ -321,7 +334,8 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
     enum doubt doubt = doubt_at_end(r, x, in);
 
     if (!race_may_come_back(x) || node_of(r, x)->effect < MORTISE_WRITE)
-        return race_lost(r, x, err);
+        return says_enough(r, x, in) ? race_lost_known(r, x, err)
+                                     : race_lost(r, x, err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return settle_reconciled(r, x, in, err);
     if (x->call != MORTISE_RUN_EXECUTE) /* what is open in it stays so */

@@ -53,6 +53,12 @@ static int put_budget(json_t *to, const struct mortise_run *r,
                : 0;
 }
 
+static bool is_unsettled(const struct mortise_run *r, const struct exec *x)
+{
+    return exec_is_over(x) ? doubt_is_kept(r, x)
+                           : x->effect_open || step_is_open(x);
+}
+
 /* One execution's record (graph.md 4). */
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
@@ -78,7 +84,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
         usage_put(out, x) != 0 ||
         (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
-        (x->effect_open && !(x->cut && !doubt_is_kept(r, x)) &&
+        (is_unsettled(r, x) &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
         json_decref(out);
         return NULL;
@@ -249,14 +255,11 @@ static const char *how_name(const struct mortise_entry *e)
     }
 }
 
-static bool is_about_a_node(enum mortise_entry_type type)
+/* Of what is the run's own, two name one. */
+static bool is_about_a_node(const struct mortise_entry *e)
 {
-    return type != MORTISE_E_RULES && type != MORTISE_E_ADMIT &&
-           type != MORTISE_E_UPDATE && type != MORTISE_E_RESUME &&
-           type != MORTISE_E_CANCEL && type != MORTISE_E_PAUSE &&
-           type != MORTISE_E_END && type != MORTISE_E_LIMIT &&
-           type != MORTISE_E_HALT && type != MORTISE_E_PINS &&
-           type != MORTISE_E_EXCEEDED && type != MORTISE_E_BUDGET;
+    return !apply_is_of_run(e) || e->type == MORTISE_E_GOTO ||
+           e->type == MORTISE_E_LEAD;
 }
 
 /* Its node, and where that was: as exec_path() spells it.  What gathers a map
@@ -286,7 +289,7 @@ static json_t *entry_json(const struct mortise_run *r,
 
     if (out == NULL)
         return NULL;
-    if (is_about_a_node(e->type))
+    if (is_about_a_node(e))
         put_place(out, r, e);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
@@ -312,6 +315,8 @@ static json_t *entry_json(const struct mortise_run *r,
         json_object_set(out, "approved", json_object_get(e->value, "approved"));
     if (e->type == MORTISE_E_BUDGET || e->type == MORTISE_E_RESERVE)
         json_object_set(out, "budget", e->value);
+    if (e->type == MORTISE_E_DOUBT)
+        json_object_set(out, "cause", json_object_get(e->value, "cause"));
     if (e->type == MORTISE_E_USED)
         json_object_set(out, "usage", e->value);
     if (e->type == MORTISE_E_PINS)

@@ -512,6 +512,14 @@ static int find_body(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+int start_body(struct mortise_run *r, struct exec *x, struct mortise_err *why,
+               struct mortise_err *err)
+{
+    int rv = judge_verdict(past_view(r, x, why), err);
+
+    return rv == MORTISE_OK ? find_body(r, x, why, err) : rv;
+}
+
 int exec_check_body(const struct mortise_node *n, const json_t *body,
                     const struct mortise_mem *mem, struct mortise_err *err)
 {

@@ -163,16 +163,14 @@ static int request_over(struct mortise_run *r, const struct step *s,
 static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                     struct mortise_err *err)
 {
-    json_t *extra = NULL;
+    const struct mortise_entry e = {.how = MORTISE_SETTLE_WITHDRAWN,
+                                    .id = s->request,
+                                    .actor = ""};
     int rv = MORTISE_OK;
 
     --*counter_of(r, s);
-    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
-        extra = json_pack("{s:s, s:s, s:s}", "id", s->request, "decision",
-                          mortise_settle_name(MORTISE_SETTLE_WITHDRAWN),
-                          "actor", "");
     if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce(r, x, "decision", extra, err);
+        rv = announce_decision(r, x, &e, err);
     return rv == MORTISE_OK ? request_over(r, s, err) : rv;
 }
 
@@ -241,6 +239,25 @@ int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (rv == MORTISE_OK)
         journal_free(r, x);
     usage_forget(x);
+    return rv;
+}
+
+int step_rest(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (!step_is_request(s))
+            continue;
+        rv = withdraw(r, x, s, err);
+        s->state = STEP_OUT;
+        s->request[0] = '\0';
+        drop(&s->payload);
+        j->recorded--;
+    }
     return rv;
 }
 
@@ -349,6 +366,12 @@ static bool is_kind(uint8_t how)
            how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT;
 }
 
+static bool is_like(const struct step *s, const struct mortise_entry *e)
+{
+    return strcmp(s->method, e->method) == 0 &&
+           memcmp(s->digest, e->digest, sizeof e->digest) == 0;
+}
+
 /* The step of an entry; made when it was not known, or not recorded. */
 static int step_of(struct mortise_run *r, struct exec *x,
                    const struct mortise_entry *e, struct step **out,
@@ -364,13 +387,11 @@ static int step_of(struct mortise_run *r, struct exec *x,
     if (e->generation != x->generation || e->method[0] == '\0' ||
         (e->ordinal == MORTISE_STEP_UNORDERED) == (e->key[0] == '\0'))
         return corrupt(err, e);
-    if (*out == NULL)
-        rv = j->n < STEPS_MAX
+    if (*out == NULL || ((*out)->state == STEP_OUT && !is_like(*out, e)))
+        rv = j->n < STEPS_MAX || *out != NULL
                  ? step_put(r, j, id, e->method, e->digest, out, err)
                  : corrupt(err, e);
-    if (rv == MORTISE_OK &&
-        (strcmp((*out)->method, e->method) != 0 ||
-         memcmp((*out)->digest, e->digest, sizeof e->digest) != 0))
+    if (rv == MORTISE_OK && !is_like(*out, e))
         rv = corrupt(err, e);
     if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
         j->recorded++;
@@ -490,18 +511,13 @@ int apply_settle_step(struct mortise_run *r, struct exec *x,
                       const struct mortise_entry *e, struct mortise_err *err)
 {
     struct step *s = step_requested(x, e->id);
-    json_t *extra = NULL;
     int rv = MORTISE_OK;
 
     if (s == NULL ||
         (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
         return corrupt(err, e);
-    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
-        extra = json_pack("{s:s, s:s, s:s, s:O*}", "id", e->id, "decision",
-                          mortise_settle_name((enum mortise_settle)e->how),
-                          "actor", e->actor, "value", e->value);
     if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce(r, x, "decision", extra, err);
+        rv = announce_decision(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = request_over(r, s, err);
     if (rv != MORTISE_OK)
@@ -518,6 +534,7 @@ int apply_let_go(struct mortise_run *r, struct exec *x,
     if (x->journal == NULL)
         return corrupt(err, e);
     x->effect_open = false; /* it stopped of its own accord */
+    doubt_forget(x);
     if (e->how != 0)
         return exec_ready(r, x, err);
     exec_become(r, x, X_SUSPENDED);

