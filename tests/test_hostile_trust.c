@@ -319,6 +319,41 @@ START_TEST(a_foreign_directory_is_refused)
 }
 END_TEST
 
+/* Nobody's word helps with a store of somebody else: none is asked for. */
+START_TEST(a_foreign_store_is_refused)
+{
+    desk_ok("mkdir st");
+    if (geteuid() != 0)
+        desk_ok("chmod o+w st"); /* only root can give files away */
+    else
+        desk_ok("chown %d st", STRANGER);
+    child_run("$MORTISE run g.yaml --deployment mortise.yaml --store st");
+    desk_code(77);
+    desk_err("/st");
+    ck_assert_msg(strstr(child.err, "config allow") == NULL, "%s", child.err);
+}
+END_TEST
+
+/* Where what was said is kept is open to others, it does not count: that is
+ * said, not to say it again. */
+START_TEST(a_word_that_does_not_count)
+{
+    desk_ok("$MORTISE config allow mortise.yaml && $MORTISE run g.yaml && "
+            "chmod 0777 $XDG_STATE_HOME/mortise");
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+    desk_err("nothing that you say of it counts: ");
+    ck_assert_msg(strstr(child.err, "config allow") == NULL, "%s", child.err);
+    child_run("$MORTISE config allow");
+    desk_code(77);
+    child_run("$MORTISE config allow mortise.yaml --remove");
+    desk_code(77);
+    desk_ok("eval \"$($MORTISE run g.yaml 2>&1 | "
+            "sed -n 's/.*\\(chmod go-w [^ ;]*\\).*/\\1/p')\"");
+    desk_ok("$MORTISE run g.yaml");
+}
+END_TEST
+
 /* What is in a store, with what spoils it. */
 static const struct {
     const char *spoil, *mend;
@@ -687,6 +722,8 @@ static Suite *suite(void)
     tcase_add_test(tc, what_others_may_change_is_refused);
     tcase_add_test(tc, what_is_accepted_is_accepted_as_it_is);
     tcase_add_test(tc, a_foreign_directory_is_refused);
+    tcase_add_test(tc, a_foreign_store_is_refused);
+    tcase_add_test(tc, a_word_that_does_not_count);
     tcase_add_loop_test(tc, what_is_in_a_store_is_judged, 0,
                         (int)(sizeof inside / sizeof *inside));
     tcase_add_test(tc, a_store_is_closed_to_others);

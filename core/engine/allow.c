@@ -186,22 +186,35 @@ static const char *text_of(const json_t *record, const char *member)
     return text != NULL ? text : "";
 }
 
-/* The directory of the records; false: this user has none, or it is not to be
- * relied on. */
-static bool records(char dir[PATH_MAX])
+/* The directory of the records.  An error: this user has none, or it is not to
+ * be relied on. */
+static int records(char dir[PATH_MAX], struct mortise_err *err)
 {
     char base[PATH_MAX];
+    int rv = mortise_userdir(base, err);
 
-    return mortise_userdir(base, NULL) == MORTISE_OK &&
-           mortise_file_path(dir, PATH_MAX, NULL, "%s/%s", base, kept_in) ==
-               MORTISE_OK;
+    return rv == MORTISE_OK
+               ? mortise_file_path(dir, PATH_MAX, err, "%s/%s", base, kept_in)
+               : rv;
+}
+
+/* Where what was said of it is kept, if that can be relied on. */
+static int its_record(const struct mortise_allowance *a, char path[PATH_MAX],
+                      struct mortise_err *err)
+{
+    char dir[PATH_MAX];
+    int rv = records(dir, err);
+
+    if (rv == MORTISE_OK)
+        rv = record_path(a, dir, path, err);
+    return rv == MORTISE_OK ? mortise_owner_check(path, NULL, NULL, err) : rv;
 }
 
 int mortise_allow_read(struct mortise_allowance *a,
                        const struct mortise_deployment *d,
                        struct mortise_err *err)
 {
-    char dir[PATH_MAX], path[PATH_MAX];
+    char path[PATH_MAX];
     int rv;
 
     *a = (struct mortise_allowance){.mem = d->arena.mem};
@@ -212,8 +225,7 @@ int mortise_allow_read(struct mortise_allowance *a,
     rv = digest_needs(a, d);
     if (rv != MORTISE_OK)
         return mortise_nomem(err);
-    if (!records(dir) || record_path(a, dir, path, NULL) != MORTISE_OK ||
-        mortise_owner_check(path, NULL, NULL, NULL) != MORTISE_OK)
+    if (its_record(a, path, &a->why) != MORTISE_OK)
         return MORTISE_OK;
     rv = read_record(&a->record, a->mem, path, err);
     if (rv == MORTISE_OK && strcmp(text_of(a->record, "file"), a->file) != 0) {
@@ -288,13 +300,12 @@ int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
 int mortise_allow_remove(const struct mortise_allowance *a,
                          struct mortise_err *err)
 {
-    char dir[PATH_MAX], path[PATH_MAX];
-    int rv;
+    char path[PATH_MAX];
+    int rv = its_record(a, path, err);
 
-    if (a->record == NULL || !records(dir))
-        return mortise_fail(err, MORTISE_ENOTFOUND, "%s was never allowed",
-                            a->file);
-    rv = record_path(a, dir, path, err);
+    if (rv == MORTISE_OK && a->record == NULL)
+        rv = mortise_fail(err, MORTISE_ENOTFOUND, "%s was never allowed",
+                          a->file);
     if (rv == MORTISE_OK && unlink(path) != 0)
         rv = mortise_syserr(err, errno, "remove %s", path);
     return rv;
@@ -310,9 +321,9 @@ int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
     *out = json_array();
     if (*out == NULL)
         return mortise_nomem(err);
-    if (!records(dir))
-        return MORTISE_OK;
-    rv = mortise_listing_read(&l, mem, dir, suffix, err);
+    rv = records(dir, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_listing_read(&l, mem, dir, suffix, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++) {

@@ -27,6 +27,8 @@ struct mortise_allowance {
     char file[PATH_MAX];             /* of the deployment, without links */
     char digest[MORTISE_DIGEST_HEX]; /* of its needs as they are now */
     json_t *record; /* {file, digest, places: [{path, uid, mode}]}, or NULL */
+    struct mortise_err why; /* MORTISE_OK, or why nothing that was said counts:
+                               where it is kept is not to be relied on */
 };
 
 /* MORTISE_OK also when nothing was said.  Finish it in any case. */
@@ -47,7 +49,8 @@ json_t *mortise_allow_place(const struct mortise_fault *f);
 /* Say it no more; MORTISE_ENOTFOUND: nobody had. */
 int mortise_allow_remove(const struct mortise_allowance *a,
                          struct mortise_err *err);
-/* All that was said: an array of records. */
+/* All that was said: an array of records.  MORTISE_EDENIED: where it is kept is
+ * not to be relied on. */
 int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
                        struct mortise_err *err);
 

@@ -14,7 +14,9 @@
  */
 #include "engine/guarded.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { KEYS_TEXT = 400 };
@@ -55,9 +57,20 @@ int mortise_guarded_faults(const struct mortise_site *s,
 
 /* ---- what was said -------------------------------------------------------- */
 
+struct judging {
+    const struct mortise_allowance *allowance;
+    const char *store;
+    bool of_store; /* what is wrong is with the store itself (peer.c) */
+};
+
 static bool was_said(void *ud, const struct mortise_fault *f)
 {
-    return mortise_allow_has(ud, f);
+    struct judging *j = ud;
+    char store[PATH_MAX];
+
+    j->of_store =
+        realpath(j->store, store) != NULL && strcmp(store, f->path) == 0;
+    return mortise_allow_has(j->allowance, f);
 }
 
 /* "plugins.dev (line 7), secrets (line 12)" */
@@ -85,6 +98,12 @@ static int check_needs(const struct mortise_site *s,
         return MORTISE_OK;
     *span = needs[0].value->span;
     list_needs(keys, needs, n);
+    if (a->why.code != MORTISE_OK)
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "%s was found, and nobody named it; it says which code runs or who "
+            "gets secrets, by %s, and nothing that you say of it counts: %s",
+            s->deployment->path, keys, a->why.msg);
     return mortise_fail(
         err, MORTISE_EDENIED,
         "%s was found, and nobody named it; it says which code runs or who "
@@ -95,7 +114,8 @@ static int check_needs(const struct mortise_site *s,
         a->file);
 }
 
-/* What to do besides chmod and chown. */
+/* What to do besides chmod and chown.  A store of others is not used whatever is
+ * said. */
 static void point_at_allow(const struct mortise_allowance *a,
                            struct mortise_err *err)
 {
@@ -114,11 +134,12 @@ static int check(const struct mortise_site *s, unsigned how,
                  struct mortise_span *span, struct mortise_err *err)
 {
     struct mortise_allowance a;
+    struct judging j = {&a, s->store, false};
     int rv = mortise_allow_read(&a, s->deployment, err);
 
     if (rv == MORTISE_OK) {
-        rv = mortise_guarded_faults(s, was_said, &a, err);
-        if (rv == MORTISE_EDENIED)
+        rv = mortise_guarded_faults(s, was_said, &j, err);
+        if (rv == MORTISE_EDENIED && !j.of_store)
             point_at_allow(&a, err);
     }
     if (rv == MORTISE_OK && (how & MORTISE_SITE_FOUND) != 0)
