@@ -12,8 +12,10 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "engine/client.h"
+#include "engine/control.h"
 #include "engine/link.h"
 #include "json/value.h"
+#include "lib/knock.h"
 #include "lib/powercut.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
@@ -1893,6 +1895,39 @@ START_TEST(a_link_is_an_engine)
 }
 END_TEST
 
+/* Who asks in the moment in which it goes is told so, and nothing begins. */
+START_TEST(a_link_lets_nobody_in_as_it_goes)
+{
+    static const char late[] =
+        "{\"do\":\"start\",\"run\":\"late\",\"graph\":{\"path\":\"g.yaml\","
+        "\"source\":\"apiVersion: mortise/v1\\nkind: Graph\\nmetadata: {name: "
+        "g, version: 1.0.0}\\nstart: a\\nnodes:\\n  a: {type: human, prompt: "
+        "Well?, next: END}\\n\"}}\n";
+    struct mortise_options o = options();
+    struct mortise_link *l;
+    char *text;
+    int ends[2], fd;
+    bool none;
+
+    close_engine();
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(mortise_link_open(&l, &o, 0, &none, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_link_until(l, ends[0], &err), MORTISE_OK);
+    fd = knock(o.store);
+    for (int i = 0; i < 3; i++) /* it is let in, and then says something */
+        mortise_poll(mortise_link_engine(l), 10, &err);
+    ck_assert(mortise_control_is_used(mortise_link_engine(l)));
+    knock_say(fd, late, strlen(late));
+    mortise_link_close(l);
+    close(ends[0]);
+    close(ends[1]);
+    close(fd);
+    open_engine();
+    ck_assert_int_eq(mortise_show(m, NULL, "late", &text, &err),
+                     MORTISE_ENOTFOUND);
+}
+END_TEST
+
 /* Over one connection, which ends with its engine. */
 static void *ask_once(void *ud)
 {
@@ -2077,6 +2112,7 @@ static Suite *suite(void)
     tcase_add_test(tc, one_engine_per_store);
     tcase_add_test(tc, a_link_reaches_the_holder);
     tcase_add_test(tc, a_link_is_an_engine);
+    tcase_add_test(tc, a_link_lets_nobody_in_as_it_goes);
     tcase_add_test(tc, closing_tells_who_waits);
     tcase_add_loop_test(tc, memory_runs_out, 0, 2);
     tcase_add_test(tc, opening_without_memory);

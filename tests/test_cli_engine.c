@@ -139,6 +139,32 @@ START_TEST(engines_take_over)
 }
 END_TEST
 
+/* Who comes while it awaits an effect begins nothing there that its end would
+ * cut: the run goes on in a process of its own, once. */
+START_TEST(nothing_begins_as_it_leaves)
+{
+    pid_t engine = errand_engine("one"), first, late;
+
+    put_graph("request");
+    httpd_on(errand_httpd, "/x");
+    httpd_wait(errand_httpd, 2500);
+    httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    first = start_run("first");
+    kill(engine, SIGTERM);
+    child_await("one.err", "stopping");
+    late =
+        child_start("late", "%s run g.yaml --id late", child_build("mortise"));
+    usleep(500000);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
+    ck_assert_int_eq(child_wait(engine), 0);
+    ck_assert_int_eq(child_wait(late), 0);
+    child_wait(first);
+    ck_assert_int_eq(errand_mortise("show late"), 0);
+    ck_assert_int_eq(errand_mortise("resume first"), 0);
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
+}
+END_TEST
+
 /* What a crash interrupted goes on; what a person paused does not. */
 START_TEST(engines_go_on_after_a_crash)
 {
@@ -209,6 +235,7 @@ static Suite *suite(void)
     tcase_add_test(tc, an_effect_is_awaited);
     tcase_add_test(tc, a_second_signal_kills);
     tcase_add_test(tc, engines_take_over);
+    tcase_add_test(tc, nothing_begins_as_it_leaves);
     tcase_add_test(tc, engines_go_on_after_a_crash);
     tcase_add_test(tc, deadlines_fire);
     tcase_add_test(tc, there_is_one);

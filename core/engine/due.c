@@ -130,9 +130,9 @@ static void fire(struct mortise_timer *t)
     uint64_t now_ms = mortise_now_ms();
 
     m->due_ms = 0;
-    if (m->state == MORTISE_ENGINE_UP && o != NULL)
+    if (m->state == MORTISE_ENGINE_UP && !m->leaving && o != NULL)
         look(m, o);
-    else if (m->state != MORTISE_ENGINE_CLOSING)
+    else if (!m->leaving && m->state != MORTISE_ENGINE_CLOSING)
         arm(m, now_ms, now_ms + LOOK_AGAIN_MS);
     mortise_release(m->mem, o, sizeof *o);
 }

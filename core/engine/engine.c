@@ -28,16 +28,18 @@ int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
 {
     switch (m->state) {
     case MORTISE_ENGINE_UP:
+        if (m->leaving)
+            break;
         return MORTISE_OK;
     case MORTISE_ENGINE_CLOSING:
-        return mortise_fail(err, MORTISE_EBUSY, "the engine is closing");
+        break;
     case MORTISE_ENGINE_FAILING:
     case MORTISE_ENGINE_BROKEN:
-        break;
+        if (err != NULL)
+            *err = m->trouble;
+        return m->trouble.code;
     }
-    if (err != NULL)
-        *err = m->trouble;
-    return m->trouble.code;
+    return mortise_fail(err, MORTISE_EBUSY, "the engine is closing");
 }
 
 /* ---- open --------------------------------------------------------------- */

@@ -99,6 +99,7 @@ struct mortise {
     void *log_ud;
     char *actor; /* the name of our uid */
     enum mortise_engine_state state;
+    bool leaving; /* nothing begins any more (recover.c) */
     bool looks; /* at a copy of the store: nothing goes on here */
     /* MORTISE_START_MS, MORTISE_QUIESCE_MS, unless a test is in a hurry. */
     uint64_t start_ms, quiesce_ms;

@@ -274,14 +274,15 @@ static void on_until(uv_poll_t *poll, int status, int events)
     uv_poll_stop(poll);
 }
 
-/* The loop must turn once more before the link goes: closing does that. */
-static void poll_no_more(struct mortise_link *l)
+/* The loop must turn once more before the poll is used again, or gone. */
+static bool poll_no_more(struct mortise_link *l)
 {
-    if (!l->polls)
-        return;
+    bool polled = l->polls;
+
+    if (polled)
+        uv_close((uv_handle_t *)&l->poll, NULL);
     l->polls = false;
-    uv_close((uv_handle_t *)&l->poll, NULL);
-    mortise_turn(l->engine, 0);
+    return polled;
 }
 
 bool mortise_link_is_over(const struct mortise_link *l)
@@ -309,7 +310,8 @@ static int set_until(struct mortise_link *l, struct mortise_err *err)
 
 int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err)
 {
-    poll_no_more(l);
+    if (poll_no_more(l))
+        mortise_turn(l->engine, 0);
     l->until = fd;
     return set_until(l, err);
 }
@@ -318,8 +320,8 @@ void mortise_link_close(struct mortise_link *l)
 {
     if (l == NULL)
         return;
-    poll_no_more(l);
-    mortise_close(l->engine);
+    (void)poll_no_more(l);
+    mortise_close(l->engine); /* turns; before, somebody's run would begin */
     mortise_client_close(&l->client);
     mortise_release_str(l->mem, l->store);
     mortise_release(l->mem, l, sizeof *l);

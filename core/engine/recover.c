@@ -191,12 +191,14 @@ void mortise_pause_all(struct mortise *m)
     uint64_t until = mortise_mono_in(2 * m->quiesce_ms + 1000);
     struct mortise_hashed *e;
 
+    m->leaving = true;
     for (e = mortise_table_first(&m->lives); e != NULL;
          e = mortise_table_next(&m->lives, e)) {
         const struct mortise_live *live =
             MORTISE_OF(e, struct mortise_live, entry);
 
-        if (!live->lost && !mortise_run_is_idle(live->run))
+        if (!live->lost &&
+            (live->orders != NULL || !mortise_run_is_idle(live->run)))
             mortise_pause_one(m, live);
     }
     while (m->lives.n > 0 && mortise_mono_ns() < until)

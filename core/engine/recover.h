@@ -14,10 +14,11 @@ int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
                         struct mortise_err *err);
 /* Is nothing at work, so that leaving interrupts nothing? */
 bool mortise_rests(const struct mortise *m);
-/* Pause all that is at work, until an engine comes; turns the loop until it
- * rests. */
 /* One run, as an engine that stops pauses it: it goes on when it can. */
 void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
+/* Pause all that is at work, until an engine comes; turns the loop until it
+ * rests.  Nothing else begins from here on: whoever asks for it is told that the
+ * engine closes, and asks the next one. */
 void mortise_pause_all(struct mortise *m);
 
 #endif
