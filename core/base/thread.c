@@ -25,8 +25,7 @@ void mortise_signals_restore(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-int mortise_thread_start(pthread_t *out, const char *name,
-                         void *(*run)(void *ud), void *ud)
+int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud)
 {
     sigset_t before;
     int e;
@@ -34,7 +33,10 @@ int mortise_thread_start(pthread_t *out, const char *name,
     mortise_signals_block(&before);
     e = pthread_create(out, NULL, run, ud);
     mortise_signals_restore(&before);
-    if (e == 0)
-        pthread_setname_np(*out, name);
     return e;
+}
+
+void mortise_thread_name(const char *name)
+{
+    pthread_setname_np(pthread_self(), name);
 }

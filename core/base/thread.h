@@ -6,10 +6,12 @@
 #include <signal.h>
 
 /* Start a thread that takes no signals: a handler of the embedder's runs on
- * threads of the embedder's.  `name` (at most 15 bytes) is what ps and gdb
- * show.  Returns 0 or an errno. */
-int mortise_thread_start(pthread_t *out, const char *name,
-                         void *(*run)(void *ud), void *ud);
+ * threads of the embedder's.  Returns 0 or an errno. */
+int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud);
+/* What ps and gdb call the calling thread: at most 15 bytes.  For another one
+ * the C library would go through /proc, and a process that leaves such a thread
+ * behind then takes one or two milliseconds longer to end. */
+void mortise_thread_name(const char *name);
 
 /* Around a call that makes threads which are not ours: they take no signals,
  * either.  Those of the calling thread are not lost; they wait. */

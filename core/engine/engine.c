@@ -96,11 +96,12 @@ static int open_site(struct mortise *m, const struct mortise_options *o,
                      struct mortise_err *err)
 {
     struct mortise_diags diags;
-    int rv;
+    int rv = MORTISE_OK;
 
     mortise_diags_init(&diags, m->mem);
-    rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store,
-                           mortise_site_how(o->flags), &diags, err);
+    if (m->site.deployment == NULL) /* nobody has opened it */
+        rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store,
+                               mortise_site_how(o->flags), &diags, err);
     if (rv == MORTISE_ECHECK)
         rv = found_wrong(m, &diags, err);
     mortise_diags_finish(&diags);
@@ -273,7 +274,8 @@ static int check_options(const struct mortise_options *o,
 
 static int open_engine(struct mortise **out,
                        const struct mortise_options *options, bool looks,
-                       enum mortise_holding holding, struct mortise_err *err)
+                       enum mortise_holding holding, struct mortise_site *site,
+                       struct mortise_err *err)
 {
     struct mortise_err here; /* inner functions may count on one */
     struct mortise *m;
@@ -297,6 +299,10 @@ static int open_engine(struct mortise **out,
     m->log = options->log;
     m->log_ud = options->log_ud;
     m->looks = looks;
+    if (site != NULL) {
+        m->site = *site;
+        *site = (struct mortise_site){.n_trust_dirs = 0};
+    }
     m->state = MORTISE_ENGINE_UP;
     m->start_ms = MORTISE_START_MS;
     m->quiesce_ms = MORTISE_QUIESCE_MS;
@@ -322,7 +328,8 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
                  struct mortise_err *err)
 {
     struct mortise_err why; /* an inner word on the way to a success is none */
-    int rv = mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, &why);
+    int rv =
+        mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, NULL, &why);
 
     if (rv != MORTISE_OK && err != NULL)
         *err = why;
@@ -331,16 +338,17 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
 
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
-                        enum mortise_holding holding, struct mortise_err *err)
+                        enum mortise_holding holding, struct mortise_site *site,
+                        struct mortise_err *err)
 {
-    return open_engine(out, options, false, holding, err);
+    return open_engine(out, options, false, holding, site, err);
 }
 
 int mortise_engine_look(struct mortise **out,
                         const struct mortise_options *options,
                         struct mortise_err *err)
 {
-    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, err);
+    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, NULL, err);
 }
 
 /* ---- close -------------------------------------------------------------- */

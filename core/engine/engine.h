@@ -586,10 +586,13 @@ int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
 int mortise_engine_look(struct mortise **out,
                         const struct mortise_options *options,
                         struct mortise_err *err);
-/* mortise_open() is this, and stays. */
+/* mortise_open() is this, and stays.  `site`: what options->deployment and
+ * ->store say, by whoever has read it already; it is taken, and zeroed.  Zeroed
+ * or NULL: it is read here. */
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
-                        enum mortise_holding holding, struct mortise_err *err);
+                        enum mortise_holding holding, struct mortise_site *site,
+                        struct mortise_err *err);
 
 /* MORTISE_OK when it can take requests. */
 int mortise_engine_ready(struct mortise *m, struct mortise_err *err);

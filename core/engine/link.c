@@ -45,7 +45,8 @@ struct mortise_link {
     const struct mortise_mem *mem;
     struct mortise_options options; /* what they point to is lent */
     unsigned flags;
-    char *store; /* where it is */
+    struct mortise_site site; /* as it was found, until an engine takes it */
+    char *store;              /* where it is */
     bool must;   /* the engine's deployment must be ours */
     char digest[MORTISE_DIGEST_HEX];
     struct mortise *engine;       /* NULL: over the socket */
@@ -66,22 +67,20 @@ static int look_around(struct mortise_link *l, struct mortise_err *err)
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_diags diags;
-    struct mortise_site site;
     int rv;
 
     mortise_diags_init(&diags, l->mem);
-    rv = mortise_site_open(&site, l->mem, l->options.deployment,
+    rv = mortise_site_open(&l->site, l->mem, l->options.deployment,
                            l->options.store, mortise_site_how(l->options.flags),
                            &diags, err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
-    l->store = mortise_strdup(l->mem, site.store);
-    rv = mortise_deployment_digest(digest, site.deployment, l->mem);
+    l->store = mortise_strdup(l->mem, l->site.store);
+    rv = mortise_deployment_digest(digest, l->site.deployment, l->mem);
     mortise_hex(l->digest, digest, sizeof digest);
     l->must =
         (l->flags & MORTISE_LINK_SAME) != 0 && l->options.deployment != NULL;
-    mortise_site_close(&site);
     return l->store != NULL && rv == MORTISE_OK ? MORTISE_OK
                                                 : mortise_nomem(err);
 }
@@ -121,7 +120,7 @@ static int hold(struct mortise_link *l, struct mortise_err *err)
     int rv = check_owner(l, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_engine_open(&l->engine, &l->options, how, err);
+        rv = mortise_engine_open(&l->engine, &l->options, how, &l->site, err);
     return rv == MORTISE_OK ? set_until(l, err) : rv;
 }
 
@@ -253,13 +252,14 @@ int mortise_link_open(struct mortise_link **out,
         rv = find_store(l, none, err);
     if (rv == MORTISE_ECHECK) /* it has the words for a file with errors */
         rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
-                                 err);
+                                 NULL, err);
     else if (rv == MORTISE_OK)
         rv = find(l, FIRST_MS, err);
     if (rv != MORTISE_OK) {
         mortise_link_close(l);
         return rv;
     }
+    mortise_site_close(&l->site); /* the next one reads the file anew */
     *out = l;
     return MORTISE_OK;
 }
@@ -321,6 +321,7 @@ void mortise_link_close(struct mortise_link *l)
     if (l == NULL)
         return;
     (void)poll_no_more(l);
+    mortise_site_close(&l->site);
     mortise_close(l->engine); /* turns; before, somebody's run would begin */
     mortise_client_close(&l->client);
     mortise_release_str(l->mem, l->store);

@@ -95,6 +95,7 @@ static void *work(void *arg)
     struct mortise_pool *p = w->pool;
     struct mortise_job *j;
 
+    mortise_thread_name("mortise-worker");
     pthread_mutex_lock(&p->lock);
     while (!w->given_up && (j = next_job(w)) != NULL) {
         pthread_mutex_unlock(&p->lock);
@@ -120,7 +121,7 @@ static int start_thread(struct mortise_pool *p, struct mortise_err *err)
     if (w == NULL)
         return mortise_nomem(err);
     *w = (struct worker){.pool = p, .next = p->workers};
-    rv = mortise_thread_start(&thread, "mortise-worker", work, w);
+    rv = mortise_thread_start(&thread, work, w);
     if (rv != 0) {
         mortise_release(p->mem, w, sizeof *w);
         return mortise_syserr(err, rv, "start a worker");

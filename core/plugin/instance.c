@@ -700,9 +700,11 @@ static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
 static void *say_farewell(void *ud)
 {
     struct farewell *f = ud;
-    mortise_status status = quiesce(f->instance, f->deadline_ns);
+    mortise_status status;
     bool deserted;
 
+    mortise_thread_name("mortise-bye");
+    status = quiesce(f->instance, f->deadline_ns);
     pthread_mutex_lock(&f->lock);
     f->returned = true;
     f->status = status;
@@ -760,7 +762,7 @@ static bool quiesces(struct mortise_instance *i, uint64_t deadline_ns)
 
     if (f == NULL)
         return false;
-    if (mortise_thread_start(&thread, "mortise-bye", say_farewell, f) != 0) {
+    if (mortise_thread_start(&thread, say_farewell, f) != 0) {
         free_farewell(f);
         return false;
     }

@@ -59,6 +59,7 @@ static void *watch(void *ud)
 {
     const struct mortise_inside_entry *late;
 
+    mortise_thread_name("mortise-watch");
     pthread_mutex_lock(&lock);
     for (;;) {
         if (!mortise_inside_look(TICK_MS, &late))
@@ -81,7 +82,7 @@ static void start(void)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&moved, &attr);
     pthread_condattr_destroy(&attr);
-    if (mortise_thread_start(&thread, "mortise-watch", watch, NULL) != 0)
+    if (mortise_thread_start(&thread, watch, NULL) != 0)
         return;
     pthread_detach(thread);
     started = true;

@@ -146,6 +146,7 @@ static void *store_thread(void *ud)
 {
     struct mortise_writer *w = ud;
 
+    mortise_thread_name("mortise-store");
     pthread_mutex_lock(&w->lock);
     while (take(w)) {
         pthread_mutex_unlock(&w->lock);
@@ -190,7 +191,7 @@ int mortise_writer_start(struct mortise_writer **out, struct mortise_store *s,
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->work, NULL);
     pthread_cond_init(&w->quiet, NULL);
-    e = mortise_thread_start(&w->thread, "mortise-store", store_thread, w);
+    e = mortise_thread_start(&w->thread, store_thread, w);
     if (e != 0) {
         free_writer(w);
         return mortise_syserr(err, e, "start the store thread");
