@@ -23,8 +23,8 @@ static const struct decision {
 } decisions[] = {
     {person, "approve r ID", "settle a (answered by", "completed"},
     {person, "reject r ID", "settle a (answered by", "completed"},
-    {person, "answer r ID --value '{\"approved\": true}'", "settle a (answered by",
-     "completed"},
+    {person, "answer r ID --value '{\"approved\": true}'",
+     "settle a (answered by", "completed"},
     {doubt, "resolve r ID --done '{}'", "happened", "completed"},
     {doubt, "resolve r ID --fail", "fail", "failed"},
     {doubt, "resolve r ID --retry", "retry", "in_doubt"},
@@ -148,8 +148,7 @@ START_TEST(is_recorded)
     if (_i % 2 != 0 && !o->older)
         by_engine();
     else
-        child_run("$MORTISE resume r%s",
-                  o->older ? " --allow-downgrade" : "");
+        child_run("$MORTISE resume r%s", o->older ? " --allow-downgrade" : "");
     snprintf(wanted, sizeof wanted, "run r %s", d->end);
     desk_out(wanted);
     desk_ok("$MORTISE history r");

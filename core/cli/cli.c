@@ -248,8 +248,7 @@ static bool look(struct mortise_cli *cli, const struct mortise_err *why)
         return false;
     mortise_link_close(cli->link);
     cli->link = NULL;
-    cli->copied =
-        mortise_link_look(&cli->link, &options, NULL) == MORTISE_OK;
+    cli->copied = mortise_link_look(&cli->link, &options, NULL) == MORTISE_OK;
     if (cli->copied)
         say_look(cli, why);
     return cli->copied;

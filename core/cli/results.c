@@ -81,9 +81,9 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_IN_DOUBT", "an effect may or may not have happened",
      "An effect began, and nothing says how it ended: the process died, time "
      "ran out, a connection was lost, a server failed in the middle, the call "
-     "was told to stop.  The plugin can neither repeat it safely nor find out. "
-     " "
-     "`mortise why RUN` says which it was.  Look at the world and say what "
+     "was told to stop.  The plugin can neither repeat it safely nor find "
+     "out.  `mortise why RUN` says which it was.  Look at the world and say "
+     "what "
      "became of it.  An update or a goto is refused with this while such an "
      "effect is under way: it is not stopped for that; wait for it, or pause "
      "the run first.",

@@ -730,9 +730,8 @@ static int print_json(struct why *w, struct mortise_err *err)
         mortise_cli_text(w->show, "status"), "reason",
         mortise_cli_text(w->show, "reason"), "why", w->text_bytes.p, "pending",
         json_object_get(w->show, "pending"), "commands", command_list(w));
-
-    int rv = v != NULL ? mortise_cli_mark_lack(w->cli, v, err)
-                       : mortise_nomem(err);
+    int rv =
+        v != NULL ? mortise_cli_mark_lack(w->cli, v, err) : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
         mortise_out_json(&w->cli->out, v, true);

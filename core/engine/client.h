@@ -28,10 +28,10 @@ enum mortise_client_loss {
 struct mortise_client {
     const struct mortise_mem *mem; /* lent */
     int fd;
-    pid_t pid;  /* the engine's */
-    bool stays; /* ... until somebody stops it (`mortise engine`) */
+    pid_t pid;   /* the engine's */
+    bool stays;  /* ... until somebody stops it (`mortise engine`) */
     bool orders; /* ... knows the ids of orders */
-    int until;  /* calls end when it is readable; -1: none */
+    int until;   /* calls end when it is readable; -1: none */
     enum mortise_client_loss loss;
     struct mortise_buf in; /* bytes of the engine's next lines */
     size_t scanned;        /* of in: without a line end */

@@ -128,11 +128,12 @@ static void fire(struct mortise_timer *t)
     struct mortise *m = MORTISE_OF(t, struct mortise, due);
     struct overdue *o = mortise_zalloc(m->mem, sizeof *o);
     uint64_t now_ms = mortise_now_ms();
+    int rv = mortise_engine_ready(m, NULL);
 
     m->due_ms = 0;
-    if (m->state == MORTISE_ENGINE_UP && !m->leaving && o != NULL)
+    if (rv == MORTISE_OK && o != NULL)
         look(m, o);
-    else if (!m->leaving && m->state != MORTISE_ENGINE_CLOSING)
+    else if (rv != MORTISE_EBUSY) /* it does not close */
         arm(m, now_ms, now_ms + LOOK_AGAIN_MS);
     mortise_release(m->mem, o, sizeof *o);
 }

@@ -346,9 +346,9 @@ int mortise_engine_open(struct mortise **out,
 
 int mortise_engine_look(struct mortise **out,
                         const struct mortise_options *options,
-                        struct mortise_err *err)
+                        struct mortise_site *site, struct mortise_err *err)
 {
-    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, NULL, err);
+    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, site, err);
 }
 
 /* ---- close -------------------------------------------------------------- */

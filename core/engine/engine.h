@@ -582,10 +582,10 @@ int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
 
 /* Like mortise_open(), where that cannot have the store: on a copy of it, to be
  * looked at.  No timer fires, nobody is listened to, nothing is removed, and
- * what would write is refused. */
+ * what would write is refused.  `site` as below. */
 int mortise_engine_look(struct mortise **out,
                         const struct mortise_options *options,
-                        struct mortise_err *err);
+                        struct mortise_site *site, struct mortise_err *err);
 /* mortise_open() is this, and stays.  `site`: what options->deployment and
  * ->store say, by whoever has read it already; it is taken, and zeroed.  Zeroed
  * or NULL: it is read here. */

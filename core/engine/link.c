@@ -47,7 +47,7 @@ struct mortise_link {
     unsigned flags;
     struct mortise_site site; /* as it was found, until an engine takes it */
     char *store;              /* where it is */
-    bool must;   /* the engine's deployment must be ours */
+    bool must;                /* the engine's deployment must be ours */
     char digest[MORTISE_DIGEST_HEX];
     struct mortise *engine;       /* NULL: over the socket */
     struct mortise_client client; /* closed: in this process */
@@ -225,7 +225,7 @@ int mortise_link_look(struct mortise_link **out,
     if (rv == MORTISE_OK)
         rv = check_owner(l, err);
     if (rv == MORTISE_OK)
-        rv = mortise_engine_look(&l->engine, options, err);
+        rv = mortise_engine_look(&l->engine, options, &l->site, err);
     if (rv == MORTISE_OK)
         *out = l;
     else
@@ -422,8 +422,8 @@ static int call_here(struct mortise_link *l, json_t *request,
 struct stream {
     mortise_item_fn *fn;
     void *ud;
-    uint64_t seq; /* of the newest durable event that was given; 0: none */
-    bool begun;   /* what was asked for is on disk: its events follow */
+    uint64_t seq;  /* of the newest durable event that was given; 0: none */
+    bool begun;    /* what was asked for is on disk: its events follow */
     bool nameless; /* ... and was asked for without its id, at least once */
     char run[MORTISE_RUN_MAX]; /* ... of this run */
 };

@@ -827,9 +827,9 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
     const json_t *theirs = json_object_get(q->body, "deployment");
     const char *version = NULL;
     uint64_t protocol = 0;
-    int rv = q->m->leaving ? mortise_engine_ready(q->m, err) : MORTISE_OK;
+    int rv = mortise_engine_ready(q->m, err);
 
-    if (rv == MORTISE_OK)
+    if (rv != MORTISE_EBUSY) /* one that closes would be asked in vain */
         rv = get_number(q->body, "protocol", &protocol, err);
     if (rv == MORTISE_OK)
         rv = get_text(q->body, "version", false, &version, err);

@@ -461,8 +461,8 @@ static int remember_revoked(struct mortise_plugins *p,
     return rv;
 }
 
-static int check_remembered(struct mortise_plugins *p,
-                            const struct entry *e, struct mortise_err *why)
+static int check_remembered(struct mortise_plugins *p, const struct entry *e,
+                            struct mortise_err *why)
 {
     char name[NAME_ROOM], id[MORTISE_KEYID_TEXT];
     uint64_t seen;

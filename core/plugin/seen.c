@@ -75,10 +75,9 @@ static int check(const char *path, struct mortise_err *err)
 {
     struct stat st;
 
-    if (lstat(path, &st) != 0
-            ? errno == ENOENT
-            : S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-                  (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    if (lstat(path, &st) != 0 ? errno == ENOENT
+                              : S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+                                    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return MORTISE_OK;
     return mortise_owner_check(path, NULL, NULL, err);
 }

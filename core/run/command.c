@@ -121,6 +121,7 @@ static int check_settled(const struct mortise_run *r, bool back,
     back |= r->status >= MORTISE_RUN_COMPLETED;
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
+
         if (is_under_way(r, x))
             return mortise_fail(err, MORTISE_EINDOUBT,
                                 "the effect of node '%s' is under way; wait "

@@ -163,9 +163,8 @@ static int request_over(struct mortise_run *r, const struct step *s,
 static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
                     struct mortise_err *err)
 {
-    const struct mortise_entry e = {.how = MORTISE_SETTLE_WITHDRAWN,
-                                    .id = s->request,
-                                    .actor = ""};
+    const struct mortise_entry e = {
+        .how = MORTISE_SETTLE_WITHDRAWN, .id = s->request, .actor = ""};
     int rv = MORTISE_OK;
 
     --*counter_of(r, s);

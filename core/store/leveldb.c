@@ -580,7 +580,7 @@ static int open_in_db(struct mortise_store *s, int db, bool create,
         return rv;
     rv = open_and_verify(s, create, err);
     if (rv != MORTISE_OK) {
-        mortise_aside_put_back(db, s->mem, &here); /* or the next opening does */
+        mortise_aside_put_back(db, s->mem, &here); /* or who opens it next */
         return rv;
     }
     FAULT_POINT("store: verified");

@@ -11,7 +11,7 @@ struct mortise_salvaged {
     uint64_t missing; /* commits that are known of, and cannot be read */
     bool holes; /* pieces of tables cannot be read: runs may be missing of which
                  * nothing is left */
-    bool unmarked; /* no mark says how much there was: more may be missing */
+    bool unmarked;   /* no mark says how much there was: more may be missing */
     uint64_t unused; /* graphs that were handed in, and no run pins */
 };
 

@@ -45,7 +45,8 @@ static bool is_in_db(const char *name)
 {
     size_t n = strlen(name);
 
-    return mortise_dbfile_kind(mortise_aside_name(name)) != MORTISE_DBFILE_OTHER ||
+    return mortise_dbfile_kind(mortise_aside_name(name)) !=
+               MORTISE_DBFILE_OTHER ||
            strcmp(name, "LOCK") == 0 || strcmp(name, "LOG") == 0 ||
            strcmp(name, "LOG.old") == 0 ||
            (n > 6 && strcmp(name + n - 6, ".dbtmp") == 0);

@@ -152,9 +152,8 @@ static int copy_all(struct copying *c, struct mortise_err *err)
 {
     int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
 
-    return rv == MORTISE_OK
-               ? mortise_home_each(c->from, "db", copy_one, c, err)
-               : rv;
+    return rv == MORTISE_OK ? mortise_home_each(c->from, "db", copy_one, c, err)
+                            : rv;
 }
 
 /* Where there is room, if the disk is full. */

@@ -85,7 +85,7 @@ struct mortise_place {
     size_t n;
     const char *const *types; /* names of the bits; NULL: no types */
     bool types_are_words; /* "an inner graph", not "a node of type 'tool'" */
-    const char *select;       /* the key that says which; NULL: where it is */
+    const char *select;   /* the key that says which; NULL: where it is */
 };
 
 enum { MORTISE_MAX_KEYS = 96 }; /* of a place */
