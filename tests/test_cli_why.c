@@ -348,6 +348,7 @@ START_TEST(failed)
     why("r");
     desk_out("has failed at 2");
     desk_out("no.good: ");
+    desk_out("--goto NODE");
     ck_assert_uint_eq(n_commands, 1);
     obey(0, "r", "failed"); /* it did try again */
     desk_ok("$MORTISE events r --json | grep -c '\"type\":\"node_failed\"'");

@@ -490,7 +490,9 @@ static void why_failed(struct why *w)
                  "resumes the run is asked about it again, before anything is "
                  "done again."
                : ".  Whoever may use this store can let it try again what "
-                 "failed; what is done is not done again.");
+                 "failed; what is done is not done again, and what that gave "
+                 "counts.  Where it therefore fails again, have it go on from "
+                 "a node, and that is done anew (resume --goto NODE).");
     offer(w, "resume");
 }
 
