@@ -80,7 +80,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys patches unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+.PHONY: all check check-peers keys entries patches unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -328,7 +328,7 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys patches
+check: unit headers keys entries patches
 	$(call say,AGAIN,"every call through the wire encoding")
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
@@ -344,6 +344,13 @@ keys: $(B)/tests/keys/list
 	$(Q)sh tools/graph-keys.sh $(B) >$(B)/graph_keys.md && \
 	    diff -u tests/graph_keys.md $(B)/graph_keys.md || \
 	    { echo "tests/graph_keys.md: see above; make docs" >&2; exit 1; }
+
+# docs/format.md says of each entry what its row does.
+entries:
+	$(call say,CHECK,"docs/format.md has the entries of entries.def")
+	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/entries.def \
+	    docs/format.md | diff -u docs/format.md - || \
+	    { echo "docs/format.md: see above; make docs" >&2; exit 1; }
 
 # Each broken build that `make mutants` makes can be made of this tree.
 patches:
@@ -430,6 +437,8 @@ docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)for k in graph deployment plugin trust test; do \
 	    $(B)/mortise schema $$k >schema/$$k.json || exit 1; done
 	$(Q)sh tools/graph-keys.sh $(B) >tests/graph_keys.md
+	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/entries.def \
+	    docs/format.md >$(B)/format.md && cp $(B)/format.md docs/format.md
 
 lint: $(B)/man/mortise.1
 	mandoc -T lint -W warning $(MAN)

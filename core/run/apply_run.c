@@ -4,13 +4,12 @@
  * the end.  apply.c has the rules that hold for these, too, and the entries
  * about one execution.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "run/internal.h"
 
-static int apply_repin(struct mortise_run *r, const struct mortise_entry *e,
-                       struct mortise_err *err)
+int apply_pins(struct mortise_run *r, const struct mortise_entry *e,
+               struct mortise_err *err)
 {
     int rv = json_is_object(e->value) ? pins_replace(r, e->value, err)
                                       : corrupt(err, e);
@@ -20,8 +19,8 @@ static int apply_repin(struct mortise_run *r, const struct mortise_entry *e,
     return rv == MORTISE_OK ? pins_announce(r, e->value, err) : rv;
 }
 
-static int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
-                       struct mortise_err *err)
+int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err)
 {
     struct exec *x;
     int rv;
@@ -84,8 +83,8 @@ static int follow_update(struct mortise_run *r, struct exec *x,
 }
 
 /* A commit after everything, by an execution of its own. */
-static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
-                        struct mortise_err *err)
+int apply_update(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err)
 {
     uint32_t *preds, n;
     struct exec *u;
@@ -113,6 +112,15 @@ static int apply_update(struct mortise_run *r, const struct mortise_entry *e,
     return rv != MORTISE_OK
                ? rv
                : announce_command(r, "update", e->actor, NULL, NULL, err);
+}
+
+/* It goes on, whether or not it had ended; its status so far. */
+static int reopen(struct mortise_run *r)
+{
+    int before = r->status;
+
+    r->status = MORTISE_RUN_RUNNING;
+    return before;
 }
 
 /* Is x in f, which is a graph's, or in a graph in it? */
@@ -149,12 +157,14 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
     return frame_goto(r, f, e->node, e->visit, out, err);
 }
 
-static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
-                      struct mortise_err *err)
+int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
+               struct mortise_err *err)
 {
     struct exec *x;
-    int rv = move_frontier(r, e, &x, err);
+    int rv;
 
+    reopen(r);
+    rv = move_frontier(r, e, &x, err);
     if (rv != MORTISE_OK)
         return rv;
     x->before_passed = e->how != 0; /* force */
@@ -167,27 +177,12 @@ static int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
                                   r->graph->nodes[e->node].id, NULL, err);
 }
 
-/* What failed is tried again, and what was skipped for it waits again: once the
- * run failed of it, or will.  To end a pause is not to try again. */
-static int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
-                        struct mortise_err *err)
-{
-    int rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
-    bool paused = r->paused != MORTISE_PAUSE_OVER;
-
-    r->paused = MORTISE_PAUSE_OVER;
-    if (r->error == NULL && (paused || !r->frames[0]->failed))
-        return rv;
-    drop(&r->error);
-    return frame_again(r, NULL, err);
-}
-
 /* What an end left in doubt is asked about (doubt.c (11)).  A run that had ended
  * so does that, and no more; beside what failed, which is tried again. */
-static int apply_look_back(struct mortise_run *r, const struct mortise_entry *e,
-                           int ended, struct mortise_err *err)
+int apply_look_back(struct mortise_run *r, const struct mortise_entry *e,
+                    struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
+    int ended = reopen(r), rv = MORTISE_OK;
 
     if (ended >= MORTISE_RUN_COMPLETED) {
         r->after = ended;
@@ -197,8 +192,38 @@ static int apply_look_back(struct mortise_run *r, const struct mortise_entry *e,
     return rv == MORTISE_OK ? doubt_return(r, err) : rv;
 }
 
-static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
-                     struct mortise_err *err)
+/* What failed is tried again, and what was skipped for it waits again: once the
+ * run failed of it, or will.  To end a pause is not to try again; and a run that
+ * was cancelled looks back, as `resume` had it do before there was another
+ * entry for that. */
+int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err)
+{
+    bool paused = r->paused != MORTISE_PAUSE_OVER;
+    int rv;
+
+    if (r->status == MORTISE_RUN_CANCELLED)
+        return apply_look_back(r, e, err);
+    reopen(r);
+    rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
+    r->paused = MORTISE_PAUSE_OVER;
+    if (r->error == NULL && (paused || !r->frames[0]->failed))
+        return rv;
+    drop(&r->error);
+    return frame_again(r, NULL, err);
+}
+
+int apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err)
+{
+    r->cancelling = true;
+    r->paused = MORTISE_PAUSE_OVER;
+    doubt_leave(r);
+    return announce_command(r, "cancel", e->actor, NULL, e->value, err);
+}
+
+int apply_end(struct mortise_run *r, const struct mortise_entry *e,
+              struct mortise_err *err)
 {
     json_t *extra = NULL;
 
@@ -224,8 +249,8 @@ static int apply_end(struct mortise_run *r, const struct mortise_entry *e,
 
 /* It stands still, or does so no more: then the update or the goto that comes
  * with it says why. */
-static int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
-                       struct mortise_err *err)
+int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err)
 {
     if (e->how > MORTISE_PAUSE_SHUTDOWN)
         return corrupt(err, e);
@@ -237,8 +262,8 @@ static int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     return announce_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
-static int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
-                      struct mortise_err *err)
+int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
+               struct mortise_err *err)
 {
     if (e->frame >= r->n_frames || r->frames[e->frame]->parent != NULL ||
         (e->how != LOSS_TIME && e->how != LOSS_BUDGET) ||
@@ -248,8 +273,8 @@ static int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
 }
 
 /* A budget's on_exceeded: {goto}. */
-static int apply_lead(struct mortise_run *r, const struct mortise_entry *e,
-                      struct mortise_err *err)
+int apply_lead(struct mortise_run *r, const struct mortise_entry *e,
+               struct mortise_err *err)
 {
     struct exec *x;
     int rv = e->frame < r->n_frames && budget_leads(r->frames[e->frame]->scope)
@@ -262,85 +287,17 @@ static int apply_lead(struct mortise_run *r, const struct mortise_entry *e,
     return exec_ready(r, x, err);
 }
 
-bool apply_is_of_run(const struct mortise_entry *e)
+int apply_clock(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err)
 {
-    switch (e->type) {
-    case MORTISE_E_RULES:
-    case MORTISE_E_ORDER:
-    case MORTISE_E_ADMIT:
-    case MORTISE_E_UPDATE:
-    case MORTISE_E_GOTO:
-    case MORTISE_E_RESUME:
-    case MORTISE_E_CANCEL:
-    case MORTISE_E_PAUSE:
-    case MORTISE_E_END:
-    case MORTISE_E_HALT:
-    case MORTISE_E_CLOCK:
-    case MORTISE_E_WALL:
-    case MORTISE_E_LIMIT:
-    case MORTISE_E_PINS:
-    case MORTISE_E_EXCEEDED:
-    case MORTISE_E_BUDGET:
-    case MORTISE_E_LEAD:
-    case MORTISE_E_LOOK_BACK:
-        return true;
-    default:
-        return false;
-    }
+    (void)err;
+    clock_set(r, e->at_ms);
+    return MORTISE_OK;
 }
 
-int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err)
+int apply_limit(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err)
 {
-    int before = r->status;
-
-    if (e->type == MORTISE_E_GOTO || e->type == MORTISE_E_RESUME ||
-        e->type == MORTISE_E_LOOK_BACK)
-        r->status = MORTISE_RUN_RUNNING;
-    switch (e->type) {
-    case MORTISE_E_RULES:
-        return apply_rules(r, e, err);
-    case MORTISE_E_ORDER:
-        return apply_order(r, e, err);
-    case MORTISE_E_ADMIT:
-        return apply_admit(r, e, err);
-    case MORTISE_E_UPDATE:
-        return apply_update(r, e, err);
-    case MORTISE_E_GOTO:
-        return apply_goto(r, e, err);
-    case MORTISE_E_RESUME:
-        return before == MORTISE_RUN_CANCELLED /* as it was said before */
-                   ? apply_look_back(r, e, before, err)
-                   : apply_resume(r, e, err);
-    case MORTISE_E_LOOK_BACK:
-        return apply_look_back(r, e, before, err);
-    case MORTISE_E_CANCEL:
-        r->cancelling = true;
-        r->paused = MORTISE_PAUSE_OVER;
-        doubt_leave(r);
-        return announce_command(r, "cancel", e->actor, NULL, e->value, err);
-    case MORTISE_E_PAUSE:
-        return apply_pause(r, e, err);
-    case MORTISE_E_END:
-        return apply_end(r, e, err);
-    case MORTISE_E_HALT:
-        return apply_halt(r, e, err);
-    case MORTISE_E_CLOCK:
-        clock_set(r, e->at_ms);
-        return MORTISE_OK;
-    case MORTISE_E_WALL:
-        return apply_wall(r, e, err);
-    case MORTISE_E_LIMIT:
-        limit_raise(r, e->value);
-        return announce_command(r, "limit", e->actor, NULL, e->value, err);
-    case MORTISE_E_EXCEEDED:
-        return apply_exceeded(r, e, err);
-    case MORTISE_E_BUDGET:
-        return apply_budget(r, e, err);
-    case MORTISE_E_LEAD:
-        return apply_lead(r, e, err);
-    default:
-        assert(e->type == MORTISE_E_PINS); /* apply_is_of_run() */
-        return apply_repin(r, e, err);
-    }
+    limit_raise(r, e->value);
+    return announce_command(r, "limit", e->actor, NULL, e->value, err);
 }

@@ -37,24 +37,29 @@ static bool is_wanted(const struct mortise_run *r, const struct exec *x)
     return n->checkpoint_said ? n->checkpoint_after : !x->frame->graph->coarse;
 }
 
-bool commit_may_wait(const struct mortise_run *r, const struct exec *x,
-                     const struct mortise_entry *e)
+bool commit_done_may_wait(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_entry *e)
 {
     const struct mortise_node *n = node_of(r, x);
 
-    switch (e->type) {
-    case MORTISE_E_DONE:
-    case MORTISE_E_LEAVING:
-        return (e->how == DONE_EXECUTED || e->how == DONE_CACHED) &&
-               !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
-    case MORTISE_E_FAN: /* the `done` behind it decides */
-        return true;
-    case MORTISE_E_GATHER:
-    case MORTISE_E_CHILD:
-        return !is_wanted(r, x);
-    default:
-        return false;
-    }
+    return (e->how == DONE_EXECUTED || e->how == DONE_CACHED) &&
+           !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
+}
+
+bool commit_fan_may_wait(const struct mortise_run *r, const struct exec *x,
+                         const struct mortise_entry *e)
+{
+    (void)r;
+    (void)x;
+    (void)e;
+    return true;
+}
+
+bool commit_node_may_wait(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_entry *e)
+{
+    (void)e;
+    return !is_wanted(r, x);
 }
 
 /* ---- what waits for a sync ---------------------------------------------- */

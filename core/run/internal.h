@@ -20,8 +20,10 @@
  *   cache.c    what was given before, and is not called for again
  *   size.c     limits.state
  *   race.c     who has lost, once enough of a graph is done
- *   apply.c    what each entry does to the struct; recording
- *   apply_run.c  ... those about the run as a whole
+ *   entries.c  the rows of entries.def
+ *   apply.c    entries, recorded and applied by them
+ *   apply_exec.c  what those about an execution do to the struct
+ *   apply_run.c   what those about the run do to it
  *   rules.c    under which rules it was admitted, and in which store
  *   start.c    an activated execution: up to its call, its question, its end
  *   doubt.c    an effect of which nobody knows whether it happened
@@ -39,12 +41,14 @@
  *   command.c  people's commands, validated, then recorded
  *   commit.c   when what was recorded becomes a commit, and what waits for it
  *   run.c      admission, replay, the step itself, status
- *   show.c     JSON views
+ *   show.c     JSON views of a run
+ *   history.c  ... of its entries
  */
 #ifndef MORTISE_RUN_INTERNAL_H
 #define MORTISE_RUN_INTERNAL_H
 
 #include "base/table.h"
+#include "run/apply.h"
 #include "run/fold.h"
 #include "run/journal.h"
 #include "run/run.h"
@@ -710,22 +714,10 @@ json_t *live_event(const struct mortise_run *r, const struct exec *x,
 int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
                   struct mortise_err *err);
 
-/* ---- apply.c ---- */
-/* Apply one entry, live or replayed; takes nothing of it. */
-int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err);
-/* The half of it in apply_run.c: is it about no execution?  Then apply it. */
-bool apply_is_of_run(const struct mortise_entry *e);
-int apply_of_run(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err);
+/* ---- apply_exec.c ---- */
 /* Put an entry's writes on x, unless they are there already. */
 int apply_writes(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *e, struct mortise_err *err);
-/* Record an entry in the step's commit, and apply it. */
-int record(struct mortise_run *r, struct mortise_entry *e,
-           struct mortise_err *err);
-/* MORTISE_ECORRUPT, for an entry that does not fit the run. */
-int corrupt(struct mortise_err *err, const struct mortise_entry *e);
 /* A request is open from now on, or (payload NULL) a timer; or it is over. */
 int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
                  json_t *payload, struct mortise_err *err);
@@ -849,8 +841,6 @@ int frame_again(struct mortise_run *r, const struct frame *element,
 int usage_note(struct mortise_run *r, struct exec *x,
                const struct mortise_usage *said, bool lost,
                struct mortise_err *err);
-int apply_used(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err);
 /* It has used so much more that nobody told (its cost is there). */
 void usage_assume(struct mortise_run *r, struct exec *x,
                   const uint64_t used[MORTISE_USED_N]);
@@ -904,12 +894,6 @@ int budget_wall_over(struct mortise_run *r, struct scope *in,
                      struct mortise_err *err);
 /* Whoever waits for others starts again, if any settled. */
 int budget_try_again(struct mortise_run *r, struct mortise_err *err);
-int apply_reserve(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err);
-int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
-                   struct mortise_err *err);
-int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err);
 /* MORTISE_CMD_BUDGET. */
 int budget_check(const struct mortise_run *r, const struct mortise_command *c,
                  struct mortise_err *err);
@@ -971,9 +955,15 @@ bool race_may_come_back(const struct exec *x);
 const char *race_words(enum loss why);
 
 /* ---- commit.c ---- */
-/* May this entry, about x, wait for the commit of a later step? */
-bool commit_may_wait(const struct mortise_run *r, const struct exec *x,
-                     const struct mortise_entry *e);
+/* May these wait for the commit of a later step (entry_rules)?  Of what a node
+ * gave; of the elements of a map, as the `done` behind it; of what else says how
+ * far a node has come. */
+bool commit_done_may_wait(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_entry *e);
+bool commit_fan_may_wait(const struct mortise_run *r, const struct exec *x,
+                         const struct mortise_entry *e);
+bool commit_node_may_wait(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_entry *e);
 /* The end of a step: the action at `slot` is its commit's, or goes. */
 int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err);
 /* Will something happen without anybody's help? */
@@ -991,8 +981,6 @@ void clock_set(struct mortise_run *r, uint64_t active);
 uint64_t clock_wall_ms(const struct mortise_run *r, const struct scope *in);
 int clock_store_wall(struct mortise_run *r, struct scope *in,
                      struct mortise_err *err);
-int apply_wall(struct mortise_run *r, const struct mortise_entry *e,
-               struct mortise_err *err);
 /* Its budget.wall was raised. */
 int clock_again(struct mortise_run *r, struct scope *in,
                 struct mortise_err *err);
@@ -1007,8 +995,6 @@ int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
               struct mortise_err *err);
 /* Nothing is left to do in f, a graph's: its owner will end. */
 int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err);
-int apply_again(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err);
 /* Is what ended it a failure inside? */
 bool sub_failed(const struct frame *f);
 /* x->inner, of a child that is over and did not fail, with these artifacts. */
@@ -1099,12 +1085,6 @@ int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* ... but its requests only. */
 int step_rest(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 void step_finish(struct mortise_run *r, struct exec *x);
-int apply_step(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err);
-int apply_answer(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
-int apply_let_go(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
 /* A `settle` of one of its requests ... */
 int apply_settle_step(struct mortise_run *r, struct exec *x,
                       const struct mortise_entry *e, struct mortise_err *err);
@@ -1113,6 +1093,7 @@ int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
                   const struct mortise_entry *e, struct mortise_err *err);
 
 /* ---- step.c ---- */
+enum mortise_phase step_phase(const struct mortise_entry *e);
 int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
              struct mortise_err *err);
 int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
@@ -1223,8 +1204,6 @@ int doubt_cancelled(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err);
 /* ... which is to stand still, and is asked about if a person is to say. */
 int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int apply_doubt(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err);
 /* Is its journal kept for the step of it that is in doubt? */
 bool doubt_is_of_kept(const struct exec *x);
 /* May the effect of x have happened, and nobody settled that?  Its call may be
@@ -1389,8 +1368,6 @@ bool guard_wants_output(const struct mortise_run *r, const struct exec *x,
 /* The verdicts of an entry are the execution's. */
 int guard_keep(struct mortise_run *r, struct exec *x,
                const struct mortise_entry *e, struct mortise_err *err);
-int apply_checked(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err);
 /* A guardrail answered, or failed to with these words. */
 int guard_settle(struct mortise_run *r, struct exec *x,
                  const struct mortise_result_in *in, const char *failure,
@@ -1408,8 +1385,6 @@ int leave_choose(struct mortise_run *r, struct exec *x,
 /* Likewise what a graph inside x gave, before x's own guardrails see it. */
 int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
                  struct mortise_err *err);
-int apply_leaving(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err);
 /* Nothing leaves x any more. */
 void leave_forget(struct exec *x);
 /* x is READY, and something leaves it: ask. */
@@ -1478,8 +1453,6 @@ int order_record(struct mortise_run *r, struct mortise_err *err);
 /* Ahead of the admission; NULL: nothing. */
 int order_record_start(struct mortise_run *r, const char *id,
                        struct mortise_err *err);
-int apply_order(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err);
 /* What an event of what this actor did has as its `order`; NULL: nothing. */
 const char *order_of(const struct mortise_run *r, const char *actor);
 
@@ -1541,8 +1514,6 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 /* Ahead of the admission: today's rules, and the store. */
 int rules_record(struct mortise_run *r, struct mortise_uuid store,
                  struct mortise_err *err);
-int apply_rules(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err);
 /* What tells apart the same names in two stores. */
 void rules_hash(const struct mortise_run *r, struct mortise_hasher *h);
 

@@ -1,7 +1,7 @@
 /* journal.c -- a run's entries, as values and as bytes.
  *
  * An entry is its type (u8) and then the fields that the type has, in the
- * order of the table below; numbers little-endian, strings and JSON values as
+ * order of its row in entries.def; numbers little-endian, strings and JSON values as
  * length (u32) + bytes, JSON compact, an absent value as length 0.
  *
  *   f  frame u32
@@ -27,51 +27,14 @@
 static const struct {
     const char *name, *fields;
 } types[MORTISE_E_N] = {
-    [MORTISE_E_ADMIT] = {"admit", "vsdeo"},
-    [MORTISE_E_INTENT] = {"intent", "ngatd"},
-    [MORTISE_E_DONE] = {"done", "ngatuhvoew"},
-    [MORTISE_E_RETRY] = {"retry", "ngatuvo"},
-    [MORTISE_E_FAILED] = {"failed", "ngatuhvoe"},
-    [MORTISE_E_ASK] = {"ask", "ngahiuv"},
-    [MORTISE_E_SETTLE] = {"settle", "nhivsd"},
-    [MORTISE_E_UPDATE] = {"update", "sw"},
-    [MORTISE_E_GOTO] = {"goto", "nsh"},
-    [MORTISE_E_RESUME] = {"resume", "s"},
-    [MORTISE_E_CANCEL] = {"cancel", "sv"},
-    [MORTISE_E_STOPPED] = {"stopped", "ngu"},
-    [MORTISE_E_END] = {"end", "hv"},
-    [MORTISE_E_RESULT] = {"result", "ngavd"},
-    [MORTISE_E_PAUSE] = {"pause", "shv"},
-    [MORTISE_E_FRAME] = {"frame", "f"},
-    [MORTISE_E_LOST] = {"lost", "ngu"},
-    [MORTISE_E_LIMIT] = {"limit", "sv"},
-    [MORTISE_E_FAN] = {"fan", "nev"},
-    [MORTISE_E_GATHER] = {"gather", "nuvw"},
-    [MORTISE_E_CHILD] = {"child", "ngatve"},
-    [MORTISE_E_HALT] = {"halt", "h"},
-    [MORTISE_E_CLOCK] = {"clock", "u"},
-    [MORTISE_E_WALL] = {"wall", "u"},
-    [MORTISE_E_PINS] = {"pins", "sv"},
-    [MORTISE_E_RESERVE] = {"reserve", "natv"},
-    [MORTISE_E_EXCEEDED] = {"exceeded", "h"},
-    [MORTISE_E_BUDGET] = {"budget", "sv"},
-    [MORTISE_E_FOUND] = {"found", "nev"},
-    [MORTISE_E_LEAD] = {"lead", "n"},
-    [MORTISE_E_CHECKED] = {"checked", "ngavo"},
-    [MORTISE_E_SAID] = {"said", "ngav"},
-    [MORTISE_E_BEFORE] = {"before", "ngat"},
-    [MORTISE_E_TIME] = {"time", "u"},
-    [MORTISE_E_USED] = {"used", "ngahv"},
-    [MORTISE_E_LEAVING] = {"leaving", "ngatuhvoe"},
-    [MORTISE_E_STEP] = {"step", "ngakmdhiuv"},
-    [MORTISE_E_ANSWER] = {"answer", "ngakmdxhuv"},
-    [MORTISE_E_LET_GO] = {"let_go", "nguh"},
-    [MORTISE_E_RULES] = {"rules", "hy"},
-    [MORTISE_E_AGAIN] = {"again", "ngat"},
-    [MORTISE_E_DOUBT] = {"doubt", "ngav"},
-    [MORTISE_E_ORDER] = {"order", "id"},
-    [MORTISE_E_LEFT] = {"left", "nga"},
-    [MORTISE_E_LOOK_BACK] = {"look_back", "s"},
+#define ENTRY_OF_RUN(type, number, name, fields, ...)                          \
+    [MORTISE_E_##type] = {name, fields},
+#define ENTRY_OF_EXEC ENTRY_OF_RUN
+#define ENTRY_MARK ENTRY_OF_RUN
+#include "run/entries.def"
+#undef ENTRY_OF_RUN
+#undef ENTRY_OF_EXEC
+#undef ENTRY_MARK
 };
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
@@ -378,6 +341,11 @@ void mortise_entry_finish(struct mortise_entry *e)
 const char *mortise_entry_type_name(enum mortise_entry_type type)
 {
     return types[type].name;
+}
+
+bool mortise_entry_has_node(const struct mortise_entry *e)
+{
+    return strchr(types[e->type].fields, 'n') != NULL;
 }
 
 const char *mortise_ask_name(enum mortise_ask ask)

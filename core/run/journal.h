@@ -10,52 +10,14 @@
 #include "graph/graph.h"
 
 enum mortise_entry_type {
-    MORTISE_E_ADMIT = 1, /* input, actor, seed, edges out of START, pins */
-    MORTISE_E_INTENT,    /* an effect is about to happen, under this key */
-    MORTISE_E_DONE,      /* output, writes, edges taken */
-    MORTISE_E_RETRY,     /* an attempt failed; the next is due then */
-    MORTISE_E_FAILED,    /* for good; edges taken when on_error led on */
-    MORTISE_E_ASK,       /* a request is pending */
-    MORTISE_E_SETTLE,    /* ... and was answered, expired or withdrawn */
-    MORTISE_E_UPDATE,    /* a person wrote the state */
-    MORTISE_E_GOTO,      /* ... or moved the frontier */
-    MORTISE_E_RESUME,    /* ... or had what failed tried again */
-    MORTISE_E_CANCEL,
-    MORTISE_E_STOPPED, /* an execution was cancelled */
-    MORTISE_E_END,
-    MORTISE_E_RESULT,     /* an effect was acknowledged; a `failed` follows */
-    MORTISE_E_PAUSE,      /* a person had it stand still, or go on */
-    MORTISE_E_STEP,       /* an execution asks: an effect, or somebody */
-    MORTISE_E_ANSWER,     /* ... and was answered */
-    MORTISE_E_LET_GO,     /* ... and waits for what it asked */
-    MORTISE_E_FRAME = 32, /* the entries after it are in this frame */
-    MORTISE_E_LOST,       /* an execution that a race had no more use for */
-    MORTISE_E_LIMIT,      /* a person raised limits */
-    MORTISE_E_FAN,        /* the elements of a map; a `done` follows */
-    MORTISE_E_GATHER,     /* ... which are all over */
-    MORTISE_E_CHILD,      /* a subgraph's execution began: its input */
-    MORTISE_E_HALT,       /* a graph took too long; of the frame */
-    MORTISE_E_CLOCK,      /* how long the run was active */
-    MORTISE_E_PINS,       /* a person accepted plugins that changed */
-    MORTISE_E_RESERVE,    /* a call may spend so much */
-    MORTISE_E_EXCEEDED,   /* a budget was, of the frame's graph */
-    MORTISE_E_BUDGET,     /* a person raised it */
-    MORTISE_E_FOUND,      /* what a discovery came to; a `done` follows */
-    MORTISE_E_LEAD,       /* a budget led to this node of the frame's graph */
-    MORTISE_E_CHECKED, /* guardrails passed the arguments, or replaced them */
-    MORTISE_E_SAID,    /* what came with a `result`, besides it */
-    MORTISE_E_BEFORE,  /* a person wants it on disk that it will start */
-    MORTISE_E_TIME,    /* the entries after it were made then */
-    MORTISE_E_WALL,    /* how much of the frame's graph's budget.wall is used */
-    MORTISE_E_USED,    /* what a call cost; an entry about its end follows */
-    MORTISE_E_LEAVING, /* an output that is judged; on those edges, if any */
-    MORTISE_E_RULES,   /* ahead of `admit`: under which, in which store */
-    MORTISE_E_AGAIN,   /* a subgraph's child failed: what did is tried again */
-    MORTISE_E_DOUBT,   /* why nobody knows what came of an effect */
-    MORTISE_E_ORDER,   /* ahead of what a person said: under which id */
-    MORTISE_E_LEFT,    /* it ends with its effect in doubt: how, follows */
-    MORTISE_E_LOOK_BACK, /* a person wants to settle what an end left in doubt */
-    MORTISE_E_N
+#define ENTRY_OF_RUN(type, number, ...) MORTISE_E_##type = (number),
+#define ENTRY_OF_EXEC(type, number, ...) MORTISE_E_##type = (number),
+#define ENTRY_MARK(type, number, ...) MORTISE_E_##type = (number),
+#include "run/entries.def"
+#undef ENTRY_OF_RUN
+#undef ENTRY_OF_EXEC
+#undef ENTRY_MARK
+    MORTISE_E_N /* the last row has the greatest number */
 };
 
 #define MORTISE_STEP_UNORDERED 0xFFFFFFFFu /* the ordinal of a keyed step */
@@ -135,6 +97,8 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
 void mortise_entry_finish(struct mortise_entry *e);
 
 const char *mortise_entry_type_name(enum mortise_entry_type type);
+/* Has it a node?  All about an execution, and some about the run. */
+bool mortise_entry_has_node(const struct mortise_entry *e);
 const char *mortise_ask_name(enum mortise_ask ask);
 const char *mortise_settle_name(enum mortise_settle settle);
 const char *mortise_pause_name(enum mortise_pause pause); /* "" for OVER */

@@ -425,6 +425,12 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
                         s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
 }
 
+enum mortise_phase step_phase(const struct mortise_entry *e)
+{
+    return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
+                                         : MORTISE_PHASE_INTERRUPT;
+}
+
 int apply_step(struct mortise_run *r, struct exec *x,
                const struct mortise_entry *e, struct mortise_err *err)
 {

@@ -1,0 +1,586 @@
+/* apply_exec.c -- what the entries about one execution do to it.
+ *
+ * Those of its start, its end, its questions, and of the map or the graph that
+ * it stands for.  apply.c has the rules that hold for all of them; what an entry
+ * does that is about one thing only stands beside that thing: journals in
+ * step.c, budgets in budget.c, guardrails in guard.c and leave.c, doubts in
+ * doubt.c, costs in usage.c.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/internal.h"
+
+int apply_intent(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    x->effect_open = true;
+    doubt_forget(x);
+    memcpy(x->key, e->digest, sizeof x->key);
+    return exec_intend(r, x, e, err);
+}
+
+/* It is on disk that it is about to start. */
+int apply_before(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->state != X_READY)
+        return corrupt(err, e);
+    x->noted = e->generation;
+    return exec_intend(r, x, e, err);
+}
+
+static int write_of(struct mortise_run *r, struct exec *x,
+                    const struct mortise_entry_write *from,
+                    struct mortise_write *to, struct mortise_err *err)
+{
+    const struct mortise_node *n =
+        x->node == NODE_UPDATE ? NULL : node_of(r, x);
+    struct mortise_path *path;
+    int rv;
+
+    if (from->ref == MORTISE_WRITE_SPELLED) {
+        path = mortise_arena_alloc(&r->arena, sizeof *path);
+        if (path == NULL)
+            return mortise_nomem(err);
+        to->path = path;
+        to->reduce = from->reduce;
+        rv = mortise_path_parse(path, &r->arena, from->text, strlen(from->text),
+                                err);
+        if (rv == MORTISE_OK && to->reduce > MORTISE_REDUCE_LAST)
+            to->how = mortise_graph_reducer(x->frame->graph, path);
+        if (rv == MORTISE_OK && to->reduce == MORTISE_REDUCE_EXPR &&
+            (to->how == NULL || to->how->reduce != MORTISE_REDUCE_EXPR))
+            rv = mortise_fail(err, MORTISE_EINVAL, "no reducer at %s",
+                              path->text);
+        return rv == MORTISE_EINVAL
+                   ? mortise_doing(err, MORTISE_ECORRUPT, "a write")
+                   : rv;
+    }
+    if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
+        const struct artifact *as = artifact_of(r, x);
+
+        if (as == NULL)
+            return mortise_nomem(err);
+        to->path = as->path;
+        to->how = as->how;
+        to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
+        return MORTISE_OK;
+    }
+    if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
+        to->path = &n->target_path;
+    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
+             from->ref - MORTISE_WRITE_OUTPUT < (int)n->n_outputs)
+        to->path = &n->outputs[from->ref - MORTISE_WRITE_OUTPUT].path;
+    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
+             from->ref - MORTISE_WRITE_OUTPUT <
+                 (int)(n->n_outputs + n->n_output_mapping))
+        to->path = &n->output_mapping[from->ref - MORTISE_WRITE_OUTPUT -
+                                      (int)n->n_outputs]
+                        .path;
+    else
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "a write names no path of its node");
+    to->how = mortise_graph_reducer(x->frame->graph, to->path);
+    to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
+    if (to->how != NULL && from->ref == MORTISE_WRITE_TARGET) {
+        to->reduce = MORTISE_REDUCE_LAST; /* in place means in place */
+        to->how = NULL;
+    }
+    return MORTISE_OK;
+}
+
+/* The writes of an entry become the execution's; unless the decision left
+ * them there already. */
+int apply_writes(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->n_writes != 0 || e->n_writes == 0)
+        return MORTISE_OK;
+    x->writes =
+        mortise_arena_alloc(&r->arena, e->n_writes * sizeof x->writes[0]);
+    if (x->writes == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < e->n_writes; i++) {
+        int rv = write_of(r, x, &e->writes[i], &x->writes[i], err);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        x->writes[i].value = json_incref(e->writes[i].value);
+        x->n_writes++;
+        size_add(r, x, &x->writes[i]);
+    }
+    return MORTISE_OK;
+}
+
+int exec_forget_live(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    leave_forget(x);
+    exec_drop_body(x);
+    drop(&x->broke);
+    drop(&x->failure);
+    drop(&x->subject);
+    drop(&x->judged);
+    drop(&x->verdicts);
+    drop(&x->decision);
+    x->stop = STOP_NONE;
+    return doubt_is_of_kept(x) ? step_rest(r, x, err) : step_clear(r, x, err);
+}
+
+/* How long it took, what it cost, and whether it was called at all. */
+static int announce_end(struct mortise_run *r, const struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r)) {
+        extra = json_pack("{s:I}", "ms",
+                          e->at_ms > e->started_ms /* else the clock was set */
+                              ? (json_int_t)(e->at_ms - e->started_ms)
+                              : 0);
+        if (extra == NULL || usage_put(extra, x) != 0 ||
+            (x->cached && json_object_set_new(extra, "cached", json_true()))) {
+            json_decref(extra);
+            return mortise_nomem(err);
+        }
+    }
+    return announce(r, x, "node_end", extra, err);
+}
+
+int apply_done(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv;
+
+    if (!exec_edges_fit(n->out, n->n_out, e))
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->ended_ms = e->at_ms;
+    x->effect_open = e->how == DONE_ON_ERROR &&
+                     (x->unknown || doubt_is_useless(x)); /* doubt.c (11) */
+    doubt_forget(x);
+    x->cached = e->how == DONE_CACHED;
+    hold(&x->output, e->value);
+    drop(&x->error); /* of an earlier attempt */
+    drop(&x->said);
+    rv = exec_forget_live(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = apply_writes(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = exec_keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = guard_keep(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = announce_end(r, x, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
+    return n->interrupt_after ? MORTISE_OK : frame_follow(r, x, EDGE_DEAD, err);
+}
+
+static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
+                           const struct mortise_entry *e)
+{
+    json_t *extra = seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
+
+    if (extra != NULL && usage_put(extra, x) != 0)
+        drop(&extra);
+    return extra;
+}
+
+/* A new attempt does everything anew; unless an effect is not settled that
+ * cannot just be done again, for then it has to go on from there. */
+static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    return step_is_open(x) && !n->op->idempotent &&
+           n->on_in_doubt != MORTISE_DOUBT_RETRY;
+}
+
+int apply_retry(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = error_extra(r, x, e);
+    char next[MORTISE_TIME_TEXT];
+    int rv;
+
+    if (extra != NULL) {
+        mortise_time_text(next, e->at_ms);
+        json_object_set_new(extra, "next_at", json_string(next));
+    }
+    rv = announce(r, x, "retry_scheduled", extra, err);
+    if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
+        rv = step_clear(r, x, err);
+    if (x->was.state == 0) /* else that is what it failed of */
+        hold(&x->error, e->value);
+    x->child_again = r->rules >= MORTISE_RULES_SECOND && x->child != NULL &&
+                     sub_failed(x->child);
+    x->attempt = e->attempt + 1;
+    x->started_ms = e->started_ms;
+    x->next_ms = e->at_ms;
+    x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
+    x->effect_open = false;
+    x->stop = STOP_NONE;
+    if (!step_is_open(x))
+        doubt_forget(x);
+    exec_become(r, x, X_BACKOFF);
+    return rv;
+}
+
+int apply_failed(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv;
+
+    if (!exec_edges_fit(n->out, n->n_out, e) || !json_is_object(e->value))
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->ended_ms = e->at_ms;
+    x->handled = e->n_edges > 0;
+    x->child_failed = x->child != NULL && sub_failed(x->child);
+    x->child_over |= x->child != NULL && x->child->scope->over &&
+                     !x->child_failed; /* what it came to was refused */
+    x->doubted = e->how != 0;          /* it never answered */
+    if (!x->doubted)
+        doubt_forget(x);
+    x->effect_open = false;
+    x->effect_open =
+        (x->doubted && !doubt_is_of_kept(x)) || doubt_is_useless(x);
+    hold(&x->error, e->value);
+    rv = exec_forget_live(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = exec_keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = guard_keep(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = announce(r, x, "node_failed", error_extra(r, x, e), err);
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, x, X_FAILED);
+    return frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
+}
+
+/* To the list of what the step under way opens or closes. */
+static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
+                       size_t *n, size_t *cap, const char *id,
+                       const struct mortise_run_open *one,
+                       struct mortise_err *err)
+{
+    struct mortise_run_open *grown;
+
+    if (r->actions == NULL)
+        return MORTISE_OK; /* replaying: the store knows */
+    grown = mortise_grow(r->mem, *list, *n, cap, sizeof *grown);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    *list = grown;
+    grown[*n] = *one;
+    json_incref(one->payload);
+    memcpy(grown[(*n)++].id, id, REQUEST_ID);
+    return MORTISE_OK;
+}
+
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err)
+{
+    struct mortise_run_open one = {.deadline_ms = deadline_ms,
+                                   .timer = payload == NULL,
+                                   .payload = payload};
+
+    return pending_add(r, &r->opens, &r->n_opens, &r->cap_opens, id, &one, err);
+}
+
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err)
+{
+    struct mortise_run_open one = {.deadline_ms = deadline_ms, .timer = timer};
+
+    return pending_add(r, &r->closes, &r->n_closes, &r->cap_closes, id, &one,
+                       err);
+}
+
+/* Does a node of this type ask so? */
+static bool may_ask(const struct mortise_node *n, uint8_t how)
+{
+    switch (how) {
+    case MORTISE_ASK_APPROVAL:
+    case MORTISE_ASK_DOUBT:
+    case MORTISE_ASK_BUDGET:
+        return n->op != NULL;
+    case MORTISE_ASK_HUMAN:
+        return n->type == MORTISE_NODE_HUMAN;
+    default:
+        return how == MORTISE_ASK_BEFORE || how == MORTISE_ASK_AFTER;
+    }
+}
+
+int apply_ask(struct mortise_run *r, struct exec *x,
+              const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+    int rv;
+
+    if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
+        x->request[0] != '\0' || !may_ask(node_of(r, x), e->how) ||
+        (x->state == X_HELD) != (e->how == MORTISE_ASK_AFTER))
+        return corrupt(err, e);
+    memcpy(x->request, e->id, REQUEST_ID);
+    x->deadline_ms = e->at_ms;
+    hold(&x->payload, e->value);
+    x->ordinal++;
+    if (x->started_ms == 0)
+        x->started_ms = r->time_ms;
+    if (seen(r))
+        extra =
+            json_pack("{s:s, s:O}", "id", x->request, "request", x->payload);
+    rv = announce(r, x, "interrupt", extra, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->ask = (enum mortise_ask)e->how;
+    if (x->ask == MORTISE_ASK_DOUBT && doubt_tell(x, x->payload, false) != 0)
+        return mortise_nomem(err);
+    if (e->how != MORTISE_ASK_AFTER)
+        exec_become(r, x, X_ASKED);
+    return pending_open(r, x->request, x->deadline_ms, x->payload, err);
+}
+
+/* Arguments that whoever approved them edited are others, and are judged by
+ * the guardrails like any. */
+static void approve_args(struct exec *x, json_t *args)
+{
+    if (args != NULL) {
+        hold(&x->body, args);
+        x->body_is_given = true;
+        x->checked = 0;
+    } else if (!x->body_is_given) {
+        drop(&x->body);
+    }
+}
+
+/* What a settled request lets its execution do.  Where the execution ends by
+ * it, a `done` or `failed` entry follows in the same record. */
+static int settle_request(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    int rv;
+
+    if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0')
+        return apply_settle_step(r, x, e, err);
+    if (e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
+        return corrupt(err, e);
+    rv = announce_decision(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = pending_close(r, x->request, x->deadline_ms, false, err);
+    if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
+        rv = step_resolved(r, x, json_object_get(x->payload, "step"), e, err);
+    else if (e->how == MORTISE_SETTLE_RETRY) { /* the call, and all in it */
+        step_clear_doubts(x);
+        drop(&x->result);
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    x->request[0] = '\0';
+    x->deadline_ms = 0;
+    drop(&x->payload);
+    if (x->state == X_HELD) {
+        exec_become(r, x, X_DONE);
+        return frame_follow(r, x, EDGE_DEAD, err);
+    }
+    if (e->how == MORTISE_SETTLE_APPROVED) {
+        x->approved = true;
+        memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
+        approve_args(x, json_object_get(e->value, "args"));
+    }
+    if (x->ask == MORTISE_ASK_HUMAN && human_keep(r, x, e, err) != MORTISE_OK)
+        return err->code;
+    x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
+    if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
+        doubt_forget(x);
+    /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
+    if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
+        (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
+        x->effect_open = false;
+    return exec_ready(r, x, err);
+}
+
+int apply_settle(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    int rv = settle_request(r, x, e, err);
+
+    return rv == MORTISE_OK ? settled_add(r, e, err) : rv;
+}
+
+/* It had ended before, and is over as it was then. */
+static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
+                         struct mortise_err *err)
+{
+    x->effect_open |= step_is_open(x) && !doubt_is_of_kept(x);
+    if (exec_forget_live(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    doubt_over(r, x);
+    if (!lost)
+        return MORTISE_OK;
+    if (race_quiet(r, x->frame->top, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    return r->after == MORTISE_RUN_CANCELLED
+               ? announce_skipped(r, node_of(r, x), "the run was cancelled",
+                                  err)
+               : MORTISE_OK;
+}
+
+/* Who lost a race has not taken any of its edges; what was stopped otherwise
+ * has decided nothing. */
+int apply_stopped(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, struct mortise_err *err)
+{
+    bool lost = e->type == MORTISE_E_LOST;
+
+    if (lost && x->loss == LOSS_NONE)
+        return corrupt(err, e);
+    if (x->was.state != 0)
+        return apply_settled(r, x, lost, err);
+    drop(&x->error);
+    x->error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
+                         race_words(lost ? x->loss : LOSS_NONE));
+    if (x->error == NULL)
+        return mortise_nomem(err);
+    x->ended_ms = e->at_ms;
+    x->cut = r->cancelling;
+    x->effect_open |= /* should it be tried again */
+        step_is_open(x) && !doubt_is_of_kept(x);
+    if (exec_forget_live(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    exec_become(r, x, X_CANCELLED);
+    if (!lost && x->child != NULL)
+        frame_leave_behind(x->child);
+    if (!lost)
+        return MORTISE_OK;
+    if (race_quiet(r, x->frame->top, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    if (announce_skipped(r, node_of(r, x), race_words(x->loss), err) !=
+        MORTISE_OK)
+        return MORTISE_ENOMEM;
+    return x->loss == LOSS_RACE ? frame_follow(r, x, EDGE_DEAD, err)
+                                : MORTISE_OK;
+}
+
+/* The child of a subgraph's execution begins. */
+int apply_child(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = node_of(r, x)->sub;
+    struct exec *start;
+    int rv;
+
+    if (g == NULL || x->state == X_INSIDE || !json_is_object(e->value) ||
+        !exec_edges_fit(g->start, g->n_start, e))
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    rv = sub_begin(r, x, e->value, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    start = exec_new(r, x->child, MORTISE_START, 1, NULL, 0, err);
+    rv = start != NULL ? exec_keep_taken(r, start, e, err) : MORTISE_ENOMEM;
+    if (rv != MORTISE_OK)
+        return rv;
+    exec_become(r, start, X_DONE);
+    r->n_finished--; /* START is no step */
+    return frame_follow_start(r, start, err);
+}
+
+/* The list of a map edge, ahead of the `done` that takes it. */
+int apply_fan(struct mortise_run *r, struct exec *x,
+              const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+
+    if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
+        g->edges[e->edges[0]].kind != MORTISE_EDGE_MAP ||
+        g->edges[e->edges[0]].from != x->node || !json_is_array(e->value))
+        return corrupt(err, e);
+    return map_keep(r, x, e->edges[0], e->value, err);
+}
+
+/* What a discovery edge came to, ahead of the `done` that takes it. */
+int apply_found(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_edge *edge;
+    json_t *extra = NULL;
+
+    if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
+        !json_is_object(e->value))
+        return corrupt(err, e);
+    edge = &g->edges[e->edges[0]];
+    if (edge->discovery == NULL || edge->from != x->node)
+        return corrupt(err, e);
+    if (seen(r))
+        extra =
+            json_pack("{s:s}", "chosen",
+                      edge->to == MORTISE_END ? "END" : g->nodes[edge->to].id);
+    if (extra != NULL && json_object_update(extra, e->value) != 0)
+        drop(&extra);
+    return announce(r, x, "discovery_result", extra, err);
+}
+
+int apply_gather(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    int rv;
+
+    if (x->fan == NULL)
+        return corrupt(err, e);
+    x->ended_ms = e->at_ms;
+    rv = apply_writes(r, x, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->n_taken = 1; /* the edge to the join, in no node's list */
+    exec_become(r, x, X_DONE);
+    r->n_finished--; /* no step */
+    return frame_follow(r, x, EDGE_DEAD, err);
+}
+
+/* What an effect gave is known, whatever becomes of its node. */
+int apply_result(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    (void)err;
+    hold(&x->result, e->value);
+    drop(&x->said);
+    memcpy(x->result_key, e->digest, sizeof x->result_key);
+    x->effect_open = false;
+    step_clear_doubts(x); /* it is of all that it did */
+    doubt_forget(x);
+    return MORTISE_OK;
+}
+
+int apply_said(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    if (!json_is_object(e->value))
+        return corrupt(err, e);
+    hold(&x->said, e->value);
+    return MORTISE_OK;
+}
+
+int apply_left(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    (void)e;
+    (void)err;
+    x->unknown = true;
+    return MORTISE_OK;
+}

@@ -1,0 +1,200 @@
+/* history.c -- a checkpoint's entries as people see them: JSON.  docs/json.md has
+ * the members.
+ *
+ * What all entries have is shown alike; what one has besides, `describe` of its
+ * row adds (entries.def), for which the functions stand here that more than one
+ * row may share. */
+#include "run/internal.h"
+
+/* ---- what an entry has besides ------------------------------------------- */
+
+static void put_how(json_t *out, const char *how)
+{
+    if (how != NULL)
+        json_object_set_new(out, "how", json_string(how));
+}
+
+static void put_value(json_t *out, const char *name,
+                      const struct mortise_entry *e)
+{
+    if (e->value != NULL)
+        json_object_set(out, name, e->value);
+}
+
+void describe_nothing(json_t *out, const struct mortise_entry *e)
+{
+    (void)out;
+    (void)e;
+}
+
+void describe_done(json_t *out, const struct mortise_entry *e)
+{
+    static const char *const names[] = {NULL,       "reconciled", "resolved",
+                                        "answered", "on_error",   "recorded",
+                                        "cached"};
+
+    if (e->how < sizeof names / sizeof names[0])
+        put_how(out, names[e->how]);
+}
+
+void describe_error(json_t *out, const struct mortise_entry *e)
+{
+    put_value(out, "error", e);
+}
+
+void describe_ask(json_t *out, const struct mortise_entry *e)
+{
+    if (e->how <= MORTISE_ASK_BUDGET)
+        put_how(out, mortise_ask_name((enum mortise_ask)e->how));
+}
+
+void describe_settle(json_t *out, const struct mortise_entry *e)
+{
+    json_t *approved = json_object_get(e->value, "approved");
+
+    if (e->how <= MORTISE_SETTLE_FAIL)
+        put_how(out, mortise_settle_name((enum mortise_settle)e->how));
+    if (json_is_boolean(approved))
+        json_object_set(out, "approved", approved);
+}
+
+void describe_step(json_t *out, const struct mortise_entry *e)
+{
+    put_how(out, e->how == MORTISE_STEP_QUESTION ? "custom"
+                 : e->how == MORTISE_STEP_TIMER  ? "timer"
+                                                 : "effect");
+}
+
+void describe_spend(json_t *out, const struct mortise_entry *e)
+{
+    if (e->how < MORTISE_N_SPENDS)
+        put_how(out, mortise_spend_name((enum mortise_spend)e->how));
+}
+
+void describe_end(json_t *out, const struct mortise_entry *e)
+{
+    put_how(out, mortise_run_status_name(e->how));
+    put_value(out, "error", e);
+}
+
+void describe_reason(json_t *out, const struct mortise_entry *e)
+{
+    put_value(out, "reason", e);
+}
+
+void describe_pause(json_t *out, const struct mortise_entry *e)
+{
+    put_how(out, e->how != MORTISE_PAUSE_OVER
+                     ? mortise_pause_name((enum mortise_pause)e->how)
+                     : "over");
+    put_value(out, "reason", e);
+}
+
+void describe_budget(json_t *out, const struct mortise_entry *e)
+{
+    put_value(out, "budget", e);
+}
+
+void describe_usage(json_t *out, const struct mortise_entry *e)
+{
+    put_value(out, "usage", e);
+}
+
+void describe_pins(json_t *out, const struct mortise_entry *e)
+{
+    put_value(out, "plugins", e);
+}
+
+void describe_doubt(json_t *out, const struct mortise_entry *e)
+{
+    json_object_set(out, "cause", json_object_get(e->value, "cause"));
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+/* Its node, and where that was: as exec_path() spells it.  What gathers a map
+ * is named after a node that is not of its frame's region. */
+static void put_place(json_t *out, const struct mortise_run *r,
+                      const struct mortise_entry *e)
+{
+    const struct frame *f = r->frames[e->frame < r->n_frames ? e->frame : 0];
+    const struct mortise_node *n =
+        e->node < f->graph->n_nodes ? &f->graph->nodes[e->node] : NULL;
+    const char *id = n != NULL ? n->id : "?";
+    bool gathers = n != NULL && n->region != f->region->index;
+
+    json_object_set_new(out, "node", json_string(id));
+    json_object_set_new(out, "path",
+                        json_sprintf("%s%s#%u%s%s", f->scope->prefix, id,
+                                     (unsigned)e->visit, f->scope->suffix,
+                                     gathers ? "[*]" : ""));
+    json_object_set_new(out, "visit", json_integer(e->visit));
+}
+
+static json_t *entry_json(const struct mortise_run *r,
+                          const struct mortise_entry *e)
+{
+    json_t *out = json_pack("{s:s}", "entry", mortise_entry_type_name(e->type));
+
+    if (out == NULL)
+        return NULL;
+    if (mortise_entry_has_node(e))
+        put_place(out, r, e);
+    if (e->method[0] != '\0') {
+        json_object_set_new(out, "method", json_string(e->method));
+        json_object_set_new(out, "step",
+                            e->key[0] != '\0' ? json_string(e->key)
+                                              : json_integer(e->ordinal));
+    }
+    if (e->attempt > 0)
+        json_object_set_new(out, "attempt", json_integer(e->attempt));
+    if (e->actor[0] != '\0')
+        json_object_set_new(out, "actor", json_string(e->actor));
+    if (e->id[0] != '\0')
+        json_object_set_new(out, "id", json_string(e->id));
+    entry_rules(e)->describe(out, e);
+    return out;
+}
+
+json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
+                             size_t size)
+{
+    json_t *list = json_array();
+    uint32_t frame = 0;
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    struct mortise_entry e;
+
+    mortise_arena_init(&a, &mortise_heap);
+    mortise_reader_init(&reader, entries, size);
+    while (list != NULL &&
+           mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
+        if (e.type == MORTISE_E_FRAME)
+            frame = e.frame;
+        e.frame = frame;
+        if (!entry_rules(&e)->hidden &&
+            json_array_append_new(list, entry_json(r, &e)) != 0)
+            drop(&list);
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+    return list;
+}
+
+void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status)
+{
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    struct mortise_entry e;
+
+    mortise_arena_init(&a, &mortise_heap);
+    mortise_reader_init(&reader, entries, size);
+    while (mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
+        if (entry_rules(&e)->then == RUN_ENDS)
+            *status = e.how;
+        else if (entry_rules(&e)->then == RUN_GOES_ON)
+            *status = 0;
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+}
