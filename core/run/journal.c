@@ -30,7 +30,7 @@ static const struct {
 #define ENTRY_OF_RUN(type, number, name, fields, ...)                          \
     [MORTISE_E_##type] = {name, fields},
 #define ENTRY_OF_EXEC ENTRY_OF_RUN
-#define ENTRY_MARK ENTRY_OF_RUN
+#define ENTRY_MARK    ENTRY_OF_RUN
 #include "run/entries.def"
 #undef ENTRY_OF_RUN
 #undef ENTRY_OF_EXEC
