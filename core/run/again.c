@@ -167,7 +167,7 @@ static bool is_settled(const struct mortise_run *r, const struct frame *f,
     if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
         return false;
     return !join_minds_late(r, n, it) ||
-           !race_counts(r->execs[f->edge_src[e->slot]], f);
+           !exec_counts_in(r->execs[f->edge_src[e->slot]], f);
 }
 
 /* Failed edges are undecided again, but for those. */
@@ -216,7 +216,7 @@ static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
         return false;
     if (it->visit->for_good)
         return true;
-    if (!race_counts(r->execs[it->visit->cause], f))
+    if (!exec_counts_in(r->execs[it->visit->cause], f))
         return false;
     for (uint32_t i = 0; i < loop->n_exits; i++) {
         const struct mortise_edge *e = frame_edge(f, loop->exits[i]);

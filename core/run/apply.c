@@ -89,7 +89,7 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
     if (x == NULL || exec_is_over(x) || (x->state == X_HELD && !of->of_held))
         return corrupt(err, e);
     if (!of->uncounted)
-        limit_count(r, x);
+        exec_count(r, x);
     settle_call(r, x, of->call);
     return of->of_exec(r, x, e, err);
 }

@@ -116,7 +116,7 @@ int apply_writes(struct mortise_run *r, struct exec *x,
 int exec_forget_live(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    leave_forget(x);
+    exec_forget_leaving(x);
     exec_drop_body(x);
     drop(&x->broke);
     drop(&x->failure);
@@ -264,45 +264,6 @@ int apply_failed(struct mortise_run *r, struct exec *x,
         return rv;
     exec_become(r, x, X_FAILED);
     return frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
-}
-
-/* To the list of what the step under way opens or closes. */
-static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
-                       size_t *n, size_t *cap, const char *id,
-                       const struct mortise_run_open *one,
-                       struct mortise_err *err)
-{
-    struct mortise_run_open *grown;
-
-    if (r->actions == NULL)
-        return MORTISE_OK; /* replaying: the store knows */
-    grown = mortise_grow(r->mem, *list, *n, cap, sizeof *grown);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    *list = grown;
-    grown[*n] = *one;
-    json_incref(one->payload);
-    memcpy(grown[(*n)++].id, id, REQUEST_ID);
-    return MORTISE_OK;
-}
-
-int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                 json_t *payload, struct mortise_err *err)
-{
-    struct mortise_run_open one = {.deadline_ms = deadline_ms,
-                                   .timer = payload == NULL,
-                                   .payload = payload};
-
-    return pending_add(r, &r->opens, &r->n_opens, &r->cap_opens, id, &one, err);
-}
-
-int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                  bool timer, struct mortise_err *err)
-{
-    struct mortise_run_open one = {.deadline_ms = deadline_ms, .timer = timer};
-
-    return pending_add(r, &r->closes, &r->n_closes, &r->cap_closes, id, &one,
-                       err);
 }
 
 /* Does a node of this type ask so? */

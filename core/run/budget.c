@@ -488,7 +488,8 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
         rv = tell(r, in, what, err);
     if (rv != MORTISE_OK)
         return rv;
-    return pause ? ask(r, x, MORTISE_ASK_BUDGET, request(r, in, what), 0, err)
+    return pause ? request_ask(r, x, MORTISE_ASK_BUDGET, request(r, in, what),
+                               0, err)
                  : halt(r, in, err);
 }
 
@@ -863,7 +864,8 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
             left.spent[k] += need[k];
-        rv = decide_record(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor, err);
+        rv =
+            request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor, err);
     }
     return rv;
 }

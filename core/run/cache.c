@@ -79,11 +79,3 @@ int cache_keep(struct mortise_run *r, const struct exec *x, enum done_how how,
     x->fresh->output = NULL; /* taken */
     return MORTISE_OK;
 }
-
-void cache_free(const struct mortise_mem *mem, struct mortise_run_cached *list,
-                size_t n, size_t cap)
-{
-    for (size_t i = 0; i < n; i++)
-        json_decref(list[i].value);
-    mortise_release(mem, list, cap * sizeof list[0]);
-}

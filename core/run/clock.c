@@ -36,24 +36,6 @@ static bool is_timed(const struct mortise_run *r, const struct scope *in)
     return most_ms(r, in) != 0 || budget_is_walled(in);
 }
 
-void clock_count(struct mortise_run *r, struct exec *x, uint32_t by)
-{
-    struct scope *in = x->frame->top->scope;
-
-    for (;; in = in->owner->frame->top->scope) {
-        bool was = in->n_running > 0;
-
-        in->n_running += by;
-        if (was != (in->n_running > 0) && !in->changed && is_timed(r, in)) {
-            in->changed = true;
-            in->next_changed = r->clocks;
-            r->clocks = in;
-        }
-        if (in->owner == NULL)
-            return;
-    }
-}
-
 /* Since it began to tick. */
 static uint64_t lately_ms(const struct mortise_run *r, const struct scope *in)
 {
@@ -163,6 +145,8 @@ int clock_tell(struct mortise_run *r, struct mortise_err *err)
 
         r->clocks = in->next_changed;
         in->changed = false;
+        if (!is_timed(r, in))
+            continue;
         rv = in->n_running > 0 ? start_clock(r, in, err)
                                : stop_clock(r, in, err);
     }

@@ -22,14 +22,6 @@
 
 #include "run/internal.h"
 
-/* Completed and cancelled runs are over; a failed one can be resumed.  (Of the
- * others a resume asks what became of their effects, at most.) */
-bool run_is_over(const struct mortise_run *r)
-{
-    return r->status == MORTISE_RUN_COMPLETED ||
-           r->status == MORTISE_RUN_CANCELLED;
-}
-
 bool command_has(const struct held_command *h, uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
@@ -340,7 +332,7 @@ static int check_all(struct mortise_run *r, const struct held_command *h,
 int command_withdraw(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    return decide_record(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
+    return request_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
 }
 
 int command_stop_one(struct mortise_run *r, struct exec *x,
@@ -534,7 +526,7 @@ static int do_resume(struct mortise_run *r, const char *actor,
 
         if ((x->state == X_ASKED && x->ask == MORTISE_ASK_BEFORE) ||
             x->state == X_HELD)
-            rv = decide_record(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor,
+            rv = request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor,
                                err);
     }
     return rv;

@@ -321,29 +321,6 @@ const void *decide_subject(const struct mortise_run *r,
                : request_of(r, c->id, &s);
 }
 
-int decide_record(struct mortise_run *r, struct exec *x,
-                  enum mortise_settle how, json_t *value, const uint8_t *digest,
-                  const char *actor, struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_SETTLE,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .how = (uint8_t)how,
-                              .value = value,
-                              .actor = actor};
-    char id[REQUEST_ID];
-    int rv = disarm(r, x, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    memcpy(id, x->request, sizeof id); /* applying forgets it */
-    e.id = id;
-    if (digest != NULL)
-        memcpy(e.digest, digest, MORTISE_DIGEST);
-    return record(r, &e, err);
-}
-
 static int do_reject(struct mortise_run *r, struct exec *x,
                      const struct mortise_command *c, const char *actor,
                      struct mortise_err *err)
@@ -355,7 +332,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
 
     if (value == NULL)
         return mortise_nomem(err);
-    rv = decide_record(r, x, MORTISE_SETTLE_REJECTED, value, NULL, actor, err);
+    rv = request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL, actor, err);
     json_decref(value);
     mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
                  reason[0] != '\0' ? ": " : "", reason);
@@ -384,8 +361,8 @@ static int do_approve(struct mortise_run *r, const struct mortise_command *c,
     if (rv == MORTISE_OK && value == NULL)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = decide_record(r, x, MORTISE_SETTLE_APPROVED, value, digest, actor,
-                           err);
+        rv = request_settle(r, x, MORTISE_SETTLE_APPROVED, value, digest, actor,
+                            err);
     json_decref(value);
     return rv;
 }
@@ -406,9 +383,9 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
         json_decref(value);
         return rv;
     }
-    rv = decide_record(r, x,
-                       human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
-                       human ? value : NULL, NULL, actor, err);
+    rv = request_settle(r, x,
+                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
+                        human ? value : NULL, NULL, actor, err);
     if (rv == MORTISE_OK && human)
         rv = human_decided(r, x, human_answered(r, x, value, actor), err);
     json_decref(value);
@@ -429,7 +406,7 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
     int rv = doubt_note(r, x, err);
 
     if (rv == MORTISE_OK)
-        rv = decide_record(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
+        rv = request_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
     if (rv != MORTISE_OK || x->loss != LOSS_NONE)
         return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
     return doubt_fail(
@@ -445,7 +422,7 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
     int rv;
 
     if (strcmp(c->decision, "retry") == 0) {
-        rv = decide_record(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor, err);
+        rv = request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor, err);
         if (rv != MORTISE_OK)
             return rv;
         return x->loss == LOSS_NONE ? doubt_denied(r, x, err)
@@ -455,8 +432,8 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
         return resolve_failed(r, x, c, actor, err);
     rv = command_json(&result, c, "result", err);
     if (rv == MORTISE_OK)
-        rv = decide_record(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
-                           err);
+        rv = request_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
+                            err);
     if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
         rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
     else if (rv == MORTISE_OK && x->loss != LOSS_NONE)

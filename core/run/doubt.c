@@ -532,7 +532,7 @@ int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (payload != NULL &&
         (s != NULL ? show_step(payload, x, s) : show_call(payload, n, x)) != 0)
         drop(&payload);
-    return ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
+    return request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
 
 int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err)

@@ -129,6 +129,27 @@ struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
     return x;
 }
 
+/* A call of x went out or came back: the clocks of its graph, and of those
+ * around it, may start or stop (clock.c). */
+static void count_calls(struct mortise_run *r, const struct exec *x,
+                        uint32_t by)
+{
+    struct scope *in = x->frame->top->scope;
+
+    for (;; in = in->owner->frame->top->scope) {
+        bool was = in->n_running > 0;
+
+        in->n_running += by;
+        if (was != (in->n_running > 0) && !in->changed) {
+            in->changed = true;
+            in->next_changed = r->clocks;
+            r->clocks = in;
+        }
+        if (in->owner == NULL)
+            return;
+    }
+}
+
 /* How much a state weighs in the run's counters. */
 static void count(struct mortise_run *r, struct exec *x, uint32_t by)
 {
@@ -141,7 +162,7 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
     case X_RUNNING:
     case X_STOPPING:
         r->n_running += by;
-        clock_count(r, x, by);
+        count_calls(r, x, by);
         break;
     case X_ASKED:
         r->n_asked += by;
@@ -228,12 +249,27 @@ void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
     count(r, x, 1);
 }
 
+/* What gathers a map waits for no slot. */
+static int gather_ready(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->gathers, r->n_gathers,
+                                   &r->cap_gathers, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->gathers = grown;
+    r->gathers[r->n_gathers++] = x->index;
+    exec_become(r, x, X_READY);
+    return MORTISE_OK;
+}
+
 int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     uint32_t *grown;
 
     if (x->fan != NULL)
-        return map_ready(r, x, err);
+        return gather_ready(r, x, err);
     if (r->ready_head > 64 && 2 * r->ready_head > r->n_ready) {
         r->n_ready -= r->ready_head;
         memmove(r->ready, r->ready + r->ready_head,
@@ -297,6 +333,12 @@ bool exec_is_over(const struct exec *x)
            x->state == X_CANCELLED;
 }
 
+void exec_forget_leaving(struct exec *x)
+{
+    drop(&x->leaving);
+    x->n_chosen = 0;
+}
+
 void exec_drop_body(struct exec *x)
 {
     if (x->body_is_given && (x->effect_open || doubt_is_of_kept(x)))
@@ -317,7 +359,7 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
     x->ended_ms = 0;
     x->unknown = false;
     exec_drop_body(x);
-    leave_forget(x);
+    exec_forget_leaving(x);
     drop(&x->decision);
     drop(&x->error);
     drop(&x->notes);
@@ -348,4 +390,34 @@ int exec_keep_taken(struct mortise_run *r, struct exec *x,
         memcpy(x->taken, e->edges, e->n_edges * sizeof x->taken[0]);
     x->n_taken = (uint32_t)e->n_edges;
     return MORTISE_OK;
+}
+
+/* Frames are made from the outside in. */
+bool exec_counts_in(const struct exec *x, const struct frame *f)
+{
+    return x->discard <= f->index;
+}
+
+void exec_count(struct mortise_run *r, struct exec *x)
+{
+    if (x->counted)
+        return;
+    x->counted = true;
+    r->n_started++;
+    r->n_fresh -= x->state == X_READY;
+}
+
+/* ---- the run ------------------------------------------------------------- */
+
+/* Completed and cancelled runs are over; a failed one can be resumed.  (Of the
+ * others a resume asks what became of their effects, at most.) */
+bool run_is_over(const struct mortise_run *r)
+{
+    return r->status == MORTISE_RUN_COMPLETED ||
+           r->status == MORTISE_RUN_CANCELLED;
+}
+
+bool run_has_room(const struct mortise_run *r)
+{
+    return r->n_running + r->n_intents < r->graph->concurrency;
 }

@@ -32,7 +32,7 @@ static void meet(struct group *g, uint32_t index)
 {
     struct exec *x = g->r->execs[index];
 
-    if (!is_failure(x, g->f->top) || !race_counts(x, g->f))
+    if (!is_failure(x, g->f->top) || !exec_counts_in(x, g->f))
         return;
     g->named |= x->mark == g->r->stamp;
     if (!g->marks || x->mark == g->r->stamp)

@@ -29,69 +29,6 @@
 
 /* ---- frames and items --------------------------------------------------- */
 
-const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e)
-{
-    return &f->graph->edges[e];
-}
-
-/* The frame around f, or f itself, of that region. */
-static struct frame *around(struct frame *f, uint32_t region)
-{
-    while (f->region->index != region)
-        f = f->parent; /* the graph's holds everything */
-    return f;
-}
-
-size_t frame_n_items(const struct mortise_region *region)
-{
-    return (size_t)region->n_nodes + region->n_regions;
-}
-
-/* A child region's item: they stand by index. */
-struct item *item_of_region(const struct frame *f, uint32_t region)
-{
-    const uint32_t *list = f->region->regions;
-    uint32_t lo = 0, hi = f->region->n_regions - 1;
-
-    while (lo < hi) {
-        uint32_t mid = (lo + hi) / 2;
-
-        if (list[mid] < region)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    assert(list[lo] == region); /* it is a child of f's */
-    return &f->items[f->region->n_nodes + lo];
-}
-
-struct item *item_of(const struct frame *f, uint32_t node)
-{
-    assert(f->graph->nodes[node].region == f->region->index);
-    return &f->items[f->graph->nodes[node].slot];
-}
-
-struct item *item_to(const struct frame *f, uint32_t node,
-                     const struct mortise_region **child)
-{
-    const struct mortise_region *all = f->graph->regions;
-    uint32_t at = f->graph->nodes[node].region;
-
-    *child = NULL;
-    if (at == f->region->index)
-        return item_of(f, node);
-    while (all[at].parent != f->region->index)
-        at = all[at].parent;
-    *child = &all[at];
-    return item_of_region(f, at);
-}
-
-struct item *item_from(const struct frame *f, uint32_t edge,
-                       const struct mortise_region **child)
-{
-    return item_to(f, frame_edge(f, edge)->from, child);
-}
-
 /* Numbers go on where `before`, the newest older frame of the region in this
  * scope, came to. */
 static void carry_on(struct frame *f, const struct frame *before)
@@ -210,7 +147,7 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
 {
     const struct exec *x = r->execs[cause];
     struct frame *root = f->scope->root;
-    bool apart = !race_counts(x, root);
+    bool apart = !exec_counts_in(x, root);
 
     /* A loser that was left to finish fails its own branch alone. */
     fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
@@ -229,7 +166,7 @@ static bool is_doomed(const struct mortise_run *r, const struct exec *x)
 
     if (x->fan != NULL)
         n = &x->frame->graph->nodes[x->fan->map->join];
-    return race_counts(x, x->frame->top) && !n->mendable[r->rules] &&
+    return exec_counts_in(x, x->frame->top) && !n->mendable[r->rules] &&
            (x->fan == NULL || join_on_error(r, n) == MORTISE_BRANCH_FAIL);
 }
 
@@ -256,11 +193,6 @@ int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
     r->work = grown;
     r->work[r->n_work++] = (struct due){home, edge};
     return MORTISE_OK;
-}
-
-struct frame *frame_home(struct frame *f, uint32_t edge)
-{
-    return around(f, frame_edge(f, edge)->home);
 }
 
 /* An edge to the join of the map that f is an element of. */
@@ -291,7 +223,7 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
                     struct mortise_err *err)
 {
     const struct mortise_edge *e = frame_edge(f, edge);
-    struct frame *home = around(f, e->home);
+    struct frame *home = frame_around(f, e->home);
 
     if (home->edges[e->slot] != EDGE_OPEN)
         return MORTISE_OK; /* a goto moved the frontier past it */
@@ -453,7 +385,7 @@ static int close_exits(struct mortise_run *r, struct frame *f,
 
     for (uint32_t i = loop->n_exits; rv == MORTISE_OK && i-- > 0;) {
         const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
-        const struct frame *home = around(f, e->home);
+        const struct frame *home = frame_around(f, e->home);
 
         if (home->edges[e->slot] != EDGE_OPEN)
             continue;
@@ -623,7 +555,7 @@ static int come_late(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      uint32_t src, struct mortise_err *err)
 {
-    return join_minds_late(r, n, it) && race_counts(r->execs[src], f)
+    return join_minds_late(r, n, it) && exec_counts_in(r->execs[src], f)
                ? fail_all(r, f, src, err)
                : MORTISE_OK;
 }

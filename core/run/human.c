@@ -149,8 +149,8 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
     if (payload != NULL && n->n_assignees > 0)
         json_object_set_new(payload, "assignees",
                             strings(n->assignees, n->n_assignees));
-    return ask(r, x, MORTISE_ASK_HUMAN, payload,
-               n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0, err);
+    return request_ask(r, x, MORTISE_ASK_HUMAN, payload,
+                       n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0, err);
 }
 
 int human_passed(struct mortise_run *r, struct exec *x, struct mortise_err *err)

@@ -4,7 +4,12 @@
  *   fold.c     one write into the state
  *   past.c     who is in whose causal past; views by folding
  *   journal.c  entries <-> bytes
+ *   actions.c  what a step asks of the world
+ *   items.c    what a frame knows of nodes and regions
  *   exec.c     an execution: made, named, moved from state to state
+ *   identity.c what names the things that an execution does
+ *   request.c  questions to people
+ *   env.c      the names that expressions use
  *   event.c    durable events
  *   join.c     what a join says of its edges
  *   failures.c what a graph failed of, every failure named
@@ -687,8 +692,100 @@ int exec_forget_live(struct mortise_run *r, struct exec *x,
 struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
 void exec_path(const struct mortise_run *r, const struct exec *x,
                char out[MORTISE_EXEC_PATH]);
+/* Does what x does, in f or in frames in it, count for f? */
+bool exec_counts_in(const struct exec *x, const struct frame *f);
+/* It has started. */
+void exec_count(struct mortise_run *r, struct exec *x);
+/* Nothing leaves x any more. */
+void exec_forget_leaving(struct exec *x);
+/* Completed and cancelled runs are over; a failed one can be resumed. */
+bool run_is_over(const struct mortise_run *r);
+/* Is there room for one more call? */
+bool run_has_room(const struct mortise_run *r);
 void drop(json_t **ref);                /* decref and forget */
 void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
+
+/* ---- actions.c ---- */
+uint64_t exec_handle(const struct exec *x);
+/* What the step under way keeps beside its record is given up. */
+void action_forget_kept(struct mortise_run *r);
+struct mortise_action *action_new(struct mortise_run *r,
+                                  enum mortise_action_kind kind,
+                                  struct mortise_err *err);
+/* Arm x's one timer: for when the wall clock says so, or so much later, whatever
+ * that clock is set to. */
+int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+        struct mortise_err *err);
+int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+           struct mortise_err *err);
+int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
+                struct mortise_err *err);
+
+/* ---- items.c ---- */
+/* The frame around f, or f itself, of that region. */
+struct frame *frame_around(struct frame *f, uint32_t region);
+/* The item that an execution, or a node in a frame of its region, is of. */
+struct item *item_of(const struct frame *f, uint32_t node);
+const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e);
+size_t frame_n_items(const struct mortise_region *region);
+struct item *item_of_region(const struct frame *f, uint32_t region);
+/* The frame around f where an edge out of f is decided. */
+struct frame *frame_home(struct frame *f, uint32_t edge);
+/* Where an edge to `node` leads to in f; *child is NULL, or the region that the
+ * node is the entry of. */
+struct item *item_to(const struct frame *f, uint32_t node,
+                     const struct mortise_region **child);
+/* ... and where an edge comes from, which is not START. */
+struct item *item_from(const struct frame *f, uint32_t edge,
+                       const struct mortise_region **child);
+
+/* ---- identity.c ---- */
+/* Hashes what names an execution, for identities within it. */
+void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                 const struct exec *x);
+/* The idempotency key of its call: the same on every attempt and in every
+ * generation, different for another operation or other arguments. */
+void exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                     uint8_t out[MORTISE_DIGEST]);
+/* What approving a call with this body would be bound to. */
+int exec_approval_digest(struct mortise_run *r, struct exec *x,
+                         const json_t *body, uint8_t out[MORTISE_DIGEST],
+                         struct mortise_err *err);
+/* ... given the digest of that body. */
+void exec_approval_of(const struct mortise_run *r, const struct exec *x,
+                      const uint8_t body[MORTISE_DIGEST],
+                      uint8_t out[MORTISE_DIGEST]);
+
+/* ---- request.c ---- */
+/* A request is open from now on, or (payload NULL) a timer; or it is over. */
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err);
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err);
+/* Record a request; takes the payload (NULL: out of memory). */
+int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
+        json_t *payload, uint64_t deadline_ms, struct mortise_err *err);
+/* A request of x is settled in this manner. */
+int request_settle(struct mortise_run *r, struct exec *x,
+                  enum mortise_settle how, json_t *value, const uint8_t *digest,
+                  const char *actor, struct mortise_err *err);
+
+/* ---- env.c ---- */
+/* Names in scope while x is at work; finish it before the state changes.
+ * `uses`: those that are asked for (mortise_cel_uses). */
+struct env {
+    struct mortise_cel_env cel;
+    const json_t *values[MORTISE_IN_N];
+    json_t *state, *node, *diagnostics, *index;
+};
+int env_init(struct env *env, struct mortise_run *r, struct exec *x,
+             const json_t *state, const json_t *output, const json_t *error,
+             uint32_t uses, struct mortise_err *err);
+/* ... of output_mapping: the child's state, x->inner. */
+int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
+                   uint32_t uses, struct mortise_err *err);
+void env_finish(struct env *env);
 
 /* ---- event.c ---- */
 /* Will anybody see an event that is made now? */
@@ -718,11 +815,6 @@ int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
 /* Put an entry's writes on x, unless they are there already. */
 int apply_writes(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *e, struct mortise_err *err);
-/* A request is open from now on, or (payload NULL) a timer; or it is over. */
-int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                 json_t *payload, struct mortise_err *err);
-int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                  bool timer, struct mortise_err *err);
 
 /* ---- join.c ---- */
 enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
@@ -772,8 +864,6 @@ struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
 void frame_leave_behind(struct frame *f);
 /* Does its item in the frame around it live, and so on outwards? */
 bool frame_is_alive(const struct frame *f);
-/* The item that an execution, or a node in a frame of its region, is of. */
-struct item *item_of(const struct frame *f, uint32_t node);
 /* The edges out of START: those in `taken` (in their order) are taken. */
 int frame_follow_start(struct mortise_run *r, const struct exec *start,
                        struct mortise_err *err);
@@ -781,9 +871,6 @@ int frame_follow_start(struct mortise_run *r, const struct exec *start,
  * over, and whatever follows from that happens. */
 int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
                  struct mortise_err *err);
-const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e);
-size_t frame_n_items(const struct mortise_region *region);
-struct item *item_of_region(const struct frame *f, uint32_t region);
 /* An edge is decided, and its target is to be told: by frame_spread(), which
  * tells all that are. */
 int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
@@ -806,8 +893,6 @@ struct frame *frame_new(struct mortise_run *r, struct frame *parent,
 int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
                 const uint32_t *preds, uint32_t n, size_t since,
                 struct mortise_err *err);
-/* The frame around f where an edge out of f is decided. */
-struct frame *frame_home(struct frame *f, uint32_t edge);
 /* The map's edge to the join is this ... */
 int frame_map_decided(struct mortise_run *r, struct fan *fan,
                       enum edge_state state, uint32_t src,
@@ -815,13 +900,6 @@ int frame_map_decided(struct mortise_run *r, struct fan *fan,
 /* ... and it has no more to do. */
 int frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
                    struct mortise_err *err);
-/* Where an edge to `node` leads to in f; *child is NULL, or the region that the
- * node is the entry of. */
-struct item *item_to(const struct frame *f, uint32_t node,
-                     const struct mortise_region **child);
-/* ... and where an edge comes from, which is not START. */
-struct item *item_from(const struct frame *f, uint32_t edge,
-                       const struct mortise_region **child);
 
 /* ---- again.c ---- */
 /* Taken edges that led nowhere yet lead from u. */
@@ -920,8 +998,6 @@ void cache_note(struct exec *x, const struct mortise_result_in *in);
 /* ... and was judged a success: what it gave goes with the commit. */
 int cache_keep(struct mortise_run *r, const struct exec *x, enum done_how how,
                struct mortise_err *err);
-void cache_free(const struct mortise_mem *mem, struct mortise_run_cached *list,
-                size_t n, size_t cap);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */
@@ -946,8 +1022,6 @@ int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
                 bool finish, struct mortise_err *err);
 /* What begins in an item of f is discarded so. */
 uint32_t race_discard(const struct frame *f, const struct item *it);
-/* Does what x does, in f or in frames in it, count for f? */
-bool race_counts(const struct exec *x, const struct frame *f);
 /* Was it stopped by a failure, which a resume may mend? */
 bool race_may_return(const struct exec *x);
 /* ... and nothing around it otherwise?  Also of what was not stopped at all. */
@@ -970,8 +1044,6 @@ int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err);
 bool commit_is_going(const struct mortise_run *r);
 
 /* ---- clock.c ---- */
-/* Calls of x's graph, and of those around it, went out or came back. */
-void clock_count(struct mortise_run *r, struct exec *x, uint32_t by);
 /* At the end of a step: start and stop what changed; store the run's. */
 int clock_tell(struct mortise_run *r, struct mortise_err *err);
 int clock_store(struct mortise_run *r, struct mortise_err *err);
@@ -1021,8 +1093,6 @@ int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
 void map_wait(struct frame *f);
 /* ... which it does now, where there is room. */
 int map_go_on(struct mortise_run *r, struct mortise_err *err);
-/* x, which gathers, is READY; it waits for no slot. */
-int map_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* All that are. */
 int map_gather_all(struct mortise_run *r, struct mortise_err *err);
 void map_finish(struct mortise_run *r);
@@ -1031,8 +1101,6 @@ void map_finish(struct mortise_run *r);
 enum limit { LIMIT_NONE, LIMIT_STEPS, LIMIT_VISITS };
 /* The limit that x would pass if it started now. */
 enum limit limit_of(const struct mortise_run *r, const struct exec *x);
-/* It has started. */
-void limit_count(struct mortise_run *r, struct exec *x);
 /* The execution that a limit holds back, when nothing else is left to do; NULL:
  * none. */
 const struct exec *limit_holds(const struct mortise_run *r);
@@ -1211,9 +1279,6 @@ bool doubt_is_of_kept(const struct exec *x);
 bool doubt_is_open(const struct mortise_run *r, const struct exec *x);
 
 /* ---- start.c ---- */
-/* Hashes what names an execution, for identities within it. */
-void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
-                 const struct exec *x);
 /* A tool's: from its arguments to its call. */
 int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
@@ -1229,41 +1294,6 @@ int start_execute(struct mortise_run *r, struct exec *x,
 /* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
 int exec_check_body(const struct mortise_node *n, const json_t *body,
                     const struct mortise_mem *mem, struct mortise_err *err);
-/* The idempotency key of its call: the same on every attempt and in every
- * generation, different for another operation or other arguments. */
-void exec_effect_key(const struct mortise_run *r, const struct exec *x,
-                     uint8_t out[MORTISE_DIGEST]);
-/* What approving a call with this body would be bound to. */
-int exec_approval_digest(struct mortise_run *r, struct exec *x,
-                         const json_t *body, uint8_t out[MORTISE_DIGEST],
-                         struct mortise_err *err);
-/* Record a request; takes the payload (NULL: out of memory). */
-int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
-        json_t *payload, uint64_t deadline_ms, struct mortise_err *err);
-/* Arm x's one timer: for when the wall clock says so, or so much later, whatever
- * that clock is set to. */
-int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-        struct mortise_err *err);
-int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
-           struct mortise_err *err);
-int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
-                struct mortise_err *err);
-
-/* Names in scope while x is at work; finish it before the state changes.
- * `uses`: those that are asked for (mortise_cel_uses). */
-struct env {
-    struct mortise_cel_env cel;
-    const json_t *values[MORTISE_IN_N];
-    json_t *state, *node, *diagnostics, *index;
-};
-int env_init(struct env *env, struct mortise_run *r, struct exec *x,
-             const json_t *state, const json_t *output, const json_t *error,
-             uint32_t uses, struct mortise_err *err);
-/* ... of output_mapping: the child's state, x->inner. */
-int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
-                   uint32_t uses, struct mortise_err *err);
-void env_finish(struct env *env);
 
 /* ---- route.c ---- */
 /* Do the edges of a node depend on anything but its success?  Then which names
@@ -1385,8 +1415,6 @@ int leave_choose(struct mortise_run *r, struct exec *x,
 /* Likewise what a graph inside x gave, before x's own guardrails see it. */
 int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
                  struct mortise_err *err);
-/* Nothing leaves x any more. */
-void leave_forget(struct exec *x);
 /* x is READY, and something leaves it: ask. */
 int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* Of the edge that is looked at: its policy, and where it leads. */
@@ -1430,10 +1458,6 @@ bool decide_is(uint32_t kind);
 /* What a decision is about, under whatever name; NULL: nothing. */
 const void *decide_subject(const struct mortise_run *r,
                            const struct mortise_command *c);
-/* A request of x is settled in this manner. */
-int decide_record(struct mortise_run *r, struct exec *x,
-                  enum mortise_settle how, json_t *value, const uint8_t *digest,
-                  const char *actor, struct mortise_err *err);
 int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
                          struct mortise_err *err);
 int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
@@ -1536,13 +1560,6 @@ int pins_replace(struct mortise_run *r, const json_t *pins,
                  struct mortise_err *err);
 
 /* ---- run.c ---- */
-/* Completed and cancelled runs are over; a failed one can be resumed. */
-bool run_is_over(const struct mortise_run *r);
-/* Is there room for one more call? */
-bool run_has_room(const struct mortise_run *r);
-struct mortise_action *action_new(struct mortise_run *r,
-                                  enum mortise_action_kind kind,
-                                  struct mortise_err *err);
 /* Edges out of START, into the entry; their conditions see the input alone. */
 int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
                      json_t *input, struct mortise_entry *e,

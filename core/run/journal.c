@@ -372,3 +372,12 @@ const char *mortise_pause_name(enum mortise_pause pause)
 
     return names[pause];
 }
+
+const char *mortise_run_status_name(int status)
+{
+    static const char *const names[] = {
+        "",         "accepted", "running",   "waiting", "paused",
+        "in_doubt", "blocked",  "completed", "failed",  "cancelled"};
+
+    return status > 0 && status <= MORTISE_RUN_CANCELLED ? names[status] : "";
+}

@@ -106,12 +106,6 @@ int apply_leaving(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? exec_ready(r, x, err) : rv;
 }
 
-void leave_forget(struct exec *x)
-{
-    drop(&x->leaving);
-    x->n_chosen = 0;
-}
-
 /* ---- asking -------------------------------------------------------------- */
 
 /* The edge that is looked at. */
@@ -198,7 +192,7 @@ int leave_block(struct mortise_run *r, struct exec *x,
 {
     enum done_how how = x->how;
 
-    leave_forget(x);
+    exec_forget_leaving(x);
     return how == DONE_ON_ERROR /* that was its last word */
                ? fail_for_good(r, x, "guardrail", why->msg, false, err)
                : fail_attempt_err(r, x, "guardrail", why, err);

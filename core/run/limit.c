@@ -32,15 +32,6 @@ enum limit limit_of(const struct mortise_run *r, const struct exec *x)
     return x->visit > most_visits(r, x) ? LIMIT_VISITS : LIMIT_NONE;
 }
 
-void limit_count(struct mortise_run *r, struct exec *x)
-{
-    if (x->counted)
-        return;
-    x->counted = true;
-    r->n_started++;
-    r->n_fresh -= x->state == X_READY;
-}
-
 /* The first that waits to start; NULL: none. */
 static const struct exec *next_ready(const struct mortise_run *r)
 {

@@ -554,19 +554,6 @@ static int gather(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int map_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
-{
-    uint32_t *grown = mortise_grow(r->mem, r->gathers, r->n_gathers,
-                                   &r->cap_gathers, sizeof grown[0]);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->gathers = grown;
-    r->gathers[r->n_gathers++] = x->index;
-    exec_become(r, x, X_READY);
-    return MORTISE_OK;
-}
-
 int map_gather_all(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;

@@ -603,7 +603,7 @@ static void mark_visit(struct mortise_run *r, const struct frame *f,
                        const struct frame *whole)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        for (uint32_t k = 0; k < x->n_preds && race_counts(x, whole); k++)
+        for (uint32_t k = 0; k < x->n_preds && exec_counts_in(x, whole); k++)
             r->execs[x->preds[k]]->mark = r->stamp;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
@@ -614,7 +614,7 @@ static void take_last(const struct mortise_run *r, const struct frame *f,
                       const struct frame *whole, uint32_t *list, uint32_t *n)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->mark != r->stamp && race_counts(x, whole))
+        if (x->mark != r->stamp && exec_counts_in(x, whole))
             list[(*n)++] = x->index;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
@@ -678,7 +678,7 @@ int past_frontier(struct mortise_run *r, const struct frame *f,
     for (size_t i = n_all; i-- > 0;) {
         const struct exec *x = all[i];
         bool followed = x->mark == stamp;
-        bool counts_here = has_committed(x) && race_counts(x, f);
+        bool counts_here = has_committed(x) && exec_counts_in(x, f);
 
         if (counts_here && !followed)
             list[(*n)++] = x->index;

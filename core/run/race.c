@@ -115,12 +115,6 @@ uint32_t race_discard(const struct frame *f, const struct item *it)
     return it->discard ? f->index + 1 : f->discard;
 }
 
-/* Frames are made from the outside in. */
-bool race_counts(const struct exec *x, const struct frame *f)
-{
-    return x->discard <= f->index;
-}
-
 /* A race in a frame further in is the innermost. */
 static uint32_t inner(uint32_t a, uint32_t b)
 {

@@ -16,99 +16,6 @@
 
 #include "run/internal.h"
 
-const char *mortise_run_status_name(int status)
-{
-    static const char *const names[] = {
-        "",         "accepted", "running",   "waiting", "paused",
-        "in_doubt", "blocked",  "completed", "failed",  "cancelled"};
-
-    return status > 0 && status <= MORTISE_RUN_CANCELLED ? names[status] : "";
-}
-
-/* ---- actions ------------------------------------------------------------ */
-
-void mortise_actions_init(struct mortise_actions *a,
-                          const struct mortise_mem *mem)
-{
-    *a = (struct mortise_actions){.mem = mem};
-}
-
-static void free_kvs(const struct mortise_mem *mem, struct mortise_run_kv *list,
-                     size_t n, size_t cap)
-{
-    for (size_t i = 0; i < n; i++) {
-        json_decref(list[i].key);
-        json_decref(list[i].value);
-    }
-    mortise_release(mem, list, cap * sizeof list[0]);
-}
-
-void mortise_run_commit_finish(struct mortise_run_commit *c,
-                               const struct mortise_mem *mem)
-{
-    for (size_t i = 0; i < c->n_opens; i++)
-        json_decref(c->opens[i].payload);
-    mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
-    mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
-    free_kvs(mem, c->kvs, c->n_kvs, c->n_kvs);
-    cache_free(mem, c->cached, c->n_cached, c->n_cached);
-    mortise_release(mem, c->entries, c->room);
-}
-
-void mortise_actions_clear(struct mortise_actions *a)
-{
-    for (size_t i = 0; i < a->n; i++) {
-        switch (a->list[i].kind) {
-        case MORTISE_ACT_COMMIT:
-            mortise_run_commit_finish(&a->list[i].u.commit, a->mem);
-            break;
-        case MORTISE_ACT_CALL:
-            json_decref(a->list[i].u.call.body);
-            break;
-        case MORTISE_ACT_PUBLISH:
-            json_decref(a->list[i].u.publish);
-            break;
-        case MORTISE_ACT_REPLY:
-            json_decref(a->list[i].u.reply.value);
-            break;
-        case MORTISE_ACT_CANCEL:
-        case MORTISE_ACT_ARM:
-        case MORTISE_ACT_DISARM:
-        case MORTISE_ACT_APPLIED:
-        case MORTISE_ACT_PERFORM:
-        case MORTISE_ACT_SYNC:
-            break;
-        }
-    }
-    a->n = 0;
-}
-
-void mortise_actions_finish(struct mortise_actions *a)
-{
-    mortise_actions_clear(a);
-    mortise_release(a->mem, a->list, a->cap * sizeof a->list[0]);
-    mortise_actions_init(a, a->mem);
-}
-
-struct mortise_action *action_new(struct mortise_run *r,
-                                  enum mortise_action_kind kind,
-                                  struct mortise_err *err)
-{
-    struct mortise_actions *a = r->actions;
-    struct mortise_action *grown =
-        mortise_grow(a->mem, a->list, a->n, &a->cap, sizeof *grown);
-
-    if (grown == NULL) {
-        mortise_nomem(err);
-        return NULL;
-    }
-    a->list = grown;
-    grown += a->n++;
-    memset(grown, 0, sizeof *grown);
-    grown->kind = kind;
-    return grown;
-}
-
 /* ---- making and freeing ------------------------------------------------- */
 
 static int make_room(struct mortise_run *r, struct mortise_err *err)
@@ -184,29 +91,12 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     usage_finish(x);
 }
 
-/* What the step under way gathered besides its record. */
-static void forget_pending(struct mortise_run *r)
-{
-    for (size_t i = 0; i < r->n_opens; i++)
-        json_decref(r->opens[i].payload);
-    mortise_release(r->mem, r->opens, r->cap_opens * sizeof r->opens[0]);
-    mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
-    free_kvs(r->mem, r->kvs, r->n_kvs, r->cap_kvs);
-    cache_free(r->mem, r->cached, r->n_cached, r->cap_cached);
-    r->opens = r->closes = NULL;
-    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
-    r->kvs = NULL;
-    r->n_kvs = r->cap_kvs = 0;
-    r->cached = NULL;
-    r->n_cached = r->cap_cached = 0;
-}
-
 void mortise_run_free(struct mortise_run *r)
 {
     if (r == NULL)
         return;
     command_drop_held(r);
-    forget_pending(r);
+    action_forget_kept(r);
     for (size_t i = 0; i < r->n_execs; i++)
         exec_finish(r, r->execs[i]);
     for (size_t i = r->unsent_head; i < r->n_unsent; i++)
@@ -371,11 +261,6 @@ static void find_status(struct mortise_run *r)
 
 /* ---- going on ----------------------------------------------------------- */
 
-bool run_has_room(const struct mortise_run *r)
-{
-    return r->n_running + r->n_intents < r->graph->concurrency;
-}
-
 /* A limit holds back what has not started; what has goes on. */
 static int start_again(struct mortise_run *r, struct mortise_err *err)
 {
@@ -428,7 +313,7 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
         }
         if (!starts)
             continue;
-        limit_count(r, x);
+        exec_count(r, x);
         rv = start_exec(r, x, err);
     }
     skip_started(r);

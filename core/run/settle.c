@@ -59,7 +59,7 @@ static int make_said(struct patch *said, const struct exec *x,
 int settle_ask_after(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    return ask(r, x, MORTISE_ASK_AFTER, json_pack("{s:s}", "when", "after"), 0,
+    return request_ask(r, x, MORTISE_ASK_AFTER, json_pack("{s:s}", "when", "after"), 0,
                err);
 }
 
@@ -166,7 +166,7 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
             rv = settle_ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
         judge_undo(r, x);
-        leave_forget(x);
+        exec_forget_leaving(x);
         rv = keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK && how == DONE_ON_ERROR)
             rv = fail_for_good(r, x, code, why.msg, false, err);

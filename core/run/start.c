@@ -26,274 +26,13 @@
 
 #include "run/internal.h"
 
-/* ---- identities --------------------------------------------------------- */
-
-void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
-                 const struct exec *x)
-{
-    char path[MORTISE_EXEC_PATH];
-
-    exec_path(r, x, path);
-    mortise_hasher_init(h);
-    rules_hash(r, h);
-    mortise_hasher_str(h, r->tenant);
-    mortise_hasher_str(h, r->id);
-    mortise_hasher_str(h, path);
-}
-
-/* Stable across restarts, different in each generation, and in another run of
- * the same name: of another store, or of one made anew. */
-static void request_id(const struct mortise_run *r, const struct exec *x,
-                       char out[REQUEST_ID])
-{
-    uint8_t digest[MORTISE_DIGEST];
-    struct mortise_hasher h;
-
-    exec_hasher(&h, r, x);
-    mortise_hasher_str(&h, "request");
-    mortise_hasher_field(&h, r->seed, sizeof r->seed);
-    mortise_hasher_u64(&h, x->generation);
-    mortise_hasher_u64(&h, x->ordinal);
-    mortise_hasher_final(&h, digest);
-    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
-}
-
-/* The same on every attempt and in every generation, different for another
- * operation or other arguments. */
-void exec_effect_key(const struct mortise_run *r, const struct exec *x,
-                     uint8_t out[MORTISE_DIGEST])
-{
-    const struct mortise_node *n = node_of(r, x);
-    struct mortise_hasher h;
-
-    exec_hasher(&h, r, x);
-    mortise_hasher_str(&h, n->plugin);
-    mortise_hasher_str(&h, n->operation);
-    mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);
-    mortise_hasher_u64(&h, 0); /* occurrence: a node makes one call */
-    mortise_hasher_final(&h, out);
-}
-
-/* What an approval is bound to: operation, plugin, effective arguments. */
-static void approval_digest(const struct mortise_run *r, const struct exec *x,
-                            const uint8_t body[MORTISE_DIGEST],
-                            uint8_t out[MORTISE_DIGEST])
-{
-    const struct mortise_node *n = node_of(r, x);
-    struct mortise_hasher h;
-
-    mortise_hasher_init(&h);
-    mortise_hasher_str(&h, n->plugin);
-    mortise_hasher_str(&h, n->operation);
-    mortise_hasher_field(&h, pins_digest(r, n->plugin), MORTISE_DIGEST);
-    mortise_hasher_field(&h, body, MORTISE_DIGEST);
-    mortise_hasher_final(&h, out);
-}
-
-int exec_approval_digest(struct mortise_run *r, struct exec *x,
-                         const json_t *body, uint8_t out[MORTISE_DIGEST],
-                         struct mortise_err *err)
-{
-    uint8_t digest[MORTISE_DIGEST];
-
-    if (mortise_json_digest(digest, body, r->mem) != MORTISE_OK)
-        return mortise_nomem(err);
-    approval_digest(r, x, digest, out);
-    return MORTISE_OK;
-}
-
-/* ---- names in scope ----------------------------------------------------- */
-
-/* `state`, `node` and `index` are made for whoever asks: few do. */
-static int env_make(struct env *env, const struct mortise_run *r,
-                    const struct exec *x, const json_t *input,
-                    const json_t *scratch, const json_t *artifacts,
-                    uint32_t uses)
-{
-    const struct mortise_node *n = node_of(r, x);
-    const struct scope *at = x->frame->scope;
-    bool state = uses & 1u << MORTISE_IN_STATE;
-    bool node = uses & 1u << MORTISE_IN_NODE;
-    bool index = uses & 1u << MORTISE_IN_INDEX && at->n_at > 0;
-
-    if (state)
-        env->state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
-                               scratch, "artifacts", artifacts);
-    if (node)
-        env->node = json_pack(
-            "{s:s, s:s, s:i, s:i, s:o}", "id", n->id, "type",
-            mortise_node_type_name(n->type), "visit", (int)x->visit, "attempt",
-            (int)x->attempt, "failed",
-            x->caught != NULL ? json_incref(x->caught) : json_array());
-    if (index)
-        env->index = json_integer(at->at[at->n_at - 1]);
-    return (state && env->state == NULL) || (node && env->node == NULL) ||
-                   (index && env->index == NULL)
-               ? MORTISE_ENOMEM
-               : MORTISE_OK;
-}
-
-/* Where its edges are chosen, it has ended: the state is the one after it. */
-static int env_diagnostics(struct env *env, struct mortise_run *r,
-                           const struct exec *x, const struct frame *at,
-                           const json_t *state, uint32_t uses,
-                           struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    if (uses & 1u << MORTISE_IN_DIAGNOSTICS)
-        rv = diagnostics_of(r, x, at->top, state == x->after, &env->diagnostics,
-                            err);
-    env->values[MORTISE_IN_DIAGNOSTICS] = env->diagnostics;
-    return rv;
-}
-
-/* In the scope of `at`'s graph. */
-static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
-                  const struct frame *at, const json_t *state, uint32_t uses,
-                  struct mortise_err *err)
-{
-    const json_t *input = at->top->scope->input;
-    const json_t *scratch = json_object_get(state, "scratch");
-    const json_t *artifacts = json_object_get(state, "artifacts");
-    int rv;
-
-    memset(env, 0, sizeof *env);
-    if (env_make(env, r, x, input, scratch, artifacts, uses) != MORTISE_OK) {
-        env_finish(env);
-        return mortise_nomem(err);
-    }
-    env->values[MORTISE_IN_INPUT] = input;
-    env->values[MORTISE_IN_SCRATCH] = scratch;
-    env->values[MORTISE_IN_ARTIFACTS] = artifacts;
-    env->values[MORTISE_IN_STATE] = env->state;
-    env->values[MORTISE_IN_RUN] = r->self;
-    env->values[MORTISE_IN_NODE] = env->node;
-    env->cel.values = env->values;
-    env->cel.cost_limit = at->graph->expr_cost;
-    rv = env_diagnostics(env, r, x, at, state, uses, err);
-    if (rv != MORTISE_OK)
-        env_finish(env);
-    return rv;
-}
-
-int env_init(struct env *env, struct mortise_run *r, struct exec *x,
-             const json_t *state, const json_t *output, const json_t *error,
-             uint32_t uses, struct mortise_err *err)
-{
-    int rv = env_of(env, r, x, x->frame, state, uses, err);
-
-    env->values[MORTISE_IN_INDEX] = env->index;
-    for (const struct scope *at = x->frame->scope; at->fan != NULL;
-         at = at->outer)
-        env->values[MORTISE_IN_ITEM + at->fan->map->level] =
-            json_array_get(at->fan->list, at->at[at->n_at - 1]);
-    env->values[MORTISE_IN_OUTPUT] = output;
-    env->values[MORTISE_IN_ERROR] = error;
-    return rv;
-}
-
-int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
-                   uint32_t uses, struct mortise_err *err)
-{
-    int rv = env_of(env, r, x, x->child, x->inner, uses, err);
-
-    env->values[MORTISE_IN_OUTPUT] = env->values[MORTISE_IN_ARTIFACTS];
-    return rv;
-}
-
-void env_finish(struct env *env)
-{
-    drop(&env->state);
-    drop(&env->node);
-    drop(&env->diagnostics);
-    drop(&env->index);
-}
-
-/* ---- actions on the world ----------------------------------------------- */
-
-/* Calls and timers are named by their execution and its serial number: found
- * without searching, and a stale one is known as such. */
-static uint64_t handle(const struct exec *x)
-{
-    return (uint64_t)x->index << 32 | x->serial;
-}
-
-/* `now_ms` is of the clock that at_ms is of. */
-static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-                  uint64_t now_ms, bool wall, struct mortise_err *err)
-{
-    struct mortise_action *a = action_new(r, MORTISE_ACT_ARM, err);
-
-    if (a == NULL)
-        return MORTISE_ENOMEM;
-    assert(!x->timer); /* one thing is waited for at a time */
-    x->timer = true;
-    x->elapses = !wall;
-    a->u.timer.id = handle(x);
-    a->u.timer.at_ms = at_ms;
-    a->u.timer.in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
-    a->u.timer.wall = wall;
-    return MORTISE_OK;
-}
-
-int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-        struct mortise_err *err)
-{
-    return arm_by(r, x, at_ms, r->time_ms, true, err);
-}
-
-int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
-           struct mortise_err *err)
-{
-    uint64_t at_ms =
-        in_ms < UINT64_MAX - r->steady_ms ? r->steady_ms + in_ms : UINT64_MAX;
-
-    return arm_by(r, x, at_ms, r->steady_ms, false, err);
-}
-
-int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
-{
-    struct mortise_action *a;
-
-    if (!x->timer)
-        return MORTISE_OK;
-    a = action_new(r, MORTISE_ACT_DISARM, err);
-    if (a == NULL)
-        return MORTISE_ENOMEM;
-    x->timer = false;
-    a->u.timer.id = handle(x);
-    return MORTISE_OK;
-}
-
-int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
-                struct mortise_err *err)
-{
-    struct mortise_action *a;
-    int rv;
-
-    if (x->state == X_STOPPING) { /* asked already; the graver reason holds */
-        x->stop = why > x->stop ? why : x->stop;
-        return MORTISE_OK;
-    }
-    assert(x->state == X_RUNNING);
-    rv = disarm(r, x, err);
-    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CANCEL, err) : NULL;
-    if (a == NULL)
-        return MORTISE_ENOMEM;
-    a->u.cancel = handle(x);
-    x->stop = why;
-    exec_become(r, x, X_STOPPING);
-    return MORTISE_OK;
-}
-
 static void fill_call(struct mortise_run *r, struct exec *x,
                       struct mortise_run_call *c)
 {
     const struct mortise_node *n = node_of(r, x);
     bool check = x->call == MORTISE_RUN_CHECK;
 
-    c->id = handle(x);
+    c->id = exec_handle(x);
     c->kind = x->call;
     c->node = n;
     c->plugin = check ? guard_id(r, x) : n->plugin;
@@ -350,48 +89,11 @@ int start_call(struct mortise_run *r, struct exec *x,
 
 /* ---- asking ------------------------------------------------------------- */
 
-int ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
-        json_t *payload, uint64_t deadline_ms, struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_ASK,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .generation = x->generation,
-                              .attempt = x->attempt,
-                              .how = (uint8_t)kind,
-                              .at_ms = deadline_ms,
-                              .value = payload};
-    char id[REQUEST_ID], path[MORTISE_EXEC_PATH];
-    int rv;
-
-    if (payload == NULL)
-        return mortise_nomem(err);
-    request_id(r, x, id);
-    exec_path(r, x, path);
-    e.id = id;
-    if (json_object_set_new(payload, "id", json_string(id)) != 0 ||
-        json_object_set_new(payload, "kind",
-                            json_string(mortise_ask_name(kind))) != 0 ||
-        json_object_set_new(payload, "node", json_string(node_of(r, x)->id)) !=
-            0 ||
-        json_object_set_new(payload, "path", json_string(path)) != 0)
-        rv = mortise_nomem(err);
-    else
-        rv = record(r, &e, err);
-    json_decref(payload);
-    if (rv == MORTISE_OK && deadline_ms != 0) {
-        x->serial++;
-        rv = arm(r, x, deadline_ms, err);
-    }
-    return rv;
-}
-
 static int ask_pause(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    return ask(r, x, MORTISE_ASK_BEFORE, json_pack("{s:s}", "when", "before"),
-               0, err);
+    return request_ask(r, x, MORTISE_ASK_BEFORE,
+                       json_pack("{s:s}", "when", "before"), 0, err);
 }
 
 static int ask_approval(struct mortise_run *r, struct exec *x,
@@ -403,11 +105,11 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
 
     mortise_hex(hex, digest, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    return ask(r, x, MORTISE_ASK_APPROVAL,
-               json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args", x->body,
-                         "digest", hex, "effect",
-                         mortise_effect_name(n->effect)),
-               0, err);
+    return request_ask(r, x, MORTISE_ASK_APPROVAL,
+                       json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args",
+                                 x->body, "digest", hex, "effect",
+                                 mortise_effect_name(n->effect)),
+                       0, err);
 }
 
 /* ---- starting, by type -------------------------------------------------- */
@@ -611,7 +313,7 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (is_asked_for(x, n)) {
         uint8_t digest[MORTISE_DIGEST];
 
-        approval_digest(r, x, x->body_digest, digest);
+        exec_approval_of(r, x, x->body_digest, digest);
         if (!x->approved ||
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
