@@ -193,3 +193,18 @@ int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
     exec_become(r, x, X_STOPPING);
     return MORTISE_OK;
 }
+
+/* When the node's own timeout ends the call, by steady_ms; 0: never. */
+uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t timeout = node_of(r, x)->timeout_ms;
+
+    return timeout != 0 ? x->called_ms + timeout : 0;
+}
+
+bool call_is_given_up(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t end = call_end_ms(r, x);
+
+    return r->held != NULL && (end == 0 || r->steady_ms < end);
+}

@@ -62,25 +62,6 @@ static struct exec *exec_of(const struct mortise_run *r,
     return x != NULL && x->visit == e->visit ? x : NULL;
 }
 
-/* What its call may have spent, where the entry is the end of one. */
-static void settle_call(struct mortise_run *r, struct exec *x,
-                        enum entry_call call)
-{
-    switch (call) {
-    case CALL_GOES_ON:
-        break;
-    case CALL_ENDS:
-        budget_settle(r, x, false);
-        break;
-    case CALL_LETS_GO:
-        budget_settle(r, x, true);
-        break;
-    case CALL_IS_CUT_OFF:
-        budget_cut_off(r, x);
-        break;
-    }
-}
-
 static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
@@ -90,7 +71,8 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
         return corrupt(err, e);
     if (!of->uncounted)
         exec_count(r, x);
-    settle_call(r, x, of->call);
+    if (of->call != NULL)
+        of->call(r, x);
     return of->of_exec(r, x, e, err);
 }
 

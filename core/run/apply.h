@@ -29,14 +29,6 @@ enum entry_stands {
     STANDS_ANYWHERE
 };
 
-/* What the entry says of the call that its execution has out. */
-enum entry_call {
-    CALL_GOES_ON,
-    CALL_ENDS,
-    CALL_LETS_GO,   /* it is to be entered again */
-    CALL_IS_CUT_OFF /* nobody knows what it spent */
-};
-
 /* What the entry says of the run's status. */
 enum entry_then {
     RUN_AS_BEFORE,
@@ -55,8 +47,11 @@ struct entry_rules {
     enum mortise_phase (*phase_of)(const struct mortise_entry *e); /* or so */
 
     enum entry_stands stands;
-    enum entry_call call;
     enum entry_then then;
+
+    /* It says of the call that x has out that it ends, lets go, or was cut off.
+     * NULL: nothing (budget.c). */
+    void (*call)(struct mortise_run *r, struct exec *x);
 
     /* May it wait for the commit of a later step?  NULL: never (commit.c). */
     bool (*may_wait)(const struct mortise_run *r, const struct exec *x,

@@ -30,104 +30,6 @@ int apply_before(struct mortise_run *r, struct exec *x,
     return exec_intend(r, x, e, err);
 }
 
-static int write_of(struct mortise_run *r, struct exec *x,
-                    const struct mortise_entry_write *from,
-                    struct mortise_write *to, struct mortise_err *err)
-{
-    const struct mortise_node *n =
-        x->node == NODE_UPDATE ? NULL : node_of(r, x);
-    struct mortise_path *path;
-    int rv;
-
-    if (from->ref == MORTISE_WRITE_SPELLED) {
-        path = mortise_arena_alloc(&r->arena, sizeof *path);
-        if (path == NULL)
-            return mortise_nomem(err);
-        to->path = path;
-        to->reduce = from->reduce;
-        rv = mortise_path_parse(path, &r->arena, from->text, strlen(from->text),
-                                err);
-        if (rv == MORTISE_OK && to->reduce > MORTISE_REDUCE_LAST)
-            to->how = mortise_graph_reducer(x->frame->graph, path);
-        if (rv == MORTISE_OK && to->reduce == MORTISE_REDUCE_EXPR &&
-            (to->how == NULL || to->how->reduce != MORTISE_REDUCE_EXPR))
-            rv = mortise_fail(err, MORTISE_EINVAL, "no reducer at %s",
-                              path->text);
-        return rv == MORTISE_EINVAL
-                   ? mortise_doing(err, MORTISE_ECORRUPT, "a write")
-                   : rv;
-    }
-    if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
-        const struct artifact *as = artifact_of(r, x);
-
-        if (as == NULL)
-            return mortise_nomem(err);
-        to->path = as->path;
-        to->how = as->how;
-        to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
-        return MORTISE_OK;
-    }
-    if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
-        to->path = &n->target_path;
-    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
-             from->ref - MORTISE_WRITE_OUTPUT < (int)n->n_outputs)
-        to->path = &n->outputs[from->ref - MORTISE_WRITE_OUTPUT].path;
-    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
-             from->ref - MORTISE_WRITE_OUTPUT <
-                 (int)(n->n_outputs + n->n_output_mapping))
-        to->path = &n->output_mapping[from->ref - MORTISE_WRITE_OUTPUT -
-                                      (int)n->n_outputs]
-                        .path;
-    else
-        return mortise_fail(err, MORTISE_ECORRUPT,
-                            "a write names no path of its node");
-    to->how = mortise_graph_reducer(x->frame->graph, to->path);
-    to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
-    if (to->how != NULL && from->ref == MORTISE_WRITE_TARGET) {
-        to->reduce = MORTISE_REDUCE_LAST; /* in place means in place */
-        to->how = NULL;
-    }
-    return MORTISE_OK;
-}
-
-/* The writes of an entry become the execution's; unless the decision left
- * them there already. */
-int apply_writes(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
-{
-    if (x->n_writes != 0 || e->n_writes == 0)
-        return MORTISE_OK;
-    x->writes =
-        mortise_arena_alloc(&r->arena, e->n_writes * sizeof x->writes[0]);
-    if (x->writes == NULL)
-        return mortise_nomem(err);
-    for (size_t i = 0; i < e->n_writes; i++) {
-        int rv = write_of(r, x, &e->writes[i], &x->writes[i], err);
-
-        if (rv != MORTISE_OK)
-            return rv;
-        x->writes[i].value = json_incref(e->writes[i].value);
-        x->n_writes++;
-        size_add(r, x, &x->writes[i]);
-    }
-    return MORTISE_OK;
-}
-
-int exec_forget_live(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
-{
-    exec_forget_leaving(x);
-    exec_drop_body(x);
-    drop(&x->broke);
-    drop(&x->failure);
-    drop(&x->subject);
-    drop(&x->judged);
-    drop(&x->verdicts);
-    drop(&x->decision);
-    x->stop = STOP_NONE;
-    return doubt_is_of_kept(x) ? step_rest(r, x, err) : step_clear(r, x, err);
-}
-
 /* How long it took, what it cost, and whether it was called at all. */
 static int announce_end(struct mortise_run *r, const struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
@@ -168,7 +70,7 @@ int apply_done(struct mortise_run *r, struct exec *x,
     drop(&x->said);
     rv = exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
-        rv = apply_writes(r, x, e, err);
+        rv = writes_put(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
@@ -250,8 +152,7 @@ int apply_failed(struct mortise_run *r, struct exec *x,
     if (!x->doubted)
         doubt_forget(x);
     x->effect_open = false;
-    x->effect_open =
-        (x->doubted && !doubt_is_of_kept(x)) || doubt_is_useless(x);
+    x->effect_open = (x->doubted && !step_is_kept(x)) || doubt_is_useless(x);
     hold(&x->error, e->value);
     rv = exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
@@ -383,7 +284,7 @@ int apply_settle(struct mortise_run *r, struct exec *x,
 static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
                          struct mortise_err *err)
 {
-    x->effect_open |= step_is_open(x) && !doubt_is_of_kept(x);
+    x->effect_open |= step_is_open(x) && !step_is_kept(x);
     if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     doubt_over(r, x);
@@ -416,7 +317,7 @@ int apply_stopped(struct mortise_run *r, struct exec *x,
     x->ended_ms = e->at_ms;
     x->cut = r->cancelling;
     x->effect_open |= /* should it be tried again */
-        step_is_open(x) && !doubt_is_of_kept(x);
+        step_is_open(x) && !step_is_kept(x);
     if (exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     exec_become(r, x, X_CANCELLED);
@@ -502,7 +403,7 @@ int apply_gather(struct mortise_run *r, struct exec *x,
     if (x->fan == NULL)
         return corrupt(err, e);
     x->ended_ms = e->at_ms;
-    rv = apply_writes(r, x, e, err);
+    rv = writes_put(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     x->n_taken = 1; /* the edge to the join, in no node's list */

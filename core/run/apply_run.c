@@ -97,7 +97,7 @@ int apply_update(struct mortise_run *r, const struct mortise_entry *e,
     mortise_release(r->mem, preds, room);
     if (u == NULL)
         return MORTISE_ENOMEM;
-    rv = apply_writes(r, u, e, err);
+    rv = writes_put(r, u, e, err);
     if (rv != MORTISE_OK)
         return rv;
     r->update = u->index;

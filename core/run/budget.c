@@ -41,18 +41,14 @@
 #include "base/real.h"
 #include "run/internal.h"
 
-#define MOST_SPENT ((uint64_t)INT64_MAX / 2)
-
-enum { AMOUNT_TEXT = MORTISE_REAL_TEXT };
-
 /* An amount in words: dollars as people write them. */
-static const char *spell(char out[AMOUNT_TEXT], enum mortise_spend what,
+const char *budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
                          uint64_t amount)
 {
     if (what == MORTISE_SPEND_USD)
         mortise_real_text(out, (double)amount / MORTISE_NANO);
     else
-        snprintf(out, AMOUNT_TEXT, "%llu", (unsigned long long)amount);
+        snprintf(out, BUDGET_TEXT, "%llu", (unsigned long long)amount);
     return out;
 }
 
@@ -83,8 +79,8 @@ int budget_begin(struct mortise_run *r, struct scope *in,
 /* ---- reservations ------------------------------------------------------- */
 
 /* The most that a new call of x spends.  One that goes on has told a part. */
-static void find_need(const struct mortise_run *r, const struct exec *x,
-                      uint64_t need[MORTISE_N_SPENDS])
+void budget_need(const struct mortise_run *r, const struct exec *x,
+                 uint64_t need[MORTISE_N_SPENDS])
 {
     const struct mortise_usage_bound *bound = &node_of(r, x)->op->usage;
     bool goes_on = x->hold != NULL && x->hold->goes_on;
@@ -114,7 +110,7 @@ static bool is_bounded(const struct exec *x, const uint64_t *need)
 /* What plugins tell does not overflow. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
-    return a < MOST_SPENT - b ? a + b : MOST_SPENT;
+    return a < BUDGET_MOST - b ? a + b : BUDGET_MOST;
 }
 
 /* So much is spent, in all purses. */
@@ -174,13 +170,23 @@ void budget_cut_off(struct mortise_run *r, struct exec *x)
         move(r, x);
 }
 
-void budget_settle(struct mortise_run *r, struct exec *x, bool goes_on)
+static void settle(struct mortise_run *r, struct exec *x, bool goes_on)
 {
     if (x->hold == NULL)
         return;
     if (x->hold->open)
         move(r, x); /* a call is one, however it went */
     x->hold->goes_on = goes_on;
+}
+
+void budget_call_ended(struct mortise_run *r, struct exec *x)
+{
+    settle(r, x, false);
+}
+
+void budget_call_let_go(struct mortise_run *r, struct exec *x)
+{
+    settle(r, x, true);
 }
 
 void budget_not_called(struct exec *x)
@@ -370,6 +376,11 @@ static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
     return need[k] > left ? FITS_NEVER : FITS_LATER;
 }
 
+bool budget_leaves_room(const struct purse *p, const uint64_t *need, int k)
+{
+    return fit_one(p, need, k) != FITS_NEVER;
+}
+
 static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
 {
     enum fit fit = FITS;
@@ -438,8 +449,8 @@ int budget_try_again(struct mortise_run *r, struct mortise_err *err)
 }
 
 /* Where its graph is: the path of the subgraph's execution; "": the run's. */
-static const char *path_of(const struct mortise_run *r, const struct scope *in,
-                           char room[MORTISE_EXEC_PATH])
+const char *budget_path(const struct mortise_run *r, const struct scope *in,
+                        char room[MORTISE_EXEC_PATH])
 {
     room[0] = '\0';
     if (in->owner != NULL)
@@ -453,7 +464,7 @@ static json_t *request(const struct mortise_run *r, const struct scope *in,
     json_t *out = purse_json(in->purse, what);
     char path[MORTISE_EXEC_PATH];
 
-    if (path_of(r, in, path)[0] != '\0' && out != NULL &&
+    if (budget_path(r, in, path)[0] != '\0' && out != NULL &&
         json_object_set_new(out, "graph", json_string(path)) != 0)
         drop(&out);
     return out;
@@ -544,13 +555,13 @@ int budget_lead(struct mortise_run *r, struct scope *in,
 json_t *budget_error(const struct scope *in)
 {
     const struct purse *p = in->purse;
-    char limit[AMOUNT_TEXT];
+    char limit[BUDGET_TEXT];
 
     return json_pack(
         "{s:s, s:o}", "code", "budget", "message",
         json_sprintf("the budget's %s, %s, are used up",
                      names((int)p->exceeded),
-                     spell(limit, p->exceeded, p->most[p->exceeded])));
+                     budget_spell(limit, p->exceeded, p->most[p->exceeded])));
 }
 
 /* Is the time of a graph around x used up, which was not stored so far? */
@@ -579,7 +590,7 @@ int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
     int what = 0, rv = see_walls(r, x, err);
     bool reserved = x->hold != NULL && x->hold->uncalled;
 
-    find_need(r, x, need);
+    budget_need(r, x, need);
     *out = CLAIM_FREE;
     if (rv != MORTISE_OK || reserved)
         return rv;
@@ -655,149 +666,6 @@ int budget_wall_over(struct mortise_run *r, struct scope *in,
                : halt(r, in, err);
 }
 
-/* ---- raising ------------------------------------------------------------ */
-
-/* The purse of the graph that the subgraph's execution at `path` is at work
- * with, or (NULL) the run's. */
-static struct scope *find_purse(const struct mortise_run *r, const char *path)
-{
-    char own[MORTISE_EXEC_PATH];
-
-    if (path == NULL)
-        return r->frames[0]->scope;
-    for (struct scope *in = r->graphs; in != NULL; in = in->next) {
-        if (in->owner != NULL && in->owner->child == in->root &&
-            strcmp(path_of(r, in, own), path) == 0)
-            return in;
-    }
-    return NULL;
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* "+N", more than now; or N, in all.  False: neither, or nothing. */
-static bool read_limit(enum mortise_spend what, const json_t *value,
-                       uint64_t now, uint64_t *out)
-{
-    const char *text = json_string_value(value);
-    json_t *number = NULL;
-    bool is = false;
-
-    if (text == NULL) {
-        is = mortise_spend_read(what, value, out);
-    } else if (text[0] == '+' && is_digit(text[1]) &&
-               is_digit(text[strlen(text) - 1]) &&
-               mortise_json_parse(&number, text + 1, strlen(text + 1), NULL) ==
-                   MORTISE_OK) {
-        is = mortise_spend_read(what, number, out) && *out > 0;
-        *out += is ? now : 0;
-    }
-    json_decref(number);
-    return is && *out > 0 && *out <= MOST_SPENT;
-}
-
-/* One member of the command: what the limit is to be. */
-static int find_limit(const struct purse *p, const char *name,
-                      const json_t *value, enum mortise_spend *k, uint64_t *out,
-                      struct mortise_err *err)
-{
-    char text[AMOUNT_TEXT];
-
-    *k = mortise_spend_find(name);
-    if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the graph's budget has no '%s'", name);
-    if (!read_limit(*k, value, p->most[*k], out))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a budget is raised to N or by +N, %s: %s",
-                            *k == MORTISE_SPEND_USD ? "a decimal of dollars"
-                                                    : "a whole number from 1",
-                            name);
-    if (*out <= p->most[*k])
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the budget's %s is %s already; it can only be "
-                            "raised",
-                            name, spell(text, *k, p->most[*k]));
-    if (*out < p->spent[*k] + p->held[*k])
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "of the budget's %s %s are used already", name,
-                            spell(text, *k, p->spent[*k] + p->held[*k]));
-    return MORTISE_OK;
-}
-
-/* The limits that the command comes to: {NAME: limit}, a new reference. */
-static int resolve(const struct mortise_run *r, const struct scope *in,
-                   const json_t *body, json_t **out, struct mortise_err *err)
-{
-    const char *key;
-    json_t *value;
-    int rv = MORTISE_OK;
-
-    (void)r;
-    *out = json_object();
-    if (!json_is_object(body) || json_object_size(body) == 0)
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "a budget is {tool_calls?, wall?, model_calls?, "
-                          "input_tokens?, output_tokens?, tokens?, usd?}");
-    json_object_foreach(mortise_json_unconst(body), key, value)
-    {
-        uint64_t limit = 0;
-        enum mortise_spend k;
-
-        if (rv == MORTISE_OK)
-            rv = find_limit(in->purse, key, value, &k, &limit, err);
-        if (rv == MORTISE_OK &&
-            json_object_set_new(*out, key, mortise_spend_json(k, limit)) != 0)
-            rv = mortise_nomem(err);
-    }
-    if (rv != MORTISE_OK)
-        drop(out);
-    return rv;
-}
-
-static int limits_of(const struct mortise_run *r,
-                     const struct mortise_command *c, struct scope **in,
-                     json_t **limits, struct mortise_err *err)
-{
-    json_t *body;
-    int rv = command_json(&body, c, "budget", err);
-
-    *limits = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
-    *in = find_purse(r, c->node);
-    if (*in == NULL)
-        rv = mortise_fail(err, MORTISE_ENOTFOUND,
-                          "run %s has no subgraph at work at '%s'", r->id,
-                          c->node);
-    else if ((*in)->purse == NULL)
-        rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
-                          (*in)->root->graph->name);
-    else
-        rv = resolve(r, *in, body, limits, err);
-    json_decref(body);
-    return rv;
-}
-
-int budget_check(const struct mortise_run *r, const struct mortise_command *c,
-                 struct mortise_err *err)
-{
-    struct scope *in;
-    json_t *limits;
-    int rv;
-
-    if (run_is_over(r))
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s is %s: it spends nothing more", r->id,
-                            mortise_run_status_name(r->status));
-    rv = limits_of(r, c, &in, &limits, err);
-    json_decref(limits);
-    return rv;
-}
-
 int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
                  struct mortise_err *err)
 {
@@ -817,74 +685,9 @@ int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
         p->warned[k] &= is_low(p, k);
     }
     r->purses_moved = true;
-    path_of(r, in, path);
+    budget_path(r, in, path);
     return announce_command(r, "raise_budget", e->actor,
                             path[0] != '\0' ? path : NULL, e->value, err);
-}
-
-/* Does x ask for more of this purse? */
-static bool asks_for(const struct mortise_run *r, const struct exec *x,
-                     const struct scope *in)
-{
-    char path[MORTISE_EXEC_PATH];
-    const char *graph;
-
-    if (x->state != X_ASKED || x->ask != MORTISE_ASK_BUDGET ||
-        x->loss != LOSS_NONE)
-        return false;
-    graph = json_string_value(json_object_get(x->payload, "graph"));
-    return strcmp(path_of(r, in, path), graph != NULL ? graph : "") == 0;
-}
-
-/* The request is ours, but it was on a disk. */
-static int asked_about(const struct exec *x)
-{
-    const char *name = json_string_value(json_object_get(x->payload, "budget"));
-    int k = (int)mortise_spend_find(name != NULL ? name : "");
-
-    return k < MORTISE_N_SPENDS ? k : MORTISE_SPEND_TOOL_CALLS;
-}
-
-/* As many go on as there is room for now in what they asked about.  (They may
- * find another bound that has none, and ask about that.) */
-static int pass_some(struct mortise_run *r, const struct scope *in,
-                     const char *actor, struct mortise_err *err)
-{
-    struct purse left = *in->purse;
-    int rv = MORTISE_OK;
-
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        struct exec *x = r->execs[i];
-        uint64_t need[MORTISE_N_SPENDS];
-
-        if (!asks_for(r, x, in))
-            continue;
-        find_need(r, x, need);
-        if (fit_one(&left, need, asked_about(x)) == FITS_NEVER)
-            continue;
-        for (int k = 0; k < MORTISE_N_SPENDS; k++)
-            left.spent[k] += need[k];
-        rv =
-            request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor, err);
-    }
-    return rv;
-}
-
-int budget_raise(struct mortise_run *r, const struct mortise_command *c,
-                 const char *actor, struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = actor};
-    struct scope *in;
-    int rv = limits_of(r, c, &in, &e.value, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    e.frame = in->root->index;
-    rv = record(r, &e, err);
-    json_decref(e.value);
-    if (rv == MORTISE_OK)
-        rv = clock_again(r, in, err);
-    return rv == MORTISE_OK ? pass_some(r, in, actor, err) : rv;
 }
 
 /* ---- looking at it ------------------------------------------------------ */

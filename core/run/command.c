@@ -329,34 +329,6 @@ static int check_all(struct mortise_run *r, const struct held_command *h,
 
 /* ---- doing it ----------------------------------------------------------- */
 
-int command_withdraw(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
-{
-    return request_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
-}
-
-int command_stop_one(struct mortise_run *r, struct exec *x,
-                     enum mortise_entry_type type, struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = type,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .generation = x->generation,
-                              .at_ms = r->time_ms};
-    int rv = MORTISE_OK;
-
-    if (x->state == X_ASKED || x->state == X_HELD)
-        rv = command_withdraw(r, x, err);
-    if (rv == MORTISE_OK)
-        rv = disarm(r, x, err);
-    if (rv != MORTISE_OK || x->state == X_DONE)
-        return rv;
-    if (type == MORTISE_E_STOPPED || race_may_come_back(x))
-        rv = doubt_note(r, x, err);
-    return rv == MORTISE_OK ? record(r, &e, err) : rv;
-}
-
 int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
@@ -375,7 +347,7 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
             x->state == X_INTENT || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED || x->state == X_HELD ||
             x->state == X_INSIDE)
-            rv = command_stop_one(r, x, MORTISE_E_STOPPED, err);
+            rv = stop_exec(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;
 }
@@ -436,6 +408,41 @@ static int record_pause(struct mortise_run *r, enum mortise_pause how,
     }
     rv = record(r, &e, err);
     json_decref(e.value);
+    return rv;
+}
+
+/* Of a pause that an earlier process began the wall clock says what is left, but
+ * never more than all. */
+static uint64_t pause_left_ms(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t left = x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0;
+
+    return left < x->pause_ms ? left : x->pause_ms;
+}
+
+static int go_live(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    r->live = true;
+    r->stays = NULL;
+    r->n_intents = 0; /* what is replayed is on disk */
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        budget_cut_off(r, x);
+        if (x->state == X_INTENT) {
+            rv = exec_ready(r, x, err);
+        } else if (x->state == X_BACKOFF && !x->timer) {
+            x->serial++;
+            rv = arm_in(r, x, pause_left_ms(r, x), err);
+        } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
+            x->serial++;
+            rv = arm(r, x, x->deadline_ms, err);
+        } else if (x->state == X_SUSPENDED) {
+            rv = step_arm(r, x, err);
+        }
+    }
     return rv;
 }
 
@@ -527,7 +534,7 @@ static int do_resume(struct mortise_run *r, const char *actor,
         if ((x->state == X_ASKED && x->ask == MORTISE_ASK_BEFORE) ||
             x->state == X_HELD)
             rv = request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor,
-                               err);
+                                err);
     }
     return rv;
 }
@@ -569,7 +576,7 @@ static int do_accept(struct mortise_run *r, const struct held_command *h,
 
         if (x->state == X_ASKED && x->ask == MORTISE_ASK_APPROVAL &&
             has_changed(h, node_of(r, x)->plugin))
-            rv = command_withdraw(r, x, err);
+            rv = request_withdraw(r, x, err);
     }
     return rv;
 }
@@ -696,21 +703,6 @@ static bool is_patient(const struct held_command *h)
            !command_has(h, MORTISE_CMD_UPDATE) &&
            !command_has(h, MORTISE_CMD_GOTO) &&
            !command_has(h, MORTISE_CMD_CANCEL);
-}
-
-/* When the node's own timeout ends the call, by steady_ms; 0: never. */
-static uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x)
-{
-    uint64_t timeout = node_of(r, x)->timeout_ms;
-
-    return timeout != 0 ? x->called_ms + timeout : 0;
-}
-
-bool command_gives_up(const struct mortise_run *r, const struct exec *x)
-{
-    uint64_t end = call_end_ms(r, x);
-
-    return r->held != NULL && (end == 0 || r->steady_ms < end);
 }
 
 /* Ask a call to stop; one with an effect, only when patience is over. */

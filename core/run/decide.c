@@ -104,7 +104,7 @@ static int check_args(struct mortise_run *r, struct exec *x,
 
     (void)r;
     if (rv == MORTISE_OK && args != NULL)
-        rv = exec_check_body(node_of(r, x), args, r->mem, err);
+        rv = judge_body(node_of(r, x), args, r->mem, err);
     json_decref(args);
     return rv;
 }
@@ -396,7 +396,7 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
 static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
                           struct mortise_err *err)
 {
-    return !failed && doubt_outlives(r, x) ? MORTISE_OK : race_lost(r, x, err);
+    return !failed && doubt_outlives(r, x) ? MORTISE_OK : stop_lost(r, x, err);
 }
 
 static int resolve_failed(struct mortise_run *r, struct exec *x,

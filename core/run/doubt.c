@@ -86,19 +86,6 @@
 
 /* ---- is it one? --------------------------------------------------------- */
 
-/* (2) */
-static bool may_be_repeated(const struct mortise_node *n)
-{
-    return n->op->idempotent || n->on_in_doubt == MORTISE_DOUBT_RETRY;
-}
-
-bool doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
-                      const struct step *s)
-{
-    return s->kind == MORTISE_STEP_EFFECT && s->has_effect &&
-           !may_be_repeated(node_of(r, x));
-}
-
 /* Is the call's own intent open, which only its plugin could have closed? */
 static bool is_call_open(const struct exec *x)
 {
@@ -109,7 +96,7 @@ static bool is_call_open(const struct exec *x)
 static enum doubt left_open(const struct mortise_run *r, const struct exec *x,
                             bool silent)
 {
-    if (x->call != MORTISE_RUN_EXECUTE || may_be_repeated(node_of(r, x)))
+    if (x->call != MORTISE_RUN_EXECUTE || doubt_may_be_repeated(node_of(r, x)))
         return DOUBT_NONE;
     if (silent && is_call_open(x))
         return DOUBT_CALL;
@@ -138,7 +125,7 @@ bool doubt_is_open(const struct mortise_run *r, const struct exec *x)
 {
     return x->fan == NULL && node_of(r, x)->op != NULL &&
            (x->effect_open || step_in_doubt(r, x) != NULL) &&
-           !may_be_repeated(node_of(r, x));
+           !doubt_may_be_repeated(node_of(r, x));
 }
 
 /* Nobody does it again before somebody knows. */
@@ -278,33 +265,6 @@ int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
     return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
 }
 
-int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
-                const struct mortise_answer_in *in, json_t *value,
-                struct mortise_err *err)
-{
-    struct heard *h = s->heard;
-
-    if (h == NULL)
-        h = s->heard = mortise_zalloc(r->mem, sizeof *h);
-    if (h == NULL)
-        return mortise_nomem(err);
-    h->status = in->status;
-    h->after = x->journal->issued;
-    hold(&h->value, value);
-    hold(&h->seen, in->seen);
-    return MORTISE_OK;
-}
-
-void heard_forget(struct mortise_run *r, struct step *s)
-{
-    if (s->heard == NULL)
-        return;
-    json_decref(s->heard->value);
-    json_decref(s->heard->seen);
-    mortise_release(r->mem, s->heard, sizeof *s->heard);
-    s->heard = NULL;
-}
-
 /* ---- a person is asked -------------------------------------------------- */
 
 /* What is in doubt: NULL, the call (3). */
@@ -369,31 +329,6 @@ static json_t *answer_of(const struct exec *x, const struct step *s)
 }
 
 /* ---- what was told of it (13) -------------------------------------------- */
-
-int doubt_tell(struct exec *x, const json_t *what, bool apart)
-{
-    json_t *told =
-        json_pack("{s:O*, s:O*, s:O*}", "cause", json_object_get(what, "cause"),
-                  "step", json_object_get(what, "step"), "answer",
-                  json_object_get(what, "answer"));
-
-    drop(&x->told);
-    x->told = told;
-    x->told_apart = apart;
-    return told != NULL ? 0 : -1;
-}
-
-void doubt_forget(struct exec *x)
-{
-    drop(&x->told);
-    x->told_apart = false;
-}
-
-bool doubt_is_of_kept(const struct exec *x)
-{
-    return !x->effect_open && x->told_apart &&
-           json_object_get(x->told, "step") != NULL && step_is_open(x);
-}
 
 int apply_doubt(struct mortise_run *r, struct exec *x,
                 const struct mortise_entry *e, struct mortise_err *err)
@@ -867,5 +802,5 @@ int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
 
     if (rv == MORTISE_OK && x->effect_open)
         rv = fail_not_done(r, x, err);
-    return rv == MORTISE_OK ? race_lost(r, x, err) : rv;
+    return rv == MORTISE_OK ? stop_lost(r, x, err) : rv;
 }

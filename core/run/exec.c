@@ -339,36 +339,6 @@ void exec_forget_leaving(struct exec *x)
     x->n_chosen = 0;
 }
 
-void exec_drop_body(struct exec *x)
-{
-    if (x->body_is_given && (x->effect_open || doubt_is_of_kept(x)))
-        return;
-    drop(&x->body);
-    x->body_is_given = false;
-}
-
-/* A new start of the same visit, with an empty journal; unless a step in it is
- * to be settled first. */
-int exec_next_generation(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
-{
-    x->generation++;
-    x->attempt = 1;
-    x->child_again = x->child_asks = false;
-    x->ordinal = 0;
-    x->ended_ms = 0;
-    x->unknown = false;
-    exec_drop_body(x);
-    exec_forget_leaving(x);
-    drop(&x->decision);
-    drop(&x->error);
-    drop(&x->notes);
-    budget_settle(r, x, false);
-    if (!doubt_is_of_kept(x) && step_clear(r, x, err) != MORTISE_OK)
-        return MORTISE_ENOMEM;
-    return exec_ready(r, x, err);
-}
-
 /* Are the entry's edges among `out`, in its order? */
 bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
                     const struct mortise_entry *e)

@@ -692,31 +692,10 @@ int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
 
 /* ---- what people do ----------------------------------------------------- */
 
-/* A node's item, as far inside as frames go. */
-static const struct item *innermost(const struct frame *f, uint32_t node,
-                                    const struct mortise_region **child)
-{
-    const struct item *it = item_to(f, node, child);
-
-    while (*child != NULL && it->visit != NULL) {
-        f = it->visit;
-        it = item_to(f, node, child);
-    }
-    return it;
-}
-
-uint32_t frame_visits(const struct frame *f, uint32_t node)
-{
-    const struct mortise_region *child;
-    const struct item *it = innermost(f, node, &child);
-
-    return child == NULL ? it->visits : 0;
-}
-
 bool frame_skipped(const struct frame *f, uint32_t node)
 {
     const struct mortise_region *child;
-    enum item_phase phase = innermost(f, node, &child)->phase;
+    enum item_phase phase = frame_innermost(f, node, &child)->phase;
 
     return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
 }

@@ -137,7 +137,7 @@ static int input_passed(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     exec_become(r, x, X_READY); /* and has its slot */
-    return sub ? sub_start(r, x, err) : start_tool(r, x, err);
+    return sub ? subgraph_start(r, x, err) : start_tool(r, x, err);
 }
 
 int apply_checked(struct mortise_run *r, struct exec *x,

@@ -52,6 +52,7 @@
 #ifndef MORTISE_RUN_INTERNAL_H
 #define MORTISE_RUN_INTERNAL_H
 
+#include "base/real.h"
 #include "base/table.h"
 #include "run/apply.h"
 #include "run/fold.h"
@@ -668,8 +669,6 @@ int exec_intend(struct mortise_run *r, struct exec *x,
 void exec_near(struct mortise_run *r, struct exec *x, bool near);
 /* Nothing more happens to it, unless somebody has a failure tried again. */
 bool exec_is_over(const struct exec *x);
-int exec_next_generation(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err);
 /* Are the edges of an entry some of these, in their order?  Then x took
  * them. */
 bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
@@ -682,12 +681,6 @@ struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
 const struct mortise_node *node_of(const struct mortise_run *r,
                                    const struct exec *x);
 struct item *item_of_exec(const struct exec *x);
-/* Its arguments are to be found anew; unless an effect is in doubt, which is
- * about those that it was begun with. */
-void exec_drop_body(struct exec *x);
-/* Nothing that it asked matters any more. */
-int exec_forget_live(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
 struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
 void exec_path(const struct mortise_run *r, const struct exec *x,
@@ -722,6 +715,11 @@ int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
                 struct mortise_err *err);
 
+/* When the call of x is to end by its timeout; 0: it has none. */
+uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x);
+/* A call's timer is due: is it because a pause waits for it no longer? */
+bool call_is_given_up(const struct mortise_run *r, const struct exec *x);
+
 /* ---- items.c ---- */
 /* The frame around f, or f itself, of that region. */
 struct frame *frame_around(struct frame *f, uint32_t region);
@@ -739,6 +737,12 @@ struct item *item_to(const struct frame *f, uint32_t node,
 /* ... and where an edge comes from, which is not START. */
 struct item *item_from(const struct frame *f, uint32_t edge,
                        const struct mortise_region **child);
+/* What stands for `node` in the newest visits of the loops around it; *child as
+ * for item_to(). */
+const struct item *frame_innermost(const struct frame *f, uint32_t node,
+                                   const struct mortise_region **child);
+/* How often a node of f, which is a graph's, was visited. */
+uint32_t frame_visits(const struct frame *f, uint32_t node);
 
 /* ---- identity.c ---- */
 /* Hashes what names an execution, for identities within it. */
@@ -757,6 +761,13 @@ void exec_approval_of(const struct mortise_run *r, const struct exec *x,
                       const uint8_t body[MORTISE_DIGEST],
                       uint8_t out[MORTISE_DIGEST]);
 
+/* ---- writes.c ---- */
+/* Put an entry's writes on x, unless they are there already. */
+int writes_put(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err);
+/* Take back what a result would have written. */
+void writes_undo(struct mortise_run *r, struct exec *x);
+
 /* ---- request.c ---- */
 /* A request is open from now on, or (payload NULL) a timer; or it is over. */
 int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
@@ -770,6 +781,10 @@ int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
 int request_settle(struct mortise_run *r, struct exec *x,
                   enum mortise_settle how, json_t *value, const uint8_t *digest,
                   const char *actor, struct mortise_err *err);
+
+/* The question of x is asked again when x comes to it again. */
+int request_withdraw(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err);
 
 /* ---- env.c ---- */
 /* Names in scope while x is at work; finish it before the state changes.
@@ -811,10 +826,6 @@ json_t *live_event(const struct mortise_run *r, const struct exec *x,
 int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
                   struct mortise_err *err);
 
-/* ---- apply_exec.c ---- */
-/* Put an entry's writes on x, unless they are there already. */
-int apply_writes(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err);
 
 /* ---- join.c ---- */
 enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
@@ -879,8 +890,6 @@ int frame_spread(struct mortise_run *r, struct mortise_err *err);
 /* Has the join of `node`, which waits, something to say by now? */
 int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                 const struct item *it, struct mortise_err *err);
-/* How often a node of f, which is a graph's, was visited. */
-uint32_t frame_visits(const struct frame *f, uint32_t node);
 /* Was it, or what it is in, skipped? */
 bool frame_skipped(const struct frame *f, uint32_t node);
 
@@ -956,8 +965,9 @@ int budget_used(struct mortise_run *r, struct exec *x,
                 struct mortise_err *err);
 /* What its call has reserved of usage, and has not told: NULL, nothing. */
 bool budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N]);
-/* Its call ended, or (`goes_on`) let go. */
-void budget_settle(struct mortise_run *r, struct exec *x, bool goes_on);
+/* Its call ended; let go, to be entered again. */
+void budget_call_ended(struct mortise_run *r, struct exec *x);
+void budget_call_let_go(struct mortise_run *r, struct exec *x);
 /* ... or was cut off: all that it reserved is spent. */
 void budget_cut_off(struct mortise_run *r, struct exec *x);
 /* ... or never made: what it reserved is for the next one. */
@@ -972,11 +982,6 @@ int budget_wall_over(struct mortise_run *r, struct scope *in,
                      struct mortise_err *err);
 /* Whoever waits for others starts again, if any settled. */
 int budget_try_again(struct mortise_run *r, struct mortise_err *err);
-/* MORTISE_CMD_BUDGET. */
-int budget_check(const struct mortise_run *r, const struct mortise_command *c,
-                 struct mortise_err *err);
-int budget_raise(struct mortise_run *r, const struct mortise_command *c,
-                 const char *actor, struct mortise_err *err);
 /* Does `in`, which is halted and quiet, go on where its budget leads? */
 bool budget_leads(const struct scope *in);
 int budget_lead(struct mortise_run *r, struct scope *in,
@@ -984,6 +989,19 @@ int budget_lead(struct mortise_run *r, struct scope *in,
 void budget_has_led(struct scope *in);
 /* What a graph that it halted failed of. */
 json_t *budget_error(const struct scope *in);
+/* An amount in words: dollars as people write them. */
+enum { BUDGET_TEXT = MORTISE_REAL_TEXT };
+#define BUDGET_MOST ((uint64_t)INT64_MAX / 2) /* and no more can be spent */
+const char *budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
+                         uint64_t amount);
+/* Where the graph of a purse is: "" for the run's. */
+const char *budget_path(const struct mortise_run *r, const struct scope *in,
+                        char path[MORTISE_EXEC_PATH]);
+/* The most that a new call of x spends.  One that goes on has told a part. */
+void budget_need(const struct mortise_run *r, const struct exec *x,
+                 uint64_t need[MORTISE_N_SPENDS]);
+/* May it fit, once others have settled? */
+bool budget_leaves_room(const struct purse *p, const uint64_t *need, int k);
 /* {NAME: {limit, used}}, where there is a purse. */
 json_t *budget_json(const struct mortise_run *r, const struct scope *in);
 
@@ -1008,12 +1026,6 @@ int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
               struct mortise_err *err);
 /* If nobody is at work any more in f, a graph's that is halted, it is over. */
 int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
-/* Stop who has lost: calls are cancelled, everything else ends. */
-int race_reap(struct mortise_run *r, struct mortise_err *err);
-int race_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-/* ... of which it is known what came of it. */
-int race_lost_known(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err);
 /* x is not to come to its end.  Nothing where it did, or has lost already. */
 int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
               struct mortise_err *err);
@@ -1061,7 +1073,6 @@ int clock_is_due(struct mortise_run *r, struct exec *x,
                  struct mortise_err *err);
 
 /* ---- sub.c ---- */
-int sub_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* Its child begins. */
 int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
               struct mortise_err *err);
@@ -1072,7 +1083,6 @@ bool sub_failed(const struct frame *f);
 /* x->inner, of a child that is over and did not fail, with these artifacts. */
 int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                struct mortise_err *err);
-int sub_end_all(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- map.c ---- */
 /* The list for a map edge that x is about to take. */
@@ -1093,8 +1103,6 @@ int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
 void map_wait(struct frame *f);
 /* ... which it does now, where there is room. */
 int map_go_on(struct mortise_run *r, struct mortise_err *err);
-/* All that are. */
-int map_gather_all(struct mortise_run *r, struct mortise_err *err);
 void map_finish(struct mortise_run *r);
 
 /* ---- limit.c ---- */
@@ -1144,6 +1152,8 @@ const struct step *step_in_doubt(const struct mortise_run *r,
 bool step_is_open(const struct exec *x);
 /* Was anything that it waited for answered? */
 bool step_was_awaited(const struct exec *x);
+/* Is its journal kept for the step of it that is in doubt? */
+bool step_is_kept(const struct exec *x);
 json_t *step_name(const struct step *s);
 /* The pending request of that id, NULL: none of x. */
 struct step *step_requested(const struct exec *x, const char *id);
@@ -1172,7 +1182,8 @@ int step_synced(struct mortise_run *r, struct mortise_err *err);
 void step_enter(struct exec *x);
 /* Did it, this time, ask less than what is recorded? */
 bool step_left_unasked(const struct exec *x);
-/* The call ended as suspended. */
+/* The call ended as suspended.  MORTISE_ENOTFOUND, and nothing is recorded: it
+ * waits for nothing. */
 int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* x is SUSPENDED: wait for the first of its deadlines. */
 int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
@@ -1192,12 +1203,35 @@ int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
                 struct mortise_err *err);
 
-/* ---- doubt.c ---- */
-enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
-extern const char doubt_stuck[]; /* in words: a call never let go */
+/* ---- heard.c ---- */
+/* An effect of which twice is once, or whose author wants it so (doubt.c (2)). */
+bool doubt_may_be_repeated(const struct mortise_node *n);
 /* Is it open whether that effect happened, until somebody settles it? */
 bool doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
                       const struct step *s);
+/* `value`: the answer, or words. */
+int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
+                const struct mortise_answer_in *in, json_t *value,
+                struct mortise_err *err);
+void heard_forget(struct mortise_run *r, struct step *s);
+/* What people are told of its doubt, {cause, step?, answer?} among others;
+ * `apart`: by an entry of its own.  Nothing but memory can be missing. */
+int doubt_tell(struct exec *x, const json_t *what, bool apart);
+void doubt_forget(struct exec *x);
+
+/* ---- generation.c ---- */
+int exec_next_generation(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
+/* Its arguments are to be found anew; unless an effect is in doubt, which is
+ * about those that it was begun with. */
+void exec_drop_body(struct exec *x);
+/* Nothing that it asked matters any more. */
+int exec_forget_live(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err);
+
+/* ---- doubt.c ---- */
+enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
+extern const char doubt_stuck[]; /* in words: a call never let go */
 /* What that end of its call leaves open; and then what becomes of it. */
 enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
                         const struct mortise_result_in *in);
@@ -1210,11 +1244,6 @@ int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
                 const char *words, struct mortise_err *err);
 /* The run stands still, x with it. */
 void doubt_paused(struct exec *x);
-/* `value`: the answer, or words. */
-int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
-                const struct mortise_answer_in *in, json_t *value,
-                struct mortise_err *err);
-void heard_forget(struct mortise_run *r, struct step *s);
 /* x is READY, with something in doubt. */
 int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
 /* A person is to say what happened. */
@@ -1260,10 +1289,6 @@ int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
 /* It fails; the doubt stays. */
 int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
                struct mortise_err *err);
-/* What people are told of its doubt, {cause, step?, answer?} among others;
- * `apart`: by an entry of its own.  Nothing but memory can be missing. */
-int doubt_tell(struct exec *x, const json_t *what, bool apart);
-void doubt_forget(struct exec *x);
 /* Ahead of what is not its settling: record why nobody knows, if x is in doubt.
  */
 int doubt_note(struct mortise_run *r, struct exec *x, struct mortise_err *err);
@@ -1272,8 +1297,6 @@ int doubt_cancelled(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err);
 /* ... which is to stand still, and is asked about if a person is to say. */
 int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-/* Is its journal kept for the step of it that is in doubt? */
-bool doubt_is_of_kept(const struct exec *x);
 /* May the effect of x have happened, and nobody settled that?  Its call may be
  * out. */
 bool doubt_is_open(const struct mortise_run *r, const struct exec *x);
@@ -1291,9 +1314,6 @@ int start_call(struct mortise_run *r, struct exec *x,
                enum mortise_run_call_kind kind, struct mortise_err *err);
 int start_execute(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);
-/* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
-int exec_check_body(const struct mortise_node *n, const json_t *body,
-                    const struct mortise_mem *mem, struct mortise_err *err);
 
 /* ---- route.c ---- */
 /* Do the edges of a node depend on anything but its success?  Then which names
@@ -1324,8 +1344,6 @@ json_t *judge_said(const struct exec *x, enum done_how how, const char *what);
 int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
                json_t **grounds, const char **code, struct mortise_err *why,
                struct mortise_err *err);
-/* Take back what a result would have written. */
-void judge_undo(struct mortise_run *r, struct exec *x);
 /* Append one write to an entry, its value typed as declared. */
 int judge_add_write(const struct mortise_graph *g, struct mortise_entry *e,
                     uint16_t ref, const struct mortise_path *path,
@@ -1337,6 +1355,9 @@ int judge_writes(struct mortise_run *r, struct exec *x,
                  struct mortise_err *why, struct mortise_err *err);
 /* Is any value of the entry too deep to be kept? */
 int judge_depths(const struct mortise_entry *e, struct mortise_err *why);
+/* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
+int judge_body(const struct mortise_node *n, const json_t *body,
+                    const struct mortise_mem *mem, struct mortise_err *err);
 /* An output against the schemas of the operation and the node. */
 int judge_output(const struct mortise_node *n, const json_t *output,
                  struct mortise_err *why);
@@ -1347,6 +1368,38 @@ int judge_field_of(const struct mortise_graph *g, const json_t *after,
 /* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
  * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
 int judge_verdict(int rv, struct mortise_err *err);
+
+/* ---- total.c ---- */
+/* Edges out of START, into the entry; their conditions see the input alone. */
+int total_choose_start(struct mortise_run *r, const struct mortise_graph *g,
+                     json_t *input, struct mortise_entry *e,
+                     struct mortise_err *err);
+/* MORTISE_EINVAL, or the input as its schema types it. */
+int total_check_input(const struct mortise_graph *g, json_t *input, json_t **out,
+                    struct mortise_err *err);
+/* What f, a graph's, came to: a new error ({code, message, path}), or NULL and
+ * its state. */
+int total_outcome(struct mortise_run *r, struct frame *f, json_t **error,
+                json_t **state, struct mortise_err *err);
+
+/* ---- gather.c ---- */
+/* All that are. */
+int gather_all(struct mortise_run *r, struct mortise_err *err);
+
+/* ---- stop.c ---- */
+/* End x, which has no call out, by this kind of entry. */
+int stop_exec(struct mortise_run *r, struct exec *x,
+                     enum mortise_entry_type type, struct mortise_err *err);
+/* Stop who has lost: calls are cancelled, everything else ends. */
+int stop_losers(struct mortise_run *r, struct mortise_err *err);
+int stop_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* ... of which it is known what came of it. */
+int stop_lost_known(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err);
+
+/* ---- subgraph.c ---- */
+int subgraph_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int subgraph_end_all(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- fail.c ---- */
 /* x failed: retry, on_error or failure.  class as in plugin.h. */
@@ -1504,6 +1557,13 @@ void patch_init(struct patch *p, struct mortise_run *r,
 int patch_make(struct patch *p, const json_t *body, struct mortise_err *err);
 void patch_finish(struct patch *p);
 
+/* ---- raise.c: MORTISE_CMD_BUDGET ---- */
+/* MORTISE_CMD_BUDGET. */
+int budget_check(const struct mortise_run *r, const struct mortise_command *c,
+                 struct mortise_err *err);
+int budget_raise(struct mortise_run *r, const struct mortise_command *c,
+                 const char *actor, struct mortise_err *err);
+
 /* ---- update.c ---- */
 int update_check(struct mortise_run *r, const struct held_command *h,
                  const struct mortise_command *c, struct mortise_err *err);
@@ -1516,21 +1576,13 @@ bool command_has(const struct held_command *h, uint32_t kind);
 /* What it carries, `what` in words; NULL: nothing. */
 int command_json(json_t **out, const struct mortise_command *c,
                  const char *what, struct mortise_err *err);
-/* The question of x is asked again when x comes to it again. */
-int command_withdraw(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err);
 int command_step(struct mortise_run *r, const struct mortise_input *in,
                  struct mortise_err *err);
 /* Go on from the head, unless a person paused the run. */
 int command_recover(struct mortise_run *r, struct mortise_err *err);
-/* A call's timer is due: is it because a pause waits for it no longer? */
-bool command_gives_up(const struct mortise_run *r, const struct exec *x);
 /* Apply the command that waits, if what was in flight has stopped. */
 int command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void command_drop_held(struct mortise_run *r);
-/* End x, which has no call out, by this kind of entry. */
-int command_stop_one(struct mortise_run *r, struct exec *x,
-                     enum mortise_entry_type type, struct mortise_err *err);
 /* End, by entries, everything that is not done and has no call out. */
 int command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 
@@ -1560,18 +1612,5 @@ int pins_replace(struct mortise_run *r, const json_t *pins,
                  struct mortise_err *err);
 
 /* ---- run.c ---- */
-/* Edges out of START, into the entry; their conditions see the input alone. */
-int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
-                     json_t *input, struct mortise_entry *e,
-                     struct mortise_err *err);
-/* MORTISE_EINVAL, or the input as its schema types it. */
-int run_check_input(const struct mortise_graph *g, json_t *input, json_t **out,
-                    struct mortise_err *err);
-/* What f, a graph's, came to: a new error ({code, message, path}), or NULL and
- * its state. */
-int run_outcome(struct mortise_run *r, struct frame *f, json_t **error,
-                json_t **state, struct mortise_err *err);
-/* Arm, ask again, settle doubts: a loaded run begins to go. */
-int go_live(struct mortise_run *r, struct mortise_err *err);
 
 #endif

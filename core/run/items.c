@@ -71,3 +71,24 @@ struct frame *frame_home(struct frame *f, uint32_t edge)
 {
     return frame_around(f, frame_edge(f, edge)->home);
 }
+
+/* A node's item, as far inside as frames go. */
+const struct item *frame_innermost(const struct frame *f, uint32_t node,
+                                   const struct mortise_region **child)
+{
+    const struct item *it = item_to(f, node, child);
+
+    while (*child != NULL && it->visit != NULL) {
+        f = it->visit;
+        it = item_to(f, node, child);
+    }
+    return it;
+}
+
+uint32_t frame_visits(const struct frame *f, uint32_t node)
+{
+    const struct mortise_region *child;
+    const struct item *it = frame_innermost(f, node, &child);
+
+    return child == NULL ? it->visits : 0;
+}

@@ -4,7 +4,7 @@
  * its schemas, its writes against the reducers and the schemas of the fields
  * they change, the limits, and then the edges that it takes (route.c).  What
  * was found stands in the entry; what was tried is on the execution, and goes
- * without a trace when the judgement says no (judge_undo()).
+ * without a trace when the judgement says no (writes_undo()).
  *
  * MORTISE_EINVAL is a judgement, with a code of the node's failure and words;
  * MORTISE_ENOMEM is none.
@@ -215,16 +215,6 @@ int judge_field_of(const struct mortise_graph *g, const json_t *after,
                : MORTISE_OK;
 }
 
-/* Take back what a result would have written. */
-void judge_undo(struct mortise_run *r, struct exec *x)
-{
-    size_forget(r, x);
-    for (size_t i = 0; i < x->n_writes; i++)
-        json_decref(x->writes[i].value);
-    x->n_writes = 0;
-    drop(&x->after);
-}
-
 /* Does anything look at the state after x now: a schema of what it wrote, the
  * limit, a condition, a list? */
 static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
@@ -250,7 +240,7 @@ int judge_writes(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *e, const char **code,
                  struct mortise_err *why, struct mortise_err *err)
 {
-    int rv = apply_writes(r, x, e, err);
+    int rv = writes_put(r, x, e, err);
 
     if (rv != MORTISE_OK ||
         (past_may_wait(x) && !is_looked_at(x, node_of(r, x))))
@@ -280,6 +270,22 @@ int judge_output(const struct mortise_node *n, const json_t *output,
     if (rv == MORTISE_OK && n->output_schema != NULL)
         rv = mortise_schema_check(n->output_schema, output, why);
     return rv != MORTISE_OK ? mortise_doing(why, rv, "output of '%s'", n->id)
+                            : rv;
+}
+
+int judge_body(const struct mortise_node *n, const json_t *body,
+               const struct mortise_mem *mem, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (n->op->input != NULL)
+        rv = mortise_schema_check(n->op->input, body, err);
+    if (rv == MORTISE_OK && n->input_schema != NULL)
+        rv = mortise_schema_check(n->input_schema, body, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_node_given_secrets(n, body, mem, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
+                                            n->plugin, n->operation)
                             : rv;
 }
 

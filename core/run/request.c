@@ -125,3 +125,9 @@ int request_settle(struct mortise_run *r, struct exec *x,
         memcpy(e.digest, digest, MORTISE_DIGEST);
     return record(r, &e, err);
 }
+
+int request_withdraw(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    return request_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
+}

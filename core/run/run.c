@@ -132,64 +132,6 @@ void mortise_run_free(struct mortise_run *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
-static int check_root(const struct mortise_schema *s, const json_t *state,
-                      const char *root, struct mortise_err *why)
-{
-    int rv = s != NULL
-                 ? mortise_schema_check(s, json_object_get(state, root), why)
-                 : MORTISE_OK;
-
-    return rv != MORTISE_OK
-               ? mortise_doing(why, rv, "%s when the run ended", root)
-               : rv;
-}
-
-/* The whole state, at the end: no conflict, and the schemas hold. */
-static int check_total(struct mortise_run *r, const struct frame *f,
-                       json_t **state, const char **code,
-                       struct mortise_err *why)
-{
-    int rv = past_total(r, f, true, state, why);
-
-    *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
-    if (rv != MORTISE_OK)
-        return rv;
-    *code = "schema";
-    rv = check_root(f->graph->scratch, *state, "scratch", why);
-    if (rv == MORTISE_OK)
-        rv = check_root(f->graph->artifacts, *state, "artifacts", why);
-    if (rv != MORTISE_OK)
-        drop(state);
-    return rv;
-}
-
-int run_outcome(struct mortise_run *r, struct frame *f, json_t **error,
-                json_t **state, struct mortise_err *err)
-{
-    struct mortise_err why;
-    const char *code;
-    int rv;
-
-    *error = *state = NULL;
-    if (f->scope->halt == LOSS_BUDGET) {
-        *error = budget_error(f->scope);
-    } else if (f->scope->halt == LOSS_TIME) {
-        *error = json_pack("{s:s, s:s}", "code", "timeout", "message",
-                           "the run was active for longer than its "
-                           "limits.timeout");
-    } else if (f->failed) {
-        *error = failures_of(r, f);
-    } else if (f->scope->loop_error != NULL) {
-        *error = json_incref(f->scope->loop_error);
-    } else {
-        rv = check_total(r, f, state, &code, &why);
-        if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
-            return rv == MORTISE_OK ? rv : mortise_nomem(err);
-        *error = json_pack("{s:s, s:s}", "code", code, "message", why.msg);
-    }
-    return *error != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
 static int record_end(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_END,
@@ -201,7 +143,7 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
         e.how = (uint8_t)r->after;
         e.value = json_incref(r->error);
     } else if (!r->cancelling) {
-        rv = run_outcome(r, r->frames[0], &e.value, &state, err);
+        rv = total_outcome(r, r->frames[0], &e.value, &state, err);
         json_decref(state);
         e.how = e.value != NULL ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED;
     }
@@ -337,12 +279,12 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
     int rv;
 
     do {
-        rv = race_reap(r, err);
+        rv = stop_losers(r, err);
         losers = r->n_losers;
         if (rv == MORTISE_OK)
-            rv = sub_end_all(r, err);
+            rv = subgraph_end_all(r, err);
         if (rv == MORTISE_OK && !r->cancelling)
-            rv = map_gather_all(r, err);
+            rv = gather_all(r, err);
         if (rv == MORTISE_OK && r->held == NULL)
             rv = budget_try_again(r, err);
         if (rv == MORTISE_OK && r->cancelling)
@@ -382,41 +324,6 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
             rv = advance_all(r, err);
     }
     return rv == MORTISE_OK && is_quiet(r) ? record_end(r, err) : rv;
-}
-
-/* Of a pause that an earlier process began the wall clock says what is left, but
- * never more than all. */
-static uint64_t pause_left_ms(const struct mortise_run *r, const struct exec *x)
-{
-    uint64_t left = x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0;
-
-    return left < x->pause_ms ? left : x->pause_ms;
-}
-
-int go_live(struct mortise_run *r, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    r->live = true;
-    r->stays = NULL;
-    r->n_intents = 0; /* what is replayed is on disk */
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        struct exec *x = r->execs[i];
-
-        budget_cut_off(r, x);
-        if (x->state == X_INTENT) {
-            rv = exec_ready(r, x, err);
-        } else if (x->state == X_BACKOFF && !x->timer) {
-            x->serial++;
-            rv = arm_in(r, x, pause_left_ms(r, x), err);
-        } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
-            x->serial++;
-            rv = arm(r, x, x->deadline_ms, err);
-        } else if (x->state == X_SUSPENDED) {
-            rv = step_arm(r, x, err);
-        }
-    }
-    return rv;
 }
 
 /* A command comes first.  What was only reserved goes on being so. */
@@ -572,61 +479,11 @@ static int refuse(struct mortise_run *r, size_t slot, int rv)
 
 /* ---- admission ---------------------------------------------------------- */
 
-int run_choose_start(struct mortise_run *r, const struct mortise_graph *g,
-                     json_t *input, struct mortise_entry *e,
-                     struct mortise_err *err)
-{
-    json_t *empty = json_object();
-    json_t *state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
-                              empty, "artifacts", empty);
-    const json_t *values[MORTISE_IN_N] = {[MORTISE_IN_INPUT] = input,
-                                          [MORTISE_IN_SCRATCH] = empty,
-                                          [MORTISE_IN_ARTIFACTS] = empty,
-                                          [MORTISE_IN_STATE] = state,
-                                          [MORTISE_IN_RUN] = r->self};
-    struct mortise_cel_env env = {values, g->expr_cost};
-    int rv = state != NULL ? MORTISE_OK : mortise_nomem(err);
-
-    for (uint32_t i = 0; rv == MORTISE_OK && i < g->n_start; i++) {
-        const struct mortise_edge *edge = &g->edges[g->start[i]];
-        bool take = edge->kind != MORTISE_EDGE_BUDGET;
-
-        if (edge->kind == MORTISE_EDGE_WHEN)
-            rv = mortise_expr_test(&edge->when, &env, &take, err);
-        else if (edge->kind != MORTISE_EDGE_STATIC)
-            take = edge->holds;
-        if (rv == MORTISE_OK && take)
-            e->edges[e->n_edges++] = g->start[i];
-    }
-    json_decref(state);
-    json_decref(empty);
-    return rv;
-}
-
-int run_check_input(const struct mortise_graph *g, json_t *input, json_t **out,
-                    struct mortise_err *err)
-{
-    int rv;
-
-    *out = NULL;
-    if (!json_is_object(input))
-        return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
-    if (g->input == NULL) {
-        *out = json_incref(input);
-        return MORTISE_OK;
-    }
-    rv = mortise_schema_check(g->input, input, err);
-    if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "input");
-    *out = mortise_schema_normal(g->input, input);
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
 static int admit(struct mortise_run *r, const struct mortise_admission *adm,
                  struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ADMIT, .actor = adm->actor};
-    int rv = run_check_input(r->graph, adm->input, &e.value, err);
+    int rv = total_check_input(r->graph, adm->input, &e.value, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -636,7 +493,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
     rv = e.note != NULL && e.edges != NULL
-             ? run_choose_start(r, r->graph, e.value, &e, err)
+             ? total_choose_start(r, r->graph, e.value, &e, err)
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = order_record_start(r, adm->order, err);

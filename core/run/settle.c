@@ -59,8 +59,8 @@ static int make_said(struct patch *said, const struct exec *x,
 int settle_ask_after(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    return request_ask(r, x, MORTISE_ASK_AFTER, json_pack("{s:s}", "when", "after"), 0,
-               err);
+    return request_ask(r, x, MORTISE_ASK_AFTER,
+                       json_pack("{s:s}", "when", "after"), 0, err);
 }
 
 /* What was judged: what its edges stand on, then the success itself. */
@@ -156,7 +156,7 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
     if (rv == MORTISE_OK)
         rv = judge_done(r, x, &e, &grounds, &code, &why, err);
     if (rv == MORTISE_OK && leave_is_judged(x, &e)) {
-        judge_undo(r, x);
+        writes_undo(r, x);
         rv = keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK)
             rv = leave_choose(r, x, &e, err);
@@ -165,7 +165,7 @@ int settle_judged(struct mortise_run *r, struct exec *x, json_t *output,
         if (rv == MORTISE_OK && x->state == X_HELD)
             rv = settle_ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
-        judge_undo(r, x);
+        writes_undo(r, x);
         exec_forget_leaving(x);
         rv = keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK && how == DONE_ON_ERROR)
@@ -231,7 +231,7 @@ int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
 {
     int rv = keep_result(r, x, output, how, err);
 
-    return rv == MORTISE_OK ? race_lost_known(r, x, err) : rv;
+    return rv == MORTISE_OK ? stop_lost_known(r, x, err) : rv;
 }
 
 /* It happened, and this came of it (NULL: nothing). */
@@ -287,6 +287,19 @@ static int settle_broke(struct mortise_run *r, struct exec *x,
                                : doubt_broke(r, x, doubt, words, err);
 }
 
+static int let_go(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    int rv = step_let_go(r, x, err);
+
+    return rv == MORTISE_ENOTFOUND
+               ? fail_attempt(r, x, "suspended", "permanent",
+                              "it let go as if it waited for an answer, and it "
+                              "waits for none",
+                              err)
+               : rv;
+}
+
 static int settle_executed(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
                            struct mortise_err *err)
@@ -299,7 +312,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     if (doubt != DOUBT_NONE)
         return doubt_ended(r, x, doubt, in, err);
     if (in->status == MORTISE_S_SUSPENDED)
-        return step_let_go(r, x, err);
+        return let_go(r, x, err);
     if (in->status == MORTISE_S_OK && step_left_unasked(x))
         return settle_broke(r, x, in,
                             "E_DETERMINISM: it ended without asking all that "
@@ -334,8 +347,8 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
     enum doubt doubt = doubt_at_end(r, x, in);
 
     if (!race_may_come_back(x) || node_of(r, x)->effect < MORTISE_WRITE)
-        return says_enough(r, x, in) ? race_lost_known(r, x, err)
-                                     : race_lost(r, x, err);
+        return says_enough(r, x, in) ? stop_lost_known(r, x, err)
+                                     : stop_lost(r, x, err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return settle_reconciled(r, x, in, err);
     if (x->call != MORTISE_RUN_EXECUTE) /* what is open in it stays so */
@@ -343,7 +356,7 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
     if (doubt != DOUBT_NONE)
         return doubt_ended(r, x, doubt, in, err);
     if (in->status != MORTISE_S_OK)
-        return in->silent ? race_lost(r, x, err)
+        return in->silent ? stop_lost(r, x, err)
                           : doubt_of_loser_refuted(r, x, err);
     return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }
@@ -444,7 +457,7 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     if (x->call == MORTISE_RUN_RECONCILE && !over)
         return doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (x->loss != LOSS_NONE)
-        return race_lost(r, x, err);
+        return stop_lost(r, x, err);
     if (cut && open) /* nobody follows its on_error now */
         return record_stopped(r, x, err);
     return fail_for_good(r, x, "timeout.unresponsive", doubt_stuck, open, err);
@@ -504,7 +517,7 @@ int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
         return clock_is_due(r, x, err);
     if (x->state == X_RUNNING)
         return cancel_call(
-            r, x, command_gives_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT, err);
+            r, x, call_is_given_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT, err);
     if (x->state == X_SUSPENDED)
         return step_expired(r, x, err);
     assert(x->state == X_BACKOFF || x->state == X_ASKED); /* who else arms */

@@ -222,22 +222,6 @@ int start_body(struct mortise_run *r, struct exec *x, struct mortise_err *why,
     return rv == MORTISE_OK ? find_body(r, x, why, err) : rv;
 }
 
-int exec_check_body(const struct mortise_node *n, const json_t *body,
-                    const struct mortise_mem *mem, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    if (n->op->input != NULL)
-        rv = mortise_schema_check(n->op->input, body, err);
-    if (rv == MORTISE_OK && n->input_schema != NULL)
-        rv = mortise_schema_check(n->input_schema, body, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_node_given_secrets(n, body, mem, err);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
-                                            n->plugin, n->operation)
-                            : rv;
-}
-
 static int record_intent(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
@@ -303,7 +287,7 @@ int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = judge_verdict(exec_check_body(n, x->body, r->mem, &why), err);
+    rv = judge_verdict(judge_body(n, x->body, r->mem, &why), err);
     if (rv == MORTISE_EINVAL)
         return fail_attempt_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)
@@ -369,7 +353,7 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     case MORTISE_NODE_GUARDRAIL:
         return start_guardrail(r, x, err);
     case MORTISE_NODE_SUBGRAPH:
-        return sub_start(r, x, err);
+        return subgraph_start(r, x, err);
     case MORTISE_NODE_TOOL:
     case MORTISE_NODE_EXTENSION:
         break;

@@ -671,10 +671,7 @@ int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         settled |= s->state == STEP_ANSWERED && s->settled == j->entrance;
     }
     if (!pending && !settled)
-        return fail_attempt(r, x, "suspended", "permanent",
-                            "it let go as if it waited for an answer, and it "
-                            "waits for none",
-                            err);
+        return MORTISE_ENOTFOUND;
     e.how = settled;
     rv = record(r, &e, err);
     return rv == MORTISE_OK && !settled ? step_arm(r, x, err) : rv;

@@ -335,6 +335,12 @@ bool step_is_open(const struct exec *x)
     return first_open(x, UINT64_MAX) != NULL;
 }
 
+bool step_is_kept(const struct exec *x)
+{
+    return !x->effect_open && x->told_apart &&
+           json_object_get(x->told, "step") != NULL && step_is_open(x);
+}
+
 bool step_was_awaited(const struct exec *x)
 {
     const struct journal *j = x->journal;

@@ -118,7 +118,7 @@ int update_do(struct mortise_run *r, const struct mortise_command *c,
         rv = disarm(r, x, err);
         if (rv == MORTISE_OK && x->state == X_ASKED &&
             x->ask != MORTISE_ASK_BEFORE)
-            rv = command_withdraw(r, x, err);
+            rv = request_withdraw(r, x, err);
     }
     return rv != MORTISE_OK ? rv : record_update(r, c, actor, err);
 }
