@@ -13,6 +13,8 @@
 #   make mutants    prove the tests: three broken builds must turn the kill
 #                   harness red, each ignored key the test that guards it
 #   make keys       each key of the language has such a test
+#   make rooms      calls and includes go down from room to room (core/ROOMS)
+#   make entries    docs/format.md has the entries of the journal as they are
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
 #                   those of FUZZ="import json"
@@ -64,7 +66,7 @@ $(B)/deps.mk: tools/deps.sh
 	@NO_DEPS=$(NO_DEPS) sh tools/deps.sh "$(PKGS)" >$@.tmp
 	@mv $@.tmp $@
 
-CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c))
+CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
                                       $(wildcard core/cli/*.c)))
@@ -80,7 +82,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys entries patches unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms entries patches unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -328,7 +330,7 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys entries patches
+check: unit headers keys rooms entries patches
 	$(call say,AGAIN,"every call through the wire encoding")
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
@@ -345,10 +347,15 @@ keys: $(B)/tests/keys/list
 	    diff -u tests/graph_keys.md $(B)/graph_keys.md || \
 	    { echo "tests/graph_keys.md: see above; make docs" >&2; exit 1; }
 
+# Calls and includes go one way (core/ROOMS), and who says so is not blind.
+rooms: $(CORE_OBJ) $(CLI_OBJ)
+	$(call say,CHECK,"calls and includes go down from room to room")
+	$(Q)sh tools/rooms.sh core $(B)/core && CC="$(CC)" sh tests/rooms/planted.sh
+
 # docs/format.md says of each entry what its row does.
 entries:
 	$(call say,CHECK,"docs/format.md has the entries of entries.def")
-	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/entries.def \
+	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/record/entries.def \
 	    docs/format.md | diff -u docs/format.md - || \
 	    { echo "docs/format.md: see above; make docs" >&2; exit 1; }
 
@@ -437,7 +444,7 @@ docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)for k in graph deployment plugin trust test; do \
 	    $(B)/mortise schema $$k >schema/$$k.json || exit 1; done
 	$(Q)sh tools/graph-keys.sh $(B) >tests/graph_keys.md
-	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/entries.def \
+	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/record/entries.def \
 	    docs/format.md >$(B)/format.md && cp $(B)/format.md docs/format.md
 
 lint: $(B)/man/mortise.1

@@ -1,6 +1,6 @@
 /* test_run_doubt.c -- an effect of which nobody knows whether it happened: by a
  * crash, a lost answer, a timeout, a race.  None is done twice before somebody
- * settled the doubt (core/run/doubt.c). */
+ * settled the doubt (core/run/outcome/doubt.c). */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "lib/sim.h"
 #include "lib/test.h"
-#include "run/journal.h"
+#include "run/record/journal.h"
 
 #define HEAD                                                                   \
     "apiVersion: mortise/v1\nkind: Graph\nmetadata: {name: g, version: "       \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # entries-doc.sh -- the table of entries in docs/format.md, made from their rows.
 #
-#     tools/entries-doc.sh core/run/entries.def docs/format.md >build/format.md
+#     tools/entries-doc.sh core/run/record/entries.def docs/format.md >build/format.md
 #
 # Prints the page with the table between the two comments replaced.  The
 # preprocessor reads the rows; `make docs` keeps the result, `make check` compares.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "run/internal.h"
+#include "run/step.h"
 
 int apply_intent(struct mortise_run *r, struct exec *x,
                  const struct mortise_entry *e, struct mortise_err *err)

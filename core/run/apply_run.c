@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/step.h"
 
 int apply_pins(struct mortise_run *r, const struct mortise_entry *e,
                struct mortise_err *err)

@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/internal.h"
+#include "run/step.h"
 
 /* ---- making and freeing ------------------------------------------------- */
 
@@ -341,7 +341,7 @@ static int go_ahead(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
     if (x->effect_open || (x->hold != NULL && x->hold->open))
-        return start_call(r, x, MORTISE_RUN_EXECUTE, err);
+        return call_start(r, x, MORTISE_RUN_EXECUTE, err);
     exec_become(r, x, X_READY);
     return start_exec(r, x, err);
 }

@@ -1,7 +1,7 @@
 /* show.c -- JSON views of a run.  docs/json.md has the members. */
 
 #include "base/clock.h"
-#include "run/internal.h"
+#include "run/step.h"
 
 static const char *state_name(const struct exec *x)
 {

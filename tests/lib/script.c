@@ -5,7 +5,7 @@
 
 #include "lib/sim.h"
 #include "mortise/plugin.h"
-#include "run/journal.h"
+#include "run/record/journal.h"
 
 void script_init(struct script *sc, const json_t *body)
 {

@@ -7,7 +7,7 @@
 
 #include "lib/test.h"
 #include "mortise/plugin.h"
-#include "run/journal.h"
+#include "run/record/journal.h"
 
 uint32_t sim_random(uint32_t *seed)
 {

@@ -1,0 +1,739 @@
+/* step.c -- the journal inside an execution: what it asked, and the answers.
+ *
+ * An executor that does several things must not start over when its third one
+ * is interrupted.  So each of its asks is a step, identified by its ordinal
+ * (or by a key that the asker gave), and kept with its method and a digest of
+ * its arguments.  An execution that is entered again, after a crash or a
+ * suspension, asks the same again; what was answered comes back from here, and
+ * it runs forward to the first thing that was not.
+ *
+ *   (1) A question about the world (READ, LOOK) is performed at once and its
+ *       answer recorded.  A LOOK (state.get) is recorded with whatever
+ *       is committed next: until something depends on it, looking again does
+ *       as well.
+ *   (2) An EFFECT is performed once its intent is on disk, and its answer is
+ *       recorded before, or together with, whatever depends on it, since
+ *       commits are in order.  Between intent and answer it is in doubt
+ *       (doubt.c).
+ *   (3) A PUT is its own answer, and both are one commit with what is put:
+ *       it is never in doubt.  The asker hears of it once that is on disk.  A
+ *       GET is a READ that waits until all that its run has put is there; so
+ *       it sees that, and of other runs what is on disk by then.
+ *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
+ *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
+ *   (5) Recorded answers come back in the order in which they were recorded,
+ *       each after as many asks as preceded it then; live answers behind them.
+ *   (6) The same step with another method or other arguments, or a success
+ *       that left recorded steps unasked, breaks the executor's one rule: the
+ *       node fails with the code `determinism`.
+ *   (7) A new attempt or generation begins with an empty journal.  What
+ *       happened in the world goes along: an effect that was completed gives
+ *       its recorded answer when it is asked for again, equal in operation,
+ *       method, arguments and occurrence.  A PUT is put again: in between
+ *       there may have been others.
+ *
+ *   (8) Where the answer to an EFFECT leaves it open whether it happened, none is
+ *       recorded: the asker is told as in (4), and doubt.c settles it.  A REPEAT
+ *       is an effect of which twice is once (PUT): the same, but never in doubt.
+ *
+ * Only executions are journaled.  What a guardrail or a reconciliation asks is
+ * part of that one call: it may read, and nothing is kept of it; so it puts
+ * nothing, either.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "mortise/plugin.h"
+#include "run/asks/asks.h"
+
+enum { NEAR_MS = 60000 }; /* a timer that is worth staying in memory for */
+
+#define NO_STEP 0xFFFFFFFFu
+
+/* ---- what the world is asked to do -------------------------------------- */
+
+/* `value`: borrowed; words when status is none of success. */
+static int reply(struct mortise_run *r, uint64_t ask, int32_t status,
+                 json_t *value, struct mortise_err *err)
+{
+    struct mortise_action *a = action_new(r, MORTISE_ACT_REPLY, err);
+
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.reply.ask = ask;
+    a->u.reply.status = status;
+    a->u.reply.value = json_incref(value);
+    return MORTISE_OK;
+}
+
+static int reply_words(struct mortise_run *r, uint64_t ask, int32_t status,
+                       const char *words, struct mortise_err *err)
+{
+    json_t *text = json_string(words);
+    int rv =
+        text != NULL ? reply(r, ask, status, text, err) : mortise_nomem(err);
+
+    json_decref(text);
+    return rv;
+}
+
+static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
+                   const uint8_t *key, struct mortise_err *err)
+{
+    struct mortise_action *a = action_new(r, MORTISE_ACT_PERFORM, err);
+
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.perform.ask = ask;
+    a->u.perform.step = step;
+    if (key != NULL)
+        mortise_hex(a->u.perform.key, key, MORTISE_DIGEST);
+    return MORTISE_OK;
+}
+
+/* Hand back what may be handed back (5). */
+static int pump(struct mortise_run *r, struct journal *j,
+                struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && j->told < j->n_answers) {
+        struct step *s = j->steps[j->answers[j->told]];
+
+        if (s->entrance != j->entrance || s->after > j->issued ||
+            s->seq > r->synced)
+            break;
+        j->told++;
+        if (s->ask != 0)
+            rv = reply(r, s->ask, s->status, s->answer, err);
+        s->ask = 0;
+    }
+    return rv;
+}
+
+/* ---- recording ---------------------------------------------------------- */
+
+static struct mortise_entry entry_for(const struct mortise_run *r,
+                                      const struct exec *x,
+                                      const struct step *s,
+                                      enum mortise_entry_type type)
+{
+    struct mortise_entry e = entry_of(r, x, type);
+
+    e.ordinal = s->ordinal;
+    e.key = s->key;
+    e.method = s->method;
+    memcpy(e.digest, s->digest, sizeof e.digest);
+    return e;
+}
+
+/* A step that waits until this commit is on disk.  (The one under way, or the
+ * last: so the waits are in order.) */
+static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
+                    uint64_t seq, struct mortise_err *err)
+{
+    struct step_wait *grown =
+        mortise_grow(r->mem, r->step_waits, r->n_step_waits, &r->cap_step_waits,
+                     sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->step_waits = grown;
+    s->seq = seq;
+    r->step_waits[r->n_step_waits++] =
+        (struct step_wait){seq, x->index, s->index};
+    return MORTISE_OK;
+}
+
+static int wait_for_sync(struct mortise_run *r, const struct exec *x,
+                         struct step *s, struct mortise_err *err)
+{
+    return wait_for(r, x, s, r->seq + 1, err);
+}
+
+static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
+                         int32_t status, json_t *value, bool completed,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    e.status = status;
+    e.after = x->journal->issued;
+    e.how = completed;
+    e.value = value;
+    e.looked = s->kind == MORTISE_STEP_LOOK;
+    return record(r, &e, err);
+}
+
+/* ---- asking for the first time ------------------------------------------ */
+
+/* The intent of an effect. */
+static int record_step(struct mortise_run *r, struct exec *x, struct step *s,
+                       const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
+    int rv;
+
+    e.how = (uint8_t)s->kind;
+    e.value = in->body;
+    rv = record(r, &e, err);
+    return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
+}
+
+static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
+                      const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    json_t *known;
+
+    if (node_of(r, x)->effect < MORTISE_WRITE) {
+        s->kind = MORTISE_STEP_READ;
+        return perform(r, in->ask, s->index, NULL, err);
+    }
+    step_become_effect(r, x, s);
+    known = step_effect_answer(x, s->effect);
+    if (known != NULL)
+        return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
+    return record_step(r, x, s, in, err);
+}
+
+/* (3) */
+static int ask_get(struct mortise_run *r, const struct exec *x, struct step *s,
+                   const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    if (r->put_seq > r->synced)
+        return wait_for(r, x, s, r->seq, err);
+    return perform(r, in->ask, s->index, NULL, err);
+}
+
+static int keep_kv(struct mortise_run *r, const char *plugin,
+                   const json_t *body, struct mortise_err *err)
+{
+    struct mortise_run_kv *grown =
+        mortise_grow(r->mem, r->kvs, r->n_kvs, &r->cap_kvs, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->kvs = grown;
+    r->kvs[r->n_kvs++] = (struct mortise_run_kv){
+        plugin, json_incref(json_object_get(body, "key")),
+        json_incref(json_object_get(body, "value"))};
+    r->put_seq = r->seq + 1;
+    return MORTISE_OK;
+}
+
+/* The answer is recorded, so that it stays one. */
+static int refuse_put(struct mortise_run *r, struct exec *x, struct step *s,
+                      const char *words, struct mortise_err *err)
+{
+    json_t *value = json_string(words);
+    int rv = value != NULL
+                 ? record_answer(r, x, s, MORTISE_S_DENIED, value, false, err)
+                 : mortise_nomem(err);
+
+    json_decref(value);
+    return rv;
+}
+
+static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
+                   const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    int rv;
+
+    if (in->refused != NULL)
+        return refuse_put(r, x, s, in->refused, err);
+    rv = keep_kv(r, node_of(r, x)->plugin, in->body, err);
+
+    if (rv == MORTISE_OK)
+        rv = wait_for_sync(r, x, s, err);
+    return rv == MORTISE_OK
+               ? record_answer(r, x, s, MORTISE_S_OK, json_null(), false, err)
+               : rv;
+}
+
+const char *step_kind_name(const struct step *s)
+{
+    return s->kind == MORTISE_STEP_TIMER ? "timer" : "custom";
+}
+
+/* {id, kind, node, path, ...}: what people see of a question; a timer has for_ms
+ * besides, when it is for so and so long and not until a time of day. */
+static json_t *request_payload(const struct mortise_run *r,
+                               const struct exec *x, const struct step *s,
+                               const json_t *body, const char *id)
+{
+    static const char *const asked[] = {"prompt", "payload", "schema",
+                                        "assignees", NULL};
+    static const char *const waits[] = {"for_ms", NULL};
+    const char *const *members = s->kind == MORTISE_STEP_TIMER ? waits : asked;
+    char path[MORTISE_EXEC_PATH];
+    json_t *out;
+
+    exec_path(r, x, path);
+    out = json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind", step_kind_name(s),
+                    "node", node_of(r, x)->id, "path", path);
+    for (size_t i = 0; out != NULL && members[i] != NULL; i++) {
+        json_t *value = json_object_get(body, members[i]);
+
+        if (value != NULL && json_object_set(out, members[i], value) != 0)
+            drop(&out);
+    }
+    return out;
+}
+
+/* Stable across restarts; another one in each attempt, and in another run of the
+ * same name: of another store, or of one made anew. */
+static void request_id(const struct mortise_run *r, const struct exec *x,
+                       const struct step *s, char out[REQUEST_ID])
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, "step");
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_u64(&h, x->generation);
+    mortise_hasher_u64(&h, x->attempt);
+    mortise_hasher_u64(&h, s->ordinal);
+    mortise_hasher_str(&h, s->key);
+    mortise_hasher_final(&h, digest);
+    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
+}
+
+static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
+                        const struct mortise_ask_in *in,
+                        struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
+    const json_t *wait = json_object_get(in->body, "for_ms");
+    const json_t *until = json_object_get(in->body, "until_ms");
+    char id[REQUEST_ID];
+    int rv;
+
+    request_id(r, x, s, id);
+    e.id = id;
+    e.how = (uint8_t)s->kind;
+    e.at_ms = 0;
+    if (wait != NULL)
+        e.at_ms = r->time_ms + (uint64_t)json_integer_value(wait);
+    else if (until != NULL)
+        e.at_ms = (uint64_t)json_integer_value(until);
+    e.value = request_payload(r, x, s, in->body, id);
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    s->ask = 0;
+    if (s->lasts_ms != 0)
+        s->ends_ms = r->steady_ms + s->lasts_ms;
+    return rv != MORTISE_OK ? rv
+                            : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                                          "the answer comes later", err);
+}
+
+static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    switch (s->kind) {
+    case MORTISE_STEP_EFFECT:
+    case MORTISE_STEP_REPEAT:
+        return ask_effect(r, x, s, in, err);
+    case MORTISE_STEP_QUESTION:
+    case MORTISE_STEP_TIMER:
+        return ask_somebody(r, x, s, in, err);
+    case MORTISE_STEP_GET:
+        return ask_get(r, x, s, in, err);
+    case MORTISE_STEP_PUT:
+        return ask_put(r, x, s, in, err);
+    case MORTISE_STEP_READ:
+    case MORTISE_STEP_LOOK:
+        break;
+    }
+    return perform(r, in->ask, s->index, NULL, err);
+}
+
+/* ---- asking again ------------------------------------------------------- */
+
+static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    switch (s->state) {
+    case STEP_ANSWERED:
+        return MORTISE_OK;
+    case STEP_PENDING:
+        s->ask = 0;
+        return reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                           "the answer comes later", err);
+    case STEP_OPEN:
+        if (s->seq > r->synced)
+            return MORTISE_OK; /* its wait is still under way */
+        return s->cleared      /* else doubt.c let it go on */
+                   ? record_step(r, x, s, in, err)
+                   : perform(r, in->ask, s->index, s->effect, err);
+    case STEP_OUT:
+        break;
+    }
+    assert(false); /* step_put() replaces what was never recorded */
+    return MORTISE_OK;
+}
+
+/* (6).  The call has to stop; what it was told is its failure. */
+static int violation(struct mortise_run *r, struct exec *x,
+                     const struct step *s, const struct mortise_ask_in *in,
+                     struct mortise_err *err)
+{
+    char which[160], words[512];
+    int rv;
+
+    snprintf(which, sizeof which, s->key[0] != '\0' ? "'%.128s'" : "%s%u",
+             s->key, (unsigned)s->ordinal);
+    if (strcmp(s->method, in->method) != 0)
+        snprintf(words, sizeof words,
+                 "E_DETERMINISM: step %s of '%s' was %s, and is %s now that it "
+                 "is run again",
+                 which, node_of(r, x)->id, s->method, in->method);
+    else
+        snprintf(words, sizeof words,
+                 "E_DETERMINISM: step %s of '%s', %s, has other arguments now "
+                 "that it is run again",
+                 which, node_of(r, x)->id, s->method);
+    drop(&x->broke);
+    x->broke = json_string(words);
+    if (x->broke == NULL)
+        return mortise_nomem(err);
+    rv = reply(r, in->ask, MORTISE_S_FAILED, x->broke, err);
+    return rv != MORTISE_OK ? rv : cancel_call(r, x, STOP_BROKE, err);
+}
+
+static bool is_same(const struct step *s, const struct mortise_ask_in *in,
+                    const uint8_t *digest)
+{
+    return strcmp(s->method, in->method) == 0 &&
+           memcmp(s->digest, digest, sizeof s->digest) == 0;
+}
+
+static int ask_journaled(struct mortise_run *r, struct exec *x,
+                         const struct mortise_ask_in *in,
+                         struct mortise_err *err)
+{
+    struct step_id id = {MORTISE_STEP_UNORDERED, in->key};
+    uint8_t digest[MORTISE_DIGEST];
+    struct journal *j;
+    struct step *s;
+    int rv = step_journal(r, x, &j, err);
+
+    if (rv != MORTISE_OK ||
+        mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    if (in->key[0] == '\0')
+        id.ordinal = j->next++;
+    s = step_find(j, id);
+    if (s != NULL && s->entrance == j->entrance)
+        return reply_words(r, in->ask, MORTISE_S_INVALID,
+                           "another ask of this call has that step key", err);
+    if (s == NULL && j->n >= STEPS_MAX)
+        return reply_words(r, in->ask, MORTISE_S_FAILED,
+                           "an execution may ask 65536 times", err);
+    j->issued++;
+    if (s == NULL || s->state == STEP_OUT) {
+        rv = step_put(r, j, id, in->method, digest, &s, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        s->kind = in->kind;
+        s->entrance = j->entrance;
+        s->ask = in->ask;
+        rv = ask_first(r, x, s, in, err);
+    } else if (!is_same(s, in, digest)) {
+        return violation(r, x, s, in, err);
+    } else {
+        s->entrance = j->entrance;
+        s->ask = in->ask;
+        rv = ask_again(r, x, s, in, err);
+    }
+    return rv != MORTISE_OK ? rv : pump(r, j, err); /* one more was asked */
+}
+
+/* Of a guardrail, or of a reconciliation. */
+static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
+                     struct mortise_err *err)
+{
+    if (in->kind == MORTISE_STEP_QUESTION || in->kind == MORTISE_STEP_TIMER ||
+        in->kind == MORTISE_STEP_PUT)
+        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
+                           "only what executes an operation may ask for that",
+                           err);
+    return perform(r, in->ask, NO_STEP, NULL, err);
+}
+
+int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
+             struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, in->call);
+
+    if (x == NULL || x->state != X_RUNNING)
+        return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
+    return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
+                                          : ask_plain(r, in, err);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+/* It was told to stop before it had begun to be anything: when it is asked for
+ * again, it is made as if for the first time. */
+static int take_back(struct mortise_run *r, struct step *s,
+                     const struct mortise_answer_in *in, json_t *words,
+                     struct mortise_err *err)
+{
+    s->ask = 0;
+    s->cleared |= s->state == STEP_OPEN;
+    return reply(r, in->ask, in->status, words, err);
+}
+
+/* (8): its asker is to let go, until somebody knows. */
+static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
+                        const struct mortise_answer_in *in, json_t *value,
+                        struct mortise_err *err)
+{
+    int rv = doubt_heard(r, x, s, in, value, err);
+
+    s->ask = 0;
+    return rv != MORTISE_OK
+               ? rv
+               : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                             "whether it happened is not known yet", err);
+}
+
+int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
+                struct mortise_err *err)
+{
+    const struct heard *h = s->heard;
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    int rv;
+
+    e.status = h != NULL ? h->status : MORTISE_S_CANCELLED;
+    e.after = h != NULL ? h->after : x->journal->issued;
+    e.value =
+        h != NULL ? json_incref(h->value) : json_string("it did not happen");
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
+                struct mortise_err *err)
+{
+    struct exec *x = exec_at(r, in->call);
+    struct journal *j = x != NULL ? x->journal : NULL;
+    json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
+                                               : json_string(in->words);
+    struct step *s;
+    int rv;
+
+    if (value == NULL)
+        return mortise_nomem(err);
+    if (in->step == NO_STEP) {
+        rv = reply(r, in->ask, in->status, value, err);
+    } else if (j == NULL || in->step >= j->n ||
+               j->steps[in->step]->ask != in->ask ||
+               (x->state != X_RUNNING && x->state != X_STOPPING)) {
+        rv = MORTISE_OK; /* it was ended without it */
+    } else {
+        s = j->steps[in->step];
+        if (in->undone)
+            rv = take_back(r, s, in, value, err);
+        else if (in->doubtful && doubt_is_of_step(r, x, s))
+            rv = answer_later(r, x, s, in, value, err);
+        else
+            rv = record_answer(r, x, s, in->status, value,
+                               s->has_effect && in->completed, err);
+        if (rv == MORTISE_OK)
+            rv = pump(r, j, err);
+    }
+    json_decref(value);
+    return rv;
+}
+
+static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
+                        struct mortise_err *err)
+{
+    struct exec *x = r->execs[w->exec];
+    struct journal *j = x->journal;
+    struct step *s = j != NULL && w->step < j->n ? j->steps[w->step] : NULL;
+
+    if (s == NULL || s->seq != w->seq || x->state != X_RUNNING ||
+        x->call != MORTISE_RUN_EXECUTE || s->entrance != j->entrance)
+        return MORTISE_OK;
+    if (s->state == STEP_OPEN && s->ask != 0)
+        return perform(r, s->ask, s->index, s->effect, err);
+    if (s->state == STEP_OUT && s->ask != 0)
+        return perform(r, s->ask, s->index, NULL, err); /* a GET */
+    return pump(r, j, err);
+}
+
+int step_synced(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t n = 0;
+    int rv = MORTISE_OK;
+
+    while (n < r->n_step_waits && r->step_waits[n].seq <= r->synced &&
+           rv == MORTISE_OK)
+        rv = went_to_disk(r, &r->step_waits[n++], err);
+    r->n_step_waits -= n;
+    if (n > 0)
+        memmove(r->step_waits, r->step_waits + n,
+                r->n_step_waits * sizeof r->step_waits[0]);
+    return rv;
+}
+
+/* ---- coming and going --------------------------------------------------- */
+
+void step_enter(struct exec *x)
+{
+    struct journal *j = x->journal;
+
+    x->goes_on = j != NULL && j->recorded > 0;
+    if (j == NULL)
+        return;
+    j->entrance++;
+    j->issued = j->next = 0;
+    j->told = 0;
+    for (size_t i = 0; i < j->n; i++)
+        j->steps[i]->ask = 0;
+}
+
+bool step_left_unasked(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (j->steps[i]->state != STEP_OUT &&
+            j->steps[i]->entrance != j->entrance)
+            return true;
+    }
+    return false;
+}
+
+/* The pending request of x that is due first, and has a deadline. */
+/* How long until its deadline: by the clock that is never set, when it waits for
+ * so and so long.  Of one that an earlier process began to wait for, that clock
+ * knows nothing: the wall clock says what is left, but never more than all. */
+static uint64_t left_ms(const struct mortise_run *r, struct step *s)
+{
+    uint64_t left =
+        s->deadline_ms > r->time_ms ? s->deadline_ms - r->time_ms : 0;
+
+    if (s->lasts_ms == 0)
+        return left;
+    if (s->ends_ms == 0)
+        s->ends_ms = r->steady_ms + (left < s->lasts_ms ? left : s->lasts_ms);
+    return s->ends_ms > r->steady_ms ? s->ends_ms - r->steady_ms : 0;
+}
+
+static struct step *soonest(const struct mortise_run *r, const struct exec *x)
+{
+    const struct journal *j = x->journal;
+    struct step *best = NULL;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (step_is_request(s) && s->deadline_ms != 0 &&
+            (best == NULL || left_ms(r, s) < left_ms(r, best)))
+            best = s;
+    }
+    return best;
+}
+
+int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct step *s = soonest(r, x);
+
+    assert(x->state == X_SUSPENDED);
+    if (s == NULL || x->timer)
+        return MORTISE_OK;
+    exec_near(r, x, s->kind == MORTISE_STEP_TIMER && left_ms(r, s) <= NEAR_MS);
+    x->serial++;
+    return s->lasts_ms != 0 ? arm_in(r, x, left_ms(r, s), err)
+                            : arm(r, x, s->deadline_ms, err);
+}
+
+int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LET_GO);
+    const struct journal *j = x->journal;
+    bool pending = false, settled = false;
+    int rv;
+
+    /* Answered meanwhile: told it would be later, and is there now. */
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        const struct step *s = j->steps[i];
+
+        if (s->request[0] == '\0' || s->entrance != j->entrance)
+            continue;
+        pending |= s->state == STEP_PENDING;
+        settled |= s->state == STEP_ANSWERED && s->settled == j->entrance;
+    }
+    if (!pending && !settled)
+        return MORTISE_ENOTFOUND;
+    e.how = settled;
+    rv = record(r, &e, err);
+    return rv == MORTISE_OK && !settled ? step_arm(r, x, err) : rv;
+}
+
+int step_expired(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct step *s;
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && (s = soonest(r, x)) != NULL &&
+           left_ms(r, s) == 0) {
+        struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+
+        e.how = MORTISE_SETTLE_EXPIRED;
+        e.id = s->request;
+        rv = record(r, &e, err);
+    }
+    return rv == MORTISE_OK && x->state == X_SUSPENDED ? step_arm(r, x, err)
+                                                       : rv;
+}
+
+int step_check_answer(struct mortise_run *r, const struct step *s,
+                      const json_t *value, struct mortise_err *err)
+{
+    json_t *json = json_object_get(s->payload, "schema");
+    struct mortise_schema *schema = NULL;
+    struct mortise_arena a;
+    char where[256];
+    int rv = mortise_fold_check_depth(value, err);
+
+    if (rv != MORTISE_OK || json == NULL)
+        return rv;
+    mortise_arena_init(&a, r->mem);
+    rv = mortise_schema_compile(&schema, &a, json, where, sizeof where, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_schema_check(schema, value, err);
+    mortise_schema_finish(schema);
+    mortise_arena_finish(&a);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+}
+
+int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
+                  json_t *value, const char *actor, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+    int rv = x->state == X_SUSPENDED ? disarm(r, x, err) : MORTISE_OK;
+
+    e.how = MORTISE_SETTLE_ANSWERED;
+    e.id = s->request;
+    e.value = value;
+    e.actor = actor;
+    return rv != MORTISE_OK ? rv : record(r, &e, err);
+}
+
+/* ---- looking ------------------------------------------------------------ */
+
+bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
+{
+    const struct exec *x = exec_at(r, call);
+    const struct journal *j = x != NULL ? x->journal : NULL;
+
+    return j != NULL && j->told < j->n_answers &&
+           j->steps[j->answers[j->told]]->settled != j->entrance;
+}

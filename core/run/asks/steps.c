@@ -1,0 +1,611 @@
+/* steps.c -- the steps of an execution's journal: kept, recorded, forgotten.
+ *
+ * A step has a name (an ordinal, or the asker's key) by which it is found when
+ * it is asked for again.  step.c decides what is asked and answered; here is
+ * what the entries about that do, live or replayed, and what outlives the
+ * journal: effects that were completed, by their idempotency keys.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "mortise/plugin.h"
+#include "run/asks/asks.h"
+
+static uint64_t hash_of(struct step_id id)
+{
+    return id.key[0] != '\0' ? mortise_hash_strs(id.key, "")
+                             : mortise_hash_u64s(id.ordinal, 0);
+}
+
+struct step *step_find(const struct journal *j, struct step_id id)
+{
+    struct mortise_hashed *e =
+        j != NULL ? mortise_table_find(&j->by_name, hash_of(id)) : NULL;
+
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct step *s = MORTISE_OF(e, struct step, by_name);
+
+        if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+static struct step *step_new(struct mortise_run *r, struct step_id id,
+                             const char *method, const uint8_t *digest)
+{
+    size_t n = strlen(id.key) + 1, m = strlen(method) + 1;
+    size_t size = sizeof(struct step) + n + m;
+    struct step *s = mortise_zalloc(r->mem, size);
+    char *text = (char *)(s + 1);
+
+    if (s == NULL)
+        return NULL;
+    s->size = size;
+    s->ordinal = id.ordinal;
+    s->key = memcpy(text, id.key, n);
+    s->method = memcpy(text + n, method, m);
+    memcpy(s->digest, digest, sizeof s->digest);
+    s->state = STEP_OUT;
+    return s;
+}
+
+static void step_free(struct mortise_run *r, struct step *s)
+{
+    heard_forget(r, s);
+    json_decref(s->answer);
+    json_decref(s->payload);
+    mortise_release(r->mem, s, s->size);
+}
+
+int step_journal(struct mortise_run *r, struct exec *x, struct journal **out,
+                 struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+
+    *out = j;
+    if (j != NULL)
+        return MORTISE_OK;
+    *out = x->journal = j = mortise_zalloc(r->mem, sizeof *j);
+    if (j == NULL)
+        return mortise_nomem(err);
+    mortise_table_init(&j->by_name, r->mem);
+    mortise_table_init(&j->effects, r->mem);
+    return MORTISE_OK;
+}
+
+/* A new step; one of that identity that was never recorded makes way. */
+int step_put(struct mortise_run *r, struct journal *j, struct step_id id,
+             const char *method, const uint8_t *digest, struct step **out,
+             struct mortise_err *err)
+{
+    struct step *old = step_find(j, id), *s, **grown;
+
+    *out = NULL;
+    grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    j->steps = grown;
+    s = *out = step_new(r, id, method, digest);
+    if (s == NULL)
+        return mortise_nomem(err);
+    s->index = old != NULL ? old->index : (uint32_t)j->n++;
+    j->steps[s->index] = s;
+    if (old != NULL) {
+        assert(!old->has_effect); /* those are recorded when they are asked */
+        mortise_table_remove(&j->by_name, &old->by_name);
+        step_free(r, old);
+    }
+    mortise_table_add(&j->by_name, &s->by_name, hash_of(id));
+    return MORTISE_OK;
+}
+
+bool step_is_request(const struct step *s)
+{
+    return s->state == STEP_PENDING;
+}
+
+static uint32_t *counter_of(struct mortise_run *r, const struct step *s)
+{
+    return s->kind == MORTISE_STEP_TIMER ? &r->n_timers : &r->n_questions;
+}
+
+static void journal_free(struct mortise_run *r, struct exec *x)
+{
+    struct journal *j = x->journal;
+
+    if (j == NULL)
+        return;
+    for (size_t i = 0; i < j->n; i++)
+        step_free(r, j->steps[i]);
+    mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
+    mortise_table_finish(&j->by_name);
+    mortise_table_finish(&j->effects);
+    mortise_release(r->mem, j->answers, j->cap_answers * sizeof j->answers[0]);
+    mortise_release(r->mem, j, sizeof *j);
+    x->journal = NULL;
+}
+
+static void effects_free(struct mortise_run *r, struct exec *x)
+{
+    struct mortise_table *t = x->effects;
+    struct mortise_hashed *e;
+
+    if (t == NULL)
+        return;
+    while ((e = mortise_table_first(t)) != NULL) {
+        struct effect *f = MORTISE_OF(e, struct effect, entry);
+
+        mortise_table_remove(t, e);
+        json_decref(f->answer);
+        mortise_release(r->mem, f, sizeof *f);
+    }
+    mortise_table_finish(t);
+    mortise_release(r->mem, t, sizeof *t);
+    x->effects = NULL;
+}
+
+void step_finish(struct mortise_run *r, struct exec *x)
+{
+    journal_free(r, x);
+    effects_free(r, x);
+}
+
+static int request_over(struct mortise_run *r, const struct step *s,
+                        struct mortise_err *err)
+{
+    return pending_close(r, s->request, s->deadline_ms,
+                         s->kind == MORTISE_STEP_TIMER, err);
+}
+
+/* A request that nobody needs to answer any more. */
+static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
+                    struct mortise_err *err)
+{
+    const struct mortise_entry e = {
+        .how = MORTISE_SETTLE_WITHDRAWN, .id = s->request, .actor = ""};
+    int rv = MORTISE_OK;
+
+    --*counter_of(r, s);
+    if (s->kind == MORTISE_STEP_QUESTION)
+        rv = announce_decision(r, x, &e, err);
+    return rv == MORTISE_OK ? request_over(r, s, err) : rv;
+}
+
+/* Keys are hashes already. */
+static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
+{
+    uint64_t h;
+
+    memcpy(&h, key, sizeof h);
+    return h;
+}
+
+/* NULL: it did not happen in an earlier attempt or generation. */
+json_t *step_effect_answer(const struct exec *x,
+                           const uint8_t key[MORTISE_DIGEST])
+{
+    struct mortise_hashed *e =
+        x->effects != NULL ? mortise_table_find(x->effects, hash_of_key(key))
+                           : NULL;
+
+    for (; e != NULL; e = mortise_table_more(e)) {
+        const struct effect *f = MORTISE_OF(e, struct effect, entry);
+
+        if (memcmp(f->key, key, sizeof f->key) == 0)
+            return f->answer;
+    }
+    return NULL;
+}
+
+/* What happened in the world outlives the journal (7). */
+static int keep_effect(struct mortise_run *r, struct exec *x,
+                       const struct step *s, struct mortise_err *err)
+{
+    struct effect *f;
+
+    if (step_effect_answer(x, s->effect) != NULL)
+        return MORTISE_OK; /* it was told of one from before */
+    if (x->effects == NULL) {
+        x->effects = mortise_alloc(r->mem, sizeof *x->effects);
+        if (x->effects == NULL)
+            return mortise_nomem(err);
+        mortise_table_init(x->effects, r->mem);
+    }
+    f = mortise_alloc(r->mem, sizeof *f);
+    if (f == NULL)
+        return mortise_nomem(err);
+    memcpy(f->key, s->effect, sizeof f->key);
+    f->answer = json_incref(s->answer);
+    mortise_table_add(x->effects, &f->entry, hash_of_key(f->key));
+    return MORTISE_OK;
+}
+
+int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; j != NULL && rv == MORTISE_OK && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (step_is_request(s))
+            rv = withdraw(r, x, s, err);
+        else if (s->completed)
+            rv = keep_effect(r, x, s, err);
+    }
+    if (rv == MORTISE_OK)
+        journal_free(r, x);
+    usage_forget(x);
+    return rv;
+}
+
+int step_rest(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (!step_is_request(s))
+            continue;
+        rv = withdraw(r, x, s, err);
+        s->state = STEP_OUT;
+        s->request[0] = '\0';
+        drop(&s->payload);
+        j->recorded--;
+    }
+    return rv;
+}
+
+/* How many effects like this were asked for before it.  A step with a name of
+ * its own is like no other. */
+static uint64_t occurrence_of(struct journal *j, struct step *s)
+{
+    uint64_t hash = hash_of_key(s->digest);
+    struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
+
+    if (s->key[0] != '\0')
+        return 0;
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct step *first = MORTISE_OF(e, struct step, like_it);
+
+        if (memcmp(first->digest, s->digest, sizeof s->digest) == 0 &&
+            strcmp(first->method, s->method) == 0)
+            return first->n_like_it++;
+    }
+    s->n_like_it = 1;
+    mortise_table_add(&j->effects, &s->like_it, hash);
+    return 0;
+}
+
+/* It is an effect, with a key that is the same in every attempt and generation,
+ * and never another's. */
+void step_become_effect(const struct mortise_run *r, const struct exec *x,
+                        struct step *s)
+{
+    uint64_t occurrence;
+    struct mortise_hasher h;
+
+    if (s->has_effect)
+        return;
+    s->has_effect = true;
+    occurrence = occurrence_of(x->journal, s);
+    exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, node_of(r, x)->plugin);
+    mortise_hasher_str(&h, node_of(r, x)->operation);
+    mortise_hasher_str(&h, s->method);
+    mortise_hasher_field(&h, s->digest, sizeof s->digest);
+    mortise_hasher_str(&h, s->key);
+    mortise_hasher_u64(&h, occurrence);
+    mortise_hasher_final(&h, s->effect);
+}
+
+static const struct step *first_open(const struct exec *x, uint64_t synced)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (j->steps[i]->state == STEP_OPEN &&
+            j->steps[i]->kind == MORTISE_STEP_EFFECT && !j->steps[i]->cleared &&
+            j->steps[i]->seq <= synced)
+            return j->steps[i];
+    }
+    return NULL;
+}
+
+void step_clear_doubts(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++)
+        j->steps[i]->cleared |= j->steps[i]->state == STEP_OPEN;
+}
+
+const struct step *step_in_doubt(const struct mortise_run *r,
+                                 const struct exec *x)
+{
+    return first_open(x, r->synced);
+}
+
+bool step_is_open(const struct exec *x)
+{
+    return first_open(x, UINT64_MAX) != NULL;
+}
+
+bool step_is_kept(const struct exec *x)
+{
+    return !x->effect_open && x->told_apart &&
+           json_object_get(x->told, "step") != NULL && step_is_open(x);
+}
+
+bool step_was_awaited(const struct exec *x)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (j->steps[i]->request[0] != '\0' &&
+            j->steps[i]->state == STEP_ANSWERED)
+            return true;
+    }
+    return false;
+}
+
+struct step *step_requested(const struct exec *x, const char *id)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        if (step_is_request(j->steps[i]) &&
+            strcmp(j->steps[i]->request, id) == 0)
+            return j->steps[i];
+    }
+    return NULL;
+}
+
+static bool is_kind(uint8_t how)
+{
+    return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
+           how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT;
+}
+
+static bool is_like(const struct step *s, const struct mortise_entry *e)
+{
+    return strcmp(s->method, e->method) == 0 &&
+           memcmp(s->digest, e->digest, sizeof e->digest) == 0;
+}
+
+/* The step of an entry; made when it was not known, or not recorded. */
+static int step_of(struct mortise_run *r, struct exec *x,
+                   const struct mortise_entry *e, struct step **out,
+                   struct mortise_err *err)
+{
+    struct step_id id = {e->ordinal, e->key};
+    struct journal *j;
+    int rv = step_journal(r, x, &j, err);
+
+    *out = rv == MORTISE_OK ? step_find(j, id) : NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    if (e->generation != x->generation || e->method[0] == '\0' ||
+        (e->ordinal == MORTISE_STEP_UNORDERED) == (e->key[0] == '\0'))
+        return corrupt(err, e);
+    if (*out == NULL || ((*out)->state == STEP_OUT && !is_like(*out, e)))
+        rv = j->n < STEPS_MAX || *out != NULL
+                 ? step_put(r, j, id, e->method, e->digest, out, err)
+                 : corrupt(err, e);
+    if (rv == MORTISE_OK && !is_like(*out, e))
+        rv = corrupt(err, e);
+    if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
+        j->recorded++;
+    return rv;
+}
+
+static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+    int rv = MORTISE_OK;
+
+    if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
+        s->state != STEP_OUT)
+        return corrupt(err, e);
+    memcpy(s->request, e->id, REQUEST_ID);
+    s->deadline_ms = e->at_ms;
+    s->lasts_ms = (uint64_t)json_integer_value(
+        s->kind == MORTISE_STEP_TIMER ? json_object_get(e->value, "for_ms")
+                                      : NULL);
+    hold(&s->payload, e->value);
+    s->state = STEP_PENDING;
+    ++*counter_of(r, s);
+    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
+        extra =
+            json_pack("{s:s, s:O}", "id", s->request, "request", s->payload);
+    if (s->kind == MORTISE_STEP_QUESTION)
+        rv = announce(r, x, "interrupt", extra, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return pending_open(r, s->request, s->deadline_ms,
+                        s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
+}
+
+enum mortise_phase step_phase(const struct mortise_entry *e)
+{
+    return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
+                                         : MORTISE_PHASE_INTERRUPT;
+}
+
+int apply_step(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s;
+    int rv = is_kind(e->how) ? step_of(r, x, e, &s, err) : corrupt(err, e);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->kind = (enum mortise_step_kind)e->how;
+    if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER)
+        return apply_request(r, x, s, e, err);
+    if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
+        return corrupt(err, e);
+    s->state = STEP_OPEN;
+    s->cleared = false;
+    heard_forget(r, s);
+    hold(&s->payload, e->value);
+    step_become_effect(r, x, s);
+    return MORTISE_OK;
+}
+
+/* It is answered: the next in the order of (5). */
+static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
+                    int32_t status, json_t *value, uint32_t after,
+                    struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, j->answers, j->n_answers,
+                                   &j->cap_answers, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    j->answers = grown;
+    j->answers[j->n_answers++] = s->index;
+    s->state = STEP_ANSWERED;
+    s->status = status;
+    s->after = after;
+    s->settled = j->entrance;
+    hold(&s->answer, value);
+    drop(&s->payload);
+    heard_forget(r, s);
+    return MORTISE_OK;
+}
+
+int apply_answer(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s;
+    int rv = step_of(r, x, e, &s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
+        return corrupt(err, e);
+    s->completed = e->how != 0;
+    if (s->completed) {
+        s->kind = MORTISE_STEP_EFFECT;
+        step_become_effect(r, x, s);
+    }
+    return conclude(r, x->journal, s, e->status, e->value, e->after, err);
+}
+
+/* What an answer to a request is to its asker. */
+static int conclude_request(struct mortise_run *r, struct exec *x,
+                            struct step *s, const struct mortise_entry *e,
+                            struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    bool late =
+        s->kind == MORTISE_STEP_QUESTION && e->how == MORTISE_SETTLE_EXPIRED;
+    json_t *value = late               ? json_string("nobody answered in time")
+                    : e->value != NULL ? json_incref(e->value)
+                                       : json_null();
+    int rv = value != NULL
+                 ? conclude(r, j, s, late ? MORTISE_S_TIMEOUT : MORTISE_S_OK,
+                            value, j->recorded, err)
+                 : mortise_nomem(err);
+
+    json_decref(value);
+    return rv;
+}
+
+int apply_settle_step(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s = step_requested(x, e->id);
+    int rv = MORTISE_OK;
+
+    if (s == NULL ||
+        (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
+        return corrupt(err, e);
+    if (s->kind == MORTISE_STEP_QUESTION)
+        rv = announce_decision(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = request_over(r, s, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    --*counter_of(r, s);
+    rv = conclude_request(r, x, s, e, err);
+    return rv == MORTISE_OK && x->state == X_SUSPENDED ? exec_ready(r, x, err)
+                                                       : rv;
+}
+
+int apply_let_go(struct mortise_run *r, struct exec *x,
+                 const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->journal == NULL)
+        return corrupt(err, e);
+    x->effect_open = false; /* it stopped of its own accord */
+    doubt_forget(x);
+    if (e->how != 0)
+        return exec_ready(r, x, err);
+    exec_become(r, x, X_SUSPENDED);
+    return MORTISE_OK;
+}
+
+/* How a request in doubt names the step: its ordinal, or its key. */
+json_t *step_name(const struct step *s)
+{
+    return s->key[0] != '\0' ? json_string(s->key) : json_integer(s->ordinal);
+}
+
+static struct step *named(const struct exec *x, const json_t *name)
+{
+    struct step_id id = {MORTISE_STEP_UNORDERED, ""};
+
+    if (json_is_string(name))
+        id.key = json_string_value(name);
+    else if (json_is_integer(name))
+        id.ordinal = (uint32_t)json_integer_value(name);
+    return step_find(x->journal, id);
+}
+
+int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
+                  const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct step *s = named(x, name);
+
+    if (s == NULL || s->state != STEP_OPEN)
+        return corrupt(err, e);
+    if (e->how == MORTISE_SETTLE_RETRY) {
+        s->cleared = true;
+        return MORTISE_OK;
+    }
+    if (e->how != MORTISE_SETTLE_HAPPENED)
+        return MORTISE_OK;
+    s->completed = true;
+    return conclude(r, x->journal, s, MORTISE_S_OK,
+                    e->value != NULL ? e->value : json_null(),
+                    x->journal->recorded, err);
+}
+
+int step_pending_json(const struct exec *x, json_t *list)
+{
+    const struct journal *j = x->journal;
+
+    for (size_t i = 0; j != NULL && i < j->n; i++) {
+        const struct step *s = j->steps[i];
+        char at[MORTISE_TIME_TEXT];
+        json_t *one;
+
+        if (!step_is_request(s))
+            continue;
+        one = json_copy(s->payload);
+        if (one != NULL && s->deadline_ms != 0) {
+            mortise_time_text(at, s->deadline_ms);
+            json_object_set_new(one, "deadline", json_string(at));
+        }
+        if (json_array_append_new(list, one) != 0)
+            return MORTISE_ENOMEM;
+    }
+    return MORTISE_OK;
+}

@@ -1,0 +1,459 @@
+/* decide.c -- people's decisions: approvals, answers, what became of an effect.
+ *
+ * Each is about one pending request, found by its id, and holds for what was
+ * shown: an approval for the digest of the call, an answer for the schema of
+ * the question.  Checking records nothing; doing takes for granted that it was
+ * checked, and that nothing happened since.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/command/command.h"
+
+/* The execution whose request that is; *s: which of its steps asks, NULL:
+ * itself. */
+static struct exec *request_of(const struct mortise_run *r, const char *id,
+                               struct step **s)
+{
+    *s = NULL;
+    for (size_t i = 0; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if ((x->state == X_ASKED || x->state == X_HELD) &&
+            x->loss == LOSS_NONE && strcmp(x->request, id) == 0)
+            return x;
+        *s = step_requested(x, id);
+        if (*s != NULL)
+            return x;
+    }
+    return NULL;
+}
+
+/* A decision that names nothing is refused whatever the run's state. */
+static int check_named(const struct mortise_command *c, struct mortise_err *err)
+{
+    return c->id == NULL || c->id[0] == '\0'
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "a decision needs the id of its request")
+               : MORTISE_OK;
+}
+
+static int find_request(const struct mortise_run *r,
+                        const struct mortise_command *c, struct exec **out,
+                        struct step **s, struct mortise_err *err)
+{
+    uint64_t deadline_ms;
+    int rv = check_named(c, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = request_of(r, c->id, s);
+    if (*out == NULL)
+        return settled_refuse(r, c->id, err);
+    deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
+    if (deadline_ms != 0 && r->time_ms >= deadline_ms)
+        return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
+                            c->id);
+    return MORTISE_OK;
+}
+
+/* A step in doubt, by its request's id.  The name of its node would do for this
+ * doubt as for the next one of that node, which nobody has looked into. */
+static struct exec *doubt_of(const struct mortise_run *r, const char *id)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT &&
+            strcmp(x->request, id) == 0)
+            return x;
+    }
+    return NULL;
+}
+
+const char *mortise_run_doubted(const struct mortise_run *r, const char *id)
+{
+    const struct exec *x = id != NULL ? doubt_of(r, id) : NULL;
+
+    return x != NULL && json_object_get(x->payload, "step") != NULL
+               ? json_string_value(json_object_get(x->payload, "method"))
+               : NULL;
+}
+
+/* approve | reject; `await_external` is no decision. */
+static int check_decision(const struct mortise_command *c,
+                          struct mortise_err *err)
+{
+    const char *d = c->decision != NULL ? c->decision : "";
+
+    if (strcmp(d, "approve") == 0 || strcmp(d, "reject") == 0)
+        return MORTISE_OK;
+    if (strcmp(d, "await_external") == 0)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "await_external decides nothing; approve or "
+                            "reject, or leave the request pending");
+    return mortise_fail(err, MORTISE_EDECISION,
+                        "decision must be approve or reject, not '%s'", d);
+}
+
+static int check_args(struct mortise_run *r, struct exec *x,
+                      const struct mortise_command *c, struct mortise_err *err)
+{
+    json_t *args;
+    int rv = command_json(&args, c, "args", err);
+
+    (void)r;
+    if (rv == MORTISE_OK && args != NULL)
+        rv = arguments_judge(node_of(r, x), args, r->mem, err);
+    json_decref(args);
+    return rv;
+}
+
+int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
+                         struct mortise_err *err)
+{
+    struct exec *x;
+    struct step *s;
+    const char *digest;
+    int rv;
+
+    rv = check_named(c, err);
+    if (rv == MORTISE_OK)
+        rv = check_decision(c, err);
+    if (rv == MORTISE_OK)
+        rv = find_request(r, c, &x, &s, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (s != NULL || x->ask != MORTISE_ASK_APPROVAL)
+        return mortise_fail(
+            err, MORTISE_EMISMATCH,
+            "request '%s' asks for no tool approval (it is "
+            "'%s'); answer it instead",
+            c->id, s != NULL ? step_kind_name(s) : mortise_ask_name(x->ask));
+    digest = json_string_value(json_object_get(x->payload, "digest"));
+    if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "the digest %s is not of the pending call, whose "
+                            "digest is %s",
+                            c->digest, digest != NULL ? digest : "missing");
+    return check_args(r, x, c, err);
+}
+
+static bool may_answer(const struct mortise_node *n, const char *actor)
+{
+    for (size_t i = 0; i < n->n_assignees; i++) {
+        if (strcmp(n->assignees[i], actor) == 0)
+            return true;
+    }
+    return n->n_assignees == 0;
+}
+
+/* {approved, reason?, answer?}. */
+static int check_decision_value(const struct mortise_node *n,
+                                const json_t *value, struct mortise_err *err)
+{
+    const json_t *approved = json_object_get(value, "approved");
+    const json_t *reason = json_object_get(value, "reason");
+    const json_t *answer = json_object_get(value, "answer");
+    const char *key;
+    json_t *member;
+    int rv;
+
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (strcmp(key, "approved") != 0 && strcmp(key, "reason") != 0 &&
+            strcmp(key, "answer") != 0)
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "an answer is {approved, reason?, answer?}; "
+                                "'%s' is none of them",
+                                key);
+    }
+    if (!json_is_boolean(approved))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "an answer must say approved: true or false");
+    if (reason != NULL && !json_is_string(reason))
+        return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
+    if (n->answer_schema == NULL ||
+        (json_is_false(approved) && (answer == NULL || json_is_null(answer))))
+        return MORTISE_OK; /* a rejection need not answer */
+    if (answer == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the question wants an answer: member 'answer' is "
+                            "missing");
+    rv = mortise_schema_check(n->answer_schema, answer, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+}
+
+/* Who may answer a question that an executor asks. */
+static bool may_answer_step(const struct step *s, const char *actor)
+{
+    const json_t *list = json_object_get(s->payload, "assignees"), *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        if (json_is_string(one) && strcmp(json_string_value(one), actor) == 0)
+            return true;
+    }
+    return json_array_size(list) == 0;
+}
+
+/* The bare value, as the question's schema has it. */
+static int check_answer_step(struct mortise_run *r, const struct step *s,
+                             const struct mortise_command *c, const char *actor,
+                             struct mortise_err *err)
+{
+    json_t *value;
+    int rv;
+
+    if (s->kind == MORTISE_STEP_TIMER)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "request '%s' is a timer; time answers it", c->id);
+    if (!may_answer_step(s, actor))
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "'%s' is not among those who may answer '%s'",
+                            actor, c->id);
+    rv = command_json(&value, c, "answer", err);
+    if (rv == MORTISE_OK && value == NULL)
+        rv = mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
+    if (rv == MORTISE_OK)
+        rv = step_check_answer(r, s, value, err);
+    json_decref(value);
+    return rv;
+}
+
+int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
+                        const char *actor, struct mortise_err *err)
+{
+    struct exec *x;
+    struct step *s;
+    json_t *value;
+    int rv = find_request(r, c, &x, &s, err);
+
+    if (rv == MORTISE_OK && c->decision != NULL)
+        rv = check_decision(c, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (s != NULL)
+        return check_answer_step(r, s, c, actor, err);
+    if (x->ask == MORTISE_ASK_BUDGET)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "request '%s' waits for a greater budget; raise it",
+                            c->id);
+    if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_DOUBT)
+        return mortise_fail(
+            err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
+            mortise_ask_name(x->ask),
+            x->ask == MORTISE_ASK_DOUBT ? "resolve" : "approve or reject");
+    rv = command_json(&value, c, "answer", err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (x->ask == MORTISE_ASK_HUMAN && !may_answer(node_of(r, x), actor))
+        rv = mortise_fail(err, MORTISE_EDENIED,
+                          "'%s' is not among those who may answer '%s'", actor,
+                          node_of(r, x)->id);
+    else if (x->ask == MORTISE_ASK_HUMAN)
+        rv = check_decision_value(node_of(r, x), value, err);
+    else if (!json_is_true(json_object_get(value, "approved")))
+        rv = mortise_fail(err, MORTISE_EDECISION,
+                          "a scheduled pause can only be passed; cancel the "
+                          "run to end it");
+    json_decref(value);
+    return rv;
+}
+
+int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
+                         struct mortise_err *err)
+{
+    const char *d = c->decision != NULL ? c->decision : "";
+    struct exec *x;
+    struct step *s;
+    json_t *result;
+    int rv = check_named(c, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    x = doubt_of(r, c->id);
+    if (x == NULL && request_of(r, c->id, &s) != NULL)
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "request '%s' of run %s is not in doubt", c->id,
+                            r->id);
+    if (x == NULL)
+        return settled_refuse(r, c->id, err);
+    if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
+        return MORTISE_OK;
+    if (strcmp(d, "done") != 0)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "a doubt is resolved by done, retry or fail, not "
+                            "'%s'",
+                            d);
+    rv = command_json(&result, c, "result", err);
+    if (rv == MORTISE_OK && result == NULL)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "done needs the result that the effect had");
+    if (rv == MORTISE_OK)
+        rv = json_object_get(x->payload, "step") != NULL
+                 ? mortise_fold_check_depth(result, err)
+                 : judge_output(node_of(r, x), result, err);
+    json_decref(result);
+    return rv;
+}
+
+bool decide_is(uint32_t kind)
+{
+    return kind == MORTISE_CMD_APPROVE_TOOL || kind == MORTISE_CMD_ANSWER ||
+           kind == MORTISE_CMD_RESOLVE;
+}
+
+/* What a decision is about; NULL: nothing. */
+const void *decide_subject(const struct mortise_run *r,
+                           const struct mortise_command *c)
+{
+    struct step *s;
+
+    if (c->id == NULL)
+        return NULL;
+    if (c->kind == MORTISE_CMD_RESOLVE)
+        return doubt_of(r, c->id);
+    /* Several steps of one may ask at once. */
+    return request_of(r, c->id, &s) != NULL && s != NULL
+               ? (const void *)s
+               : request_of(r, c->id, &s);
+}
+
+static int do_reject(struct mortise_run *r, struct exec *x,
+                     const struct mortise_command *c, const char *actor,
+                     struct mortise_err *err)
+{
+    const char *reason = c->reason != NULL ? c->reason : "";
+    json_t *value = json_pack("{s:s}", "reason", reason);
+    struct mortise_err why;
+    int rv;
+
+    if (value == NULL)
+        return mortise_nomem(err);
+    rv = request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL, actor, err);
+    json_decref(value);
+    mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
+                 reason[0] != '\0' ? ": " : "", reason);
+    return rv != MORTISE_OK ? rv
+                            : fail_attempt_err(r, x, "rejected", &why, err);
+}
+
+static int do_approve(struct mortise_run *r, const struct mortise_command *c,
+                      const char *actor, struct mortise_err *err)
+{
+    struct step *s;
+    struct exec *x = request_of(r, c->id, &s);
+    uint8_t digest[MORTISE_DIGEST];
+    json_t *args, *value;
+    int rv;
+
+    if (strcmp(c->decision, "reject") == 0)
+        return do_reject(r, x, c, actor, err);
+    rv = command_json(&args, c, "args", err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = exec_approval_digest(
+        r, x, args != NULL ? args : json_object_get(x->payload, "args"), digest,
+        err);
+    value = json_pack("{s:o*}", "args", args);
+    if (rv == MORTISE_OK && value == NULL)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = request_settle(r, x, MORTISE_SETTLE_APPROVED, value, digest, actor,
+                            err);
+    json_decref(value);
+    return rv;
+}
+
+static int do_answer(struct mortise_run *r, const struct mortise_command *c,
+                     const char *actor, struct mortise_err *err)
+{
+    struct step *s;
+    struct exec *x = request_of(r, c->id, &s);
+    bool human = x->ask == MORTISE_ASK_HUMAN;
+    json_t *value;
+    int rv = command_json(&value, c, "answer", err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (s != NULL) {
+        rv = step_answered(r, x, s, value, actor, err);
+        json_decref(value);
+        return rv;
+    }
+    rv = request_settle(r, x,
+                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
+                        human ? value : NULL, NULL, actor, err);
+    if (rv == MORTISE_OK && human)
+        rv = human_decided(r, x, human_answered(r, x, value, actor), err);
+    json_decref(value);
+    return rv;
+}
+
+/* Of what was stopped (doubt.c (9)): it ends, unless more of it is in doubt. */
+static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
+                          struct mortise_err *err)
+{
+    return !failed && doubt_outlives(r, x) ? MORTISE_OK : stop_lost(r, x, err);
+}
+
+static int resolve_failed(struct mortise_run *r, struct exec *x,
+                          const struct mortise_command *c, const char *actor,
+                          struct mortise_err *err)
+{
+    int rv = doubt_note(r, x, err);
+
+    if (rv == MORTISE_OK)
+        rv = request_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
+    if (rv != MORTISE_OK || x->loss != LOSS_NONE)
+        return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
+    return doubt_fail(
+        r, x, c->reason != NULL ? c->reason : "resolved as failed", err);
+}
+
+static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
+                      const char *actor, struct mortise_err *err)
+{
+    struct exec *x = doubt_of(r, c->id);
+    bool of_step = json_object_get(x->payload, "step") != NULL;
+    json_t *result;
+    int rv;
+
+    if (strcmp(c->decision, "retry") == 0) {
+        rv = request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        return x->loss == LOSS_NONE ? doubt_denied(r, x, err)
+                                    : resolved_loser(r, x, false, err);
+    }
+    if (strcmp(c->decision, "fail") == 0)
+        return resolve_failed(r, x, c, actor, err);
+    rv = command_json(&result, c, "result", err);
+    if (rv == MORTISE_OK)
+        rv = request_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
+                            err);
+    if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
+        rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
+    else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
+        rv = settle_lost_done(r, x, result, DONE_RESOLVED, err);
+    else if (rv == MORTISE_OK)
+        rv = done_settle(r, x, result, DONE_RESOLVED, err);
+    json_decref(result);
+    return rv;
+}
+
+int decide_do(struct mortise_run *r, const struct mortise_command *c,
+              const char *actor, struct mortise_err *err)
+{
+    switch (c->kind) {
+    case MORTISE_CMD_APPROVE_TOOL:
+        return do_approve(r, c, actor, err);
+    case MORTISE_CMD_ANSWER:
+        return do_answer(r, c, actor, err);
+    default:
+        assert(c->kind == MORTISE_CMD_RESOLVE); /* decide_is() */
+        return do_resolve(r, c, actor, err);
+    }
+}

@@ -1,0 +1,213 @@
+/* raise.c -- people give a graph more to spend (budget.c): the command is read,
+ * judged, recorded; and who waited for that goes on, as far as it reaches.
+ */
+#include <string.h>
+
+#include "base/real.h"
+#include "run/command/command.h"
+
+/* The purse of the graph that the subgraph's execution at `path` is at work
+ * with, or (NULL) the run's. */
+static struct scope *find_purse(const struct mortise_run *r, const char *path)
+{
+    char own[MORTISE_EXEC_PATH];
+
+    if (path == NULL)
+        return r->frames[0]->scope;
+    for (struct scope *in = r->graphs; in != NULL; in = in->next) {
+        if (in->owner != NULL && in->owner->child == in->root &&
+            strcmp(budget_path(r, in, own), path) == 0)
+            return in;
+    }
+    return NULL;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "+N", more than now; or N, in all.  False: neither, or nothing. */
+static bool read_limit(enum mortise_spend what, const json_t *value,
+                       uint64_t now, uint64_t *out)
+{
+    const char *text = json_string_value(value);
+    json_t *number = NULL;
+    bool is = false;
+
+    if (text == NULL) {
+        is = mortise_spend_read(what, value, out);
+    } else if (text[0] == '+' && is_digit(text[1]) &&
+               is_digit(text[strlen(text) - 1]) &&
+               mortise_json_parse(&number, text + 1, strlen(text + 1), NULL) ==
+                   MORTISE_OK) {
+        is = mortise_spend_read(what, number, out) && *out > 0;
+        *out += is ? now : 0;
+    }
+    json_decref(number);
+    return is && *out > 0 && *out <= BUDGET_MOST;
+}
+
+/* One member of the command: what the limit is to be. */
+static int find_limit(const struct purse *p, const char *name,
+                      const json_t *value, enum mortise_spend *k, uint64_t *out,
+                      struct mortise_err *err)
+{
+    char text[BUDGET_TEXT];
+
+    *k = mortise_spend_find(name);
+    if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the graph's budget has no '%s'", name);
+    if (!read_limit(*k, value, p->most[*k], out))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a budget is raised to N or by +N, %s: %s",
+                            *k == MORTISE_SPEND_USD ? "a decimal of dollars"
+                                                    : "a whole number from 1",
+                            name);
+    if (*out <= p->most[*k])
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the budget's %s is %s already; it can only be "
+                            "raised",
+                            name, budget_spell(text, *k, p->most[*k]));
+    if (*out < p->spent[*k] + p->held[*k])
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "of the budget's %s %s are used already", name,
+                            budget_spell(text, *k, p->spent[*k] + p->held[*k]));
+    return MORTISE_OK;
+}
+
+/* The limits that the command comes to: {NAME: limit}, a new reference. */
+static int resolve(const struct mortise_run *r, const struct scope *in,
+                   const json_t *body, json_t **out, struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+    int rv = MORTISE_OK;
+
+    (void)r;
+    *out = json_object();
+    if (!json_is_object(body) || json_object_size(body) == 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "a budget is {tool_calls?, wall?, model_calls?, "
+                          "input_tokens?, output_tokens?, tokens?, usd?}");
+    json_object_foreach(mortise_json_unconst(body), key, value)
+    {
+        uint64_t limit = 0;
+        enum mortise_spend k;
+
+        if (rv == MORTISE_OK)
+            rv = find_limit(in->purse, key, value, &k, &limit, err);
+        if (rv == MORTISE_OK &&
+            json_object_set_new(*out, key, mortise_spend_json(k, limit)) != 0)
+            rv = mortise_nomem(err);
+    }
+    if (rv != MORTISE_OK)
+        drop(out);
+    return rv;
+}
+
+static int limits_of(const struct mortise_run *r,
+                     const struct mortise_command *c, struct scope **in,
+                     json_t **limits, struct mortise_err *err)
+{
+    json_t *body;
+    int rv = command_json(&body, c, "budget", err);
+
+    *limits = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    *in = find_purse(r, c->node);
+    if (*in == NULL)
+        rv = mortise_fail(err, MORTISE_ENOTFOUND,
+                          "run %s has no subgraph at work at '%s'", r->id,
+                          c->node);
+    else if ((*in)->purse == NULL)
+        rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
+                          (*in)->root->graph->name);
+    else
+        rv = resolve(r, *in, body, limits, err);
+    json_decref(body);
+    return rv;
+}
+
+int budget_check(const struct mortise_run *r, const struct mortise_command *c,
+                 struct mortise_err *err)
+{
+    struct scope *in;
+    json_t *limits;
+    int rv;
+
+    if (run_is_over(r))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s is %s: it spends nothing more", r->id,
+                            mortise_run_status_name(r->status));
+    rv = limits_of(r, c, &in, &limits, err);
+    json_decref(limits);
+    return rv;
+}
+
+/* Does x ask for more of this purse? */
+static bool asks_for(const struct mortise_run *r, const struct exec *x,
+                     const struct scope *in)
+{
+    char path[MORTISE_EXEC_PATH];
+    const char *graph;
+
+    if (x->state != X_ASKED || x->ask != MORTISE_ASK_BUDGET ||
+        x->loss != LOSS_NONE)
+        return false;
+    graph = json_string_value(json_object_get(x->payload, "graph"));
+    return strcmp(budget_path(r, in, path), graph != NULL ? graph : "") == 0;
+}
+
+/* The request is ours, but it was on a disk. */
+static int asked_about(const struct exec *x)
+{
+    const char *name = json_string_value(json_object_get(x->payload, "budget"));
+    int k = (int)mortise_spend_find(name != NULL ? name : "");
+
+    return k < MORTISE_N_SPENDS ? k : MORTISE_SPEND_TOOL_CALLS;
+}
+
+/* As many go on as there is room for now in what they asked about.  (They may
+ * find another bound that has none, and ask about that.) */
+static int pass_some(struct mortise_run *r, const struct scope *in,
+                     const char *actor, struct mortise_err *err)
+{
+    struct purse left = *in->purse;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+        uint64_t need[MORTISE_N_SPENDS];
+
+        if (!asks_for(r, x, in))
+            continue;
+        budget_need(r, x, need);
+        if (!budget_leaves_room(&left, need, asked_about(x)))
+            continue;
+        for (int k = 0; k < MORTISE_N_SPENDS; k++)
+            left.spent[k] += need[k];
+        rv =
+            request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor, err);
+    }
+    return rv;
+}
+
+int budget_raise(struct mortise_run *r, const struct mortise_command *c,
+                 const char *actor, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = actor};
+    struct scope *in;
+    int rv = limits_of(r, c, &in, &e.value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    e.frame = in->root->index;
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    if (rv == MORTISE_OK)
+        rv = clock_again(r, in, err);
+    return rv == MORTISE_OK ? pass_some(r, in, actor, err) : rv;
+}

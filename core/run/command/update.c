@@ -1,0 +1,124 @@
+/* update.c -- the command that gives a run another state.
+ *
+ * What is given becomes writes (patch.c).  They are tried on the state as it
+ * is, against the schemas and limits that every write is held to, before one
+ * entry says all of them.
+ */
+#include <string.h>
+
+#include "run/command/command.h"
+
+static int update_make(struct mortise_run *r, struct patch *p,
+                       const struct mortise_command *c, struct mortise_err *err)
+{
+    json_t *body;
+    int rv = command_json(&body, c, "update", err);
+
+    patch_init(p, r, r->graph);
+    p->plain = MORTISE_REDUCE_LAST;
+    p->whole = (c->flags & MORTISE_CMD_MERGE) == 0;
+    if (rv == MORTISE_OK)
+        rv = patch_make(p, body, err);
+    json_decref(body);
+    return rv;
+}
+
+/* What the state would be: its reducers take it, what it changes holds against
+ * the schemas, and it is not too large. */
+static int update_try(struct mortise_run *r, struct patch *u,
+                      struct mortise_err *err)
+{
+    uint64_t size;
+    json_t *state;
+    int rv = past_total(r, r->frames[0], false, &state, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
+        struct mortise_path path;
+        struct mortise_write w = {&path, u->writes[i].reduce,
+                                  u->writes[i].value, NULL};
+
+        rv = mortise_path_parse(&path, &u->arena, u->writes[i].text,
+                                strlen(u->writes[i].text), err);
+        if (rv == MORTISE_OK && w.reduce > MORTISE_REDUCE_LAST)
+            w.how = mortise_graph_reducer(r->graph, &path);
+        if (rv == MORTISE_OK)
+            rv = mortise_fold_write(&state, &w, r->graph->expr_cost, err);
+        if (rv == MORTISE_OK)
+            rv = judge_field_of(r->graph, state, &path, err);
+    }
+    if (rv == MORTISE_OK)
+        rv = size_within(r->graph, state, &size, err);
+    json_decref(state);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
+}
+
+/* Does what it makes depend on what is there? */
+static bool update_reduces(const struct patch *u)
+{
+    for (size_t i = 0; i < u->n; i++) {
+        if (u->writes[i].reduce != MORTISE_REDUCE_LAST)
+            return true;
+    }
+    return false;
+}
+
+/* Answers and results are applied before the update, and what they write is
+ * not known before: an update that they could break must come after them. */
+int update_check(struct mortise_run *r, const struct held_command *h,
+                 const struct mortise_command *c, struct mortise_err *err)
+{
+    struct patch u;
+    int rv;
+
+    rv = update_make(r, &u, c, err);
+    if (rv == MORTISE_OK)
+        rv = update_try(r, &u, err);
+    if (rv == MORTISE_OK && update_reduces(&u) &&
+        (command_has(h, MORTISE_CMD_ANSWER) ||
+         command_has(h, MORTISE_CMD_RESOLVE)))
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "an update through reducers cannot come in one call "
+                          "with an answer or a result; give it afterwards");
+    patch_finish(&u);
+    return rv;
+}
+
+/* It was checked, and nothing that could break it happened since. */
+static int record_update(struct mortise_run *r, const struct mortise_command *c,
+                         const char *actor, struct mortise_err *err)
+{
+    struct patch u;
+    int rv;
+
+    rv = update_make(r, &u, c, err);
+    if (rv == MORTISE_OK) {
+        struct mortise_entry e = {.type = MORTISE_E_UPDATE,
+                                  .actor = actor,
+                                  .writes = u.writes,
+                                  .n_writes = u.n};
+
+        rv = record(r, &e, err);
+    }
+    patch_finish(&u);
+    return rv;
+}
+
+/* Questions are asked again, since the state that they are about changes; a
+ * scheduled pause is about none. */
+int update_do(struct mortise_run *r, const struct mortise_command *c,
+              const char *actor, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->frame->top != r->frames[0])
+            continue; /* it has another state */
+        rv = disarm(r, x, err);
+        if (rv == MORTISE_OK && x->state == X_ASKED &&
+            x->ask != MORTISE_ASK_BEFORE)
+            rv = request_withdraw(r, x, err);
+    }
+    return rv != MORTISE_OK ? rv : record_update(r, c, actor, err);
+}

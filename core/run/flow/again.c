@@ -1,0 +1,396 @@
+/* again.c -- what people do to frames: a goto, and a resume of what failed.
+ *
+ * Both make decided edges undecided, as if that part had not been: a goto puts
+ * everything behind but what the node leads to, a resume opens what failed and
+ * what was skipped for it.  Nothing else of a frame is touched, and what runs
+ * from then on follows by the rules of frame.c.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/flow/flow.h"
+
+void frame_lead_from(struct mortise_run *r, const struct exec *u)
+{
+    for (size_t i = 0; i < r->n_frames; i++) {
+        struct frame *f = r->frames[i];
+        uint32_t n = f->top == r->frames[0] ? f->region->n_edges : 0;
+
+        for (uint32_t k = 0; k < n; k++) {
+            const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+            const struct mortise_region *child;
+
+            if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
+                !e->yields && item_to(f, e->to, &child)->phase == ITEM_WAITS)
+                f->edge_src[k] = u->index;
+        }
+    }
+}
+
+/* Open what the edges `out` lead to in f, going on from there. */
+static int open_from(struct mortise_run *r, struct frame *f,
+                     const uint32_t *out, uint32_t n_out,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n_out; i++) {
+        const struct mortise_edge *e = frame_edge(f, out[i]);
+
+        if (e->home != f->region->index)
+            continue;
+        f->edges[e->slot] = EDGE_OPEN;
+        if (e->to != MORTISE_END && !e->back && !e->yields)
+            rv = frame_push(r, f, out[i], err);
+    }
+    return rv;
+}
+
+static int open_item(struct mortise_run *r, struct frame *f, uint32_t node,
+                     const struct mortise_region *child,
+                     struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+
+    return child == NULL ? open_from(r, f, n->out, n->n_out, err)
+                         : open_from(r, f, child->exits, child->n_exits, err);
+}
+
+static void count_dead(struct frame *f)
+{
+    f->n_open = 0;
+    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+        struct item *it = &f->items[i];
+
+        it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
+        f->n_open += it->phase == ITEM_WAITS;
+    }
+    for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+        const struct mortise_region *child;
+
+        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back &&
+            !e->yields)
+            item_to(f, e->to, &child)->n_decided++;
+    }
+}
+
+/* Open what `node`'s item leads to in f; everything else is behind us. */
+static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
+                 struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    int rv;
+
+    memset(f->edges, EDGE_DEAD, f->region->n_edges);
+    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+        f->items[i].phase = ITEM_SKIPPED;
+        f->items[i].lost = f->items[i].discard = false;
+    }
+    f->again = f->left = f->failed = f->for_good = false;
+    f->lost = f->halted = false;
+    f->discard = 0;
+    it->phase = ITEM_WAITS;
+    rv = open_item(r, f, node, child, err);
+    while (rv == MORTISE_OK && r->n_work > 0) {
+        uint32_t to = frame_edge(f, r->work[--r->n_work].edge)->to;
+
+        it = item_to(f, to, &child);
+        if (it->phase == ITEM_WAITS)
+            continue;
+        it->phase = ITEM_WAITS;
+        rv = open_item(r, f, to, child, err);
+    }
+    count_dead(f);
+    return rv;
+}
+
+static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                 uint32_t visit_no, const uint32_t *preds, uint32_t n,
+                 struct exec **out, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it;
+    int rv;
+
+    for (;;) {
+        rv = reset(r, f, node, err);
+        it = item_to(f, node, &child);
+        if (rv != MORTISE_OK || child == NULL)
+            break;
+        f = frame_new(r, f, f->scope, child, it->visit, err);
+        if (f == NULL)
+            return MORTISE_ENOMEM;
+        it->visit = f;
+        it->phase = ITEM_ACTIVE;
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    assert(it->visits + 1 == visit_no); /* apply.c compared */
+    *out = exec_new(r, f, node, visit_no, preds, n, err);
+    if (*out == NULL)
+        return MORTISE_ENOMEM;
+    it->visits = visit_no;
+    it->exec = (*out)->index;
+    it->phase = ITEM_ACTIVE;
+    return MORTISE_OK;
+}
+
+int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
+               uint32_t visit, struct exec **out, struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    size_t room;
+    int rv = past_frontier(r, f, &preds, &n, &room, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    frame_leave_behind(f);
+    f->behind = false;
+    drop(&f->scope->loop_error);
+    f->scope->halt = LOSS_NONE;
+    f->scope->over = false;
+    rv = enter(r, f, node, visit, preds, n, out, err);
+    mortise_release(r->mem, preds, room);
+    return rv;
+}
+
+/* Did a join go on without the edge that failed, so that nothing is to be
+ * mended there?  A race that minds failures did not: whether it was over when
+ * this one came or not, it failed what it is in. */
+static bool is_settled(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_edge *e, const struct item *it)
+{
+    const struct mortise_node *n = &f->graph->nodes[e->to];
+
+    if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
+        return false;
+    return !join_minds_late(r, n, it) ||
+           !exec_counts_in(r->execs[f->edge_src[e->slot]], f);
+}
+
+/* Failed edges are undecided again, but for those. */
+static void reopen_edges(const struct mortise_run *r, struct frame *f)
+{
+    for (uint32_t k = 0; k < f->region->n_edges; k++) {
+        const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+        const struct mortise_region *child;
+        struct item *it;
+
+        if (f->edges[k] != EDGE_FAILED)
+            continue;
+        if (e->to == MORTISE_END || e->back || e->yields) {
+            f->edges[k] = EDGE_OPEN;
+            continue;
+        }
+        it = item_to(f, e->to, &child);
+        if (is_settled(r, f, e, it))
+            continue;
+        f->edges[k] = EDGE_OPEN;
+        it->n_decided--;
+        it->n_failed--;
+    }
+}
+
+/* Is any of these edges undecided, or is there none? */
+static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
+{
+    for (uint32_t i = 0; i < n_out; i++) {
+        const struct mortise_edge *e = frame_edge(f, out[i]);
+
+        if (frame_home(f, out[i])->edges[e->slot] == EDGE_OPEN)
+            return true;
+    }
+    return n_out == 0;
+}
+
+/* Did a loop fail of something else than what its exits hand on: of a way that
+ * ended in it, or when they were all taken?  (By earlier rules nobody tried
+ * again what failed there.) */
+static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
+                           const struct mortise_region *loop,
+                           const struct item *it)
+{
+    if (loop->kind != MORTISE_REGION_LOOP || r->rules < MORTISE_RULES_THIRD)
+        return false;
+    if (it->visit->for_good)
+        return true;
+    if (!exec_counts_in(r->execs[it->visit->cause], f))
+        return false;
+    for (uint32_t i = 0; i < loop->n_exits; i++) {
+        const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
+
+        if (frame_home(f, loop->exits[i])->edges[e->slot] == EDGE_FAILED)
+            return false;
+    }
+    return true;
+}
+
+/* Did a join take in its stride that this item failed? */
+static bool is_mended(const struct mortise_run *r, struct frame *f, size_t i)
+{
+    const struct mortise_region *in = f->region, *child;
+    const struct mortise_node *n;
+
+    if (i < in->n_nodes) {
+        n = &f->graph->nodes[in->nodes[i]];
+        return !is_open(f, n->out, n->n_out);
+    }
+    child = &f->graph->regions[in->regions[i - in->n_nodes]];
+    return !is_open(f, child->exits, child->n_exits) &&
+           !is_lost_inside(r, f, child, &f->items[i]);
+}
+
+static void reopen_item(const struct mortise_run *r, struct frame *f, size_t i)
+{
+    struct item *it = &f->items[i];
+
+    if (it->phase == ITEM_FAILED && is_mended(r, f, i))
+        return;
+    if (it->phase == ITEM_SKIPPED_FAILED || it->phase == ITEM_FAILED) {
+        it->phase = it->phase == ITEM_FAILED ? ITEM_ACTIVE : ITEM_WAITS;
+        f->n_open++;
+    }
+    it->cause = 0;
+}
+
+/* Its graph reached its end, and that was enough: nothing returns. */
+static bool has_ended(const struct frame *f)
+{
+    return f->top->scope->halt == LOSS_END;
+}
+
+static int weigh_all(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err)
+{
+    const struct mortise_region *in = f->region;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < frame_n_items(in); i++) {
+        uint32_t node =
+            i < in->n_nodes
+                ? in->nodes[i]
+                : f->graph->regions[in->regions[i - in->n_nodes]].entry;
+
+        if (f->items[i].phase == ITEM_WAITS)
+            rv = frame_weigh(r, f, node, &f->items[i], err);
+    }
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+}
+
+/* Is f in that element, or around everything? */
+static bool is_within(const struct frame *f, const struct frame *element)
+{
+    while (element != NULL && f != NULL && f != element)
+        f = f->parent != NULL         ? f->parent
+            : f->scope->owner != NULL ? f->scope->owner->frame
+                                      : NULL;
+    return f == element || element == NULL;
+}
+
+/* Is it in an element that waits for its turn? */
+static bool is_waiting(const struct frame *f)
+{
+    while (f != NULL && !f->waits)
+        f = f->parent != NULL         ? f->parent
+            : f->scope->owner != NULL ? f->scope->owner->frame
+                                      : NULL;
+    return f != NULL;
+}
+
+static void reopen_frame(const struct mortise_run *r, struct frame *f)
+{
+    if (f->parent == NULL) {
+        f->scope->over = false;
+        if (f->scope->halt == LOSS_TIME)
+            f->scope->active_ms = 0; /* it has as much time again */
+        f->scope->halt = LOSS_NONE;
+    }
+    f->failed = f->for_good = false;
+    f->cause = 0;
+    for (size_t k = 0; k < frame_n_items(f->region); k++)
+        reopen_item(r, f, k);
+}
+
+/* What is around a frame comes first. */
+static int reopen_frames(struct mortise_run *r, const struct frame *element,
+                         struct mortise_err *err)
+{
+    size_t n = r->n_frames, first = element != NULL ? element->index : 0;
+    int rv = MORTISE_OK;
+
+    for (size_t i = first; i < n; i++) {
+        struct frame *f = r->frames[i];
+
+        if (!f->behind && !has_ended(f) && is_within(f, element))
+            reopen_edges(r, f);
+    }
+    for (size_t i = first; i < n; i++) {
+        struct frame *f = r->frames[i];
+
+        if (!is_within(f, element) || !frame_is_alive(f) || has_ended(f))
+            continue;
+        if (f->over && f->failed)
+            map_wait(f);
+        if (!is_waiting(f))
+            reopen_frame(r, f);
+    }
+    for (size_t i = first; rv == MORTISE_OK && i < n; i++) {
+        struct frame *f = r->frames[i];
+        bool halted = f->halted;
+
+        if (has_ended(f) || !is_within(f, element) || is_waiting(f))
+            continue;
+        f->lost &= !halted;
+        f->halted = false;
+        if (halted && frame_is_alive(f))
+            rv = weigh_all(r, f, err);
+    }
+    return rv;
+}
+
+/* What a map came to comes to something else once its elements are over again:
+ * then another gathers. */
+static bool is_replaced(const struct exec *x)
+{
+    return x->fan != NULL && !x->fan->enough &&
+           (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
+}
+
+/* Its item is active again. */
+static int exec_again(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    bool returns = x->state == X_CANCELLED && race_may_return(x);
+
+    if ((x->state == X_FAILED && x->child_failed) ||
+        (returns && x->child != NULL && !x->child_over)) {
+        x->loss = LOSS_NONE;
+        drop(&x->error);
+        exec_become(r, x, X_INSIDE); /* what failed is inside */
+    } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
+        x->handled = true; /* nobody tries it again */
+        r->n_failed--;
+    } else if (returns || (x->state == X_FAILED && !x->handled)) {
+        x->loss = LOSS_NONE;
+        return exec_next_generation(r, x, err);
+    }
+    return MORTISE_OK;
+}
+
+int frame_again(struct mortise_run *r, const struct frame *element,
+                struct mortise_err *err)
+{
+    int rv = reopen_frames(r, element, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->node < x->frame->graph->n_nodes &&
+            is_within(x->frame, element) && !is_waiting(x->frame) &&
+            item_of_exec(x)->phase == ITEM_ACTIVE && frame_is_alive(x->frame))
+            rv = exec_again(r, x, err);
+    }
+    return rv == MORTISE_OK ? map_go_on(r, err) : rv;
+}

@@ -1,0 +1,723 @@
+/* frame.c -- activation: who starts when what came before has ended.
+ *
+ * A run has a frame for each live instance of a region (graph.h): one of the
+ * graph, one for each visit of a loop.  Seen from inside, a region is acyclic,
+ * and its frame decides each of its edges once: taken, dead, or failed (its
+ * source failed, or was skipped because of that).  What follows by rule alone
+ * is derived here, whether an entry was decided a moment ago or is replayed.
+ *
+ *   (1) An item (a node, or a loop as a whole) starts or is skipped once in a
+ *       frame, when its join says so; what is decided later changes nothing.
+ *   (2) Skipping decides the item's own edges, without recursion (r->work).
+ *   (3) An edge that leaves loops is decided in the frame of its home: at once
+ *       when it is taken, else when the outermost loop that it leaves is over.
+ *   (4) A visit of a loop is over when each of its items is.  Then the next one
+ *       starts, if a back edge was taken; its entry comes after everything that
+ *       the visit did.
+ *   (5) A failure that comes to the end of its way (an edge to END, a node that
+ *       leads nowhere) fails the frame and what is around it.  One that ends at
+ *       joins which collect or drop does not.
+ *       One that no join can mend any more (graph/mend.c) fails them at once:
+ *       under fail_fast it stops the graph before anything else follows from
+ *       it, and with end: first the graph failed before it came to END.
+ *   (6) A step costs what it decides: a frame its region, no step the graph.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/flow/flow.h"
+
+/* ---- frames and items --------------------------------------------------- */
+
+/* Numbers go on where `before`, the newest older frame of the region in this
+ * scope, came to. */
+static void carry_on(struct frame *f, const struct frame *before)
+{
+    for (size_t i = 0; before != NULL && i < frame_n_items(f->region); i++) {
+        f->items[i].visits = before->items[i].visits;
+        f->items[i].visit = before->items[i].visit;
+        f->items[i].fan = before->items[i].fan;
+    }
+}
+
+struct frame *frame_new(struct mortise_run *r, struct frame *parent,
+                        struct scope *scope,
+                        const struct mortise_region *region,
+                        const struct frame *before, struct mortise_err *err)
+{
+    struct frame **grown = mortise_grow(r->mem, r->frames, r->n_frames,
+                                        &r->cap_frames, sizeof grown[0]);
+    struct frame *f = mortise_arena_alloc(&r->arena, sizeof *f);
+    size_t n = frame_n_items(region);
+
+    if (grown != NULL)
+        r->frames = grown;
+    if (grown == NULL || f == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    f->items = mortise_arena_alloc(&r->arena, n * sizeof f->items[0]);
+    f->edges = mortise_arena_alloc(&r->arena, region->n_edges);
+    f->edge_src =
+        mortise_arena_alloc(&r->arena, region->n_edges * sizeof f->edge_src[0]);
+    if (f->items == NULL || f->edges == NULL || f->edge_src == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    f->index = (uint32_t)r->n_frames;
+    f->graph = parent != NULL ? parent->graph : NULL; /* frame_begin() */
+    f->region = region;
+    f->parent = parent;
+    f->top = parent != NULL ? parent->top : f;
+    f->scope = scope;
+    f->n_open = (uint32_t)n;
+    carry_on(f, before);
+    if (parent != NULL) {
+        f->sibling = parent->kids;
+        parent->kids = f;
+    }
+    r->frames[r->n_frames++] = f;
+    return f;
+}
+
+struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
+                          const char *prefix, const struct frame *before,
+                          struct mortise_err *err)
+{
+    struct scope *scope = mortise_arena_alloc(&r->arena, sizeof *scope);
+
+    if (scope != NULL)
+        scope->artifacts = mortise_arena_alloc(
+            &r->arena, g->n_nodes * sizeof scope->artifacts[0]);
+    if (scope == NULL || scope->artifacts == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    scope->prefix = prefix;
+    scope->suffix = "";
+    scope->next = r->graphs;
+    r->graphs = scope;
+    if (budget_begin(r, scope, g, err) != MORTISE_OK)
+        return NULL;
+    scope->root = frame_new(r, NULL, scope, &g->regions[0], before, err);
+    if (scope->root != NULL)
+        scope->root->graph = g;
+    return scope->root;
+}
+
+void frame_leave_behind(struct frame *f)
+{
+    f->behind = true;
+    for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        if (x->child != NULL)
+            frame_leave_behind(x->child);
+    }
+    for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        frame_leave_behind(kid);
+}
+
+/* ---- failures ----------------------------------------------------------- */
+
+static uint32_t lesser(uint32_t a, uint32_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* The visits of the loops from `from` out to, not including, `to` failed. */
+static void fail_visits(struct frame *from, const struct frame *to,
+                        uint32_t cause)
+{
+    for (struct frame *f = from; f != to; f = f->parent) {
+        f->failed = true;
+        f->cause = lesser(f->cause, cause);
+    }
+}
+
+/* ... and nothing around them mends it. */
+static void fail_for_ever(struct frame *from, uint32_t cause)
+{
+    fail_visits(from, NULL, cause);
+    for (struct frame *f = from; f != NULL; f = f->parent)
+        f->for_good = true;
+}
+
+/* A failure came to its end in f. */
+static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
+                    struct mortise_err *err)
+{
+    const struct exec *x = r->execs[cause];
+    struct frame *root = f->scope->root;
+    bool apart = !exec_counts_in(x, root);
+
+    /* A loser that was left to finish fails its own branch alone. */
+    fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
+    if (root != f->top || apart)
+        return MORTISE_OK; /* what of it, the map's join says */
+    fail_for_ever(f, cause);
+    r->execs[cause]->surfaced = true;
+    return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)
+                                  : MORTISE_OK;
+}
+
+/* Is that how x's failure ends, wherever it leads? */
+static bool is_doomed(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    if (x->fan != NULL)
+        n = &x->frame->graph->nodes[x->fan->map->join];
+    return exec_counts_in(x, x->frame->top) && !n->mendable[r->rules] &&
+           (x->fan == NULL || join_on_error(r, n) == MORTISE_BRANCH_FAIL);
+}
+
+/* Known at once, so that what puts an early end to its graph finds it. */
+static int doom(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    fail_for_ever(x->frame, x->index);
+    x->surfaced = true;
+    return x->frame->graph->fail_fast
+               ? race_halt(r, x->frame->top, LOSS_FAIL, err)
+               : MORTISE_OK;
+}
+
+/* ---- deciding edges ----------------------------------------------------- */
+
+int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
+               struct mortise_err *err)
+{
+    struct due *grown =
+        mortise_grow(r->mem, r->work, r->n_work, &r->cap_work, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->work = grown;
+    r->work[r->n_work++] = (struct due){home, edge};
+    return MORTISE_OK;
+}
+
+/* An edge to the join of the map that f is an element of. */
+static int yield(struct mortise_run *r, struct frame *f, enum edge_state state,
+                 uint32_t src, struct mortise_err *err)
+{
+    struct exec *x = r->execs[src];
+
+    if (state == EDGE_FAILED)
+        return fail_all(r, f, src, err);
+    if (state == EDGE_TAKEN && x->next_yield == NULL && f->yields != x) {
+        x->next_yield = f->yields;
+        f->yields = x;
+    }
+    return MORTISE_OK;
+}
+
+/* An edge that leaves the loops from f out to `home` was taken. */
+static void leave(struct frame *f, const struct frame *home)
+{
+    for (; f != home; f = f->parent)
+        f->left = true;
+}
+
+/* Decide an edge out of f, or out of a loop in it. */
+static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
+                    enum edge_state state, uint32_t src,
+                    struct mortise_err *err)
+{
+    const struct mortise_edge *e = frame_edge(f, edge);
+    struct frame *home = frame_around(f, e->home);
+
+    if (home->edges[e->slot] != EDGE_OPEN)
+        return MORTISE_OK; /* a goto moved the frontier past it */
+    if (home != f && state == EDGE_FAILED)
+        fail_visits(f, home, src);
+    if (home != f && state != EDGE_TAKEN)
+        return MORTISE_OK; /* (3) */
+    leave(f, home);
+    home->edges[e->slot] = (uint8_t)state;
+    home->edge_src[e->slot] = src;
+    if (e->back) {
+        home->again |= state == EDGE_TAKEN;
+        if (state == EDGE_FAILED)
+            fail_visits(home, home->parent, src);
+        return MORTISE_OK;
+    }
+    if (e->yields)
+        return yield(r, home, state, src, err);
+    if (e->to == MORTISE_END && state == EDGE_FAILED)
+        return fail_all(r, home, src, err);
+    if (e->to == MORTISE_END)
+        return state == EDGE_TAKEN && f->graph->end_first
+                   ? race_halt(r, f->top, LOSS_END, err)
+                   : MORTISE_OK;
+    return frame_push(r, home, edge, err);
+}
+
+/* ---- loops -------------------------------------------------------------- */
+
+/* Its frame is over with the last of them, but not before everything that was
+ * decided is told: a failure may still come to it. */
+static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
+                      enum item_phase phase, struct mortise_err *err)
+{
+    struct frame **grown;
+
+    it->phase = phase;
+    if (--f->n_open > 0 || f->halted)
+        return MORTISE_OK;
+    grown = mortise_grow(r->mem, r->ended, r->n_ended, &r->cap_ended,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->ended = grown;
+    r->ended[r->n_ended++] = f;
+    return MORTISE_OK;
+}
+
+static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
+                    const uint32_t *preds, uint32_t n, struct mortise_err *err)
+{
+    struct item *it = item_of(f, node);
+    struct exec *x = exec_new(r, f, node, ++it->visits, preds, n, err);
+
+    if (x == NULL)
+        return MORTISE_ENOMEM;
+    x->discard = race_discard(f, it);
+    it->exec = x->index;
+    it->phase = ITEM_ACTIVE;
+    return exec_ready(r, x, err);
+}
+
+/* The next visit of a loop whose item in f is `it`. */
+static int visit(struct mortise_run *r, struct frame *f, struct item *it,
+                 const struct mortise_region *loop, const uint32_t *preds,
+                 uint32_t n, struct mortise_err *err)
+{
+    struct frame *next = frame_new(r, f, f->scope, loop, it->visit, err);
+
+    if (next == NULL)
+        return MORTISE_ENOMEM;
+    next->discard = race_discard(f, it);
+    it->visit = next;
+    it->phase = ITEM_ACTIVE;
+    return activate(r, next, loop->entry, preds, n, err);
+}
+
+/* What `node` is, or is the entry of, in f. */
+static int start(struct mortise_run *r, struct frame *f, uint32_t node,
+                 const uint32_t *preds, uint32_t n, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+
+    if (child == NULL)
+        return activate(r, f, node, preds, n, err);
+    if (child->kind == MORTISE_REGION_LOOP)
+        return visit(r, f, it, child, preds, n, err);
+    it->phase = ITEM_ACTIVE;
+    return map_begin(r, it, preds, n, err);
+}
+
+int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                const uint32_t *preds, uint32_t n, size_t since,
+                struct mortise_err *err)
+{
+    uint32_t *both;
+    int rv;
+
+    if (r->update < since || f->top != r->frames[0])
+        return start(r, f, node, preds, n, err);
+    both = mortise_alloc(r->mem, (n + 1) * sizeof *both);
+    if (both == NULL)
+        return mortise_nomem(err);
+    memcpy(both, preds, n * sizeof preds[0]);
+    both[n] = r->update;
+    rv = start(r, f, node, both, n + 1, err);
+    mortise_release(r->mem, both, (n + 1) * sizeof *both);
+    return rv;
+}
+
+static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
+                       struct frame *before, struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    size_t room;
+    size_t since =
+        r->execs[item_of(before, before->region->entry)->exec]->index;
+    int rv = past_of_frames(r, &before, 1, since, &preds, &n, &room, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = visit(r, f, it, before->region, preds, n, err);
+    mortise_release(r->mem, preds, room);
+    return rv;
+}
+
+/* What of a loop that was left, and whose entry was to come again? */
+static int loop_and_exit(struct mortise_run *r, const struct frame *f,
+                         struct mortise_err *err)
+{
+    const struct exec *x = r->execs[item_of(f, f->region->entry)->exec];
+    struct scope *in = f->top->scope;
+    char path[MORTISE_EXEC_PATH];
+    struct mortise_err words;
+
+    if (in->loop_error != NULL)
+        return MORTISE_OK; /* one is enough to fail of */
+    exec_path(r, x, path);
+    mortise_fail(&words, MORTISE_EINVAL,
+                 "the loop of '%s' took an edge back to it and one out of the "
+                 "loop in the same visit, %u",
+                 node_of(r, x)->id, x->visit);
+    in->loop_error = json_pack("{s:s, s:s, s:s}", "code", "loop", "message",
+                               words.msg, "path", path);
+    return in->loop_error != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* The exits of a loop that were not taken, where f is their home: dead, or
+ * failed.  A failure that goes out of loops further out, or nowhere, is theirs,
+ * too. */
+static int close_exits(struct mortise_run *r, struct frame *f,
+                       const struct frame *last, struct mortise_err *err)
+{
+    const struct mortise_region *loop = last->region;
+    enum edge_state state = last->failed ? EDGE_FAILED : EDGE_DEAD;
+    bool went = false;
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = loop->n_exits; rv == MORTISE_OK && i-- > 0;) {
+        const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
+        const struct frame *home = frame_around(f, e->home);
+
+        if (home->edges[e->slot] != EDGE_OPEN)
+            continue;
+        went = true;
+        rv = set_edge(r, f, loop->exits[i], state, last->cause, err);
+    }
+    return rv == MORTISE_OK && last->failed && !went
+               ? fail_all(r, f, last->cause, err)
+               : rv;
+}
+
+static int visit_over(struct mortise_run *r, struct frame *f,
+                      struct mortise_err *err)
+{
+    struct frame *home = f->parent;
+    struct item *it = item_of_region(home, f->region->index);
+    bool again = f->again && !f->failed && !f->lost;
+    int rv = MORTISE_OK;
+
+    if (again && !f->left)
+        return visit_again(r, home, it, f, err); /* (4) */
+    if (again)
+        rv = loop_and_exit(r, f, err);
+    if (rv == MORTISE_OK)
+        rv = close_exits(r, home, f, err);
+    return rv == MORTISE_OK
+               ? close_item(r, home, it, f->failed ? ITEM_FAILED : ITEM_OVER,
+                            err)
+               : rv;
+}
+
+static int frame_over(struct mortise_run *r, struct frame *f,
+                      struct mortise_err *err)
+{
+    switch (f->region->kind) {
+    case MORTISE_REGION_LOOP:
+        return visit_over(r, f, err);
+    case MORTISE_REGION_MAP:
+        return map_element_over(r, f, err);
+    case MORTISE_REGION_GRAPH:
+        break;
+    }
+    return sub_over(r, f, err);
+}
+
+/* ---- joins -------------------------------------------------------------- */
+
+/* What a race that is won means for who did not come to it. */
+static int win(struct mortise_run *r, struct frame *f,
+               const struct mortise_node *n, const struct item *it,
+               struct mortise_err *err)
+{
+    int rv =
+        it->n_decided < n->n_in ? race_won(r, f, n->index, err) : MORTISE_OK;
+
+    return rv == MORTISE_OK && it->n_failed > 0 &&
+                   join_on_error(r, n) == MORTISE_BRANCH_FAIL
+               ? fail_all(r, f, it->cause, err)
+               : rv;
+}
+
+static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
+                struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds), n_preds;
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    int rv;
+
+    if (preds == NULL)
+        return mortise_nomem(err);
+    n_preds = join_sources(f, n, preds);
+    rv = start(r, f, node, preds, n_preds, err);
+    mortise_release(r->mem, preds, n->n_in * sizeof *preds);
+    if (rv == MORTISE_OK && it->n_failed > 0 &&
+        join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
+        rv = join_collect(r, f, n, r->execs[r->n_execs - 1], err);
+    return rv == MORTISE_OK && n->join.kind != MORTISE_JOIN_ALL
+               ? win(r, f, n, it, err)
+               : rv;
+}
+
+static const char *skipped_words(bool failed)
+{
+    return failed ? "a node before it failed" : "not on the path taken";
+}
+
+static int skip_node(struct mortise_run *r, struct frame *f,
+                     const struct mortise_node *n, const struct item *it,
+                     bool failed, struct mortise_err *err)
+{
+    int rv = announce_skipped(r, n, skipped_words(failed), err);
+
+    if (rv == MORTISE_OK && failed && n->n_out == 0)
+        rv = fail_all(r, f, it->cause, err);
+    for (uint32_t i = n->n_out; rv == MORTISE_OK && i-- > 0;)
+        rv = set_edge(r, f, n->out[i], failed ? EDGE_FAILED : EDGE_DEAD,
+                      it->cause, err);
+    return rv;
+}
+
+/* Recursive, as deep as regions nest (MORTISE_MAX_REGIONS). */
+static int announce_region(struct mortise_run *r, const struct mortise_graph *g,
+                           const struct mortise_region *region, bool failed,
+                           struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_nodes; i++)
+        rv = announce_skipped(r, &g->nodes[region->nodes[i]],
+                              skipped_words(failed), err);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_regions; i++)
+        rv =
+            announce_region(r, g, &g->regions[region->regions[i]], failed, err);
+    return rv;
+}
+
+/* A loop that never starts: each node in it, at any depth, is skipped. */
+static int skip_region(struct mortise_run *r, struct frame *f,
+                       const struct mortise_region *region,
+                       const struct item *it, bool failed,
+                       struct mortise_err *err)
+{
+    const struct frame never = {
+        .region = region, .failed = failed, .cause = it->cause};
+    int rv = announce_region(r, f->graph, region, failed, err);
+
+    return rv == MORTISE_OK ? close_exits(r, f, &never, err) : rv;
+}
+
+static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
+                bool failed, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, node, &child);
+    int rv;
+
+    if (child == NULL)
+        rv = skip_node(r, f, &f->graph->nodes[node], it, failed, err);
+    else
+        rv = skip_region(r, f, child, it, failed, err);
+    return rv == MORTISE_OK
+               ? close_item(r, f, it,
+                            failed ? ITEM_SKIPPED_FAILED : ITEM_SKIPPED, err)
+               : rv;
+}
+
+int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
+                const struct item *it, struct mortise_err *err)
+{
+    switch (join_judge(r, f, &f->graph->nodes[node], it)) {
+    case JOIN_FIRE:
+        return fire(r, f, node, err);
+    case JOIN_SKIP:
+        return skip(r, f, node, false, err);
+    case JOIN_SKIP_FAILED:
+        return skip(r, f, node, true, err);
+    case JOIN_WAIT:
+        break;
+    }
+    return map_look(r, f, node, it, NULL, err);
+}
+
+/* A failure that came to a race which was over without it. */
+static int come_late(struct mortise_run *r, struct frame *f,
+                     const struct mortise_node *n, const struct item *it,
+                     uint32_t src, struct mortise_err *err)
+{
+    return join_minds_late(r, n, it) && exec_counts_in(r->execs[src], f)
+               ? fail_all(r, f, src, err)
+               : MORTISE_OK;
+}
+
+/* What an edge that was taken counts at its join: of a map, who came. */
+static uint32_t weight(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_edge *e)
+{
+    const struct exec *src = r->execs[f->edge_src[e->slot]];
+
+    return e->kind == MORTISE_EDGE_GATHER &&
+                   join_counts_elements(r, &f->graph->nodes[e->to])
+               ? (uint32_t)src->fan->n_came
+               : 1;
+}
+
+static int tell(struct mortise_run *r, struct frame *f,
+                const struct mortise_edge *e, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_to(f, e->to, &child);
+    bool failed = f->edges[e->slot] == EDGE_FAILED;
+    uint32_t src = f->edge_src[e->slot];
+
+    it->n_decided++;
+    if (f->edges[e->slot] == EDGE_TAKEN)
+        it->n_taken += weight(r, f, e);
+    it->n_failed += failed;
+    if (failed)
+        it->cause = lesser(it->cause, src);
+    if (f->halted)
+        return MORTISE_OK;
+    if (it->phase == ITEM_WAITS) /* (1) */
+        return frame_weigh(r, f, e->to, it, err);
+    return failed ? come_late(r, f, &f->graph->nodes[e->to], it, src, err)
+                  : MORTISE_OK;
+}
+
+/* The edges on the stack are decided: tell their targets.  Then frames may be
+ * over. */
+int frame_spread(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && r->n_work + r->n_ended > 0) {
+        if (r->n_work > 0) {
+            struct due d = r->work[--r->n_work];
+
+            rv = tell(r, d.home, frame_edge(d.home, d.edge), err);
+        } else {
+            struct frame *f = r->ended[--r->n_ended];
+
+            rv = f->halted ? MORTISE_OK : frame_over(r, f, err);
+        }
+    }
+    return rv;
+}
+
+/* All of `out`: those in `taken` (in the order of out) are taken, the others
+ * `rest`.  The first is the last on the stack. */
+static int decide(struct mortise_run *r, const struct exec *x,
+                  const uint32_t *out, uint32_t n_out, enum edge_state rest,
+                  struct mortise_err *err)
+{
+    uint32_t src = x->heir != 0 ? x->heir : x->index, t = x->n_taken;
+    int rv = MORTISE_OK;
+
+    for (uint32_t i = n_out; rv == MORTISE_OK && i-- > 0;) {
+        bool taken = t > 0 && x->taken[t - 1] == out[i];
+
+        t -= taken;
+        rv = set_edge(r, x->frame, out[i], taken ? EDGE_TAKEN : rest, src, err);
+    }
+    return rv;
+}
+
+int frame_follow_start(struct mortise_run *r, const struct exec *start,
+                       struct mortise_err *err)
+{
+    const struct mortise_graph *g = start->frame->graph;
+    int rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
+
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+}
+
+int frame_map_decided(struct mortise_run *r, struct fan *fan,
+                      enum edge_state state, uint32_t src,
+                      struct mortise_err *err)
+{
+    return set_edge(r, fan->home, fan->map->gather, state, src, err);
+}
+
+int frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
+                   struct mortise_err *err)
+{
+    return close_item(r, fan->home, fan->item, failed ? ITEM_FAILED : ITEM_OVER,
+                      err);
+}
+
+/* A map gathered, or failed to. */
+static int follow_gather(struct mortise_run *r, struct exec *x,
+                         enum edge_state rest, struct mortise_err *err)
+{
+    enum edge_state state = x->state == X_DONE ? EDGE_TAKEN : rest;
+    int rv = frame_map_decided(r, x->fan, state, x->index, err);
+
+    if (rv == MORTISE_OK && map_is_over(x->fan))
+        rv = frame_map_over(r, x->fan, state == EDGE_FAILED, err);
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+}
+
+int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
+                 struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    bool failed = rest == EDGE_FAILED;
+    int rv = MORTISE_OK;
+
+    if (x->frame->behind)
+        return MORTISE_OK;
+    if (failed && is_doomed(r, x))
+        rv = doom(r, x, err);
+    if (rv == MORTISE_OK && x->fan != NULL)
+        return follow_gather(r, x, rest, err);
+    if (rv == MORTISE_OK && failed && n->n_out == 0)
+        rv = fail_all(r, x->frame, x->index, err);
+    if (rv == MORTISE_OK)
+        rv = decide(r, x, n->out, n->n_out, rest, err);
+    if (rv == MORTISE_OK)
+        rv = close_item(r, x->frame, item_of(x->frame, x->node),
+                        failed ? ITEM_FAILED : ITEM_OVER, err);
+    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+}
+
+/* ---- what people do ----------------------------------------------------- */
+
+bool frame_skipped(const struct frame *f, uint32_t node)
+{
+    const struct mortise_region *child;
+    enum item_phase phase = frame_innermost(f, node, &child)->phase;
+
+    return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
+}
+
+/* ---- trying again ------------------------------------------------------- */
+
+bool frame_is_alive(const struct frame *f)
+{
+    const struct exec *owner = f->scope->owner;
+    const struct item *it;
+
+    if (f->behind)
+        return false;
+    if (f->parent == NULL)
+        return owner == NULL ||
+               (owner->child == f && owner->loss != LOSS_RACE &&
+                item_of_exec(owner)->phase == ITEM_ACTIVE &&
+                frame_is_alive(owner->frame));
+    it = item_of_region(f->parent, f->region->index);
+    return it->phase == ITEM_ACTIVE &&
+           (f->region->kind == MORTISE_REGION_LOOP
+                ? it->visit == f
+                : it->fan == f->scope->fan && !(it->fan->enough && f->over)) &&
+           frame_is_alive(f->parent);
+}

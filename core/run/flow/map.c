@@ -1,0 +1,411 @@
+/* map.c -- maps: a frame for each element, and what they come to.
+ *
+ * When the source of a map edge has succeeded, a `fan` entry keeps the list
+ * that `over` gave, ahead of the `done` which takes the edge.  Each element has
+ * a frame of the map's region, with a naming scope of its own (`work#1[3]`), in
+ * index order, at most max_parallel at a time.
+ *
+ *   (1) Elements share the source's state: each sees that, and what it wrote
+ *       itself.
+ *   (2) When all are over, an execution of the map's own gathers: it comes
+ *       after all of them, writes artifacts.TO = {results, failed}, and takes
+ *       the edge to the join.  It is no step and nobody's call: it needs no
+ *       slot, and happens in the commit in which the last element ended.
+ *   (3) An element's result is the output of what took an edge to the join: of
+ *       several, an object by node id; of none, null.
+ *   (4) Where the join says on_branch_error: fail, a failed element fails the
+ *       edge to it; the others come to their end all the same, and a resume
+ *       tries again what failed and nothing else, at most max_parallel at a time.
+ *   (5) Where the join is a race, each element that took an edge to it counts
+ *       there.  Once enough did, the map gathers what those came to; elements
+ *       that are not over have lost, and the map is over when they are.  A map
+ *       that ends before enough came gathers if others may still come to the
+ *       join.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/flow/flow.h"
+
+/* ---- lists -------------------------------------------------------------- */
+
+int map_keep(struct mortise_run *r, struct exec *x, uint32_t edge, json_t *list,
+             struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct frame *home = frame_home(x->frame, edge);
+    struct item *it = item_to(home, home->graph->edges[edge].to, &child);
+    struct fan *fan = mortise_arena_alloc(&r->arena, sizeof *fan);
+
+    if (fan == NULL)
+        return mortise_nomem(err);
+    assert(child != NULL && child->map_edge == edge); /* apply.c looked */
+    fan->map = child;
+    fan->home = home;
+    fan->item = it;
+    fan->older = it->fan;
+    fan->number = it->fan != NULL ? it->fan->number + 1 : 1;
+    fan->n = json_array_size(list);
+    fan->elements =
+        mortise_arena_alloc(&r->arena, fan->n * sizeof fan->elements[0]);
+    if (fan->elements == NULL)
+        return mortise_nomem(err);
+    fan->list = json_incref(list);
+    fan->next = r->fans;
+    r->fans = fan;
+    it->fan = fan;
+    return MORTISE_OK;
+}
+
+void map_finish(struct mortise_run *r)
+{
+    for (struct fan *fan = r->fans; fan != NULL; fan = fan->next)
+        json_decref(fan->list);
+}
+
+/* ---- elements ----------------------------------------------------------- */
+
+/* The newest frame that an element of this index had before. */
+static const struct frame *older_element(const struct fan *fan, size_t i)
+{
+    for (fan = fan->older; fan != NULL; fan = fan->older) {
+        if (i < fan->n_begun)
+            return fan->elements[i];
+    }
+    return NULL;
+}
+
+static struct scope *element_scope(struct mortise_run *r, struct fan *fan,
+                                   size_t i)
+{
+    const struct scope *outer = fan->home->scope;
+    struct scope *s = mortise_arena_alloc(&r->arena, sizeof *s);
+    struct mortise_buf suffix;
+
+    if (s == NULL)
+        return NULL;
+    mortise_buf_init(&suffix, r->mem);
+    mortise_buf_printf(&suffix, "%s[%zu]", outer->suffix, i);
+    s->prefix = outer->prefix;
+    s->suffix = suffix.failed
+                    ? NULL
+                    : mortise_arena_strndup(&r->arena, suffix.p, suffix.n);
+    mortise_buf_finish(&suffix);
+    s->outer = outer;
+    s->fan = fan;
+    memcpy(s->at, outer->at, sizeof s->at);
+    s->n_at = outer->n_at;
+    assert(s->n_at < MORTISE_MAX_MAPS); /* graph/ nests no deeper */
+    s->at[s->n_at++] = (uint32_t)i;
+    return s->suffix != NULL ? s : NULL;
+}
+
+static int begin_element(struct mortise_run *r, struct fan *fan,
+                         struct mortise_err *err)
+{
+    size_t i = fan->n_begun;
+    struct scope *scope = element_scope(r, fan, i);
+    struct frame *f;
+
+    if (scope == NULL)
+        return mortise_nomem(err);
+    f = frame_new(r, fan->home, scope, fan->map, older_element(fan, i), err);
+    if (f == NULL)
+        return MORTISE_ENOMEM;
+    scope->root = f;
+    f->late = fan->enough; /* losers: finish */
+    f->discard =
+        f->late ? fan->home->index + 1 : race_discard(fan->home, fan->item);
+    fan->elements[fan->n_begun++] = f;
+    return frame_enter(r, f, fan->map->entry, fan->preds, fan->n_preds,
+                       fan->made, err);
+}
+
+/* Did it, or what it is in, lose a race? */
+static bool is_lost(const struct fan *fan)
+{
+    return fan->lost || fan->home->lost;
+}
+
+static const struct mortise_node *join_of(const struct fan *fan)
+{
+    return &fan->home->graph->nodes[fan->map->join];
+}
+
+/* No element begins, or is tried again, any more. */
+static bool is_closed(const struct fan *fan)
+{
+    return is_lost(fan) || (fan->enough && !join_of(fan)->join.finish);
+}
+
+bool map_is_over(const struct fan *fan)
+{
+    return fan->n_over == fan->n_begun &&
+           (is_closed(fan) || fan->n_waiting + (fan->n - fan->n_begun) == 0);
+}
+
+/* The first that waits goes on. */
+static int return_element(struct mortise_run *r, struct fan *fan,
+                          struct mortise_err *err)
+{
+    size_t i = 0;
+
+    while (!fan->elements[i]->waits)
+        i++;
+    fan->elements[i]->waits = fan->elements[i]->over = false;
+    fan->n_waiting--;
+    fan->n_failed--; /* which is why it waited */
+    fan->n_over--;
+    return frame_again(r, fan->elements[i], err);
+}
+
+/* Those that were begun come before those that were not. */
+static int begin_some(struct mortise_run *r, struct fan *fan,
+                      struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && !is_closed(fan) &&
+           fan->n_waiting + (fan->n - fan->n_begun) > 0 &&
+           fan->n_begun - fan->n_over < fan->map->max_parallel)
+        rv = fan->n_waiting > 0 ? return_element(r, fan, err)
+                                : begin_element(r, fan, err);
+    return rv;
+}
+
+void map_wait(struct frame *f)
+{
+    f->scope->fan->n_waiting += !f->waits;
+    f->waits = true;
+}
+
+int map_go_on(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct fan *fan = r->fans; rv == MORTISE_OK && fan != NULL;
+         fan = fan->next) {
+        if (fan->n_waiting > 0 && fan->item->fan == fan &&
+            fan->item->phase == ITEM_ACTIVE && frame_is_alive(fan->home))
+            rv = begin_some(r, fan, err);
+    }
+    return rv;
+}
+
+/* ---- when all are over -------------------------------------------------- */
+
+/* The least execution behind a failed element; 0: none failed. */
+static uint32_t cause_of(const struct fan *fan)
+{
+    uint32_t cause = 0;
+
+    for (size_t i = 0; i < fan->n_begun; i++) {
+        const struct frame *f = fan->elements[i];
+
+        if (f->failed && (cause == 0 || f->cause < cause))
+            cause = f->cause;
+    }
+    return cause;
+}
+
+static int gather_later(struct mortise_run *r, struct fan *fan,
+                        struct mortise_err *err)
+{
+    uint32_t *preds, n;
+    size_t room;
+    struct frame **who =
+        mortise_alloc(r->mem, fan->n_begun * sizeof who[0] + 1);
+    struct exec *x;
+    size_t n_who = 0;
+    int rv;
+
+    if (who == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < fan->n_begun; i++)
+        if (!fan->elements[i]->late)
+            who[n_who++] = fan->elements[i];
+    rv = past_of_frames(r, who, n_who, fan->made, &preds, &n, &room, err);
+    mortise_release(r->mem, who, fan->n_begun * sizeof who[0] + 1);
+    if (rv != MORTISE_OK)
+        return rv;
+    x = exec_new(r, fan->home, fan->map->entry, fan->number,
+                 n > 0 ? preds : fan->preds, n > 0 ? n : fan->n_preds, err);
+    mortise_release(r->mem, preds, room);
+    if (x == NULL)
+        return MORTISE_ENOMEM;
+    x->fan = fan;
+    x->counted = true; /* it is no step */
+    x->discard = race_discard(fan->home, fan->item);
+    fan->gather = x;
+    return exec_ready(r, x, err);
+}
+
+/* ---- a race among elements (5) ------------------------------------------ */
+
+/* Does the join count its elements?  Not where the way to it leads back. */
+static bool is_counted(const struct mortise_run *r, const struct fan *fan)
+{
+    return !frame_edge(fan->home, fan->map->gather)->back &&
+           join_counts_elements(r, join_of(fan));
+}
+
+/* Did an element fail, and is nothing gathered then? */
+static bool has_failed(const struct mortise_run *r, const struct fan *fan)
+{
+    return fan->n_failed > 0 &&
+           join_on_error(r, join_of(fan)) == MORTISE_BRANCH_FAIL;
+}
+
+/* What stands for the join in *f, the frame that it is in. */
+static const struct item *join_item(const struct fan *fan, struct frame **f)
+{
+    const struct mortise_region *child;
+
+    *f = frame_home(fan->home, fan->map->gather);
+    return item_to(*f, fan->map->join, &child);
+}
+
+static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
+{
+    bool finish = join_of(fan)->join.finish;
+    int rv = MORTISE_OK;
+
+    fan->enough = true;
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
+        if (fan->elements[i]->over)
+            continue;
+        fan->elements[i]->late = true;
+        rv = race_beaten(r, fan->elements[i], fan->home, finish, err);
+    }
+    return rv == MORTISE_OK ? gather_later(r, fan, err) : rv;
+}
+
+/* So many elements of a map (NULL: of none) came to its join. */
+static size_t came_of(const struct mortise_run *r, const struct fan *fan)
+{
+    return fan == NULL || has_failed(r, fan) || is_lost(fan) ? 0 : fan->n_came;
+}
+
+/* Enough came, and some of them may be of this map. */
+static int win_some(struct mortise_run *r, struct fan *fan,
+                    struct mortise_err *err)
+{
+    return came_of(r, fan) > 0 && !fan->enough && !map_is_over(fan)
+               ? win(r, fan, err)
+               : MORTISE_OK;
+}
+
+int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
+             const struct item *it, struct fan *own, struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+    uint32_t n_maps = join_counts_elements(r, n) ? join_n_maps(f, n) : 0;
+    /* A map in a loop whose join is outside is not found from there. */
+    bool apart = own != NULL && own->home != f;
+    size_t came = it->n_taken + (apart ? came_of(r, own) : 0);
+    int rv = MORTISE_OK;
+
+    for (uint32_t k = 0; k < n_maps; k++)
+        came += came_of(r, join_map(f, n, k));
+    if (n_maps == 0 || came < join_need(n))
+        return MORTISE_OK;
+    for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
+        rv = win_some(r, join_map(f, n, k), err);
+    return rv == MORTISE_OK && apart ? win_some(r, own, err) : rv;
+}
+
+/* One more took an edge to the join. */
+static int count_one(struct mortise_run *r, struct fan *fan,
+                     struct mortise_err *err)
+{
+    struct frame *f;
+    const struct item *it = join_item(fan, &f);
+
+    fan->n_came++;
+    return is_counted(r, fan) && it->phase == ITEM_WAITS
+               ? map_look(r, f, fan->map->join, it, fan, err)
+               : MORTISE_OK;
+}
+
+/* Is what it came to nothing that could start the join? */
+static bool is_too_few(const struct mortise_run *r, const struct fan *fan)
+{
+    struct frame *f;
+    const struct item *it = join_item(fan, &f);
+
+    return is_counted(r, fan) &&
+           (fan->n_came == 0 || (it->phase == ITEM_WAITS && f == fan->home &&
+                                 !join_in_reach(r, f, join_of(fan), it, fan)));
+}
+
+/* ---- the end of a map ---------------------------------------------------- */
+
+static int end_map(struct mortise_run *r, struct fan *fan,
+                   enum edge_state state, uint32_t src, struct mortise_err *err)
+{
+    int rv = frame_map_decided(r, fan, state, src, err);
+
+    return rv == MORTISE_OK ? frame_map_over(r, fan, state == EDGE_FAILED, err)
+                            : rv;
+}
+
+/* The last element is over of one that has gathered, or is about to. */
+static int end_won(struct mortise_run *r, struct fan *fan,
+                   struct mortise_err *err)
+{
+    return exec_is_over(fan->gather)
+               ? frame_map_over(r, fan, fan->gather->state == X_FAILED, err)
+               : MORTISE_OK;
+}
+
+static int map_over(struct mortise_run *r, struct fan *fan,
+                    struct mortise_err *err)
+{
+    uint32_t cause = cause_of(fan);
+
+    if (fan->enough)
+        return end_won(r, fan, err);
+    if (is_lost(fan))
+        return end_map(r, fan, EDGE_DEAD, 0, err);
+    if (has_failed(r, fan) || (cause != 0 && is_too_few(r, fan)))
+        return end_map(r, fan, EDGE_FAILED, cause, err);
+    if (is_too_few(r, fan))
+        return end_map(r, fan, EDGE_DEAD, 0, err);
+    return gather_later(r, fan, err);
+}
+
+int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
+              uint32_t n, struct mortise_err *err)
+{
+    struct fan *fan = it->fan;
+    int rv;
+
+    if (fan == NULL || fan->preds != NULL)
+        return mortise_fail(err, MORTISE_ECORRUPT, "a map has no list");
+    fan->preds = mortise_arena_alloc(&r->arena, n * sizeof fan->preds[0]);
+    if (fan->preds == NULL)
+        return mortise_nomem(err);
+    memcpy(fan->preds, preds, n * sizeof preds[0]);
+    fan->n_preds = n;
+    fan->made = r->n_execs;
+    for (uint32_t i = 0; i < n; i++)
+        r->execs[preds[i]]->shared = true; /* (1) */
+    rv = begin_some(r, fan, err);
+    return rv == MORTISE_OK && fan->n == 0 ? map_over(r, fan, err) : rv;
+}
+
+int map_element_over(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err)
+{
+    struct fan *fan = f->scope->fan;
+    int rv = MORTISE_OK;
+
+    f->over = true;
+    fan->n_over++;
+    fan->n_failed += f->failed;
+    if (!f->failed && f->yields != NULL && !f->late)
+        rv = count_one(r, fan, err);
+    if (rv == MORTISE_OK)
+        rv = begin_some(r, fan, err);
+    return rv == MORTISE_OK && map_is_over(fan) ? map_over(r, fan, err) : rv;
+}

@@ -1,0 +1,274 @@
+/* race.c -- who has lost, once enough of a graph is done.
+ *
+ * A join with `any` or `quorum` fires before all its edges are decided.  The
+ * items of its frame that lead to nothing but it have lost then: those from
+ * which it can be reached over edges that are undecided, and every way from
+ * which comes by it (graph.h's fate).  Who does not lead there alone just goes
+ * on, and its edge to the join does nothing.
+ *
+ * A map whose join is such a race is decided within itself: map.c.
+ *
+ * `fail_fast` and `end: first` put a stop to a whole graph.
+ *
+ *   (1) Who has lost follows from the entries, in the order in which they
+ *       stand: that order is the recorded decision of the race.
+ *   (2) A loser ends by an entry of its own (`lost`), after its call has let
+ *       go.  What it wrote, or would have, counts for nothing, even when its
+ *       effect came back.
+ *       Unless it may be tried again (a failure, a timeout or a budget stopped
+ *       it): what happened then matters, and is kept, and what may have is
+ *       settled before it ends (doubt.c (9)).
+ *   (3) losers: finish.  They run on up to the join; each sees what its own
+ *       branch wrote, nobody else does.  So what comes after all of a frame
+ *       (the next visit of a loop, what gathers a map, the end of a graph)
+ *       leaves out who lost in that frame or in one inside it, and no others:
+ *       a loser's own frames are whole.
+ */
+#include <assert.h>
+
+#include "run/flow/flow.h"
+
+const char *race_words(enum loss why)
+{
+    static const char *const words[] = {"the run was stopped",
+                                        "another branch was first",
+                                        "the graph had reached its end",
+                                        "something else failed",
+                                        "the graph took too long",
+                                        "the graph spent its budget",
+                                        "what it is part of was stopped",
+                                        "the run was cancelled"};
+
+    return words[why];
+}
+
+bool race_may_return(const struct exec *x)
+{
+    return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
+           x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER ||
+           x->loss == LOSS_CANCEL;
+}
+
+bool race_may_come_back(const struct exec *x)
+{
+    if (x->loss == LOSS_CANCEL) /* that is why it did */
+        return true;
+    for (; x != NULL; x = x->frame->top->scope->owner) {
+        if (x->loss != LOSS_NONE && !race_may_return(x))
+            return false;
+    }
+    return true;
+}
+
+/* ---- marking ------------------------------------------------------------ */
+
+static bool is_at_work(const struct exec *x)
+{
+    return x->state != X_DONE && x->state != X_FAILED &&
+           x->state != X_CANCELLED;
+}
+
+static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
+                      struct mortise_err *err);
+
+int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
+              struct mortise_err *err)
+{
+    uint32_t *grown;
+
+    if (!is_at_work(x) || x->loss != LOSS_NONE)
+        return MORTISE_OK;
+    grown = mortise_grow(r->mem, r->losers, r->n_losers, &r->cap_losers,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->losers = grown;
+    r->losers[r->n_losers++] = x->index;
+    x->loss = why;
+    if (x->state != X_INSIDE)
+        return MORTISE_OK;
+    x->child->scope->halt = LOSS_OUTER;
+    return lose_frame(r, x->child, LOSS_OUTER, err);
+}
+
+/* All that is at work in f and the frames in it.  Recursive as regions nest. */
+static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
+                      struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (f->behind)
+        return rv;
+    f->lost = true;
+    f->halted = why != LOSS_RACE;
+    for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
+         x = x->sibling)
+        rv = race_lose(r, x, why, err);
+    for (struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
+         kid = kid->sibling)
+        rv = lose_frame(r, kid, why, err);
+    return rv;
+}
+
+uint32_t race_discard(const struct frame *f, const struct item *it)
+{
+    return it->discard ? f->index + 1 : f->discard;
+}
+
+/* A race in a frame further in is the innermost. */
+static uint32_t inner(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static void discard_exec(struct exec *x, const struct frame *in)
+{
+    if (is_at_work(x))
+        x->discard = inner(x->discard, in->index + 1);
+}
+
+/* f, and all that is at work in it, lost a race in the frame `in`.  Graphs in
+ * it are worlds of their own: what they come to is one execution's. */
+static void discard_frame(struct frame *f, const struct frame *in)
+{
+    f->discard = inner(f->discard, in->index + 1);
+    for (struct exec *x = f->execs; x != NULL; x = x->sibling)
+        discard_exec(x, in);
+    for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        discard_frame(kid, in);
+}
+
+int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
+                bool finish, struct mortise_err *err)
+{
+    if (!finish)
+        return lose_frame(r, f, LOSS_RACE, err);
+    discard_frame(f, in);
+    return MORTISE_OK;
+}
+
+/* ---- a race ------------------------------------------------------------- */
+
+struct race {
+    struct mortise_run *r;
+    struct frame *f;
+    struct mortise_fate goal; /* of the join's item */
+    bool finish;
+    uint32_t *todo; /* nodes whose undecided edges are to be walked back */
+    size_t n, cap;
+};
+
+static int walk_back(struct race *c, uint32_t node, struct mortise_err *err)
+{
+    uint32_t *grown =
+        mortise_grow(c->r->mem, c->todo, c->n, &c->cap, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    c->todo = grown;
+    c->todo[c->n++] = node;
+    return MORTISE_OK;
+}
+
+/* All elements of a map, and what gathers them. */
+static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    fan->lost |= !c->finish;
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
+        rv = race_beaten(c->r, fan->elements[i], c->f, c->finish, err);
+    if (fan->gather != NULL && c->finish)
+        discard_exec(fan->gather, c->f);
+    else if (fan->gather != NULL && rv == MORTISE_OK)
+        rv = race_lose(c->r, fan->gather, LOSS_RACE, err);
+    return rv;
+}
+
+/* The item has lost. */
+static int mark_item(struct race *c, struct item *it,
+                     const struct mortise_region *child,
+                     struct mortise_err *err)
+{
+    it->lost |= !c->finish;
+    it->discard |= c->finish;
+    if (it->phase != ITEM_ACTIVE)
+        return MORTISE_OK;
+    if (child == NULL && c->finish)
+        discard_exec(c->r->execs[it->exec], c->f);
+    else if (child == NULL)
+        return race_lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
+    else if (child->kind == MORTISE_REGION_MAP)
+        return mark_map(c, it->fan, err);
+    else if (c->finish)
+        discard_frame(it->visit, c->f);
+    else
+        return lose_frame(c->r, it->visit, LOSS_RACE, err);
+    return MORTISE_OK;
+}
+
+/* The source of an edge that leads, over undecided edges, to the join. */
+static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
+{
+    const struct mortise_region *child;
+    struct item *it = item_from(c->f, edge, &child);
+    uint32_t from = c->f->graph->edges[edge].from;
+    const struct mortise_node *n =
+        &c->f->graph->nodes[child == NULL ? from : child->entry];
+    int rv;
+
+    if (it->mark == c->r->stamp ||
+        (it->phase != ITEM_WAITS && it->phase != ITEM_ACTIVE) ||
+        !mortise_fate_leads(child == NULL ? n->fate : child->fate, c->goal))
+        return MORTISE_OK;
+    it->mark = c->r->stamp;
+    rv = mark_item(c, it, child, err);
+    return rv == MORTISE_OK && it->phase == ITEM_WAITS
+               ? walk_back(c, n->index, err)
+               : rv;
+}
+
+int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
+             struct mortise_err *err)
+{
+    const struct mortise_graph *g = f->graph;
+    const struct mortise_region *child;
+    struct race c = {.r = r, .f = f, .finish = g->nodes[node].join.finish};
+    int rv = MORTISE_OK;
+
+    item_to(f, node, &child);
+    c.goal = child == NULL ? g->nodes[node].fate : child->fate;
+    ++r->stamp;
+    rv = walk_back(&c, node, err);
+    while (rv == MORTISE_OK && c.n > 0) {
+        const struct mortise_node *at = &g->nodes[c.todo[--c.n]];
+
+        for (uint32_t i = 0; rv == MORTISE_OK && i < at->n_in; i++) {
+            const struct mortise_edge *e = &g->edges[at->in[i]];
+
+            if (f->edges[e->slot] == EDGE_OPEN)
+                rv = meet_source(&c, at->in[i], err);
+        }
+    }
+    mortise_release(r->mem, c.todo, c.cap * sizeof c.todo[0]);
+    return rv;
+}
+
+int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
+              struct mortise_err *err)
+{
+    int rv;
+
+    assert(f->region->kind == MORTISE_REGION_GRAPH);
+    if (f->halted)
+        return MORTISE_OK;
+    f->scope->halt = why;
+    rv = lose_frame(r, f, why, err);
+    return rv == MORTISE_OK ? race_quiet(r, f, err) : rv;
+}
+
+int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err)
+{
+    return f->halted && f->scope->n_live == 0 ? sub_over(r, f, err)
+                                              : MORTISE_OK;
+}

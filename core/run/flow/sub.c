@@ -1,0 +1,98 @@
+/* sub.c -- the graph inside a subgraph's execution: it begins, goes on, is over.
+ * subgraph.c decides when, and has the promises. */
+#include <string.h>
+
+#include "run/flow/flow.h"
+
+int apply_again(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (!x->child_again || x->child == NULL || x->state == X_INSIDE)
+        return corrupt(err, e);
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->child_again = x->child_asks = false;
+    exec_become(r, x, X_INSIDE);
+    return frame_again(r, x->child, err);
+}
+
+/* The names of what is in x begin with its path; a long one is told by its
+ * hash. */
+static const char *prefix_of(struct mortise_run *r, const struct exec *x)
+{
+    char path[MORTISE_EXEC_PATH + 1];
+
+    exec_path(r, x, path);
+    if (strlen(path) > MORTISE_EXEC_PATH / 2) {
+        uint8_t digest[MORTISE_DIGEST];
+        struct mortise_hasher h;
+
+        mortise_hasher_init(&h);
+        mortise_hasher_str(&h, path);
+        mortise_hasher_final(&h, digest);
+        memcpy(path, "1.0/~", 5);
+        mortise_hex(path + 5, digest, 16);
+    }
+    strcat(path, "/");
+    return mortise_arena_strdup(&r->arena, path);
+}
+
+int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
+              struct mortise_err *err)
+{
+    struct frame *before = x->child;
+    const char *prefix = prefix_of(r, x);
+    struct frame *f =
+        prefix != NULL ? frame_begin(r, node_of(r, x)->sub, prefix, before, err)
+                       : NULL;
+
+    if (f == NULL)
+        return prefix != NULL ? MORTISE_ENOMEM : mortise_nomem(err);
+    if (before != NULL)
+        frame_leave_behind(before);
+    f->scope->owner = x;
+    hold(&f->scope->input, input);
+    x->child = f;
+    x->child_over = false;
+    x->child_again = x->child_asks = false;
+    exec_become(r, x, X_INSIDE);
+    return MORTISE_OK;
+}
+
+int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err)
+{
+    uint32_t *grown;
+
+    if (f->scope->owner == NULL || f->scope->over)
+        return MORTISE_OK; /* run.c sees that nothing is left to do */
+    grown = mortise_grow(r->mem, r->overs, r->n_overs, &r->cap_overs,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->overs = grown;
+    r->overs[r->n_overs++] = f->scope->owner->index;
+    f->scope->over = true;
+    return MORTISE_OK;
+}
+
+bool sub_failed(const struct frame *f)
+{
+    const struct scope *in = f->scope;
+
+    return in->over && (f->failed || in->loop_error != NULL ||
+                        in->halt == LOSS_TIME || in->halt == LOSS_BUDGET);
+}
+
+int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
+               struct mortise_err *err)
+{
+    struct mortise_err why; /* its end had been judged: memory, then */
+    json_t *state = NULL;
+    int rv = past_total(r, x->child, false, &state, &why);
+
+    drop(&x->inner);
+    if (rv == MORTISE_OK && (x->inner = json_copy(state)) != NULL)
+        rv = json_object_set(x->inner, "artifacts", artifacts);
+    json_decref(state);
+    return rv == MORTISE_OK && x->inner != NULL ? rv : mortise_nomem(err);
+}

@@ -1,0 +1,86 @@
+/* arguments.c -- what an operation is called with: evaluated once a generation,
+ * and judged before it is used.
+ */
+#include "run/outcome/outcome.h"
+
+/* Must somebody approve the call?  The graph may want it, and the deployment
+ * of an operation. */
+bool arguments_are_approved(const struct exec *x, const struct mortise_node *n)
+{
+    return x->frame->graph->approve_tools || n->op->ask;
+}
+
+/* Approvals and effects are bound to the arguments; nothing else is. */
+static bool needs_digest(const struct exec *x, const struct mortise_node *n)
+{
+    return n->effect >= MORTISE_WRITE || arguments_are_approved(x, n);
+}
+
+/* The arguments are those of the generation's first attempt: the same after a
+ * crash between two attempts. */
+static int eval_args(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_tmpl *args = node_of(r, x)->args;
+    uint32_t attempt = x->attempt;
+    struct env env;
+    int rv;
+
+    x->attempt = 1;
+    rv =
+        env_init(&env, r, x, x->view, NULL, NULL, mortise_tmpl_uses(args), err);
+    x->attempt = attempt;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_tmpl_eval(args, &env.cel, &x->body, why);
+    env_finish(&env);
+    if (rv == MORTISE_OK &&
+        mortise_fold_check_depth(x->body, why) != MORTISE_OK) {
+        drop(&x->body);
+        rv = MORTISE_EINVAL;
+    }
+    return judge_verdict(rv, err);
+}
+
+/* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
+int arguments_eval(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv = MORTISE_OK;
+
+    if (x->body == NULL && n->args == NULL) {
+        x->body = json_object();
+        rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);
+    } else if (x->body == NULL) {
+        rv = eval_args(r, x, why, err);
+    }
+    if (rv == MORTISE_OK && needs_digest(x, n) &&
+        mortise_json_digest(x->body_digest, x->body, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    return rv;
+}
+
+int arguments_find(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *why, struct mortise_err *err)
+{
+    int rv = judge_verdict(past_view(r, x, why), err);
+
+    return rv == MORTISE_OK ? arguments_eval(r, x, why, err) : rv;
+}
+
+int arguments_judge(const struct mortise_node *n, const json_t *body,
+                    const struct mortise_mem *mem, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (n->op->input != NULL)
+        rv = mortise_schema_check(n->op->input, body, err);
+    if (rv == MORTISE_OK && n->input_schema != NULL)
+        rv = mortise_schema_check(n->input_schema, body, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_node_given_secrets(n, body, mem, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
+                                            n->plugin, n->operation)
+                            : rv;
+}

@@ -1,0 +1,65 @@
+/* call.c -- an execution calls: its operation, a guardrail, its plugin about a
+ * doubt, the cache.
+ */
+#include "run/outcome/outcome.h"
+
+static void fill_call(struct mortise_run *r, struct exec *x,
+                      struct mortise_run_call *c)
+{
+    const struct mortise_node *n = node_of(r, x);
+    bool check = x->call == MORTISE_RUN_CHECK;
+
+    c->id = exec_handle(x);
+    c->kind = x->call;
+    c->node = n;
+    c->plugin = check ? guard_id(r, x) : n->plugin;
+    c->operation = check ? "" : n->operation;
+    c->body = json_incref(check ? x->subject : x->body);
+    c->stage = x->stage;
+    c->turn = check ? x->turn : 0;
+    c->attempt = x->attempt;
+    c->visit = x->visit;
+    c->timeout_ms = n->timeout_ms;
+    c->resumed = step_was_awaited(x);
+    exec_path(r, x, c->path);
+    if (!check && n->effect >= MORTISE_WRITE) {
+        if (!x->effect_open || n->op->steps) /* else its intent made it */
+            exec_effect_key(r, x, x->key);
+        mortise_hex(c->key, x->key, MORTISE_DIGEST);
+    }
+}
+
+/* Is that a call beside the one that the node is about, or of nobody? */
+static bool is_step_in(const struct exec *x, enum mortise_run_call_kind kind)
+{
+    return kind == MORTISE_RUN_LOOKUP ||
+           (kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET);
+}
+
+int call_start(struct mortise_run *r, struct exec *x,
+               enum mortise_run_call_kind kind, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_action *a;
+    int rv;
+
+    rv = is_step_in(x, kind) ? MORTISE_OK
+                             : announce_live(r, x, "node_start", err);
+    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CALL, err) : NULL;
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    x->serial++;
+    x->call = kind;
+    if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind)))
+        x->started_ms = r->time_ms;
+    x->called_ms = r->steady_ms;
+    fill_call(r, x, &a->u.call);
+    if (kind == MORTISE_RUN_EXECUTE) {
+        drop(&x->failure);
+        step_enter(x);
+    }
+    exec_become(r, x, X_RUNNING);
+    return n->timeout_ms != 0 && kind != MORTISE_RUN_LOOKUP
+               ? arm_in(r, x, n->timeout_ms, err)
+               : MORTISE_OK;
+}

@@ -1,0 +1,655 @@
+/* doubt.c -- an effect of which nobody knows whether it happened.
+ *
+ * Two things can be in doubt, since two things have an intent on disk before
+ * they begin (start.c, step.c):
+ *
+ *   a call  of an operation with `intent: call`: all that its plugin did in that
+ *           entry, by itself or by asking.  Its intent is open from the entry
+ *           until the plugin has spoken: a result, an error, a suspension.
+ *   a step  an effectful ask, inside a call of either intent: open from its
+ *           intent until its answer.
+ *
+ * They come to be in doubt when the process dies, when a call was told to stop
+ * and only let go, or did not even do that, when it ended well and its result
+ * could not be kept, when a plugin says so (MORTISE_S_DOUBT), or when what was
+ * heard of a step says nothing: a connection that broke behind the request, a
+ * server that failed while it worked (door.h).
+ *
+ *   (1) Nothing that is in doubt is done again before somebody settled that: the
+ *       plugin, which is asked where it can tell (`reconcile`); else a person.
+ *       No retry_policy, resume, race, pause or timeout is a way around.
+ *   (2) What may be done again is not in doubt: an operation that is
+ *       `idempotent`, which says that the same key twice is once; a node with
+ *       `on_in_doubt: retry`, whose author wants it so; a step that by its
+ *       nature may be repeated (PUT and DELETE).  What was heard of it is its
+ *       answer, and an error like any.
+ *   (3) A call in doubt is settled as a whole.  The plugin's `reconcile` speaks
+ *       for all of it, and so does the person who is shown the call: "it did not
+ *       happen" covers the steps in it that are open, too, so that there is one
+ *       question for one crash.  Steps that were answered stay answered: the
+ *       call is entered again with the same journal.
+ *   (4) Where only a step is open, because the plugin has spoken for the rest,
+ *       that step alone is settled: with the result that it had, which is then
+ *       the answer to its ask, or by being made again under the same key.
+ *   (5) Until a step in doubt is settled its asker is told that the answer
+ *       comes later (MORTISE_S_SUSPENDED), as with any that people give.  One
+ *       that fails instead of letting go is in doubt all the same: its error
+ *       stands on an answer that it did not get.  One that succeeds needs no
+ *       answer, and nobody is asked.
+ *   (6) "It did not happen", said by the plugin of what failed in other ways
+ *       than by a crash, is that failure: its retry_policy says how often it is
+ *       tried.  Otherwise an effect that can never come to be would be tried for
+ *       ever.  Of a step, what was heard of it is its answer then.
+ *   (7) Where doubt fails the node (on_in_doubt: fail, or a person's word), the
+ *       doubt stays with the failure, also where that is what its on_error gave
+ *       instead: who has it tried again is asked what happened.
+ *   (8) A person is asked as soon as the doubt is known, also where the run is
+ *       about to stand still: whoever paused it hears of it, and why.
+ *   (9) What a failure, a timeout or a budget of its graph stopped in the middle
+ *       of an effect may be tried again, or gone to: its doubt is settled before
+ *       it ends, and so before its graph does.  "It was done" is kept as its
+ *       result; "it was not" leaves nothing; where the doubt fails it (7), it
+ *       stays with what was stopped.  Who lost a race or was late for a graph's
+ *       end never returns, and nobody is asked: it ends with its doubt (11).
+ *  (10) A result that its schemas refuse fails the node, and is kept (R11): the
+ *       effect happened.  Since the same would come out for ever, who has the
+ *       node tried again is asked what it came to, as if nobody knew: the
+ *       operation again, where it may be repeated; the plugin, where it can
+ *       tell, unless it tells the same; a person.
+ *  (11) What ends with its doubt, and nobody waits for it, holds nothing up: a
+ *       run that was cancelled, who lost a race, or was late for a graph's end,
+ *       a failure with its doubt, or of a result that is refused, that on_error
+ *       led on from.  But nobody goes to a node of the run before it is settled:
+ *       a `resume` of a run that has ended settles each doubt as (9) does, and
+ *       nothing of what ended is made again, whatever is said.  A run that
+ *       completed or was cancelled ends as it had then, also where it is
+ *       cancelled instead; of one that failed what failed is tried again beside
+ *       that.  An entry says of a loser, and of what on_error gave instead, that
+ *       there is a doubt: others of them end without one.
+ *  (12) A call that broke its word (E_DETERMINISM) says nothing by its end but an
+ *       error of its own: what it was in the middle of is settled before that
+ *       failure is one, and leads anywhere.  "It did not happen", whoever says
+ *       so, is that failure, since it would break its word again.
+ *
+ *  (13) What was heard, and why an attempt failed, is not recorded by itself:
+ *       after a crash the doubt is one of the crash.  It is with a request to a
+ *       person, which shows both, and where something else than its settling
+ *       comes next (it fails, it is stopped, its run is paused): ahead of that
+ *       stands why nobody knows (`doubt`).  Whoever is asked about it later, or
+ *       again, is told the same, of the same: where only a step was in doubt,
+ *       the call's journal is kept for it.
+ */
+#include <string.h>
+
+#include "mortise/plugin.h"
+#include "run/outcome/outcome.h"
+
+/* ---- is it one? --------------------------------------------------------- */
+
+/* Is the call's own intent open, which only its plugin could have closed? */
+static bool is_call_open(const struct exec *x)
+{
+    return x->effect_open && x->call == MORTISE_RUN_EXECUTE;
+}
+
+/* `silent`: the end of the call says nothing. */
+static enum doubt left_open(const struct mortise_run *r, const struct exec *x,
+                            bool silent)
+{
+    if (x->call != MORTISE_RUN_EXECUTE || doubt_may_be_repeated(node_of(r, x)))
+        return DOUBT_NONE;
+    if (silent && is_call_open(x))
+        return DOUBT_CALL;
+    return step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
+}
+
+static bool is_silent(const struct mortise_result_in *in)
+{
+    return in->silent || in->status == MORTISE_S_DOUBT;
+}
+
+enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
+                        const struct mortise_result_in *in)
+{
+    return in->status == MORTISE_S_OK ? DOUBT_NONE
+                                      : left_open(r, x, is_silent(in));
+}
+
+enum doubt doubt_at_break(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_result_in *in)
+{
+    return left_open(r, x, is_silent(in) || in->status >= 0);
+}
+
+bool doubt_is_open(const struct mortise_run *r, const struct exec *x)
+{
+    return x->fan == NULL && node_of(r, x)->op != NULL &&
+           (x->effect_open || step_in_doubt(r, x) != NULL) &&
+           !doubt_may_be_repeated(node_of(r, x));
+}
+
+/* Nobody does it again before somebody knows. */
+static bool is_held(const struct mortise_run *r, const struct exec *x)
+{
+    return doubt_is_open(r, x) && race_may_come_back(x);
+}
+
+/* ---- it came to be ------------------------------------------------------ */
+
+/* How the attempt failed (6): {code, class, message}. */
+static int note_failure(struct exec *x, const char *code, const char *class,
+                        const char *message, struct mortise_err *err)
+{
+    drop(&x->failure);
+    x->failure = json_pack("{s:s, s:s, s:s}", "code", code, "class", class,
+                           "message", message);
+    return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static const char doubt_of_cancel[] =
+    "the run was cancelled while the effect was under way";
+const char doubt_stuck[] = "the plugin was asked to stop and did not let go";
+
+static const char *who_holds(const struct held_command *h)
+{
+    for (size_t i = 0; h != NULL && i < h->n; i++) {
+        if (h->list[i].kind == MORTISE_CMD_PAUSE)
+            return (h->list[i].flags & MORTISE_CMD_SHUTDOWN) != 0
+                       ? "the engine was stopped"
+                       : "the run was paused";
+    }
+    return race_words(LOSS_NONE);
+}
+
+/* What it came of that a call was told to stop, which is no failure of its. */
+static const char *who_stopped(const struct mortise_run *r,
+                               const struct exec *x)
+{
+    while (x->loss == LOSS_OUTER && x->frame->top->scope->owner != NULL)
+        x = x->frame->top->scope->owner;
+    if (x->loss != LOSS_NONE)
+        return race_words(x->loss);
+    if (r->cancelling)
+        return race_words(LOSS_CANCEL);
+    if (x->stop == STOP_BUDGET)
+        return race_words(LOSS_BUDGET);
+    return who_holds(r->held);
+}
+
+/* Why a call that was told to stop was. */
+static int note_stop(const struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    char words[160];
+
+    if (x->stop == STOP_STUCK)
+        return note_failure(x, "timeout.unresponsive", "permanent", doubt_stuck,
+                            err);
+    if (x->stop == STOP_TIMEOUT)
+        return note_failure(x, "timeout.call", "timeout",
+                            "the attempt took longer than its timeout", err);
+    snprintf(words, sizeof words,
+             "%s: the call was told to stop, and did not say what it had done",
+             who_stopped(r, x));
+    return note_failure(x, "", "", words, err);
+}
+
+/* The plugin spoke for all but the step: its intent is closed, and it goes on
+ * with the doubt (doubt_start). */
+static int close_call(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LET_GO);
+
+    e.how = true; /* at once */
+    return record(r, &e, err);
+}
+
+void doubt_paused(struct exec *x)
+{
+    if (x->effect_open && x->failure == NULL && x->told == NULL &&
+        x->was.state == 0)
+        x->failure =
+            json_pack("{s:s, s:s, s:s}", "code", "", "class", "", "message",
+                      "the run was paused, and nothing says how the "
+                      "call ended");
+}
+
+/* (8) */
+static bool is_for_a_person(const struct exec *x, const struct mortise_node *n)
+{
+    if (n->on_in_doubt == MORTISE_DOUBT_FAIL)
+        return x->doubted; /* it has failed already */
+    return n->on_in_doubt == MORTISE_DOUBT_ASK || !n->op->reconcile;
+}
+
+/* x is to settle it, now that it is noted how its call ended. */
+static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
+                       struct mortise_err *err)
+{
+    int rv;
+
+    x->stop = STOP_NONE;
+    drop(&x->broke);
+    rv = what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
+    return rv == MORTISE_OK && r->held != NULL &&
+                   is_for_a_person(x, node_of(r, x))
+               ? doubt_ask(r, x, err)
+               : rv;
+}
+
+int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
+                const struct mortise_result_in *in, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (x->state == X_STOPPING || x->stop == STOP_STUCK)
+        rv = note_stop(r, x, err);
+    else if (what == DOUBT_CALL)
+        rv = note_failure(
+            x, in->error_code[0] != '\0' ? in->error_code : "in_doubt",
+            in->error_class, in->message, err);
+    else
+        rv = note_failure(x, "", "", "the call ended before its answer came",
+                          err);
+    return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
+}
+
+const char doubt_broken[] = "determinism";
+
+int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
+                const char *words, struct mortise_err *err)
+{
+    int rv = note_failure(x, doubt_broken, "permanent", words, err);
+
+    return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
+}
+
+/* ---- a person is asked -------------------------------------------------- */
+
+/* What is in doubt: NULL, the call (3). */
+const struct step *doubt_subject(const struct mortise_run *r,
+                                 const struct exec *x)
+{
+    return x->effect_open ? NULL : step_in_doubt(r, x);
+}
+
+/* How it ended, which is asked about now (11). */
+static const char *cause_of_end(const struct exec *x)
+{
+    if (x->was.state != X_CANCELLED)
+        return "it was taken as failed, and nobody knew whether it had "
+               "happened";
+    if (x->cut)
+        return doubt_of_cancel;
+    return x->was.loss == LOSS_RACE
+               ? "another branch was first while the effect was under way"
+               : "it was stopped while the effect was under way";
+}
+
+/* What was told of it before; NULL: nothing, or of something else. */
+static const json_t *told_of(const struct exec *x, const struct step *s)
+{
+    json_t *name = s != NULL ? step_name(s) : NULL;
+    const json_t *told = json_object_get(x->told, "step");
+    bool same = name == NULL ? told == NULL : json_equal(name, told);
+
+    json_decref(name);
+    return same ? x->told : NULL;
+}
+
+static const char *words_in(const json_t *from, const char *member)
+{
+    const char *words = json_string_value(json_object_get(from, member));
+
+    return words != NULL && words[0] != '\0' ? words : NULL;
+}
+
+/* Why nobody knows. */
+const char *doubt_cause(const struct exec *x, const struct step *s)
+{
+    const json_t *seen = s != NULL && s->heard != NULL ? s->heard->seen : NULL;
+    const char *words = words_in(seen, "cause");
+
+    if (words == NULL)
+        words = words_in(x->failure, "message");
+    if (words == NULL)
+        words = words_in(told_of(x, s), "cause");
+    if (words == NULL && x->was.state != 0)
+        words = cause_of_end(x);
+    return words != NULL ? words
+                         : "the process died while the effect was under way";
+}
+
+/* What the world answered to a step, if it did. */
+static json_t *answer_of(const struct exec *x, const struct step *s)
+{
+    return json_object_get(s->heard != NULL ? s->heard->seen : told_of(x, s),
+                           "answer");
+}
+
+/* ---- what was told of it (13) -------------------------------------------- */
+
+int apply_doubt(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    if (!json_is_object(e->value))
+        return corrupt(err, e);
+    if (json_object_size(e->value) == 0) {
+        doubt_forget(x);
+        return MORTISE_OK;
+    }
+    return doubt_tell(x, e->value, true) == 0 ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* Of the call, or of the one step. */
+static json_t *tell(const struct exec *x, const struct step *s)
+{
+    return json_pack("{s:s, s:o*, s:O*}", "cause", doubt_cause(x, s), "step",
+                     s != NULL ? step_name(s) : NULL, "answer",
+                     s != NULL ? answer_of(x, s) : NULL);
+}
+
+int doubt_note(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_DOUBT);
+    int rv = MORTISE_OK;
+
+    if (!doubt_is_open(r, x))
+        return MORTISE_OK;
+    e.value = tell(x, doubt_subject(r, x));
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    if (!x->told_apart || !json_equal(e.value, x->told))
+        rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* It goes on, and may come to be in doubt for another reason. */
+int doubt_untell(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_DOUBT);
+    int rv;
+
+    if (x->told == NULL)
+        return MORTISE_OK;
+    e.value = json_object();
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* ---- the question -------------------------------------------------------- */
+
+static int add_open(json_t *list, const struct step *s)
+{
+    char key[MORTISE_DIGEST_HEX];
+
+    mortise_hex(key, s->effect, MORTISE_DIGEST);
+    return json_array_append_new(
+        list, json_pack("{s:o, s:s, s:O, s:s}", "step", step_name(s), "method",
+                        s->method, "args", s->payload, "idempotency_key", key));
+}
+
+/* The steps that the word about a call covers, too (3): who gives it has to
+ * look at them. */
+static int show_open(json_t *payload, const struct exec *x)
+{
+    const struct journal *j = x->journal;
+    json_t *list = step_is_open(x) ? json_array() : NULL;
+    int rv = 0;
+
+    for (size_t i = 0; list != NULL && rv == 0 && i < j->n; i++)
+        if (j->steps[i]->state == STEP_OPEN)
+            rv = add_open(list, j->steps[i]);
+    if (list != NULL && rv == 0)
+        return json_object_set_new(payload, "open", list);
+    json_decref(list);
+    return rv;
+}
+
+/* What there is to see of a step, besides. */
+static int show_step(json_t *payload, const struct exec *x,
+                     const struct step *s)
+{
+    json_t *answer = answer_of(x, s);
+
+    if (json_object_set_new(payload, "step", step_name(s)) != 0 ||
+        json_object_set_new(payload, "method", json_string(s->method)) != 0)
+        return -1;
+    return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
+}
+
+/* What the result of the call has to be like, in its place. */
+static int show_schema(json_t *payload, const struct mortise_node *n)
+{
+    const struct mortise_schema *schema =
+        n->output_schema != NULL ? n->output_schema : n->op->output;
+
+    return schema == NULL ? 0
+                          : json_object_set_new(
+                                payload, "schema",
+                                json_deep_copy(mortise_schema_json(schema)));
+}
+
+/* Of a call, what its steps are and its result. */
+static int show_call(json_t *payload, const struct mortise_node *n,
+                     const struct exec *x)
+{
+    return show_open(payload, x) != 0 ? -1 : show_schema(payload, n);
+}
+
+/* {tool, args, idempotency_key, effect, cause, over?}: of the call, with a list
+ * of the steps in it that are `open`, and the schema of its result; or of the
+ * one step of it that is in doubt, with that step's name and method, and with
+ * what the world answered, if it did. */
+int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const struct step *s = doubt_subject(r, x);
+    char tool[256], key[MORTISE_DIGEST_HEX];
+    json_t *payload;
+
+    if (s == NULL && n->op->steps) /* no intent has left its key */
+        exec_effect_key(r, x, x->key);
+    mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
+    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    payload = json_pack("{s:s, s:O, s:s, s:s, s:s}", "tool", tool, "args",
+                        s != NULL ? s->payload : x->body, "idempotency_key",
+                        key, "effect", mortise_effect_name(n->effect), "cause",
+                        doubt_cause(x, s));
+    if (payload != NULL && x->was.state != 0 &&
+        json_object_set_new(payload, "over", json_true()) != 0)
+        drop(&payload);
+    if (payload != NULL &&
+        (s != NULL ? show_step(payload, x, s) : show_call(payload, n, x)) != 0)
+        drop(&payload);
+    return request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
+}
+
+int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv;
+
+    if (exec_is_over(x) || x->state == X_ASKED || !is_held(r, x))
+        return MORTISE_OK;
+    if (!is_for_a_person(x, node_of(r, x)))
+        return doubt_note(r, x, err);
+    rv = arguments_find(r, x, &why, err);
+    if (rv == MORTISE_EINVAL) /* whoever goes on with it hears of that */
+        return doubt_note(r, x, err);
+    return rv == MORTISE_OK ? doubt_ask(r, x, err) : rv;
+}
+
+/* ---- what came of it is useless (10) ------------------------------------- */
+
+int doubt_note_useless(struct exec *x, const struct mortise_err *why,
+                       struct mortise_err *err)
+{
+    char words[sizeof why->msg + 64];
+
+    snprintf(words, sizeof words,
+             "it was done, and what came of it is refused: %s", why->msg);
+    return note_failure(x, "", "", words, err);
+}
+
+int doubt_useless(struct mortise_run *r, struct exec *x,
+                  const struct mortise_err *why, struct mortise_err *err)
+{
+    int rv = doubt_note_useless(x, why, err);
+
+    return rv == MORTISE_OK ? doubt_ask(r, x, err) : rv;
+}
+
+/* ---- of what was stopped (9) -------------------------------------------- */
+
+bool doubt_outlives(const struct mortise_run *r, const struct exec *x)
+{
+    return is_held(r, x) &&
+           (x->doubted || node_of(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL) &&
+           (x->state == X_READY || x->state == X_BACKOFF ||
+            x->state == X_SUSPENDED);
+}
+
+/* Would a resume come to x?  Not to what a goto left behind, or on_error. */
+static bool is_ahead(const struct exec *x)
+{
+    const struct frame *f = x->frame;
+    const struct exec *owner = f->top->scope->owner;
+    const struct item *it = item_of_exec(x);
+
+    return !f->behind && !x->handled && it->exec == x->index &&
+           (it->phase == ITEM_ACTIVE || it->phase == ITEM_FAILED) &&
+           (owner == NULL || (owner->child == f->top && is_ahead(owner)));
+}
+
+bool doubt_is_asked(const struct exec *x)
+{
+    return race_may_come_back(x) &&
+           ((x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT) ||
+            (x->state == X_RUNNING && x->call == MORTISE_RUN_RECONCILE));
+}
+
+/* ---- of what is over (11) ------------------------------------------------ */
+
+int doubt_left(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_LEFT);
+
+    return record(r, &e, err);
+}
+
+int doubt_is_lost(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    return !race_may_come_back(x) && doubt_is_open(r, x) ? doubt_left(r, x, err)
+                                                         : MORTISE_OK;
+}
+
+bool doubt_is_useless(const struct exec *x)
+{
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+
+    return n->op != NULL && x->result != NULL &&
+           judge_output(n, x->result, NULL) != MORTISE_OK;
+}
+
+/* Of a loser that never returns an entry says so: it may have ended well. */
+bool doubt_is_kept(const struct mortise_run *r, const struct exec *x)
+{
+    return exec_is_over(x) && x->node < x->frame->graph->n_nodes &&
+           doubt_is_open(r, x) && (x->state != X_DONE || x->effect_open) &&
+           (x->state != X_CANCELLED || x->cut || x->unknown ||
+            race_may_come_back(x));
+}
+
+bool doubt_may_go_on(const struct exec *x)
+{
+    return x->state == X_FAILED ? !x->handled
+                                : x->state == X_CANCELLED && is_ahead(x);
+}
+
+bool doubt_is_any_kept(const struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (doubt_is_kept(r, r->execs[i]))
+            return true;
+    return false;
+}
+
+bool mortise_run_keeps_doubt(const struct mortise_run *r)
+{
+    return run_is_over(r) && doubt_is_any_kept(r);
+}
+
+/* Nothing more is known of it. */
+static int note_cancel(struct exec *x, struct mortise_err *err)
+{
+    return note_failure(x, "", "", doubt_of_cancel, err);
+}
+
+int doubt_cancelled(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    int rv = x->call == MORTISE_RUN_EXECUTE ? note_cancel(x, err) : MORTISE_OK;
+
+    return rv == MORTISE_OK ? doubt_note(r, x, err) : rv;
+}
+
+static int return_one(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    int rv;
+
+    x->was.state = x->state;
+    x->was.loss = x->loss;
+    x->was.ended_ms = x->ended_ms;
+    x->doubted = true; /* whatever its author said of the first time */
+    x->loss = LOSS_NONE;
+    x->ended_ms = 0;
+    rv = exec_ready(r, x, err);
+    return rv == MORTISE_OK ? race_lose(r, x, LOSS_CANCEL, err) : rv;
+}
+
+int doubt_return(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        if (doubt_is_kept(r, r->execs[i]))
+            rv = return_one(r, r->execs[i], err);
+    return rv;
+}
+
+void doubt_over(struct mortise_run *r, struct exec *x)
+{
+    exec_become(r, x, x->was.state);
+    x->loss = x->was.loss;
+    x->ended_ms = x->was.ended_ms;
+    x->was.state = 0;
+}
+
+void doubt_all_over(struct mortise_run *r)
+{
+    for (size_t i = 1; r->after != 0 && i < r->n_execs; i++)
+        if (r->execs[i]->was.state != 0)
+            doubt_over(r, r->execs[i]);
+}
+
+bool doubt_has_returned(const struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (r->execs[i]->loss == LOSS_CANCEL && !exec_is_over(r->execs[i]))
+            return true;
+    return false;
+}
+
+void doubt_leave(struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (r->execs[i]->loss == LOSS_CANCEL)
+            r->execs[i]->loss = LOSS_NONE;
+}

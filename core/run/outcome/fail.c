@@ -1,0 +1,233 @@
+/* fail.c -- what becomes of an attempt that failed.
+ *
+ * A failure is tried again where retry_policy says so (by code or by class),
+ * then led on where on_error says so, and only then fails the run.  A permanent
+ * one is never tried again, whatever the policy lists.  Expressions, schemas,
+ * rejections, violations and waits that ran out are permanent: the same would
+ * come out.
+ *
+ * How long a retry waits follows from the run's seed, so a replay waits as
+ * long.
+ */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+/* {code, message, span}: a new reference. */
+json_t *fail_json(const struct mortise_run *r, const struct exec *x,
+                  const char *code, const char *message)
+{
+    struct mortise_buf at;
+    json_t *error, *text;
+
+    mortise_buf_init(&at, r->mem);
+    mortise_span_text(node_of(r, x)->span, &at);
+    text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
+    mortise_buf_finish(&at);
+    error =
+        json_pack("{s:s, s:o, s:o}", "code", code, "message",
+                  mortise_json_strn(message, strlen(message)), "span", text);
+    return error;
+}
+
+/* A failure that says nothing of its class is permanent, too. */
+static bool is_permanent(const char *class)
+{
+    return class[0] == '\0' || strcmp(class, "permanent") == 0;
+}
+
+static bool may_retry(const struct mortise_node *n, const struct exec *x,
+                      const char *code, const char *class)
+{
+    if (x->attempt >= n->retry.max_attempts || is_permanent(class))
+        return false;
+    for (size_t i = 0; i < n->retry.n_retry_on; i++) {
+        const char *on = n->retry.retry_on[i];
+
+        if (strcmp(on, code) == 0 || strcmp(on, class) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A number in [0, 1) that belongs to this attempt. */
+static double chance(const struct mortise_run *r, const struct exec *x)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+    uint32_t u;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_u64(&h, x->index);
+    mortise_hasher_u64(&h, x->generation);
+    mortise_hasher_u64(&h, x->attempt);
+    mortise_hasher_final(&h, digest);
+    memcpy(&u, digest, sizeof u);
+    return u / 4294967296.0;
+}
+
+/* The k-th retry waits b, b*k or b*2^(k-1), bounded, then jittered. */
+static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_retry *p = &node_of(r, x)->retry;
+    double wait = (double)p->delay_ms, k = x->attempt;
+
+    if (p->backoff == MORTISE_BACKOFF_LINEAR)
+        wait *= k;
+    for (uint32_t i = 1; p->backoff == MORTISE_BACKOFF_EXPONENTIAL &&
+                         i < x->attempt && wait < (double)p->max_delay_ms;
+         i++)
+        wait *= 2;
+    if (wait > (double)p->max_delay_ms)
+        wait = (double)p->max_delay_ms;
+    wait *= 1 + p->jitter * (2 * chance(r, x) - 1);
+    return (uint64_t)wait;
+}
+
+static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
+                        const char *message, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RETRY);
+    int rv;
+
+    e.value = fail_json(r, x, code, message);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    e.at_ms = backoff_ms(r, x);
+    if (e.at_ms < x->retry_after_ms)
+        e.at_ms = x->retry_after_ms;
+    e.at_ms += r->time_ms;
+    x->retry_after_ms = 0;
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    if (rv != MORTISE_OK)
+        return rv;
+    x->serial++;
+    return arm_in(r, x, x->next_ms - r->time_ms, err);
+}
+
+/* The attempt that was about to be, or was stopped, does not count as one. */
+int fail_not_done(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RETRY);
+    int rv;
+
+    e.attempt--;
+    e.value = fail_json(r, x, "cancelled", "stopped for a command");
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv != MORTISE_OK ? rv : exec_ready(r, x, err);
+}
+
+/* {code, message, span, class?}, where the class is not permanent: whoever has
+ * what is around it tried again wants to know. */
+static json_t *failure(const struct mortise_run *r, const struct exec *x,
+                       const char *code, const char *class, const char *message)
+{
+    json_t *error = fail_json(r, x, code, message);
+
+    if (error != NULL && !is_permanent(class) &&
+        json_object_set_new(error, "class", json_string(class)) != 0)
+        drop(&error);
+    return error;
+}
+
+/* For good.  `open`: the effect never answered. */
+static int record_failed(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class,
+                         const char *message, bool open,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    uint32_t edge[1];
+    int rv = open && !x->failing ? doubt_note(r, x, err) : MORTISE_OK;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    e.value = failure(r, x, code, class, message);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    e.edges = edge;
+    e.note = json_incref(x->verdicts);
+    e.how = open || x->failing;
+    if (x->expired_to_goto)
+        route_of_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
+    else
+        route_of_kind(r, x, &e, MORTISE_EDGE_ERROR);
+    rv = record(r, &e, err);
+    mortise_entry_finish(&e);
+    return rv;
+}
+
+int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
+                  const char *message, bool open, struct mortise_err *err)
+{
+    return record_failed(r, x, code, "permanent", message, open, err);
+}
+
+/* on_error: {value}: that is the output, then. */
+static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
+                        const char *message, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *error = fail_json(r, x, code, message), *value = NULL;
+    struct mortise_err why, both;
+    struct env env;
+    int rv;
+
+    if (error == NULL)
+        return mortise_nomem(err);
+    rv = past_view(r, x, &why);
+    if (rv == MORTISE_OK) {
+        rv = env_init(&env, r, x, x->view, NULL, error,
+                      mortise_cel_uses(n->error_value.cel), err);
+        if (rv != MORTISE_OK) {
+            json_decref(error);
+            return rv;
+        }
+        rv = mortise_expr_eval(&n->error_value, &env.cel, &value, &why);
+        env_finish(&env);
+    }
+    json_decref(error);
+    rv = judge_verdict(rv, err);
+    if (rv == MORTISE_ENOMEM)
+        return rv;
+    if (rv != MORTISE_OK) {
+        mortise_fail(&both, rv, "%.500s (on_error.value, after %s: %.400s)",
+                     why.msg, code, message);
+        return fail_for_good(r, x, "expression", both.msg, false, err);
+    }
+    rv = done_settle(r, x, value, DONE_ON_ERROR, err);
+    json_decref(value);
+    return rv;
+}
+
+int fail_attempt(struct mortise_run *r, struct exec *x, const char *code,
+                 const char *class, const char *message,
+                 struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    int rv = disarm(r, x, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (may_retry(n, x, code, class))
+        return settle_retry(r, x, code, message, err);
+    if (n->on_error_value) {
+        if (x->failing || step_in_doubt(r, x) != NULL)
+            rv = doubt_left(r, x, err);
+        return rv == MORTISE_OK ? settle_value(r, x, code, message, err) : rv;
+    }
+    return record_failed(r, x, code, class, message,
+                         step_in_doubt(r, x) != NULL, err);
+}
+
+int fail_attempt_err(struct mortise_run *r, struct exec *x, const char *code,
+                     const struct mortise_err *why, struct mortise_err *err)
+{
+    return fail_attempt(r, x, code, "permanent", why->msg, err);
+}

@@ -1,0 +1,163 @@
+/* gather.c -- what a map comes to, once its elements are over: {results, failed},
+ * written like any output, and judged like one.  map.c says when, and (3) which
+ * element's what. */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+/* (3): a new reference. */
+static json_t *result_of(const struct mortise_run *r, const struct frame *f)
+{
+    json_t *all;
+
+    if (f->yields == NULL)
+        return json_null();
+    if (f->yields->next_yield == NULL)
+        return f->yields->output != NULL ? json_incref(f->yields->output)
+                                         : json_null();
+    all = json_object();
+    for (const struct exec *x = f->yields; all != NULL && x != NULL;
+         x = x->next_yield) {
+        json_t *output =
+            x->output != NULL ? json_incref(x->output) : json_null();
+
+        if (json_object_set_new(all, node_of(r, x)->id, output) != 0)
+            drop(&all);
+    }
+    return all;
+}
+
+/* Append one element to {results, failed}: 0, or -1 without memory.  f is NULL
+ * where it never began. */
+static int add_element(const struct mortise_run *r, const struct frame *f,
+                       size_t i, enum mortise_branch_error how, json_t *results,
+                       json_t *failed)
+{
+    bool late = f == NULL || f->late;
+
+    if (!late && !f->failed)
+        return json_array_append_new(results, result_of(r, f));
+    if (how != MORTISE_BRANCH_COLLECT)
+        return 0;
+    if (late)
+        return json_array_append_new(results, json_null());
+    return json_array_append_new(results, json_null()) != 0
+               ? -1
+               : json_array_append_new(
+                     failed, json_pack("{s:I, s:O}", "index", (json_int_t)i,
+                                       "error", r->execs[f->cause]->error));
+}
+
+/* artifacts.TO, which is written like any other. */
+static int gather_writes(struct mortise_run *r, struct exec *x,
+                         struct mortise_entry *e, struct mortise_arena *a,
+                         const char **code, struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    struct mortise_path *path = mortise_arena_alloc(a, sizeof *path);
+    struct mortise_buf text;
+    int rv;
+
+    e->writes = mortise_arena_alloc(a, sizeof *e->writes);
+    mortise_buf_init(&text, r->mem);
+    mortise_buf_printf(&text, "artifacts[\"%s\"]", node_of(r, x)->id);
+    if (path == NULL || e->writes == NULL || text.failed)
+        rv = mortise_nomem(err);
+    else
+        rv = mortise_path_parse(path, a, text.p, text.n, err);
+    mortise_buf_finish(&text);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = judge_add_write(x->frame->graph, e, MORTISE_WRITE_SPELLED, path,
+                         e->value, err);
+    e->writes[0].text = path->text;
+    e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
+    /* Maps in elements of a map gather side by side: no conflict. */
+    if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT)
+        e->writes[0].reduce = MORTISE_REDUCE_LAST;
+    *code = "limit";
+    if (rv == MORTISE_OK)
+        rv = judge_depths(e, why);
+    return rv == MORTISE_OK ? judge_writes(r, x, e, code, why, err) : rv;
+}
+
+/* What a map came to breaks a schema, say: the map failed. */
+static int gather_failed(struct mortise_run *r, struct exec *x,
+                         const char *code, const struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    int rv;
+
+    e.value = fail_json(r, x, code, why->msg);
+    if (e.value == NULL)
+        return mortise_nomem(err);
+    rv = record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_GATHER);
+    struct mortise_arena a;
+    struct mortise_err why;
+    const char *code = "reducer";
+    int rv = past_view(r, x, &why);
+
+    if (rv == MORTISE_ECONFLICT)
+        code = "conflict";
+    rv = judge_verdict(rv, err);
+    mortise_arena_init(&a, r->mem);
+    e.value = json_incref(value);
+    if (rv == MORTISE_OK)
+        rv = gather_writes(r, x, &e, &a, &code, &why, err);
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    else if (rv == MORTISE_EINVAL) {
+        writes_undo(r, x);
+        rv = gather_failed(r, x, code, &why, err);
+    }
+    mortise_entry_finish(&e);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
+static int gather(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    const struct fan *fan = x->fan;
+    enum mortise_branch_error how =
+        join_on_error(r, &fan->home->graph->nodes[fan->map->join]);
+    json_t *results = json_array(), *failed = json_array();
+    json_t *value =
+        json_pack("{s:o, s:o}", "results", results, "failed", failed);
+    int rv = value != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n; i++) {
+        const struct frame *f = i < fan->n_begun ? fan->elements[i] : NULL;
+
+        if (add_element(r, f, i, how, results, failed) != 0)
+            rv = mortise_nomem(err);
+    }
+    if (rv == MORTISE_OK)
+        rv = settle_gather(r, x, value, err);
+    json_decref(value);
+    return rv;
+}
+
+int gather_all(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A map that ends may be the last of an element around it. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_gathers; i++) {
+        struct exec *x = r->execs[r->gathers[i]];
+
+        if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
+            rv = gather(r, x, err);
+    }
+    r->n_gathers = 0;
+    return rv;
+}

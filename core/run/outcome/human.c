@@ -1,0 +1,219 @@
+/* human.c -- human nodes: who decides, and what a decision is.
+ *
+ * {approved, reason, decided_by, answer} is the output of a human node.  In
+ * this order: `auto_accept`, `auto_reject`, then a question to people, who may
+ * let it expire.  Whoever decides, exactly one arm runs.  Where there is no
+ * answer, it is null: what reads `output.answer` finds one, whoever decided.
+ *
+ * An acceptance may have to pass guardrails, which see it with the prompt that
+ * it is about.  One by people is recorded before they are asked, by the entry
+ * that settles the question: it is never asked for twice.  One that does not
+ * pass is no rejection, since nobody rejected anything: the node fails, code
+ * `guardrail`, and `guardrail_override` says whose acceptance it was.
+ */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+/* ---- decisions ----------------------------------------------------------- */
+
+/* Nobody gave an answer.  By the first rules there is a null in its place only
+ * where an automatic acceptance was asked for one. */
+static bool has_null(const struct mortise_run *r, const struct mortise_node *n,
+                     bool automatic)
+{
+    return r->rules >= MORTISE_RULES_SECOND ||
+           (automatic && n->auto_accept && n->answer_schema != NULL);
+}
+
+static json_t *decision(bool approved, const char *reason, const char *by,
+                        bool null)
+{
+    return json_pack("{s:b, s:s, s:s, s:o*}", "approved", (int)approved,
+                     "reason", reason, "decided_by", by, "answer",
+                     null ? json_null() : NULL);
+}
+
+/* What somebody answered, as the schema types it: a new reference. */
+static json_t *typed(const struct mortise_node *n, json_t *answer)
+{
+    return n->answer_schema != NULL && !json_is_null(answer)
+               ? mortise_schema_normal(n->answer_schema, answer)
+               : json_incref(answer);
+}
+
+json_t *human_answered(const struct mortise_run *r, const struct exec *x,
+                       const json_t *said, const char *actor)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const char *reason = json_string_value(json_object_get(said, "reason"));
+    json_t *answer = json_object_get(said, "answer");
+    char by[300];
+    json_t *out;
+
+    snprintf(by, sizeof by, "person %s", actor);
+    out = decision(json_is_true(json_object_get(said, "approved")),
+                   reason != NULL ? reason : "", by, has_null(r, n, false));
+    if (out != NULL && answer != NULL &&
+        json_object_set_new(out, "answer", typed(n, answer)) != 0)
+        drop(&out);
+    return out;
+}
+
+json_t *human_expired(const struct mortise_run *r, const struct exec *x)
+{
+    static const char reason[] = "nobody answered in time";
+    const struct mortise_node *n = node_of(r, x);
+
+    return n->on_timeout == MORTISE_TIMEOUT_ACCEPT
+               ? decision(true, reason, "timeout-accept", has_null(r, n, false))
+               : decision(false, reason, "timeout-reject",
+                          has_null(r, n, false));
+}
+
+/* What is decided without asking. */
+static json_t *automatic(const struct mortise_run *r,
+                         const struct mortise_node *n)
+{
+    return n->auto_accept
+               ? decision(true, "", "auto-accept", has_null(r, n, true))
+               : decision(false, n->auto_reason, "auto-reject",
+                          has_null(r, n, true));
+}
+
+/* Are guardrails to see it? */
+static bool is_guarded(const struct mortise_node *n, const json_t *decided)
+{
+    const char *by = json_string_value(json_object_get(decided, "decided_by"));
+
+    return n->guards[MORTISE_GUARD_DECISION].n > 0 &&
+           json_is_true(json_object_get(decided, "approved")) &&
+           !(n->trusts_auto_accept && strcmp(by, "auto-accept") == 0);
+}
+
+int human_keep(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *decided;
+
+    if (node_of(r, x)->guards[MORTISE_GUARD_DECISION].n == 0 ||
+        (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
+        return MORTISE_OK;
+    decided = e->how == MORTISE_SETTLE_ANSWERED
+                  ? human_answered(r, x, e->value, e->actor)
+                  : human_expired(r, x);
+    if (decided == NULL)
+        return mortise_nomem(err);
+    if (is_guarded(node_of(r, x), decided))
+        hold(&x->decision, decided);
+    json_decref(decided);
+    return MORTISE_OK;
+}
+
+int human_decided(struct mortise_run *r, struct exec *x, json_t *decided,
+                  struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (decided == NULL)
+        return mortise_nomem(err);
+    if (x->decision == NULL) /* else it is READY, and goes on from there */
+        rv = done_settle(r, x, decided, DONE_ANSWERED, err);
+    json_decref(decided);
+    return rv;
+}
+
+/* ---- starting ------------------------------------------------------------ */
+
+static json_t *strings(const char *const *list, size_t n)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        if (json_array_append_new(out, json_string(list[i])) != 0)
+            drop(&out);
+    }
+    return out;
+}
+
+static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
+                      struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *payload = json_pack("{s:O}", "prompt", prompt);
+
+    if (payload != NULL && n->answer_schema != NULL)
+        json_object_set_new(
+            payload, "schema",
+            json_deep_copy(mortise_schema_json(n->answer_schema)));
+    if (payload != NULL && n->n_assignees > 0)
+        json_object_set_new(payload, "assignees",
+                            strings(n->assignees, n->n_assignees));
+    return request_ask(r, x, MORTISE_ASK_HUMAN, payload,
+                       n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0, err);
+}
+
+int human_passed(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    json_t *decided = json_incref(x->decision);
+    int rv = done_settle(r, x, decided, DONE_ANSWERED, err);
+
+    json_decref(decided);
+    return rv;
+}
+
+/* The decision is there: show it to the guardrails, or end with it. */
+static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
+                 struct mortise_err *err)
+{
+    json_t *subject;
+    int rv;
+
+    if (!is_guarded(node_of(r, x), x->decision))
+        return human_passed(r, x, err);
+    subject = json_copy(x->decision);
+    if (subject == NULL || json_object_set(subject, "prompt", prompt) != 0)
+        rv = mortise_nomem(err);
+    else
+        rv = guard_begin(r, x, MORTISE_GUARD_DECISION, subject, err);
+    json_decref(subject);
+    return rv;
+}
+
+static int find_prompt(struct mortise_run *r, struct exec *x, json_t **out,
+                       struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_tmpl *prompt = node_of(r, x)->prompt;
+    struct env env;
+    int rv = env_init(&env, r, x, x->view, NULL, NULL,
+                      mortise_tmpl_uses(prompt), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_tmpl_eval(prompt, &env.cel, out, why);
+    env_finish(&env);
+    return judge_verdict(rv, err);
+}
+
+int human_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *prompt = NULL;
+    struct mortise_err why;
+    int rv = find_prompt(r, x, &prompt, &why, err);
+
+    if (rv == MORTISE_EINVAL)
+        return fail_attempt_err(r, x, "expression", &why, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (x->started_ms == 0)
+        x->started_ms = r->time_ms;
+    if (x->decision == NULL && (n->auto_accept || n->auto_reject) &&
+        (x->decision = automatic(r, n)) == NULL)
+        rv = mortise_nomem(err);
+    else
+        rv = x->decision != NULL ? go_on(r, x, prompt, err)
+                                 : ask_people(r, x, prompt, err);
+    json_decref(prompt);
+    return rv;
+}

@@ -1,0 +1,275 @@
+/* route.c -- the edges that an execution takes when it has ended.
+ *
+ * Conditions see the state after its writes.  One that cannot be evaluated is
+ * the node's failure, never "false".  Which edges a graph has for what is
+ * graph.h's business; here each kind is taken or not, and what some of them
+ * stand on is found, since it belongs to what is recorded: the list of a map
+ * edge, what a discovery edge looked for.
+ *
+ * Discovery is decided before anything is recorded, so an answer that takes
+ * time will have to be there when an execution ends.  In this build there is
+ * nobody to ask: nothing is found.
+ */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+/* Do the edges of a node depend on anything but its success?  Then which names
+ * do their conditions use? */
+bool route_uses(const struct mortise_graph *g, const struct mortise_node *n,
+                uint32_t *uses)
+{
+    bool any = n->by_condition;
+
+    *uses = any ? mortise_cel_uses(n->condition.cel) : 0;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
+
+        if (when == NULL)
+            continue;
+        any = true;
+        *uses |= mortise_cel_uses(when);
+    }
+    return any;
+}
+
+/* The edge to a target of the node, by its id. */
+static int find_target(const struct mortise_graph *g,
+                       const struct mortise_node *n, const json_t *id,
+                       uint32_t *edge, struct mortise_err *why)
+{
+    bool router = n->type == MORTISE_NODE_ROUTER;
+
+    for (uint32_t i = 0; i < n->n_out && json_is_string(id); i++) {
+        const struct mortise_edge *e = &g->edges[n->out[i]];
+        const char *name = e->to == MORTISE_END ? "END" : g->nodes[e->to].id;
+
+        if (e->kind == MORTISE_EDGE_TARGET &&
+            strcmp(name, json_string_value(id)) == 0)
+            *edge = n->out[i];
+    }
+    if (*edge == UINT32_MAX && json_is_string(id))
+        mortise_fail(why, MORTISE_EINVAL,
+                     "%s'%s' chose '%s', which is not among its targets",
+                     router ? "router " : "", n->id, json_string_value(id));
+    else if (*edge == UINT32_MAX)
+        mortise_fail(why, MORTISE_EINVAL,
+                     "router '%s' must choose a node id, a string%s", n->id,
+                     n->by_condition ? "" : ", or {to: ID}");
+    return *edge != UINT32_MAX ? MORTISE_OK : MORTISE_EINVAL;
+}
+
+/* Who names a target, does: a `goto`, then what a router's operation gives, or
+ * its condition.  *edge stays as it is when nobody does. */
+static int name_target(struct mortise_run *r, const struct exec *x,
+                       const struct mortise_entry *e, const struct env *env,
+                       uint32_t *edge, struct mortise_err *why,
+                       struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *id = json_incref(judge_said(x, (enum done_how)e->how, "goto"));
+    int rv = MORTISE_OK;
+
+    if (id == NULL && n->type == MORTISE_NODE_ROUTER && n->op != NULL)
+        id = json_incref(json_is_object(e->value)
+                             ? json_object_get(e->value, "to")
+                             : e->value);
+    else if (id == NULL && n->by_condition)
+        rv = judge_verdict(
+            mortise_expr_eval(&n->condition, &env->cel, &id, why), err);
+    else if (id == NULL)
+        return MORTISE_OK;
+    if (rv == MORTISE_OK)
+        rv = find_target(x->frame->graph, n, id, edge, why);
+    json_decref(id);
+    return rv;
+}
+
+struct choice {      /* which of a node's edges a success takes */
+    uint32_t target; /* ... alone: it was named; UINT32_MAX: none was */
+    bool routed;     /* a ROUTE or ROUTE_ALL held */
+};
+
+static int takes_edge(const struct mortise_graph *g, uint32_t edge,
+                      const struct env *env, struct choice *c, bool *out,
+                      struct mortise_err *why)
+{
+    const struct mortise_edge *e = &g->edges[edge];
+    int rv = MORTISE_OK;
+
+    *out = c->target == edge;
+    if (c->target != UINT32_MAX)
+        return MORTISE_OK;
+    switch (e->kind) {
+    case MORTISE_EDGE_STATIC:
+    case MORTISE_EDGE_MAP:
+    case MORTISE_EDGE_FALLBACK: /* nothing is found */
+        *out = true;
+        break;
+    case MORTISE_EDGE_ABOVE:
+    case MORTISE_EDGE_BELOW:
+        *out = e->holds;
+        break;
+    case MORTISE_EDGE_WHEN:
+    case MORTISE_EDGE_ROUTE_ALL:
+        rv = mortise_expr_test(&e->when, &env->cel, out, why);
+        c->routed |= *out && e->kind == MORTISE_EDGE_ROUTE_ALL;
+        break;
+    case MORTISE_EDGE_ROUTE:
+        if (!c->routed)
+            rv = mortise_expr_test(&e->when, &env->cel, out, why);
+        c->routed |= *out;
+        break;
+    case MORTISE_EDGE_DEFAULT: /* declared behind its routes */
+        *out = !c->routed;
+        break;
+    case MORTISE_EDGE_TARGET:
+    case MORTISE_EDGE_ERROR:
+    case MORTISE_EDGE_TIMEOUT:
+    case MORTISE_EDGE_REROUTE:
+    case MORTISE_EDGE_BUDGET:
+    case MORTISE_EDGE_GATHER:
+    case MORTISE_EDGE_FOUND:
+    case MORTISE_EDGE_DETOUR:
+        break;
+    }
+    return rv;
+}
+
+/* They were chosen before, and their guardrails asked (leave.c). */
+static int choose_again(const struct exec *x, struct mortise_entry *e)
+{
+    memcpy(e->edges, x->going, x->n_chosen * sizeof e->edges[0]);
+    e->n_edges = x->n_chosen;
+    return MORTISE_OK;
+}
+
+int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
+                 struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct choice c = {.target = UINT32_MAX};
+    struct env env = {.state = NULL};
+    uint32_t uses;
+    int rv = MORTISE_OK;
+
+    if (x->n_chosen > 0)
+        return choose_again(x, e);
+    if (route_uses(x->frame->graph, n, &uses))
+        rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = name_target(r, x, e, &env, &c.target, why, err);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
+        bool take;
+
+        rv = judge_verdict(
+            takes_edge(x->frame->graph, n->out[i], &env, &c, &take, why), err);
+        if (rv == MORTISE_OK && take)
+            e->edges[e->n_edges++] = n->out[i];
+    }
+    env_finish(&env);
+    return rv;
+}
+
+/* The list of a map edge. */
+static int list_of(const struct mortise_region *map,
+                   const struct mortise_node *n, const struct env *env,
+                   json_t **out, const char **code, struct mortise_err *why,
+                   struct mortise_err *err)
+{
+    int rv;
+
+    *code = "expression";
+    rv = judge_verdict(mortise_expr_eval(&map->over, &env->cel, out, why), err);
+    if (rv == MORTISE_OK && !json_is_array(*out)) {
+        *code = "type";
+        rv = mortise_fail(why, MORTISE_EINVAL, "map.over of '%s' gives no list",
+                          n->id);
+    }
+    if (rv == MORTISE_OK && mortise_fold_check_depth(*out, why) != MORTISE_OK) {
+        *code = "limit";
+        rv = MORTISE_EINVAL;
+    }
+    return rv;
+}
+
+/* What a discovery edge came to: {query, results}. */
+static int found_of(const struct mortise_discovery *d,
+                    const struct mortise_node *n, const struct env *env,
+                    json_t **out, const char **code, struct mortise_err *why,
+                    struct mortise_err *err)
+{
+    json_t *query = NULL;
+    int rv;
+
+    *code = "expression";
+    rv =
+        judge_verdict(mortise_tmpl_eval(d->query, &env->cel, &query, why), err);
+    if (rv == MORTISE_OK && !json_is_string(query)) {
+        *code = "type";
+        rv = mortise_fail(why, MORTISE_EINVAL,
+                          "discovery.query of '%s' gives no string", n->id);
+    }
+    if (rv == MORTISE_OK &&
+        (*out = json_pack("{s:O, s:s, s:i}", "query", query, "kind", d->kind,
+                          "results", 0)) == NULL)
+        rv = mortise_nomem(err);
+    json_decref(query);
+    return rv;
+}
+
+bool route_stands_on(const struct mortise_edge *e)
+{
+    return e->kind == MORTISE_EDGE_MAP || e->kind == MORTISE_EDGE_FALLBACK;
+}
+
+int route_grounds(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, json_t **grounds,
+                  const char **code, struct mortise_err *why,
+                  struct mortise_err *err)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_node *n = node_of(r, x);
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
+        const struct mortise_edge *edge = &g->edges[e->edges[i]];
+        const struct mortise_region *map = &g->regions[edge->map];
+        bool is_map = edge->kind == MORTISE_EDGE_MAP;
+        json_t *one = NULL;
+        struct env env;
+
+        if (!route_stands_on(edge))
+            continue;
+        if (*grounds == NULL && (*grounds = json_array()) == NULL)
+            return mortise_nomem(err);
+        rv = env_init(&env, r, x, x->after, e->value, NULL,
+                      is_map ? mortise_cel_uses(map->over.cel)
+                             : mortise_tmpl_uses(edge->discovery->query),
+                      err);
+        if (rv != MORTISE_OK)
+            return rv;
+        rv = is_map ? list_of(map, n, &env, &one, code, why, err)
+                    : found_of(edge->discovery, n, &env, &one, code, why, err);
+        env_finish(&env);
+        if (rv == MORTISE_OK && json_array_append(*grounds, one) != 0)
+            rv = mortise_nomem(err);
+        json_decref(one);
+    }
+    return rv;
+}
+
+/* The one edge of a kind, if the node has it, into the entry. */
+void route_of_kind(struct mortise_run *r, const struct exec *x,
+                   struct mortise_entry *e, enum mortise_edge_kind kind)
+{
+    const struct mortise_node *n = node_of(r, x);
+
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        if (x->frame->graph->edges[n->out[i]].kind == kind) {
+            e->edges[e->n_edges++] = n->out[i];
+            return;
+        }
+    }
+}

@@ -1,0 +1,247 @@
+/* start.c -- an activated execution: up to its call, its question, its end.
+ *
+ * Starting is decided from the execution's view alone, so that a run that was
+ * killed and replayed starts the same things the same way: the same arguments,
+ * the same request ids, the same idempotency keys.
+ *
+ * What must be true before something starts (runtime.md R12):
+ *
+ *   (1) `pure` and `read` calls start at once; nothing is lost if their commit
+ *       is, since they are simply made again.
+ *   (2) `write` and `external` calls first record their intent, and start when
+ *       that commit is on disk; commits are in order, so everything that they
+ *       depend on is there too.  Each entry of a call has one: a suspension
+ *       closes it, so that days of waiting are no doubt.  Operations with
+ *       `intent: steps` have none, since all that they do has one of its own
+ *       (step.c).
+ *   (2b) What is to be on disk before it starts (`checkpoint: before`) is noted,
+ *       and starts likewise.
+ *   (3) A request to a person is published by its commit, not by us.
+ *
+ * An execution whose intent was recorded and whose answer was not is in doubt;
+ * doubt.c settles that before anything else happens to it (runtime.md 6).
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+/* ---- asking ------------------------------------------------------------- */
+
+static int ask_pause(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    return request_ask(r, x, MORTISE_ASK_BEFORE,
+                       json_pack("{s:s}", "when", "before"), 0, err);
+}
+
+static int ask_approval(struct mortise_run *r, struct exec *x,
+                        const uint8_t digest[MORTISE_DIGEST],
+                        struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    char hex[MORTISE_DIGEST_HEX], tool[256];
+
+    mortise_hex(hex, digest, MORTISE_DIGEST);
+    snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    return request_ask(r, x, MORTISE_ASK_APPROVAL,
+                       json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args",
+                                 x->body, "digest", hex, "effect",
+                                 mortise_effect_name(n->effect)),
+                       0, err);
+}
+
+/* ---- starting, by type -------------------------------------------------- */
+
+static int start_router(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    x->started_ms = r->time_ms;
+    return done_settle(r, x, NULL, DONE_EXECUTED, err);
+}
+
+/* What the guardrails are to judge; a copy of the whole scratch by default. */
+static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
+                        struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct env env;
+    int rv;
+
+    if (!n->has_target) {
+        *out = json_incref(json_object_get(x->view, "scratch"));
+        return MORTISE_OK;
+    }
+    rv = env_init(&env, r, x, x->view, NULL, NULL,
+                  mortise_cel_uses(n->target.cel), err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_expr_eval(&n->target, &env.cel, out, why);
+    env_finish(&env);
+    return judge_verdict(rv, err);
+}
+
+static int start_guardrail(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    struct mortise_err why;
+    json_t *subject = NULL;
+    int rv = find_subject(r, x, &subject, &why, err);
+    if (rv == MORTISE_EINVAL)
+        return fail_attempt_err(r, x, "expression", &why, err);
+    if (rv == MORTISE_OK)
+        rv = guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
+    json_decref(subject);
+    return rv;
+}
+
+static int record_intent(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_INTENT,
+                              .frame = x->frame->index,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .attempt = x->attempt,
+                              .started_ms = r->time_ms};
+
+    exec_effect_key(r, x, e.digest);
+    return record(r, &e, err);
+}
+
+/* Was this very effect acknowledged in an attempt that came to no end?  Then
+ * its result is there, and it is not done again (R11). */
+static bool has_result(const struct mortise_run *r, const struct exec *x)
+{
+    uint8_t key[MORTISE_DIGEST];
+
+    if (x->result == NULL || node_of(r, x)->effect < MORTISE_WRITE)
+        return false;
+    exec_effect_key(r, x, key);
+    return memcmp(key, x->result_key, sizeof key) == 0;
+}
+
+/* It is not done again, whatever becomes of what came of it. */
+static int start_recorded(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv = judge_verdict(judge_output(node_of(r, x), x->result, &why), err);
+
+    if (rv == MORTISE_OK)
+        return done_settle(r, x, x->result, DONE_RECORDED, err);
+    return rv == MORTISE_EINVAL ? doubt_of_result(r, x, &why, err) : rv;
+}
+
+/* The call itself: reserved, intended, and made once that is on disk. */
+int start_execute(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    enum claimed claim;
+    int rv = budget_claim(r, x, &claim, err);
+
+    if (rv != MORTISE_OK || claim == CLAIM_LATER)
+        return rv;
+    if (n->effect >= MORTISE_WRITE && !n->op->steps && !x->effect_open)
+        return record_intent(r, x, err);
+    return claim == CLAIM_FREE ? call_start(r, x, MORTISE_RUN_EXECUTE, err)
+                               : MORTISE_OK;
+}
+
+/* What the same call gave before is looked for first, where that may be. */
+static int start_cached(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    bool ask = false;
+    int rv = node_of(r, x)->cache ? cache_begin(r, x, &ask, err) : MORTISE_OK;
+
+    if (rv == MORTISE_OK && ask)
+        return call_start(r, x, MORTISE_RUN_LOOKUP, err);
+    return rv == MORTISE_OK ? start_execute(r, x, err) : rv;
+}
+
+int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_err why;
+    int rv = arguments_eval(r, x, &why, err);
+
+    if (rv == MORTISE_EINVAL)
+        return fail_attempt_err(r, x, "expression", &why, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = judge_verdict(arguments_judge(n, x->body, r->mem, &why), err);
+    if (rv == MORTISE_EINVAL)
+        return fail_attempt_err(r, x, "schema", &why, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (guard_wants_input(r, x))
+        return guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
+    if (arguments_are_approved(x, n)) {
+        uint8_t digest[MORTISE_DIGEST];
+
+        exec_approval_of(r, x, x->body_digest, digest);
+        if (!x->approved ||
+            memcmp(digest, x->approved_digest, sizeof digest) != 0)
+            return ask_approval(r, x, digest, err);
+    }
+    if (has_result(r, x))
+        return start_recorded(r, x, err);
+    if (x->effect_open || step_in_doubt(r, x) != NULL)
+        return doubt_start(r, x, err);
+    return start_cached(r, x, err);
+}
+
+/* An intent is written before its effect anyway. */
+static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
+{
+    return n->checkpoint_before && x->noted != x->generation &&
+           (n->op == NULL || n->op->steps || n->effect < MORTISE_WRITE);
+}
+
+static int record_before(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_BEFORE);
+
+    e.started_ms = r->time_ms;
+    return record(r, &e, err);
+}
+
+int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_err why;
+    int rv;
+
+    assert(x->state == X_READY);
+    drop(&x->verdicts);
+    if (x->leaving != NULL)
+        return leave_start(r, x, err);
+    rv = past_view(r, x, &why);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    if (rv != MORTISE_OK)
+        return fail_attempt_err(
+            r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
+    if (n->interrupt_before && !x->before_passed)
+        return ask_pause(r, x, err);
+    if (is_to_be_noted(x, n))
+        return record_before(r, x, err);
+    switch (n->type) {
+    case MORTISE_NODE_ROUTER:
+        return n->op != NULL ? start_tool(r, x, err) : start_router(r, x, err);
+    case MORTISE_NODE_HUMAN:
+        return human_start(r, x, err);
+    case MORTISE_NODE_GUARDRAIL:
+        return start_guardrail(r, x, err);
+    case MORTISE_NODE_SUBGRAPH:
+        return subgraph_start(r, x, err);
+    case MORTISE_NODE_TOOL:
+    case MORTISE_NODE_EXTENSION:
+        break;
+    }
+    return start_tool(r, x, err);
+}

@@ -1,0 +1,108 @@
+/* stop.c -- stopping executions: by a command, or since they have lost (race.c).
+ * A call is cancelled, what may have happened is settled, and then the execution
+ * ends by an entry. */
+#include "run/outcome/outcome.h"
+
+int stop_exec(struct mortise_run *r, struct exec *x,
+              enum mortise_entry_type type, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = type,
+                              .frame = x->frame->index,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .at_ms = r->time_ms};
+    int rv = MORTISE_OK;
+
+    if (x->state == X_ASKED || x->state == X_HELD)
+        rv = request_withdraw(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = disarm(r, x, err);
+    if (rv != MORTISE_OK || x->state == X_DONE)
+        return rv;
+    if (type == MORTISE_E_STOPPED || race_may_come_back(x))
+        rv = doubt_note(r, x, err);
+    return rv == MORTISE_OK ? record(r, &e, err) : rv;
+}
+
+/* ---- who has lost ---------------------------------------------------------- */
+
+static bool is_at_work(const struct exec *x)
+{
+    return !exec_is_over(x);
+}
+
+int stop_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    int rv = doubt_is_lost(r, x, err);
+
+    return rv == MORTISE_OK ? stop_lost_known(r, x, err) : rv;
+}
+
+int stop_lost_known(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    return stop_exec(r, x, MORTISE_E_LOST, err);
+}
+
+/* Is anything left that has to stop before x?  It is awaited then. */
+static bool has_to_wait(const struct exec *x)
+{
+    return x->state == X_STOPPING || doubt_is_asked(x) ||
+           (x->state == X_INSIDE && x->child->scope->n_live > 0);
+}
+
+/* As far as x gets in this round: has it ended? */
+static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
+                    struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    *ended = false;
+    if (x->state == X_RUNNING && !doubt_is_asked(x))
+        rv = cancel_call(r, x, STOP_RACE, err);
+    if (rv != MORTISE_OK || has_to_wait(x))
+        return rv;
+    if (x->state == X_INTENT && x->effect_open) /* it was not called yet */
+        rv = fail_not_done(r, x, err);
+    if (rv != MORTISE_OK || doubt_outlives(r, x))
+        return rv == MORTISE_OK ? doubt_of_loser(r, x, err) : rv;
+    *ended = true;
+    return stop_lost(r, x, err);
+}
+
+/* One round over the losers; *ended tells whether it was worth another. */
+static int reap_some(struct mortise_run *r, bool *ended,
+                     struct mortise_err *err)
+{
+    size_t kept = 0;
+    int rv = MORTISE_OK;
+
+    *ended = false;
+    /* Who ends may let others lose: the list grows as we go. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_losers; i++) {
+        struct exec *x = r->execs[r->losers[i]];
+        bool over;
+
+        /* A replay marks losers and stops none: what was tried again since is
+         * one no more. */
+        if (!is_at_work(x) || x->loss == LOSS_NONE)
+            continue;
+        rv = reap_one(r, x, &over, err);
+        if (!over)
+            r->losers[kept++] = r->losers[i];
+        *ended |= over;
+    }
+    r->n_losers = kept;
+    return rv;
+}
+
+int stop_losers(struct mortise_run *r, struct mortise_err *err)
+{
+    bool ended = true;
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && ended && r->n_losers > 0)
+        rv = reap_some(r, &ended, err);
+    return rv;
+}

@@ -1,0 +1,215 @@
+/* subgraph.c -- subgraphs: an execution that is a run of another graph.
+ *
+ * Starting one records a `child` entry: the child's input, and its edges out of
+ * START.  The child has a frame of its own, with a state, names and a START of
+ * its own (1.0/review#2/inner#1); its executions are the run's like any other.
+ *
+ *   (1) When nothing of the child is left to do, its whole-object schemas hold
+ *       or it failed; its artifacts are the node's output.  The first failure
+ *       of a child is the node's, of its class; one that is permanent, among
+ *       several, makes them so.
+ *   (2) A resume goes inside: what failed there is tried again, in a new
+ *       generation, and so does retry_policy.  What was done in the child stays
+ *       done: its effects are known by the same names.  A new child, in which
+ *       visits go on from the one before, is for a new input alone.  (By the
+ *       first rules an attempt was one, too, and by the second an update that
+ *       came before it.)  A child that did not fail, and whose output was to be
+ *       judged (leave.c) or did not suit (its schemas, a conflict, what is
+ *       written outside), is not begun again for the same input: it is judged
+ *       again, and nothing done twice.
+ *       A generation's children have one input, if guardrails judged it.
+ *   (3) Who stops a subgraph's execution stops all that is in it first.
+ */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+static int end_one(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err);
+
+/* ---- starting ------------------------------------------------------------- */
+
+/* {} with each line of input_mapping, evaluated in the parent's view. */
+static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
+                      struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *whole = json_pack("{s:{}}", "input");
+    uint32_t uses = 0;
+    struct env env;
+    int rv;
+
+    *out = NULL;
+    for (size_t i = 0; i < n->n_input_mapping; i++)
+        uses |= mortise_cel_uses(n->input_mapping[i].expr.cel);
+    rv = whole != NULL ? env_init(&env, r, x, x->view, NULL, NULL, uses, err)
+                       : mortise_nomem(err);
+    if (rv != MORTISE_OK) {
+        json_decref(whole);
+        return rv;
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < n->n_input_mapping; i++) {
+        json_t *value = NULL;
+
+        rv =
+            mortise_expr_eval(&n->input_mapping[i].expr, &env.cel, &value, why);
+        if (rv == MORTISE_OK)
+            rv =
+                mortise_path_set(&whole, &n->input_mapping[i].path, value, why);
+    }
+    env_finish(&env);
+    if (rv == MORTISE_OK)
+        rv = mortise_fold_check_depth(whole, why);
+    if (rv == MORTISE_OK)
+        *out = json_incref(json_object_get(whole, "input"));
+    json_decref(whole);
+    return judge_verdict(rv, err);
+}
+
+static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
+                        struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_graph *g = node_of(r, x)->sub;
+    struct mortise_entry e = {.type = MORTISE_E_CHILD,
+                              .frame = x->frame->index,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .attempt = x->attempt,
+                              .started_ms = r->time_ms,
+                              .value = input};
+    size_t room = (g->n_start + 1) * sizeof e.edges[0];
+    int rv;
+
+    e.edges = mortise_alloc(r->mem, room);
+    if (e.edges == NULL)
+        return mortise_nomem(err);
+    rv = judge_verdict(total_choose_start(r, g, input, &e, why), err);
+    if (rv == MORTISE_OK)
+        rv = record(r, &e, err);
+    mortise_release(r->mem, e.edges, room);
+    return rv;
+}
+
+/* Its child failed, and it is tried again. */
+static int record_again(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_AGAIN);
+
+    e.started_ms = r->time_ms;
+    return record(r, &e, err);
+}
+
+int subgraph_start(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
+{
+    struct mortise_err why;
+    json_t *raw, *input = NULL;
+    const char *code = "expression";
+    int rv = MORTISE_OK;
+
+    if (x->child_again && !x->child_asks)
+        return record_again(r, x, err);
+    if (x->body_is_given)
+        raw = json_incref(x->body);
+    else
+        rv = make_input(r, x, &raw, &why, err);
+    if (rv == MORTISE_OK) {
+        code = "schema";
+        rv = judge_verdict(
+            total_check_input(node_of(r, x)->sub, raw, &input, &why), err);
+    }
+    json_decref(raw);
+    if (rv == MORTISE_OK && guard_wants_input(r, x)) {
+        rv = guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
+    } else if (rv == MORTISE_OK && x->child_again &&
+               json_equal(x->child->scope->input, input)) {
+        rv = record_again(r, x, err);
+    } else if (rv == MORTISE_OK && x->child_over &&
+               json_equal(x->child->scope->input, input)) {
+        rv = end_one(r, x, err);
+    } else if (rv == MORTISE_OK) {
+        code = "expression";
+        rv = record_child(r, x, input, &why, err);
+    }
+    json_decref(input);
+    return rv == MORTISE_EINVAL ? fail_attempt_err(r, x, code, &why, err) : rv;
+}
+
+static const char *class_of(const json_t *error)
+{
+    const char *class = json_string_value(json_object_get(error, "class"));
+
+    return class != NULL ? class : "permanent";
+}
+
+/* What the child failed of may go away only if all of it may. */
+static const char *class_of_all(const struct mortise_run *r,
+                                const json_t *error)
+{
+    json_t *one;
+    size_t i;
+
+    if (r->rules < MORTISE_RULES_SECOND)
+        return "permanent";
+    json_array_foreach(json_object_get(error, "failed"), i, one)
+    {
+        if (strcmp(class_of(json_object_get(one, "error")), "permanent") == 0)
+            return "permanent";
+    }
+    return class_of(error);
+}
+
+/* The child failed: its error is the node's. */
+static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
+                      struct mortise_err *err)
+{
+    const char *code = json_string_value(json_object_get(error, "code"));
+    const char *path = json_string_value(json_object_get(error, "path"));
+    struct mortise_err words;
+    const char *message = json_string_value(json_object_get(error, "message"));
+
+    mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
+                 path != NULL ? ": " : "", message != NULL ? message : "");
+    return fail_attempt(r, x, code != NULL ? code : "failed",
+                        class_of_all(r, error), words.msg, err);
+}
+
+static int end_one(struct mortise_run *r, struct exec *x,
+                   struct mortise_err *err)
+{
+    json_t *error = NULL;
+    int rv;
+
+    if (budget_leads(x->child->scope))
+        return budget_lead(r, x->child->scope, err);
+    if (x->child->scope->halt == LOSS_TIME)
+        return fail_attempt(r, x, "timeout", "timeout",
+                            "the attempt took longer than its timeout", err);
+    rv = total_outcome(r, x->child, &error, &x->inner, err);
+    if (rv == MORTISE_OK && error != NULL)
+        rv = end_failed(r, x, error, err);
+    else if (rv == MORTISE_OK)
+        rv = done_settle(r, x, json_object_get(x->inner, "artifacts"),
+                         DONE_EXECUTED, err);
+    json_decref(error);
+    drop(&x->inner);
+    return rv;
+}
+
+int subgraph_end_all(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A child that ends may be the last of the one around it. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_overs; i++) {
+        struct exec *x = r->execs[r->overs[i]];
+
+        if (x->state == X_INSIDE && x->loss == LOSS_NONE &&
+            x->child->scope->over)
+            rv = end_one(r, x, err);
+    }
+    r->n_overs = 0;
+    return rv;
+}

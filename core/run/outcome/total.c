@@ -1,0 +1,114 @@
+/* total.c -- a graph as a whole: with what it begins, and what it came to. */
+#include "run/outcome/outcome.h"
+
+/* ---- its beginning -------------------------------------------------------- */
+
+int total_choose_start(struct mortise_run *r, const struct mortise_graph *g,
+                       json_t *input, struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    json_t *empty = json_object();
+    json_t *state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
+                              empty, "artifacts", empty);
+    const json_t *values[MORTISE_IN_N] = {[MORTISE_IN_INPUT] = input,
+                                          [MORTISE_IN_SCRATCH] = empty,
+                                          [MORTISE_IN_ARTIFACTS] = empty,
+                                          [MORTISE_IN_STATE] = state,
+                                          [MORTISE_IN_RUN] = r->self};
+    struct mortise_cel_env env = {values, g->expr_cost};
+    int rv = state != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < g->n_start; i++) {
+        const struct mortise_edge *edge = &g->edges[g->start[i]];
+        bool take = edge->kind != MORTISE_EDGE_BUDGET;
+
+        if (edge->kind == MORTISE_EDGE_WHEN)
+            rv = mortise_expr_test(&edge->when, &env, &take, err);
+        else if (edge->kind != MORTISE_EDGE_STATIC)
+            take = edge->holds;
+        if (rv == MORTISE_OK && take)
+            e->edges[e->n_edges++] = g->start[i];
+    }
+    json_decref(state);
+    json_decref(empty);
+    return rv;
+}
+
+int total_check_input(const struct mortise_graph *g, json_t *input,
+                      json_t **out, struct mortise_err *err)
+{
+    int rv;
+
+    *out = NULL;
+    if (!json_is_object(input))
+        return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
+    if (g->input == NULL) {
+        *out = json_incref(input);
+        return MORTISE_OK;
+    }
+    rv = mortise_schema_check(g->input, input, err);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "input");
+    *out = mortise_schema_normal(g->input, input);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* ---- its end --------------------------------------------------------------- */
+
+static int check_root(const struct mortise_schema *s, const json_t *state,
+                      const char *root, struct mortise_err *why)
+{
+    int rv = s != NULL
+                 ? mortise_schema_check(s, json_object_get(state, root), why)
+                 : MORTISE_OK;
+
+    return rv != MORTISE_OK
+               ? mortise_doing(why, rv, "%s when the run ended", root)
+               : rv;
+}
+
+/* The whole state, at the end: no conflict, and the schemas hold. */
+static int check_total(struct mortise_run *r, const struct frame *f,
+                       json_t **state, const char **code,
+                       struct mortise_err *why)
+{
+    int rv = past_total(r, f, true, state, why);
+
+    *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
+    if (rv != MORTISE_OK)
+        return rv;
+    *code = "schema";
+    rv = check_root(f->graph->scratch, *state, "scratch", why);
+    if (rv == MORTISE_OK)
+        rv = check_root(f->graph->artifacts, *state, "artifacts", why);
+    if (rv != MORTISE_OK)
+        drop(state);
+    return rv;
+}
+
+int total_outcome(struct mortise_run *r, struct frame *f, json_t **error,
+                  json_t **state, struct mortise_err *err)
+{
+    struct mortise_err why;
+    const char *code;
+    int rv;
+
+    *error = *state = NULL;
+    if (f->scope->halt == LOSS_BUDGET) {
+        *error = budget_error(f->scope);
+    } else if (f->scope->halt == LOSS_TIME) {
+        *error = json_pack("{s:s, s:s}", "code", "timeout", "message",
+                           "the run was active for longer than its "
+                           "limits.timeout");
+    } else if (f->failed) {
+        *error = failures_of(r, f);
+    } else if (f->scope->loop_error != NULL) {
+        *error = json_incref(f->scope->loop_error);
+    } else {
+        rv = check_total(r, f, state, &code, &why);
+        if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+            return rv == MORTISE_OK ? rv : mortise_nomem(err);
+        *error = json_pack("{s:s, s:s}", "code", code, "message", why.msg);
+    }
+    return *error != NULL ? MORTISE_OK : mortise_nomem(err);
+}

@@ -1,0 +1,383 @@
+/* journal.c -- a run's entries, as values and as bytes.
+ *
+ * An entry is its type (u8) and then the fields that the type has, in the
+ * order of its row in entries.def; numbers little-endian, strings and JSON values as
+ * length (u32) + bytes, JSON compact, an absent value as length 0.
+ *
+ *   f  frame u32
+ *   n  node u32, visit u32            v  value     s  actor
+ *   g  generation u32                 o  note      i  id
+ *   a  attempt u32                    d  digest, 32 bytes
+ *   t  started u64, ms                e  edges: count u32, then u32 each
+ *   u  at u64, ms                     h  how u8
+ *   k  step: ordinal u32, key         m  method
+ *   x  status i32, after u32          y  a store's identity, 16 bytes
+ *   w  writes: count u32, then each: ref u16, flags u8, reduce u8, text where
+ *      ref says "spelled", and the value unless flags bit 0 says that it is
+ *      the entry's own value, which is the common case and stored once
+ *
+ * A record is never changed after it is written (R8), so there is nothing to
+ * migrate: a reader that meets a type it does not know refuses the run.
+ */
+#include "run/record/journal.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *fields;
+} types[MORTISE_E_N] = {
+#define ENTRY_OF_RUN(type, number, name, fields, ...)                          \
+    [MORTISE_E_##type] = {name, fields},
+#define ENTRY_OF_EXEC ENTRY_OF_RUN
+#define ENTRY_MARK    ENTRY_OF_RUN
+#include "run/record/entries.def"
+#undef ENTRY_OF_RUN
+#undef ENTRY_OF_EXEC
+#undef ENTRY_MARK
+};
+
+enum { SAME_VALUE = 1 }; /* a write's flags */
+
+static void put_json(struct mortise_buf *b, const json_t *v)
+{
+    size_t at = b->n;
+    uint32_t len;
+
+    mortise_buf_u32(b, 0);
+    if (v == NULL)
+        return;
+    if (mortise_json_write(b, v) != MORTISE_OK)
+        b->failed = true;
+    if (b->failed || b->n - at - 4 > UINT32_MAX) {
+        b->failed = true;
+        return;
+    }
+    len = (uint32_t)(b->n - at - 4);
+    memcpy(b->p + at, &len, sizeof len);
+}
+
+static void put_writes(struct mortise_buf *b, const struct mortise_entry *e)
+{
+    mortise_buf_u32(b, (uint32_t)e->n_writes);
+    for (size_t i = 0; i < e->n_writes; i++) {
+        const struct mortise_entry_write *w = &e->writes[i];
+        bool same = w->value == e->value && e->value != NULL;
+
+        mortise_buf_u16(b, w->ref);
+        mortise_buf_u8(b, same ? SAME_VALUE : 0);
+        mortise_buf_u8(b, (uint8_t)w->reduce);
+        if (w->ref == MORTISE_WRITE_SPELLED)
+            mortise_buf_str(b, w->text);
+        if (!same)
+            put_json(b, w->value);
+    }
+}
+
+static void put_field(struct mortise_buf *b, char field,
+                      const struct mortise_entry *e)
+{
+    switch (field) {
+    case 'f':
+        mortise_buf_u32(b, e->frame);
+        break;
+    case 'n':
+        mortise_buf_u32(b, e->node);
+        mortise_buf_u32(b, e->visit);
+        break;
+    case 'g':
+        mortise_buf_u32(b, e->generation);
+        break;
+    case 'a':
+        mortise_buf_u32(b, e->attempt);
+        break;
+    case 't':
+        mortise_buf_u64(b, e->started_ms);
+        break;
+    case 'u':
+        mortise_buf_u64(b, e->at_ms);
+        break;
+    case 'h':
+        mortise_buf_u8(b, e->how);
+        break;
+    case 'v':
+        put_json(b, e->value);
+        break;
+    case 'o':
+        put_json(b, e->note);
+        break;
+    case 's':
+        mortise_buf_str(b, e->actor);
+        break;
+    case 'i':
+        mortise_buf_str(b, e->id);
+        break;
+    case 'd':
+        mortise_buf_put(b, e->digest, MORTISE_DIGEST);
+        break;
+    case 'k':
+        mortise_buf_u32(b, e->ordinal);
+        mortise_buf_str(b, e->key);
+        break;
+    case 'm':
+        mortise_buf_str(b, e->method);
+        break;
+    case 'x':
+        mortise_buf_u32(b, (uint32_t)e->status);
+        mortise_buf_u32(b, e->after);
+        break;
+    case 'y':
+        mortise_buf_put(b, e->store.b, sizeof e->store.b);
+        break;
+    case 'e':
+        mortise_buf_u32(b, (uint32_t)e->n_edges);
+        mortise_buf_put(b, e->edges, e->n_edges * sizeof e->edges[0]);
+        break;
+    default:
+        assert(field == 'w'); /* the table has no other letter */
+        put_writes(b, e);
+    }
+}
+
+void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e)
+{
+    mortise_buf_u8(b, (uint8_t)e->type);
+    for (const char *f = types[e->type].fields; *f != '\0'; f++)
+        put_field(b, *f, e);
+}
+
+static int get_json(json_t **out, struct mortise_reader *r,
+                    struct mortise_err *err)
+{
+    size_t n;
+    const char *p = mortise_read_blob(r, &n);
+
+    *out = NULL;
+    return n == 0 ? MORTISE_OK : mortise_json_read(out, p, n, err);
+}
+
+static int get_str(const char **out, struct mortise_reader *r,
+                   struct mortise_arena *a, struct mortise_err *err)
+{
+    size_t n;
+    const char *p = mortise_read_blob(r, &n);
+
+    *out = mortise_arena_strndup(a, p, n);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int get_edges(struct mortise_entry *e, struct mortise_reader *r,
+                     struct mortise_arena *a, struct mortise_err *err)
+{
+    size_t n = mortise_read_u32(r);
+    const void *p;
+
+    if (n == 0)
+        return MORTISE_OK;
+    p = mortise_read_raw(r, n * sizeof e->edges[0]);
+    if (p == NULL)
+        return MORTISE_OK; /* the reader is bad; the caller sees it */
+    e->edges = mortise_arena_alloc(a, n * sizeof e->edges[0]);
+    if (e->edges == NULL)
+        return mortise_nomem(err);
+    memcpy(e->edges, p, n * sizeof e->edges[0]);
+    e->n_edges = n;
+    return MORTISE_OK;
+}
+
+static int get_write(struct mortise_entry *e, struct mortise_entry_write *w,
+                     struct mortise_reader *r, struct mortise_arena *a,
+                     struct mortise_err *err)
+{
+    uint8_t flags, reduce;
+    int rv = MORTISE_OK;
+
+    w->ref = mortise_read_u16(r);
+    flags = mortise_read_u8(r);
+    reduce = mortise_read_u8(r);
+    if (reduce > MORTISE_REDUCE_EXPR)
+        r->bad = true;
+    w->reduce = (enum mortise_reduce)reduce;
+    if (w->ref == MORTISE_WRITE_SPELLED)
+        rv = get_str(&w->text, r, a, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (flags & SAME_VALUE)
+        w->value = json_incref(e->value);
+    else
+        rv = get_json(&w->value, r, err);
+    if (w->value == NULL)
+        r->bad = true;
+    return rv;
+}
+
+static int get_writes(struct mortise_entry *e, struct mortise_reader *r,
+                      struct mortise_arena *a, struct mortise_err *err)
+{
+    size_t n = mortise_read_u32(r);
+    int rv = MORTISE_OK;
+
+    if (n > (size_t)(r->end - r->p)) /* each takes more than a byte */
+        r->bad = true;
+    if (n == 0 || r->bad)
+        return MORTISE_OK;
+    e->writes = mortise_arena_alloc(a, n * sizeof e->writes[0]);
+    if (e->writes == NULL)
+        return mortise_nomem(err);
+    while (rv == MORTISE_OK && !r->bad && e->n_writes < n)
+        rv = get_write(e, &e->writes[e->n_writes++], r, a, err);
+    return rv;
+}
+
+static int get_field(struct mortise_entry *e, char field,
+                     struct mortise_reader *r, struct mortise_arena *a,
+                     struct mortise_err *err)
+{
+    const void *p;
+
+    switch (field) {
+    case 'f':
+        e->frame = mortise_read_u32(r);
+        return MORTISE_OK;
+    case 'n':
+        e->node = mortise_read_u32(r);
+        e->visit = mortise_read_u32(r);
+        return MORTISE_OK;
+    case 'g':
+        e->generation = mortise_read_u32(r);
+        return MORTISE_OK;
+    case 'a':
+        e->attempt = mortise_read_u32(r);
+        return MORTISE_OK;
+    case 't':
+        e->started_ms = mortise_read_u64(r);
+        return MORTISE_OK;
+    case 'u':
+        e->at_ms = mortise_read_u64(r);
+        return MORTISE_OK;
+    case 'h':
+        e->how = mortise_read_u8(r);
+        return MORTISE_OK;
+    case 'v':
+        return get_json(&e->value, r, err);
+    case 'o':
+        return get_json(&e->note, r, err);
+    case 's':
+        return get_str(&e->actor, r, a, err);
+    case 'i':
+        return get_str(&e->id, r, a, err);
+    case 'd':
+        p = mortise_read_raw(r, MORTISE_DIGEST);
+        if (p != NULL)
+            memcpy(e->digest, p, MORTISE_DIGEST);
+        return MORTISE_OK;
+    case 'k':
+        e->ordinal = mortise_read_u32(r);
+        return get_str(&e->key, r, a, err);
+    case 'm':
+        return get_str(&e->method, r, a, err);
+    case 'x':
+        e->status = (int32_t)mortise_read_u32(r);
+        e->after = mortise_read_u32(r);
+        return MORTISE_OK;
+    case 'y':
+        p = mortise_read_raw(r, sizeof e->store.b);
+        if (p != NULL)
+            memcpy(e->store.b, p, sizeof e->store.b);
+        return MORTISE_OK;
+    case 'e':
+        return get_edges(e, r, a, err);
+    default:
+        assert(field == 'w'); /* the table has no other letter */
+        return get_writes(e, r, a, err);
+    }
+}
+
+/* A record that does not read is corrupt, whatever the part that noticed
+ * called it; only running out of memory is something else. */
+static int corrupt(struct mortise_err *err, int rv)
+{
+    if (rv == MORTISE_ENOMEM)
+        return rv;
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, MORTISE_ECORRUPT, "a journal entry");
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "a journal entry does not read as one");
+}
+
+int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
+                       struct mortise_arena *a, struct mortise_err *err)
+{
+    uint8_t type;
+    int rv = MORTISE_OK;
+
+    *e = (struct mortise_entry){.actor = "", .id = "", .key = "", .method = ""};
+    if (r->p == r->end)
+        return MORTISE_ENOTFOUND;
+    type = mortise_read_u8(r);
+    if (type >= MORTISE_E_N || types[type].fields == NULL)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "journal entry of unknown type %u", type);
+    e->type = (enum mortise_entry_type)type;
+    for (const char *f = types[type].fields;
+         rv == MORTISE_OK && !r->bad && *f != '\0'; f++)
+        rv = get_field(e, *f, r, a, err);
+    if (rv == MORTISE_OK && !r->bad)
+        return MORTISE_OK;
+    mortise_entry_finish(e);
+    return corrupt(err, rv);
+}
+
+void mortise_entry_finish(struct mortise_entry *e)
+{
+    json_decref(e->value);
+    json_decref(e->note);
+    for (size_t i = 0; i < e->n_writes; i++)
+        json_decref(e->writes[i].value);
+    e->value = e->note = NULL;
+    e->n_writes = 0;
+}
+
+const char *mortise_entry_type_name(enum mortise_entry_type type)
+{
+    return types[type].name;
+}
+
+bool mortise_entry_has_node(const struct mortise_entry *e)
+{
+    return strchr(types[e->type].fields, 'n') != NULL;
+}
+
+const char *mortise_ask_name(enum mortise_ask ask)
+{
+    static const char *const names[] = {
+        "",      "approval_pending", "scheduled_pause", "scheduled_pause",
+        "human", "in_doubt",         "budget"};
+
+    return names[ask];
+}
+
+const char *mortise_settle_name(enum mortise_settle settle)
+{
+    static const char *const names[] = {
+        "",        "approved",  "rejected", "answered", "passed",
+        "expired", "withdrawn", "happened", "retry",    "fail"};
+
+    return names[settle];
+}
+
+const char *mortise_pause_name(enum mortise_pause pause)
+{
+    static const char *const names[] = {"", "operator", "shutdown"};
+
+    return names[pause];
+}
+
+const char *mortise_run_status_name(int status)
+{
+    static const char *const names[] = {
+        "",         "accepted", "running",   "waiting", "paused",
+        "in_doubt", "blocked",  "completed", "failed",  "cancelled"};
+
+    return status > 0 && status <= MORTISE_RUN_CANCELLED ? names[status] : "";
+}

@@ -1,0 +1,714 @@
+/* budget.c -- what a graph may spend: reserved before a call, settled after.
+ *
+ * A graph with a `budget` has a purse in each going through it (struct scope).
+ * A call of an operation draws on the purse of its graph and on those of all
+ * graphs around that.  `tool_calls` counts attempts: each time that an
+ * executor's operation is called anew, retries and elements of maps included.
+ * Guardrails and reconciliations are none, nor is being entered again after a
+ * suspension, which is the same call going on.  What calls of models cost
+ * (`model_calls`, `tokens`, `usd` ...) is what executors tell (usage.c), and
+ * what their operations' manifests say that they use at most.
+ *
+ *   (1) The most that a call may spend is reserved, by an entry, before it is
+ *       called, and the call waits until that is on disk: whatever dies, what
+ *       was spent is never forgotten.
+ *   (2) A reservation is settled by the entry that ends the call, or its
+ *       suspension; what of it is usage by what the call told (`used`).  One
+ *       whose call was cut off (a crash, a plugin that was given up) counts in
+ *       full: nobody knows what it spent.  What an operation tells beyond what
+ *       its manifest says counts all the same, with a warning: nothing is worse
+ *       than money that nobody counts.
+ *   (3) What would fit once others have settled waits for them.  What does not
+ *       fit whatever they come to has exceeded the budget; and once more is
+ *       spent than there was, no call fits.  The outermost purse
+ *       that says so decides what follows: a question to people (`pause`), on
+ *       which that execution alone waits, or the end of its graph (`fail`).
+ *       For `goto`, too, all in the graph is stopped, and when it is quiet the
+ *       graph goes on at that node, after everything that was done; what is
+ *       exceeded again after that fails it.
+ *   (4) A purse warns once that four fifths are spent or reserved, and says
+ *       once that it was exceeded, until somebody raises it.
+ *   (5) Time cannot be reserved: `wall` counts while any call of the graph is
+ *       out, side by side or not.  When it is used up, calls that only read are
+ *       stopped, to be made anew, and those with an effect awaited; nothing new
+ *       is called.  (on_exceeded: fail and goto stop all of them.)
+ *   (6) Which of two calls gets what is left is a race that the graph asks for:
+ *       the order of the entries is its decision.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/real.h"
+#include "run/spend/spend.h"
+
+/* An amount in words: dollars as people write them. */
+const char *budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
+                         uint64_t amount)
+{
+    if (what == MORTISE_SPEND_USD)
+        mortise_real_text(out, (double)amount / MORTISE_NANO);
+    else
+        snprintf(out, BUDGET_TEXT, "%llu", (unsigned long long)amount);
+    return out;
+}
+
+static const char *names(int what)
+{
+    return mortise_spend_name((enum mortise_spend)what);
+}
+
+/* The purse of the graph around this one's; NULL: there is none around. */
+static struct scope *outer(const struct scope *in)
+{
+    return in->owner != NULL ? in->owner->frame->top->scope : NULL;
+}
+
+int budget_begin(struct mortise_run *r, struct scope *in,
+                 const struct mortise_graph *g, struct mortise_err *err)
+{
+    if (!mortise_budget_is_set(&g->budget))
+        return MORTISE_OK;
+    in->purse = mortise_arena_alloc(&r->arena, sizeof *in->purse);
+    if (in->purse == NULL)
+        return mortise_nomem(err);
+    for (int k = 0; k < MORTISE_N_SPENDS; k++)
+        in->purse->most[k] = g->budget.said[k] ? g->budget.most[k] : UINT64_MAX;
+    return MORTISE_OK;
+}
+
+/* ---- reservations ------------------------------------------------------- */
+
+/* The most that a new call of x spends.  One that goes on has told a part. */
+void budget_need(const struct mortise_run *r, const struct exec *x,
+                 uint64_t need[MORTISE_N_SPENDS])
+{
+    const struct mortise_usage_bound *bound = &node_of(r, x)->op->usage;
+    bool goes_on = x->hold != NULL && x->hold->goes_on;
+    struct mortise_usage most = {0};
+
+    memcpy(most.amount, bound->most, sizeof most.amount);
+    if (goes_on && x->cost != NULL)
+        mortise_usage_less(&most, &x->cost->again);
+    need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
+    need[MORTISE_SPEND_WALL] = 0; /* nobody knows it; see (5) */
+    mortise_spend_of_usage(need, most.amount);
+}
+
+/* Does any purse that x draws on bound any of this? */
+static bool is_bounded(const struct exec *x, const uint64_t *need)
+{
+    for (const struct scope *in = x->frame->top->scope; in != NULL;
+         in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++) {
+            if (need[k] > 0 && in->purse->most[k] != UINT64_MAX)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* What plugins tell does not overflow. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a < BUDGET_MOST - b ? a + b : BUDGET_MOST;
+}
+
+/* So much is spent, in all purses. */
+static void spend(struct mortise_run *r, const struct exec *x,
+                  const uint64_t *amount)
+{
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
+            in->purse->spent[k] = sum(in->purse->spent[k], amount[k]);
+    }
+    r->purses_moved = true;
+}
+
+/* What it holds is held no more. */
+static void let_go(struct mortise_run *r, struct exec *x)
+{
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
+            in->purse->held[k] -= x->hold->amount[k];
+    }
+    memset(x->hold->amount, 0, sizeof x->hold->amount);
+    x->hold->open = x->hold->uncalled = false;
+    r->purses_moved = true;
+}
+
+bool budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
+{
+    const uint64_t *held = x->hold != NULL ? x->hold->amount : NULL;
+
+    if (held == NULL || !x->hold->open)
+        return false;
+    used[MORTISE_USED_CALLS] = held[MORTISE_SPEND_MODEL_CALLS];
+    used[MORTISE_USED_INPUT] = held[MORTISE_SPEND_INPUT_TOKENS];
+    used[MORTISE_USED_OUTPUT] = held[MORTISE_SPEND_OUTPUT_TOKENS];
+    used[MORTISE_USED_USD] = held[MORTISE_SPEND_USD];
+    for (int k = 0; k < MORTISE_USED_N; k++) {
+        if (used[k] != 0)
+            return true;
+    }
+    return false;
+}
+
+/* From held to spent. */
+static void move(struct mortise_run *r, struct exec *x)
+{
+    uint64_t used[MORTISE_USED_N];
+
+    if (budget_owes(x, used))
+        usage_assume(r, x, used);
+    spend(r, x, x->hold->amount);
+    let_go(r, x);
+}
+
+void budget_cut_off(struct mortise_run *r, struct exec *x)
+{
+    if (x->hold != NULL && x->hold->open && !x->hold->uncalled)
+        move(r, x);
+}
+
+static void settle(struct mortise_run *r, struct exec *x, bool goes_on)
+{
+    if (x->hold == NULL)
+        return;
+    if (x->hold->open)
+        move(r, x); /* a call is one, however it went */
+    x->hold->goes_on = goes_on;
+}
+
+void budget_call_ended(struct mortise_run *r, struct exec *x)
+{
+    settle(r, x, false);
+}
+
+void budget_call_let_go(struct mortise_run *r, struct exec *x)
+{
+    settle(r, x, true);
+}
+
+void budget_not_called(struct exec *x)
+{
+    if (x->hold != NULL && x->hold->open)
+        x->hold->uncalled = true;
+}
+
+/* Four fifths of it are gone. */
+static bool is_low(const struct purse *p, int k)
+{
+    uint64_t used = p->spent[k] + p->held[k];
+
+    return p->most[k] != UINT64_MAX && used >= p->most[k] - p->most[k] / 5;
+}
+
+/* {budget, limit, used}: `used` counts what is reserved, too. */
+static json_t *purse_json(const struct purse *p, int k)
+{
+    enum mortise_spend what = (enum mortise_spend)k;
+
+    return json_pack("{s:s, s:o, s:o}", "budget", names(k), "limit",
+                     mortise_spend_json(what, p->most[k]), "used",
+                     mortise_spend_json(what, p->spent[k] + p->held[k]));
+}
+
+static int warn(struct mortise_run *r, struct scope *in,
+                struct mortise_err *err)
+{
+    struct purse *p = in->purse;
+    int rv = MORTISE_OK;
+
+    for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_SPENDS; k++) {
+        if (p->warned[k] || !is_low(p, k))
+            continue;
+        p->warned[k] = true;
+        rv = announce(r, in->owner, "budget_warning",
+                      seen(r) ? purse_json(p, k) : NULL, err);
+    }
+    return rv;
+}
+
+static int warn_all(struct mortise_run *r, const struct exec *x,
+                    struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct scope *in = x->frame->top->scope;
+         rv == MORTISE_OK && in != NULL; in = outer(in)) {
+        if (in->purse != NULL)
+            rv = warn(r, in, err);
+    }
+    return rv;
+}
+
+static int hold_in_all(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
+            in->purse->held[k] += x->hold->amount[k];
+    }
+    return warn_all(r, x, err);
+}
+
+/* {NAME: amount, ...}. */
+static int read_amounts(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
+{
+    const char *key;
+    json_t *one;
+
+    memset(out, 0, MORTISE_N_SPENDS * sizeof out[0]);
+    json_object_foreach(mortise_json_unconst(value), key, one)
+    {
+        enum mortise_spend k = mortise_spend_find(key);
+
+        if (k == MORTISE_N_SPENDS || !mortise_spend_read(k, one, &out[k]))
+            return MORTISE_EINVAL;
+    }
+    return json_is_object(value) ? MORTISE_OK : MORTISE_EINVAL;
+}
+
+int apply_reserve(struct mortise_run *r, struct exec *x,
+                  const struct mortise_entry *e, struct mortise_err *err)
+{
+    uint64_t amount[MORTISE_N_SPENDS];
+    int rv;
+
+    if (read_amounts(e->value, amount) != MORTISE_OK)
+        return corrupt(err, e);
+    if (x->hold == NULL)
+        x->hold = mortise_arena_alloc(&r->arena, sizeof *x->hold);
+    if (x->hold == NULL || usage_begin(r, x, err) != MORTISE_OK)
+        return mortise_nomem(err);
+    budget_cut_off(r, x); /* (2) */
+    memcpy(x->hold->amount, amount, sizeof amount);
+    x->hold->open = true;
+    x->hold->goes_on = false;
+    rv = hold_in_all(r, x, err);
+    return rv == MORTISE_OK ? exec_intend(r, x, e, err) : rv;
+}
+
+static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
+                   struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_RESERVE);
+    int rv;
+
+    e.started_ms = r->time_ms;
+    e.value = json_object();
+    for (int k = 0; e.value != NULL && k < MORTISE_N_SPENDS; k++) {
+        if (need[k] > 0 &&
+            json_object_set_new(
+                e.value, names(k),
+                mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
+            drop(&e.value);
+    }
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* ---- what calls told ---------------------------------------------------- */
+
+/* Has it told more than it had reserved of something that is bounded? */
+static bool is_more(const struct exec *x, const uint64_t *amount)
+{
+    uint64_t beyond[MORTISE_N_SPENDS] = {0};
+
+    for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
+        beyond[k] = amount[k] > (x->hold != NULL ? x->hold->amount[k] : 0);
+    return is_bounded(x, beyond);
+}
+
+/* Once for each execution. */
+static int warn_of_more(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    const struct mortise_node *n = node_of(r, x);
+    json_t *extra = NULL;
+
+    if (x->cost->warned)
+        return MORTISE_OK;
+    x->cost->warned = true;
+    if (seen(r))
+        extra = json_pack(
+            "{s:s, s:o}", "code", "usage", "message",
+            json_sprintf("%s/%s told that it used more than its manifest says: "
+                         "it counts, and was not reserved",
+                         n->plugin, n->operation));
+    return announce(r, x, "warning", extra, err);
+}
+
+int budget_used(struct mortise_run *r, struct exec *x,
+                const struct mortise_usage *used, bool ended,
+                struct mortise_err *err)
+{
+    uint64_t amount[MORTISE_N_SPENDS] = {0};
+    int rv = MORTISE_OK;
+
+    mortise_spend_of_usage(amount, used->amount);
+    if (is_more(x, amount))
+        rv = warn_of_more(r, x, err);
+    if (ended && x->hold != NULL && x->hold->open) {
+        amount[MORTISE_SPEND_TOOL_CALLS] =
+            x->hold->amount[MORTISE_SPEND_TOOL_CALLS];
+        let_go(r, x);
+    }
+    spend(r, x, amount);
+    return rv == MORTISE_OK ? warn_all(r, x, err) : rv;
+}
+
+/* ---- what does not fit -------------------------------------------------- */
+
+enum fit { FITS, FITS_LATER, FITS_NEVER };
+
+/* ... into what is left of one bound.  Time that is used up, and what is spent
+ * beyond its bound, leaves nothing for anybody. */
+static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
+{
+    uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
+
+    if (k == MORTISE_SPEND_WALL ? left == 0 : p->spent[k] > p->most[k])
+        return FITS_NEVER;
+    if (need[k] == 0 || need[k] + p->held[k] <= left)
+        return FITS;
+    return need[k] > left ? FITS_NEVER : FITS_LATER;
+}
+
+bool budget_leaves_room(const struct purse *p, const uint64_t *need, int k)
+{
+    return fit_one(p, need, k) != FITS_NEVER;
+}
+
+static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
+{
+    enum fit fit = FITS;
+
+    for (int k = 0; p != NULL && fit != FITS_NEVER && k < MORTISE_N_SPENDS;
+         k++) {
+        enum fit one = fit_one(p, need, k);
+
+        if (one <= fit)
+            continue;
+        fit = one;
+        *what = k;
+    }
+    return fit;
+}
+
+/* The outermost purse in which it never fits decides. */
+static enum fit fit(const struct exec *x, const uint64_t *need,
+                    struct scope **by, int *what)
+{
+    enum fit worst = FITS;
+
+    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
+        int k = 0;
+        enum fit one = fit_in(in->purse, need, &k);
+
+        if (one == FITS || one < worst)
+            continue;
+        worst = one;
+        *by = in;
+        *what = k;
+    }
+    return worst;
+}
+
+/* Until others settle. */
+static int wait_for_others(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->shorts, r->n_shorts,
+                                   &r->cap_shorts, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->shorts = grown;
+    r->shorts[r->n_shorts++] = x->index;
+    return MORTISE_OK;
+}
+
+int budget_try_again(struct mortise_run *r, struct mortise_err *err)
+{
+    size_t n = r->n_shorts;
+    int rv = MORTISE_OK;
+
+    if (!r->purses_moved)
+        return MORTISE_OK;
+    r->purses_moved = false;
+    r->n_shorts = 0;
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        struct exec *x = r->execs[r->shorts[i]];
+
+        if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
+            rv = exec_ready(r, x, err);
+    }
+    return rv;
+}
+
+/* Where its graph is: the path of the subgraph's execution; "": the run's. */
+const char *budget_path(const struct mortise_run *r, const struct scope *in,
+                        char room[MORTISE_EXEC_PATH])
+{
+    room[0] = '\0';
+    if (in->owner != NULL)
+        exec_path(r, in->owner, room);
+    return room;
+}
+
+static json_t *request(const struct mortise_run *r, const struct scope *in,
+                       int what)
+{
+    json_t *out = purse_json(in->purse, what);
+    char path[MORTISE_EXEC_PATH];
+
+    if (budget_path(r, in, path)[0] != '\0' && out != NULL &&
+        json_object_set_new(out, "graph", json_string(path)) != 0)
+        drop(&out);
+    return out;
+}
+
+static int tell(struct mortise_run *r, const struct scope *in, int what,
+                struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_EXCEEDED,
+                              .frame = in->root->index,
+                              .how = (uint8_t)what};
+
+    return record(r, &e, err);
+}
+
+static int halt(struct mortise_run *r, const struct scope *in,
+                struct mortise_err *err)
+{
+    struct mortise_entry e = {
+        .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_BUDGET};
+
+    return record(r, &e, err);
+}
+
+static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
+                  int what, struct mortise_err *err)
+{
+    bool pause = in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE;
+    int rv = MORTISE_OK;
+
+    if (!pause || !in->purse->told[what])
+        rv = tell(r, in, what, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return pause ? request_ask(r, x, MORTISE_ASK_BUDGET, request(r, in, what),
+                               0, err)
+                 : halt(r, in, err);
+}
+
+int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
+                   struct mortise_err *err)
+{
+    struct scope *in;
+    json_t *extra = NULL;
+
+    if (e->frame >= r->n_frames || e->how >= MORTISE_N_SPENDS ||
+        r->frames[e->frame]->parent != NULL ||
+        r->frames[e->frame]->scope->purse == NULL)
+        return corrupt(err, e);
+    in = r->frames[e->frame]->scope;
+    in->purse->told[e->how] = true;
+    in->purse->exceeded = (enum mortise_spend)e->how;
+    if (seen(r)) {
+        extra = purse_json(in->purse, e->how);
+        if (extra == NULL ||
+            json_object_set_new(extra, "on_exceeded",
+                                json_string(mortise_on_exceeded_name(
+                                    in->root->graph->budget.on_exceeded))) != 0)
+            drop(&extra);
+        if (extra == NULL)
+            return mortise_nomem(err);
+    }
+    return announce(r, in->owner, "budget_exceeded", extra, err);
+}
+
+bool budget_leads(const struct scope *in)
+{
+    return in->halt == LOSS_BUDGET && in->purse != NULL && !in->purse->led &&
+           in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_GOTO;
+}
+
+void budget_has_led(struct scope *in)
+{
+    in->purse->led = true;
+}
+
+int budget_lead(struct mortise_run *r, struct scope *in,
+                struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_LEAD,
+                              .frame = in->root->index,
+                              .node = in->root->graph->budget.to};
+
+    e.visit = frame_visits(in->root, e.node) + 1;
+    return record(r, &e, err);
+}
+
+json_t *budget_error(const struct scope *in)
+{
+    const struct purse *p = in->purse;
+    char limit[BUDGET_TEXT];
+
+    return json_pack(
+        "{s:s, s:o}", "code", "budget", "message",
+        json_sprintf("the budget's %s, %s, are used up",
+                     names((int)p->exceeded),
+                     budget_spell(limit, p->exceeded, p->most[p->exceeded])));
+}
+
+/* Is the time of a graph around x used up, which was not stored so far? */
+static int see_walls(struct mortise_run *r, const struct exec *x,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (struct scope *in = x->frame->top->scope;
+         rv == MORTISE_OK && in != NULL; in = outer(in)) {
+        struct purse *p = in->purse;
+
+        if (budget_is_walled(in) &&
+            clock_wall_ms(r, in) >= p->most[MORTISE_SPEND_WALL] &&
+            p->spent[MORTISE_SPEND_WALL] < p->most[MORTISE_SPEND_WALL])
+            rv = clock_store_wall(r, in, err);
+    }
+    return rv;
+}
+
+int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
+                 struct mortise_err *err)
+{
+    uint64_t need[MORTISE_N_SPENDS];
+    struct scope *by = NULL;
+    int what = 0, rv = see_walls(r, x, err);
+    bool reserved = x->hold != NULL && x->hold->uncalled;
+
+    budget_need(r, x, need);
+    *out = CLAIM_FREE;
+    if (rv != MORTISE_OK || reserved)
+        return rv;
+    budget_cut_off(r, x);
+    switch (fit(x, need, &by, &what)) {
+    case FITS:
+        if (!is_bounded(x, need))
+            return MORTISE_OK;
+        *out = CLAIM_RESERVED;
+        return reserve(r, x, need, err);
+    case FITS_LATER:
+        *out = CLAIM_LATER;
+        return wait_for_others(r, x, err);
+    case FITS_NEVER:
+        break;
+    }
+    *out = CLAIM_LATER;
+    return exceed(r, x, by, what, err);
+}
+
+/* ---- time --------------------------------------------------------------- */
+
+bool budget_is_walled(const struct scope *in)
+{
+    return in->purse != NULL &&
+           in->purse->most[MORTISE_SPEND_WALL] != UINT64_MAX;
+}
+
+int budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
+                struct mortise_err *err)
+{
+    in->purse->spent[MORTISE_SPEND_WALL] = used;
+    return warn(r, in, err);
+}
+
+/* Is x at work in that graph, or in one in it? */
+static bool is_in(const struct exec *x, const struct scope *graph)
+{
+    const struct scope *in = x->frame->top->scope;
+
+    while (in != NULL && in != graph)
+        in = outer(in);
+    return in != NULL;
+}
+
+/* What only reads is stopped; it asks when it is to be called again. */
+static int stop_reads(struct mortise_run *r, const struct scope *in,
+                      struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_RUNNING && x->call == MORTISE_RUN_EXECUTE &&
+            node_of(r, x)->effect < MORTISE_WRITE && is_in(x, in))
+            rv = cancel_call(r, x, STOP_BUDGET, err);
+    }
+    return rv;
+}
+
+int budget_wall_over(struct mortise_run *r, struct scope *in,
+                     struct mortise_err *err)
+{
+    int rv = clock_store_wall(r, in, err);
+
+    if (rv == MORTISE_OK)
+        rv = tell(r, in, MORTISE_SPEND_WALL, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE
+               ? stop_reads(r, in, err)
+               : halt(r, in, err);
+}
+
+int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
+                 struct mortise_err *err)
+{
+    uint64_t most[MORTISE_N_SPENDS];
+    struct scope *in =
+        e->frame < r->n_frames ? r->frames[e->frame]->scope : NULL;
+    struct purse *p = in != NULL ? in->purse : NULL;
+    char path[MORTISE_EXEC_PATH];
+
+    if (p == NULL || read_amounts(e->value, most) != MORTISE_OK)
+        return corrupt(err, e);
+    for (int k = 0; k < MORTISE_N_SPENDS; k++) {
+        if (most[k] == 0)
+            continue;
+        p->most[k] = most[k];
+        p->told[k] = false;
+        p->warned[k] &= is_low(p, k);
+    }
+    r->purses_moved = true;
+    budget_path(r, in, path);
+    return announce_command(r, "raise_budget", e->actor,
+                            path[0] != '\0' ? path : NULL, e->value, err);
+}
+
+/* ---- looking at it ------------------------------------------------------ */
+
+json_t *budget_json(const struct mortise_run *r, const struct scope *in)
+{
+    struct purse now = *in->purse;
+    const struct purse *p = &now;
+    json_t *out = json_object();
+
+    now.spent[MORTISE_SPEND_WALL] = clock_wall_ms(r, in);
+    for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
+        if (p->most[k] != UINT64_MAX &&
+            json_object_set_new(
+                out, names(k),
+                json_pack("{s:o, s:o}", "limit",
+                          mortise_spend_json((enum mortise_spend)k, p->most[k]),
+                          "used",
+                          mortise_spend_json((enum mortise_spend)k,
+                                             p->spent[k] + p->held[k]))) != 0)
+            drop(&out);
+    }
+    return out;
+}

@@ -1,0 +1,151 @@
+/* limit.c -- limits that pause a run, and raising them.
+ *
+ * `steps` counts executions that were started, in nested graphs and maps too;
+ * `visits`, and a node's `max_visits`, how often a node came to be in its
+ * naming scope.  What would pass a limit does not start, nor does anything else
+ * that has not: what runs comes to its end, its retries included, and then the
+ * run is paused.  Nothing is thrown away: a command raises the limit, and the
+ * run goes on.
+ *
+ *   (1) An execution is counted once, when it first starts (x->counted); in a
+ *       replayed run, when its first entry says that it did.
+ *   (2) Whether a limit holds the run is derived, not stored.
+ */
+#include <string.h>
+
+#include "run/spend/spend.h"
+
+/* How often this node may come: its own bound, or what a person said. */
+static uint64_t most_visits(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t own = node_of(r, x)->max_visits;
+
+    return r->visits_raised > own ? r->visits_raised : own;
+}
+
+enum limit limit_of(const struct mortise_run *r, const struct exec *x)
+{
+    if (x->counted)
+        return LIMIT_NONE;
+    if (r->n_started >= r->max_steps)
+        return LIMIT_STEPS;
+    return x->visit > most_visits(r, x) ? LIMIT_VISITS : LIMIT_NONE;
+}
+
+/* The first that waits to start; NULL: none. */
+static const struct exec *next_ready(const struct mortise_run *r)
+{
+    for (size_t i = r->ready_head; i < r->n_ready; i++) {
+        const struct exec *x = r->execs[r->ready[i]];
+
+        if (x->state == X_READY && x->loss == LOSS_NONE)
+            return x;
+    }
+    return NULL;
+}
+
+const struct exec *limit_holds(const struct mortise_run *r)
+{
+    const struct exec *x;
+
+    if (r->n_running > 0 || r->n_fresh == 0 || r->n_waiting > r->n_fresh)
+        return NULL;
+    x = next_ready(r);
+    return x != NULL && limit_of(r, x) != LIMIT_NONE ? x : NULL;
+}
+
+json_t *limit_json(const struct mortise_run *r, const struct exec *x)
+{
+    bool steps = limit_of(r, x) == LIMIT_STEPS;
+    uint64_t value = steps ? r->max_steps : most_visits(r, x);
+    const char *name = steps ? "steps" : "visits";
+    struct mortise_buf words;
+    char path[MORTISE_EXEC_PATH];
+    json_t *out;
+
+    exec_path(r, x, path);
+    mortise_buf_init(&words, r->mem);
+    mortise_buf_printf(&words, "mortise resume %s --limit %s=%llu", r->id, name,
+                       (unsigned long long)(2 * value));
+    out = json_pack("{s:s, s:I, s:s, s:s, s:s}", "limit", name, "value",
+                    (json_int_t)value, "node", node_of(r, x)->id, "path", path,
+                    "command", mortise_buf_cstr(&words));
+    if (words.failed)
+        drop(&out);
+    mortise_buf_finish(&words);
+    return out;
+}
+
+/* ---- raising ------------------------------------------------------------ */
+
+/* One member of {steps?, visits?}: a number beyond what holds now. */
+static int check_member(const char *name, const json_t *value, uint64_t now,
+                        uint64_t most, struct mortise_err *err)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 1 ||
+        json_integer_value(value) > UINT32_MAX)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a limit is a whole number from 1 to %u: %s",
+                            UINT32_MAX, name);
+    if ((uint64_t)json_integer_value(value) <= now)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "limit %s is %llu already; it can only be raised",
+                            name, (unsigned long long)now);
+    if (most != 0 && (uint64_t)json_integer_value(value) > most)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the deployment's limits.%s allows no more than "
+                            "%llu",
+                            name, (unsigned long long)most);
+    return MORTISE_OK;
+}
+
+/* The bound that `visits` has to be beyond: that of the node which is held. */
+static uint64_t visits_now(const struct mortise_run *r)
+{
+    const struct exec *x = limit_holds(r);
+
+    if (x != NULL && limit_of(r, x) == LIMIT_VISITS)
+        return most_visits(r, x);
+    return r->visits_raised > r->graph->limits.visits ? r->visits_raised
+                                                      : r->graph->limits.visits;
+}
+
+int limit_check(const struct mortise_run *r, const json_t *body,
+                struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+    int rv = MORTISE_OK;
+
+    if (!json_is_object(body) || json_object_size(body) == 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "limits are {steps?, visits?}");
+    json_object_foreach(mortise_json_unconst(body), key, value)
+    {
+        if (rv != MORTISE_OK)
+            break;
+        if (strcmp(key, "steps") == 0)
+            rv = check_member(key, value, r->max_steps,
+                              r->graph->limits.most_steps, err);
+        else if (strcmp(key, "visits") == 0)
+            rv = check_member(key, value, visits_now(r),
+                              r->graph->limits.most_visits, err);
+        else
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "the limits that can be raised are steps and "
+                              "visits, not '%s'",
+                              key);
+    }
+    return rv;
+}
+
+void limit_raise(struct mortise_run *r, const json_t *body)
+{
+    const json_t *steps = json_object_get(body, "steps");
+    const json_t *visits = json_object_get(body, "visits");
+
+    if (json_is_integer(steps))
+        r->max_steps = (uint64_t)json_integer_value(steps);
+    if (json_is_integer(visits))
+        r->visits_raised = (uint64_t)json_integer_value(visits);
+}

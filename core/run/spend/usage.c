@@ -1,0 +1,150 @@
+/* usage.c -- what calls of models cost, as executors tell it.
+ *
+ * A call says what it used while it runs (plugin.h, "usage"); when it ends,
+ * however it ends, an entry of its own (`used`) keeps that, in the commit of
+ * the entry about its end.
+ *
+ *   (1) Money that was spent is spent: attempts that failed count, calls that
+ *       were stopped, and those that lost a race.  What was recorded is never
+ *       taken back, whatever people do with the run.
+ *   (2) An executor that is entered again after a suspension or a crash says
+ *       again what it said before: it is a function of its request and of the
+ *       answers.  So from a call that goes on after its journal only what is
+ *       more than before counts.  One that begins anew counts in full.
+ *   (3) The entry says what is added, so replaying needs no judgement.
+ *   (4) A call of which nobody knows how it ended has used what was reserved
+ *       for it (budget.c), which stands in its record, too.
+ */
+#include <string.h>
+
+#include "run/spend/spend.h"
+
+enum used_how {                  /* of a `used` entry; journaled */
+                USED_ON = 0,     /* besides what this journal's calls used */
+                USED_ANEW = 1,   /* the call began without a journal */
+                USED_BESIDES = 2 /* a call with nothing to say again */
+};
+
+static enum used_how how_of(const struct exec *x)
+{
+    if (x->call != MORTISE_RUN_EXECUTE)
+        return USED_BESIDES;
+    return x->goes_on ? USED_ON : USED_ANEW;
+}
+
+/* All that it may have used. */
+static void assume_all(const struct exec *x, struct mortise_usage *more)
+{
+    uint64_t owed[MORTISE_USED_N];
+
+    for (int k = 0; budget_owes(x, owed) && k < MORTISE_USED_N; k++) {
+        if (more->amount[k] < owed[k])
+            more->amount[k] = owed[k];
+    }
+}
+
+int usage_note(struct mortise_run *r, struct exec *x,
+               const struct mortise_usage *said, bool lost,
+               struct mortise_err *err)
+{
+    struct mortise_entry e = entry_of(r, x, MORTISE_E_USED);
+    struct mortise_usage more = {0};
+    uint64_t owed[MORTISE_USED_N];
+    int rv;
+
+    if (said != NULL)
+        more = *said; /* its names are lent */
+    e.how = (uint8_t)how_of(x);
+    if (e.how == USED_ON && x->cost != NULL)
+        mortise_usage_less(&more, &x->cost->again);
+    if (lost)
+        assume_all(x, &more);
+    if (mortise_usage_is_none(&more) &&
+        (e.how == USED_BESIDES || !budget_owes(x, owed)))
+        return MORTISE_OK;
+    e.value = mortise_usage_json(&more);
+    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    json_decref(e.value);
+    return rv;
+}
+
+int usage_begin(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    if (x->cost == NULL)
+        x->cost = mortise_arena_alloc(&r->arena, sizeof *x->cost);
+    return x->cost != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int add(struct mortise_run *r, struct exec *x, enum used_how how,
+               const struct mortise_usage *more, struct mortise_err *err)
+{
+    struct mortise_usage amounts = *more;
+
+    amounts.models = NULL;
+    if (usage_begin(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    if (how == USED_ANEW)
+        usage_forget(x);
+    if (mortise_usage_add(&x->cost->all, more) != MORTISE_OK ||
+        mortise_usage_add(&r->usage, more) != MORTISE_OK)
+        return mortise_nomem(err);
+    if (how != USED_BESIDES)
+        mortise_usage_add(&x->cost->again, &amounts); /* no name, no memory */
+    return budget_used(r, x, more, how != USED_BESIDES, err);
+}
+
+void usage_assume(struct mortise_run *r, struct exec *x,
+                  const uint64_t used[MORTISE_USED_N])
+{
+    struct mortise_usage more = {0};
+
+    memcpy(more.amount, used, sizeof more.amount);
+    mortise_usage_add(&x->cost->all, &more);
+    mortise_usage_add(&r->usage, &more);
+}
+
+int apply_used(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    struct mortise_usage more;
+    int rv = e->how <= USED_BESIDES && node_of(r, x)->op != NULL
+                 ? mortise_usage_read(&more, e->value, err)
+                 : MORTISE_EINVAL;
+
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_EINVAL ? corrupt(err, e) : rv;
+    rv = add(r, x, (enum used_how)e->how, &more, err);
+    mortise_usage_finish(&more);
+    return rv;
+}
+
+void usage_forget(struct exec *x)
+{
+    if (x->cost != NULL)
+        x->cost->again = (struct mortise_usage){0};
+}
+
+void usage_finish(struct exec *x)
+{
+    if (x->cost != NULL)
+        mortise_usage_finish(&x->cost->all);
+}
+
+/* ---- looking at it ------------------------------------------------------ */
+
+static int put(json_t *to, const struct mortise_usage *u)
+{
+    return mortise_usage_is_none(u)
+               ? 0
+               : json_object_set_new(to, "usage", mortise_usage_json(u));
+}
+
+int usage_put(json_t *to, const struct exec *x)
+{
+    return x->cost != NULL ? put(to, &x->cost->all) : 0;
+}
+
+int usage_put_all(json_t *to, const struct mortise_run *r)
+{
+    return put(to, &r->usage);
+}

@@ -1,0 +1,210 @@
+/* actions.c -- what a step asks of the world: the list of its actions, and what
+ * goes with its commit.
+ *
+ * Calls and timers are named by their execution and its serial number: found
+ * without searching, and a stale one is known as such.  An execution waits for
+ * one timer at a time.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/state/state.h"
+
+/* ---- the list ------------------------------------------------------------ */
+
+static void free_cached(const struct mortise_mem *mem,
+                        struct mortise_run_cached *list, size_t n, size_t cap)
+{
+    for (size_t i = 0; i < n; i++)
+        json_decref(list[i].value);
+    mortise_release(mem, list, cap * sizeof list[0]);
+}
+
+void mortise_actions_init(struct mortise_actions *a,
+                          const struct mortise_mem *mem)
+{
+    *a = (struct mortise_actions){.mem = mem};
+}
+
+static void free_kvs(const struct mortise_mem *mem, struct mortise_run_kv *list,
+                     size_t n, size_t cap)
+{
+    for (size_t i = 0; i < n; i++) {
+        json_decref(list[i].key);
+        json_decref(list[i].value);
+    }
+    mortise_release(mem, list, cap * sizeof list[0]);
+}
+
+void mortise_run_commit_finish(struct mortise_run_commit *c,
+                               const struct mortise_mem *mem)
+{
+    for (size_t i = 0; i < c->n_opens; i++)
+        json_decref(c->opens[i].payload);
+    mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
+    mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
+    free_kvs(mem, c->kvs, c->n_kvs, c->n_kvs);
+    free_cached(mem, c->cached, c->n_cached, c->n_cached);
+    mortise_release(mem, c->entries, c->room);
+}
+
+void mortise_actions_clear(struct mortise_actions *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        switch (a->list[i].kind) {
+        case MORTISE_ACT_COMMIT:
+            mortise_run_commit_finish(&a->list[i].u.commit, a->mem);
+            break;
+        case MORTISE_ACT_CALL:
+            json_decref(a->list[i].u.call.body);
+            break;
+        case MORTISE_ACT_PUBLISH:
+            json_decref(a->list[i].u.publish);
+            break;
+        case MORTISE_ACT_REPLY:
+            json_decref(a->list[i].u.reply.value);
+            break;
+        case MORTISE_ACT_CANCEL:
+        case MORTISE_ACT_ARM:
+        case MORTISE_ACT_DISARM:
+        case MORTISE_ACT_APPLIED:
+        case MORTISE_ACT_PERFORM:
+        case MORTISE_ACT_SYNC:
+            break;
+        }
+    }
+    a->n = 0;
+}
+
+void mortise_actions_finish(struct mortise_actions *a)
+{
+    mortise_actions_clear(a);
+    mortise_release(a->mem, a->list, a->cap * sizeof a->list[0]);
+    mortise_actions_init(a, a->mem);
+}
+
+struct mortise_action *action_new(struct mortise_run *r,
+                                  enum mortise_action_kind kind,
+                                  struct mortise_err *err)
+{
+    struct mortise_actions *a = r->actions;
+    struct mortise_action *grown =
+        mortise_grow(a->mem, a->list, a->n, &a->cap, sizeof *grown);
+
+    if (grown == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    a->list = grown;
+    grown += a->n++;
+    memset(grown, 0, sizeof *grown);
+    grown->kind = kind;
+    return grown;
+}
+
+/* What the step under way gathered besides its record. */
+void action_forget_kept(struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_opens; i++)
+        json_decref(r->opens[i].payload);
+    mortise_release(r->mem, r->opens, r->cap_opens * sizeof r->opens[0]);
+    mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
+    free_kvs(r->mem, r->kvs, r->n_kvs, r->cap_kvs);
+    free_cached(r->mem, r->cached, r->n_cached, r->cap_cached);
+    r->opens = r->closes = NULL;
+    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
+    r->kvs = NULL;
+    r->n_kvs = r->cap_kvs = 0;
+    r->cached = NULL;
+    r->n_cached = r->cap_cached = 0;
+}
+
+/* ---- timers and calls ---------------------------------------------------- */
+
+uint64_t exec_handle(const struct exec *x)
+{
+    return (uint64_t)x->index << 32 | x->serial;
+}
+
+/* `now_ms` is of the clock that at_ms is of. */
+static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+                  uint64_t now_ms, bool wall, struct mortise_err *err)
+{
+    struct mortise_action *a = action_new(r, MORTISE_ACT_ARM, err);
+
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    assert(!x->timer); /* one thing is waited for at a time */
+    x->timer = true;
+    x->elapses = !wall;
+    a->u.timer.id = exec_handle(x);
+    a->u.timer.at_ms = at_ms;
+    a->u.timer.in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+    a->u.timer.wall = wall;
+    return MORTISE_OK;
+}
+
+int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+        struct mortise_err *err)
+{
+    return arm_by(r, x, at_ms, r->time_ms, true, err);
+}
+
+int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+           struct mortise_err *err)
+{
+    uint64_t at_ms =
+        in_ms < UINT64_MAX - r->steady_ms ? r->steady_ms + in_ms : UINT64_MAX;
+
+    return arm_by(r, x, at_ms, r->steady_ms, false, err);
+}
+
+int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_action *a;
+
+    if (!x->timer)
+        return MORTISE_OK;
+    a = action_new(r, MORTISE_ACT_DISARM, err);
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    x->timer = false;
+    a->u.timer.id = exec_handle(x);
+    return MORTISE_OK;
+}
+
+int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
+                struct mortise_err *err)
+{
+    struct mortise_action *a;
+    int rv;
+
+    if (x->state == X_STOPPING) { /* asked already; the graver reason holds */
+        x->stop = why > x->stop ? why : x->stop;
+        return MORTISE_OK;
+    }
+    assert(x->state == X_RUNNING);
+    rv = disarm(r, x, err);
+    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CANCEL, err) : NULL;
+    if (a == NULL)
+        return MORTISE_ENOMEM;
+    a->u.cancel = exec_handle(x);
+    x->stop = why;
+    exec_become(r, x, X_STOPPING);
+    return MORTISE_OK;
+}
+
+/* When the node's own timeout ends the call, by steady_ms; 0: never. */
+uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t timeout = node_of(r, x)->timeout_ms;
+
+    return timeout != 0 ? x->called_ms + timeout : 0;
+}
+
+bool call_is_given_up(const struct mortise_run *r, const struct exec *x)
+{
+    uint64_t end = call_end_ms(r, x);
+
+    return r->held != NULL && (end == 0 || r->steady_ms < end);
+}

@@ -1,0 +1,114 @@
+/* env.c -- the names that an expression of a graph may use, while an execution
+ * is at work.
+ *
+ * `state`, `node`, `index` and `diagnostics` are made for whoever asks: few
+ * do.  The others are lent by the run.
+ */
+#include <string.h>
+
+#include "run/state/state.h"
+
+static int env_make(struct env *env, const struct mortise_run *r,
+                    const struct exec *x, const json_t *input,
+                    const json_t *scratch, const json_t *artifacts,
+                    uint32_t uses)
+{
+    const struct mortise_node *n = node_of(r, x);
+    const struct scope *at = x->frame->scope;
+    bool state = uses & 1u << MORTISE_IN_STATE;
+    bool node = uses & 1u << MORTISE_IN_NODE;
+    bool index = uses & 1u << MORTISE_IN_INDEX && at->n_at > 0;
+
+    if (state)
+        env->state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
+                               scratch, "artifacts", artifacts);
+    if (node)
+        env->node = json_pack(
+            "{s:s, s:s, s:i, s:i, s:o}", "id", n->id, "type",
+            mortise_node_type_name(n->type), "visit", (int)x->visit, "attempt",
+            (int)x->attempt, "failed",
+            x->caught != NULL ? json_incref(x->caught) : json_array());
+    if (index)
+        env->index = json_integer(at->at[at->n_at - 1]);
+    return (state && env->state == NULL) || (node && env->node == NULL) ||
+                   (index && env->index == NULL)
+               ? MORTISE_ENOMEM
+               : MORTISE_OK;
+}
+
+/* Where its edges are chosen, it has ended: the state is the one after it. */
+static int env_diagnostics(struct env *env, struct mortise_run *r,
+                           const struct exec *x, const struct frame *at,
+                           const json_t *state, uint32_t uses,
+                           struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (uses & 1u << MORTISE_IN_DIAGNOSTICS)
+        rv = diagnostics_of(r, x, at->top, state == x->after, &env->diagnostics,
+                            err);
+    env->values[MORTISE_IN_DIAGNOSTICS] = env->diagnostics;
+    return rv;
+}
+
+/* In the scope of `at`'s graph. */
+static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
+                  const struct frame *at, const json_t *state, uint32_t uses,
+                  struct mortise_err *err)
+{
+    const json_t *input = at->top->scope->input;
+    const json_t *scratch = json_object_get(state, "scratch");
+    const json_t *artifacts = json_object_get(state, "artifacts");
+    int rv;
+
+    memset(env, 0, sizeof *env);
+    if (env_make(env, r, x, input, scratch, artifacts, uses) != MORTISE_OK) {
+        env_finish(env);
+        return mortise_nomem(err);
+    }
+    env->values[MORTISE_IN_INPUT] = input;
+    env->values[MORTISE_IN_SCRATCH] = scratch;
+    env->values[MORTISE_IN_ARTIFACTS] = artifacts;
+    env->values[MORTISE_IN_STATE] = env->state;
+    env->values[MORTISE_IN_RUN] = r->self;
+    env->values[MORTISE_IN_NODE] = env->node;
+    env->cel.values = env->values;
+    env->cel.cost_limit = at->graph->expr_cost;
+    rv = env_diagnostics(env, r, x, at, state, uses, err);
+    if (rv != MORTISE_OK)
+        env_finish(env);
+    return rv;
+}
+
+int env_init(struct env *env, struct mortise_run *r, struct exec *x,
+             const json_t *state, const json_t *output, const json_t *error,
+             uint32_t uses, struct mortise_err *err)
+{
+    int rv = env_of(env, r, x, x->frame, state, uses, err);
+
+    env->values[MORTISE_IN_INDEX] = env->index;
+    for (const struct scope *at = x->frame->scope; at->fan != NULL;
+         at = at->outer)
+        env->values[MORTISE_IN_ITEM + at->fan->map->level] =
+            json_array_get(at->fan->list, at->at[at->n_at - 1]);
+    env->values[MORTISE_IN_OUTPUT] = output;
+    env->values[MORTISE_IN_ERROR] = error;
+    return rv;
+}
+
+int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
+                   uint32_t uses, struct mortise_err *err)
+{
+    int rv = env_of(env, r, x, x->child, x->inner, uses, err);
+
+    env->values[MORTISE_IN_OUTPUT] = env->values[MORTISE_IN_ARTIFACTS];
+    return rv;
+}
+
+void env_finish(struct env *env)
+{
+    drop(&env->state);
+    drop(&env->node);
+    drop(&env->diagnostics);
+    drop(&env->index);
+}

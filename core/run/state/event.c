@@ -1,0 +1,158 @@
+/* event.c -- events: durable ones are counted, and made when somebody sees.
+ *
+ * A durable event is not stored by itself: it follows from an entry, so a
+ * replay makes it again, with the same number.  Live ones (a call, a question
+ * that is out) are for who watches now.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/state/state.h"
+
+bool seen(const struct mortise_run *r)
+{
+    return r->watched || r->sink != NULL;
+}
+
+int announce(struct mortise_run *r, const struct exec *x, const char *type,
+             json_t *extra, struct mortise_err *err)
+{
+    uint64_t seq = ++r->n_events;
+    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
+    json_t *event;
+
+    if (!seen(r)) {
+        json_decref(extra);
+        return MORTISE_OK;
+    }
+    mortise_time_text(at, r->time_ms);
+    event =
+        json_pack("{s:I, s:s, s:s, s:s, s:s}", "seq", (json_int_t)seq, "run",
+                  r->id, "tenant", r->tenant, "at", at, "type", type);
+    if (event != NULL && x != NULL) {
+        exec_path(r, x, path);
+        json_object_set_new(event, "node", json_string(node_of(r, x)->id));
+        json_object_set_new(event, "path", json_string(path));
+        json_object_set_new(event, "attempt", json_integer(x->attempt));
+    }
+    if (event == NULL ||
+        (extra != NULL && json_object_update(event, extra) != 0)) {
+        json_decref(extra);
+        json_decref(event);
+        return mortise_nomem(err);
+    }
+    json_decref(extra);
+    if (r->sink != NULL) {
+        if (r->sink_said == 0)
+            r->sink_said = r->sink(r->sink_ud, event);
+        json_decref(event);
+        return MORTISE_OK;
+    }
+    struct unsent *grown = mortise_grow(r->mem, r->unsent, r->n_unsent,
+                                        &r->cap_unsent, sizeof *grown);
+    if (grown == NULL) {
+        json_decref(event);
+        return mortise_nomem(err);
+    }
+    r->unsent = grown;
+    r->unsent[r->n_unsent++] = (struct unsent){r->seq + 1, event};
+    return MORTISE_OK;
+}
+
+json_t *live_event(const struct mortise_run *r, const struct exec *x,
+                   const char *type)
+{
+    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
+
+    mortise_time_text(at, r->time_ms);
+    exec_path(r, x, path);
+    return json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "ephemeral", 1,
+                     "run", r->id, "tenant", r->tenant, "at", at, "type", type,
+                     "node", node_of(r, x)->id, "path", path, "attempt",
+                     (int)x->attempt);
+}
+
+int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
+                  struct mortise_err *err)
+{
+    struct mortise_action *a;
+    json_t *event;
+
+    if (!r->watched || r->actions == NULL)
+        return MORTISE_OK;
+    event = live_event(r, x, type);
+    a = event != NULL ? action_new(r, MORTISE_ACT_PUBLISH, err) : NULL;
+    if (a == NULL) {
+        json_decref(event);
+        return mortise_nomem(err);
+    }
+    a->u.publish = event;
+    return MORTISE_OK;
+}
+
+/* A command that was recorded.  What it was about is in `node` or `reason`;
+ * NULL: nothing. */
+int announce_command(struct mortise_run *r, const char *command,
+                     const char *actor, const char *node, json_t *reason,
+                     struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r))
+        extra = json_pack("{s:s, s:s, s:s*, s:O*, s:s*}", "command", command,
+                          "actor", actor, "node", node, "reason", reason,
+                          "order", order_of(r, actor));
+    return announce(r, NULL, "command", extra, err);
+}
+
+/* A request of x that was settled. */
+int announce_decision(struct mortise_run *r, const struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r))
+        extra = json_pack(
+            "{s:s, s:s, s:s, s:O*, s:s*}", "id", e->id, "decision",
+            mortise_settle_name((enum mortise_settle)e->how), "actor", e->actor,
+            "value", e->value, "order", order_of(r, e->actor));
+    return announce(r, x, "decision", extra, err);
+}
+
+/* Does it take an acceptance back? */
+static bool overrides(const json_t *note)
+{
+    const char *action = json_string_value(json_object_get(note, "action"));
+
+    return json_object_get(note, "decided_by") != NULL && action != NULL &&
+           strcmp(action, "block") == 0;
+}
+
+/* One event for each guardrail's verdict. */
+int announce_notes(struct mortise_run *r, const struct exec *x,
+                   const json_t *notes, struct mortise_err *err)
+{
+    size_t i;
+    json_t *note;
+    int rv = MORTISE_OK;
+
+    json_array_foreach(notes, i, note)
+    {
+        if (rv == MORTISE_OK)
+            rv = announce(r, x, "guardrail_result", json_deep_copy(note), err);
+        if (rv == MORTISE_OK && overrides(note))
+            rv =
+                announce(r, x, "guardrail_override", json_deep_copy(note), err);
+    }
+    return rv;
+}
+
+int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
+                     const char *why, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (seen(r))
+        extra = json_pack("{s:s, s:s}", "node", n->id, "why", why);
+    return announce(r, NULL, "node_skipped", extra, err);
+}

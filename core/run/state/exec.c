@@ -1,0 +1,393 @@
+/* exec.c -- an execution: made, named, and moved from state to state.
+ *
+ * exec_become() is the only way a state changes: it keeps the counters of the
+ * run, of its graphs' clocks and of who is at work in them.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/state/state.h"
+
+void drop(json_t **ref)
+{
+    json_decref(*ref);
+    *ref = NULL;
+}
+
+void hold(json_t **ref, json_t *value)
+{
+    json_incref(value);
+    json_decref(*ref);
+    *ref = value;
+}
+
+const struct mortise_node *node_of(const struct mortise_run *r,
+                                   const struct exec *x)
+{
+    (void)r;
+    assert(x->node < x->frame->graph->n_nodes); /* not START, not an update */
+    return &x->frame->graph->nodes[x->node];
+}
+
+/* `*at` letters are there already; what does not fit is a wrong program. */
+static void append(char out[MORTISE_EXEC_PATH], size_t *at, const char *text)
+{
+    size_t n = strlen(text);
+
+    assert(*at + n <
+           MORTISE_EXEC_PATH); /* graph/ bounds ids and how maps nest */
+    memcpy(out + *at, text, n + 1);
+    *at += n;
+}
+
+void exec_path(const struct mortise_run *r, const struct exec *x,
+               char out[MORTISE_EXEC_PATH])
+{
+    char digits[12] = "";
+    size_t at = 0, k = sizeof digits - 1;
+
+    for (uint32_t v = x->visit; v > 0 || k == sizeof digits - 1; v /= 10)
+        digits[--k] = (char)('0' + v % 10);
+    append(out, &at, x->frame->scope->prefix);
+    append(out, &at,
+           x->node == MORTISE_START ? "START"
+           : x->node == NODE_UPDATE ? "update"
+                                    : node_of(r, x)->id);
+    append(out, &at, "#");
+    append(out, &at, digits + k);
+    append(out, &at, x->frame->scope->suffix);
+    append(out, &at, x->fan != NULL ? "[*]" : "");
+}
+
+struct artifact *artifact_of(struct mortise_run *r, const struct exec *x)
+{
+    struct artifact *n = &x->frame->top->scope->artifacts[x->node];
+    const char *as = node_of(r, x)->output_as;
+    struct mortise_path *path;
+    struct mortise_buf text;
+    char *copy;
+
+    if (n->path != NULL)
+        return n;
+    path = mortise_arena_alloc(&r->arena, sizeof *path);
+    if (path == NULL)
+        return NULL;
+    path->n = 2;
+    path->steps = mortise_arena_alloc(&r->arena, 2 * sizeof path->steps[0]);
+    mortise_buf_init(&text, r->mem);
+    mortise_buf_puts(&text, "artifacts[\"");
+    mortise_buf_puts(&text, as);
+    mortise_buf_puts(&text, "\"]");
+    copy =
+        text.failed ? NULL : mortise_arena_strndup(&r->arena, text.p, text.n);
+    mortise_buf_finish(&text);
+    if (path->steps == NULL || copy == NULL)
+        return NULL;
+    path->text = copy;
+    path->steps[0].key = "artifacts";
+    path->steps[1].key = as;
+    n->how = mortise_graph_reducer(x->frame->graph, path);
+    n->path = path;
+    return n;
+}
+
+struct item *item_of_exec(const struct exec *x)
+{
+    return x->fan != NULL ? x->fan->item : item_of(x->frame, x->node);
+}
+
+struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
+                      uint32_t visit, const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err)
+{
+    struct exec **grown = mortise_grow(r->mem, r->execs, r->n_execs,
+                                       &r->cap_execs, sizeof grown[0]);
+    struct exec *x;
+
+    if (grown == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    r->execs = grown;
+    x = mortise_arena_alloc(&r->arena, sizeof *x);
+    if (x == NULL) {
+        mortise_nomem(err);
+        return NULL;
+    }
+    x->index = (uint32_t)r->n_execs;
+    x->node = node;
+    x->visit = visit;
+    x->generation = 1;
+    x->attempt = 1;
+    x->frame = f;
+    x->idom = x->index; /* of START */
+    if (n > 0 && past_link(r, x, preds, n, err) != MORTISE_OK)
+        return NULL;
+    x->sibling = f->execs;
+    f->execs = x;
+    r->execs[r->n_execs++] = x;
+    return x;
+}
+
+/* A call of x went out or came back: the clocks of its graph, and of those
+ * around it, may start or stop (clock.c). */
+static void count_calls(struct mortise_run *r, const struct exec *x,
+                        uint32_t by)
+{
+    struct scope *in = x->frame->top->scope;
+
+    for (;; in = in->owner->frame->top->scope) {
+        bool was = in->n_running > 0;
+
+        in->n_running += by;
+        if (was != (in->n_running > 0) && !in->changed) {
+            in->changed = true;
+            in->next_changed = r->clocks;
+            r->clocks = in;
+        }
+        if (in->owner == NULL)
+            return;
+    }
+}
+
+/* How much a state weighs in the run's counters. */
+static void count(struct mortise_run *r, struct exec *x, uint32_t by)
+{
+    switch (x->state) {
+    case X_READY:
+    case X_INTENT:
+    case X_BACKOFF:
+        r->n_waiting += by;
+        break;
+    case X_RUNNING:
+    case X_STOPPING:
+        r->n_running += by;
+        count_calls(r, x, by);
+        break;
+    case X_ASKED:
+        r->n_asked += by;
+        r->n_doubt += x->ask == MORTISE_ASK_DOUBT ? by : 0;
+        r->n_human += x->ask == MORTISE_ASK_HUMAN ? by : 0;
+        r->n_approval += x->ask == MORTISE_ASK_APPROVAL ? by : 0;
+        r->n_budget += x->ask == MORTISE_ASK_BUDGET ? by : 0;
+        break;
+    case X_HELD:
+        r->n_asked += by;
+        break;
+    case X_INSIDE:
+        r->n_inside += by;
+        break;
+    case X_SUSPENDED:
+        r->n_suspended += by;
+        break;
+    case X_DONE:
+        r->n_finished += by;
+        break;
+    case X_FAILED:
+        r->n_finished += by;
+        r->n_failed += x->handled ? 0 : by;
+        break;
+    case X_CANCELLED:
+        break;
+    }
+}
+
+static bool is_at_work(enum exec_state s)
+{
+    return s != 0 && s != X_DONE && s != X_FAILED && s != X_CANCELLED;
+}
+
+void exec_near(struct mortise_run *r, struct exec *x, bool near)
+{
+    r->n_near += (uint32_t)near - (uint32_t)x->near;
+    x->near = near;
+}
+
+/* Its node's; NULL: it shares none. */
+static uint32_t *resource_of(const struct mortise_run *r, const struct exec *x)
+{
+    const struct mortise_graph *g = x->frame->graph;
+
+    if (x->fan != NULL || x->node >= g->n_nodes ||
+        g->nodes[x->node].resource == 0)
+        return NULL;
+    return &r->users[g->nodes[x->node].resource - 1];
+}
+
+/* Whoever is about to call, or calls, has its resource. */
+static void use_resource(const struct mortise_run *r, const struct exec *x,
+                         enum exec_state s)
+{
+    uint32_t *user = resource_of(r, x);
+
+    if (user == NULL)
+        return;
+    if (s == X_INTENT || s == X_RUNNING || s == X_STOPPING)
+        *user = x->index;
+    else if (*user == x->index)
+        *user = 0;
+}
+
+bool exec_must_wait(const struct mortise_run *r, const struct exec *x)
+{
+    const uint32_t *user = resource_of(r, x);
+
+    return user != NULL && *user != 0;
+}
+
+void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
+{
+    use_resource(r, x, s);
+    x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
+    if (x->state != 0)
+        count(r, x, (uint32_t)-1);
+    r->n_fresh -= x->state == X_READY && !x->counted;
+    if (s != X_SUSPENDED)
+        exec_near(r, x, false);
+    x->state = s;
+    r->n_fresh += s == X_READY && !x->counted;
+    count(r, x, 1);
+}
+
+/* What gathers a map waits for no slot. */
+static int gather_ready(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->gathers, r->n_gathers,
+                                   &r->cap_gathers, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->gathers = grown;
+    r->gathers[r->n_gathers++] = x->index;
+    exec_become(r, x, X_READY);
+    return MORTISE_OK;
+}
+
+int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    uint32_t *grown;
+
+    if (x->fan != NULL)
+        return gather_ready(r, x, err);
+    if (r->ready_head > 64 && 2 * r->ready_head > r->n_ready) {
+        r->n_ready -= r->ready_head;
+        memmove(r->ready, r->ready + r->ready_head,
+                r->n_ready * sizeof r->ready[0]);
+        r->ready_head = 0;
+    }
+    grown = mortise_grow(r->mem, r->ready, r->n_ready, &r->cap_ready,
+                         sizeof grown[0]);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->ready = grown;
+    r->ready[r->n_ready++] = x->index;
+    exec_become(r, x, X_READY);
+    return MORTISE_OK;
+}
+
+int exec_intend(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
+{
+    uint32_t *grown = mortise_grow(r->mem, r->intents, r->n_intents,
+                                   &r->cap_intents, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->intents = grown;
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    if (x->state == X_INTENT)
+        return MORTISE_OK; /* its reservation came just before */
+    r->intents[r->n_intents++] = x->index;
+    x->intent_seq = r->seq + 1;
+    exec_become(r, x, X_INTENT);
+    return MORTISE_OK;
+}
+
+struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
+{
+    uint64_t index = handle >> 32;
+    struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
+
+    return x != NULL && x->serial == (uint32_t)handle ? x : NULL;
+}
+
+struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
+                              enum mortise_entry_type type)
+{
+    return (struct mortise_entry){.type = type,
+                                  .frame = x->frame->index,
+                                  .node = x->node,
+                                  .visit = x->visit,
+                                  .generation = x->generation,
+                                  .attempt = x->attempt,
+                                  .started_ms = x->started_ms,
+                                  .at_ms = r->time_ms};
+}
+
+/* Nothing more happens to it, unless somebody has a failure tried again. */
+bool exec_is_over(const struct exec *x)
+{
+    return x->state == X_DONE || x->state == X_FAILED ||
+           x->state == X_CANCELLED;
+}
+
+void exec_forget_leaving(struct exec *x)
+{
+    drop(&x->leaving);
+    x->n_chosen = 0;
+}
+
+/* Are the entry's edges among `out`, in its order? */
+bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
+                    const struct mortise_entry *e)
+{
+    size_t t = 0;
+
+    for (uint32_t i = 0; i < n_out && t < e->n_edges; i++)
+        t += out[i] == e->edges[t];
+    return t == e->n_edges;
+}
+
+int exec_keep_taken(struct mortise_run *r, struct exec *x,
+                    const struct mortise_entry *e, struct mortise_err *err)
+{
+    x->taken = mortise_arena_alloc(&r->arena, e->n_edges * sizeof x->taken[0]);
+    if (x->taken == NULL)
+        return mortise_nomem(err);
+    if (e->n_edges > 0)
+        memcpy(x->taken, e->edges, e->n_edges * sizeof x->taken[0]);
+    x->n_taken = (uint32_t)e->n_edges;
+    return MORTISE_OK;
+}
+
+/* Frames are made from the outside in. */
+bool exec_counts_in(const struct exec *x, const struct frame *f)
+{
+    return x->discard <= f->index;
+}
+
+void exec_count(struct mortise_run *r, struct exec *x)
+{
+    if (x->counted)
+        return;
+    x->counted = true;
+    r->n_started++;
+    r->n_fresh -= x->state == X_READY;
+}
+
+/* ---- the run ------------------------------------------------------------- */
+
+/* Completed and cancelled runs are over; a failed one can be resumed.  (Of the
+ * others a resume asks what became of their effects, at most.) */
+bool run_is_over(const struct mortise_run *r)
+{
+    return r->status == MORTISE_RUN_COMPLETED ||
+           r->status == MORTISE_RUN_CANCELLED;
+}
+
+bool run_has_room(const struct mortise_run *r)
+{
+    return r->n_running + r->n_intents < r->graph->concurrency;
+}

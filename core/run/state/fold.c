@@ -1,0 +1,451 @@
+/* fold.c -- writes into the state, and the reducers.
+ *
+ * A reducer is asked only when a value is there already; the first write to a
+ * path just sets it.  Each is a function of (old, operand) alone, so that a
+ * fold in a given order is a given value.
+ *
+ * `avg` alone knows more than the value: how many operands it is the mean of,
+ * and their sum.  A state keeps that beside scratch and artifacts, where nobody
+ * else looks, as means.PATH = {n, sum}.  Whatever else writes the path, or what
+ * it is part of (an update, say), makes that forgotten: the mean goes on from
+ * the value that is there, as of one.
+ */
+#include "run/state/fold.h"
+
+#include <string.h>
+
+static int type_error(struct mortise_err *err, const struct mortise_write *w,
+                      const char *wants)
+{
+    return mortise_fail(err, MORTISE_EINVAL, "reducer '%s' at %s wants %s",
+                        mortise_reduce_name(w->reduce), w->path->text, wants);
+}
+
+static int concat_arrays(json_t **out, const json_t *old, const json_t *add,
+                         struct mortise_err *err)
+{
+    json_t *joined = json_array();
+    size_t i;
+    json_t *item;
+
+    if (joined == NULL)
+        return mortise_nomem(err);
+    json_array_foreach(old, i, item)
+    {
+        if (json_array_append(joined, item) != 0)
+            goto nomem;
+    }
+    json_array_foreach(add, i, item)
+    {
+        if (json_array_append(joined, item) != 0)
+            goto nomem;
+    }
+    *out = joined;
+    return MORTISE_OK;
+nomem:
+    json_decref(joined);
+    return mortise_nomem(err);
+}
+
+static int concat_strings(json_t **out, const json_t *old, const json_t *add,
+                          struct mortise_err *err)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, &mortise_heap);
+    mortise_buf_put(&b, json_string_value(old), json_string_length(old));
+    mortise_buf_put(&b, json_string_value(add), json_string_length(add));
+    *out = b.failed ? NULL : mortise_json_strn(b.n != 0 ? b.p : "", b.n);
+    mortise_buf_finish(&b);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* A string has no items that max_items could count. */
+static int concat(json_t **out, const json_t *old,
+                  const struct mortise_write *w, struct mortise_err *err)
+{
+    bool capped = w->how != NULL && w->how->max_items > 0;
+
+    if (json_is_array(old) && json_is_array(w->value))
+        return concat_arrays(out, old, w->value, err);
+    if (capped)
+        return type_error(err, w, "two arrays, as max_items counts items");
+    if (json_is_string(old) && json_is_string(w->value))
+        return concat_strings(out, old, w->value, err);
+    return type_error(err, w, "two arrays or two strings");
+}
+
+/* Deep, right wins.  The depth is bounded by what JSON we let in. */
+static json_t *merged(const json_t *old, json_t *add)
+{
+    json_t *out, *value;
+    const char *key;
+
+    if (!json_is_object(old) || !json_is_object(add))
+        return json_incref(add);
+    out = json_object();
+    if (out == NULL || json_object_update(out, (json_t *)(uintptr_t)old) != 0)
+        goto nomem;
+    json_object_foreach(add, key, value)
+    {
+        json_t *mine = json_object_get(old, key);
+        json_t *both = mine != NULL ? merged(mine, value) : json_incref(value);
+
+        if (both == NULL || json_object_set_new(out, key, both) != 0)
+            goto nomem;
+    }
+    return out;
+nomem:
+    json_decref(out);
+    return NULL;
+}
+
+static int merge(json_t **out, const json_t *old, const struct mortise_write *w,
+                 struct mortise_err *err)
+{
+    if (!json_is_object(old) || !json_is_object(w->value))
+        return type_error(err, w, "two objects");
+    *out = merged(old, w->value);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int sum(json_t **out, const json_t *old, const struct mortise_write *w,
+               struct mortise_err *err)
+{
+    json_int_t total;
+
+    if (!json_is_number(old) || !json_is_number(w->value))
+        return type_error(err, w, "two numbers");
+    if (json_is_integer(old) && json_is_integer(w->value)) {
+        if (__builtin_add_overflow(json_integer_value(old),
+                                   json_integer_value(w->value), &total))
+            return mortise_fail(err, MORTISE_EINVAL, "sum at %s overflows",
+                                w->path->text);
+        *out = json_integer(total);
+    } else {
+        *out = json_real(json_number_value(old) + json_number_value(w->value));
+        if (*out == NULL) /* jansson refuses infinity */
+            return mortise_fail(err, MORTISE_EINVAL, "sum at %s overflows",
+                                w->path->text);
+    }
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* -1, 0, 1; exact where both are integers. */
+static int compare_numbers(const json_t *a, const json_t *b)
+{
+    if (json_is_integer(a) && json_is_integer(b)) {
+        json_int_t x = json_integer_value(a), y = json_integer_value(b);
+
+        return (x > y) - (x < y);
+    }
+    double x = json_number_value(a), y = json_number_value(b);
+
+    return (x > y) - (x < y);
+}
+
+static int extreme(json_t **out, json_t *old, const struct mortise_write *w,
+                   int sign, struct mortise_err *err)
+{
+    if (!json_is_number(old) || !json_is_number(w->value))
+        return type_error(err, w, "two numbers");
+    *out =
+        json_incref(sign * compare_numbers(w->value, old) > 0 ? w->value : old);
+    return MORTISE_OK;
+}
+
+/* Characters of a string, items of an array. */
+static size_t length_of(const json_t *v)
+{
+    const char *s = json_string_value(v);
+    size_t n = 0;
+
+    if (json_is_array(v))
+        return json_array_size(v);
+    for (size_t i = 0; i < json_string_length(v); i++)
+        n += ((unsigned char)s[i] & 0xC0) != 0x80;
+    return n;
+}
+
+static int longest(json_t **out, json_t *old, const struct mortise_write *w,
+                   struct mortise_err *err)
+{
+    if (!(json_is_array(old) && json_is_array(w->value)) &&
+        !(json_is_string(old) && json_is_string(w->value)))
+        return type_error(err, w, "two arrays or two strings");
+    *out = json_incref(length_of(w->value) > length_of(old) ? w->value : old);
+    return MORTISE_OK;
+}
+
+/* ---- means -------------------------------------------------------------- */
+
+/* Where a state keeps what is known of the mean at a path. */
+#define MEAN_OF(path)                                                          \
+    {                                                                          \
+        (struct mortise_path_step[]){{"means", 0}, {(path)->text, 0}}, 2,      \
+            (path)->text                                                       \
+    }
+
+static int avg(json_t **out, json_t **state, const json_t *old,
+               const struct mortise_write *w, struct mortise_err *err)
+{
+    const struct mortise_path at = MEAN_OF(w->path);
+    const json_t *mean = mortise_path_get(*state, &at);
+    json_t *n = json_object_get(mean, "n"), *sum_of;
+    double total = json_number_value(old);
+    json_int_t count = 1;
+
+    if (!json_is_number(old) || !json_is_number(w->value))
+        return type_error(err, w, "two numbers");
+    if (n != NULL) {
+        count = json_integer_value(n);
+        total = json_real_value(json_object_get(mean, "sum"));
+    }
+    total += json_number_value(w->value);
+    sum_of = json_real(total); /* jansson refuses infinity */
+    if (sum_of == NULL)
+        return mortise_fail(err, MORTISE_EINVAL, "avg at %s overflows",
+                            w->path->text);
+    *out = json_real(total / (double)(count + 1));
+    if (*out == NULL) {
+        json_decref(sum_of);
+        return mortise_nomem(err);
+    }
+    return mortise_path_set(
+        state, &at, json_pack("{s:I, s:o}", "n", count + 1, "sum", sum_of),
+        err);
+}
+
+/* Is the path `text` the one of length n, or below it? */
+static bool is_at_or_below(const char *text, const char *path, size_t n)
+{
+    return strncmp(text, path, n) == 0 &&
+           (text[n] == '\0' || text[n] == '.' || text[n] == '[');
+}
+
+/* Something else was written at a path: means at or below it are none. */
+static int forget_means(json_t **state, const struct mortise_path *path,
+                        struct mortise_err *err)
+{
+    json_t *means = json_object_get(*state, "means"), *mean;
+    size_t n = strlen(path->text);
+    const char *text;
+    void *next;
+
+    json_object_foreach_safe(means, next, text, mean)
+    {
+        const struct mortise_path of = {NULL, 0, text};
+        const struct mortise_path at = MEAN_OF(&of);
+        int rv = MORTISE_OK;
+
+        if (!json_is_null(mean) && is_at_or_below(text, path->text, n))
+            rv = mortise_path_set(state, &at, json_null(), err);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return MORTISE_OK;
+}
+
+/* ---- bounds ------------------------------------------------------------- */
+
+/* What the state and the documents about it put around a value (a path of at
+ * most MORTISE_PATH_STEPS, a few members) fits twice into what is left of
+ * MORTISE_JSON_DEPTH_OURS. */
+enum { DEEPEST = MORTISE_JSON_DEPTH_OURS / 2 };
+
+static bool is_deeper(const json_t *value, int than)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    if (than == 0)
+        return json_is_object(value) || json_is_array(value);
+    json_object_foreach(mortise_json_unconst(value), key, member)
+    {
+        if (is_deeper(member, than - 1))
+            return true;
+    }
+    json_array_foreach(value, i, member)
+    {
+        if (is_deeper(member, than - 1))
+            return true;
+    }
+    return false;
+}
+
+int mortise_fold_check_depth(const json_t *value, struct mortise_err *err)
+{
+    return is_deeper(value, DEEPEST)
+               ? mortise_fail(err, MORTISE_ELIMIT,
+                              "a value is nested deeper than %d", DEEPEST)
+               : MORTISE_OK;
+}
+
+/* A list that came to be longer than its reducer's max_items. */
+static int bound(json_t **now, const struct mortise_write *w,
+                 struct mortise_err *err)
+{
+    const struct mortise_reducer *how = w->how;
+    size_t n = json_array_size(*now);
+    json_t *kept;
+
+    if (how == NULL || how->max_items == 0 || n <= how->max_items)
+        return MORTISE_OK;
+    if (!how->drop_oldest)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "%s has at most %llu items (max_items); there "
+                            "would be %zu",
+                            w->path->text, (unsigned long long)how->max_items,
+                            n);
+    kept = json_array();
+    for (size_t i = n - how->max_items; kept != NULL && i < n; i++) {
+        if (json_array_append(kept, json_array_get(*now, i)) != 0) {
+            json_decref(kept);
+            kept = NULL;
+        }
+    }
+    json_decref(*now);
+    *now = kept;
+    return kept != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* May the list grow by these items as it stands? */
+static bool has_room(const json_t *list, const struct mortise_write *w)
+{
+    return w->how == NULL || w->how->max_items == 0 ||
+           json_array_size(list) + json_array_size(w->value) <=
+               w->how->max_items;
+}
+
+/* A list that is ours alone grows in place: what is appended costs what it is
+ * long, not what is there.  *done: so it was. */
+static int append(json_t *state, const struct mortise_write *w, bool *done,
+                  struct mortise_err *err)
+{
+    json_t *list = mortise_path_own(state, w->path);
+
+    *done = json_is_array(list) && json_is_array(w->value) && has_room(list, w);
+    return !*done || json_array_extend(list, w->value) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+/* {expr}: over old and new. */
+static int compute(json_t **out, const json_t *old,
+                   const struct mortise_write *w, uint64_t expr_cost,
+                   struct mortise_err *err)
+{
+    const json_t *values[MORTISE_REDUCE_NAMES] = {
+        [MORTISE_REDUCE_OLD] = old, [MORTISE_REDUCE_NEW] = w->value};
+    const struct mortise_cel_env env = {values, expr_cost};
+    int rv = mortise_expr_eval(&w->how->expr, &env, out, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_fold_check_depth(*out, err);
+    else
+        *out = NULL;
+    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
+}
+
+/* ---- a write ------------------------------------------------------------ */
+
+/* What stands at the path after the write: a new reference. */
+static int reduced(json_t **out, json_t **state, json_t *old,
+                   const struct mortise_write *w, uint64_t expr_cost,
+                   struct mortise_err *err)
+{
+    *out = NULL;
+    switch (w->reduce) {
+    case MORTISE_REDUCE_FIRST:
+        *out = json_incref(old);
+        return MORTISE_OK;
+    case MORTISE_REDUCE_CONCAT:
+        return concat(out, old, w, err);
+    case MORTISE_REDUCE_MERGE:
+        return merge(out, old, w, err);
+    case MORTISE_REDUCE_SUM:
+        return sum(out, old, w, err);
+    case MORTISE_REDUCE_MIN:
+        return extreme(out, old, w, -1, err);
+    case MORTISE_REDUCE_MAX:
+        return extreme(out, old, w, 1, err);
+    case MORTISE_REDUCE_LONGEST:
+        return longest(out, old, w, err);
+    case MORTISE_REDUCE_AVG:
+        return avg(out, state, old, w, err);
+    case MORTISE_REDUCE_EXPR:
+        return compute(out, old, w, expr_cost, err);
+    case MORTISE_REDUCE_DEFAULT:
+    case MORTISE_REDUCE_LAST:
+        break;
+    }
+    *out = json_incref(w->value);
+    return MORTISE_OK;
+}
+
+static bool joins(const json_t *old, const struct mortise_write *w)
+{
+    bool lists = json_is_array(old) && json_is_array(w->value);
+
+    return (lists && has_room(old, w)) ||
+           (json_is_string(old) && json_is_string(w->value));
+}
+
+bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w)
+{
+    const json_t *old = mortise_path_get(state, w->path);
+
+    switch (w->reduce) {
+    case MORTISE_REDUCE_DEFAULT:
+    case MORTISE_REDUCE_LAST:
+        return mortise_path_fits(state, w->path);
+    case MORTISE_REDUCE_CONCAT:
+        return old != NULL && joins(old, w);
+    case MORTISE_REDUCE_MERGE:
+        return json_is_object(old) && json_is_object(w->value);
+    default:
+        return false;
+    }
+}
+
+int mortise_fold_write(json_t **state, const struct mortise_write *w,
+                       uint64_t expr_cost, struct mortise_err *err)
+{
+    json_t *old, *now;
+    bool done = false;
+    int rv = MORTISE_OK;
+
+    if (w->reduce != MORTISE_REDUCE_AVG && w->reduce != MORTISE_REDUCE_FIRST &&
+        json_object_get(*state, "means") != NULL)
+        rv = forget_means(state, w->path, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (w->reduce == MORTISE_REDUCE_DEFAULT || w->reduce == MORTISE_REDUCE_LAST)
+        return mortise_path_set(state, w->path, json_incref(w->value), err);
+    if (w->reduce == MORTISE_REDUCE_CONCAT)
+        rv = append(*state, w, &done, err);
+    if (rv != MORTISE_OK || done)
+        return rv;
+    old = mortise_path_get(*state, w->path);
+    if (old == NULL)
+        now = json_incref(w->value);
+    else
+        rv = reduced(&now, state, old, w, expr_cost, err);
+    if (rv == MORTISE_OK)
+        rv = bound(&now, w, err);
+    if (rv != MORTISE_OK) {
+        json_decref(now);
+        return rv;
+    }
+    return mortise_path_set(state, w->path, now, err);
+}
+
+const char *mortise_reduce_name(enum mortise_reduce reduce)
+{
+    static const char *const names[] = {"last",    "last", "first", "concat",
+                                        "merge",   "sum",  "min",   "max",
+                                        "longest", "avg",  "expr"};
+
+    return names[reduce];
+}

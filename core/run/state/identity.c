@@ -1,0 +1,64 @@
+/* identity.c -- what names the things that an execution does: the same after a
+ * restart, and never another's.
+ *
+ * All of it is hashed from the run's store, tenant, id and rules (rules.c) and
+ * from the path of the execution, so that a replayed run makes the same.
+ */
+#include "run/state/state.h"
+
+void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                 const struct exec *x)
+{
+    char path[MORTISE_EXEC_PATH];
+
+    exec_path(r, x, path);
+    mortise_hasher_init(h);
+    rules_hash(r, h);
+    mortise_hasher_str(h, r->tenant);
+    mortise_hasher_str(h, r->id);
+    mortise_hasher_str(h, path);
+}
+
+/* The same on every attempt and in every generation, different for another
+ * operation or other arguments. */
+void exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                     uint8_t out[MORTISE_DIGEST])
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_hasher h;
+
+    exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, n->plugin);
+    mortise_hasher_str(&h, n->operation);
+    mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);
+    mortise_hasher_u64(&h, 0); /* occurrence: a node makes one call */
+    mortise_hasher_final(&h, out);
+}
+
+/* What an approval is bound to: operation, plugin, effective arguments. */
+void exec_approval_of(const struct mortise_run *r, const struct exec *x,
+                      const uint8_t body[MORTISE_DIGEST],
+                      uint8_t out[MORTISE_DIGEST])
+{
+    const struct mortise_node *n = node_of(r, x);
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, n->plugin);
+    mortise_hasher_str(&h, n->operation);
+    mortise_hasher_field(&h, pins_digest(r, n->plugin), MORTISE_DIGEST);
+    mortise_hasher_field(&h, body, MORTISE_DIGEST);
+    mortise_hasher_final(&h, out);
+}
+
+int exec_approval_digest(struct mortise_run *r, struct exec *x,
+                         const json_t *body, uint8_t out[MORTISE_DIGEST],
+                         struct mortise_err *err)
+{
+    uint8_t digest[MORTISE_DIGEST];
+
+    if (mortise_json_digest(digest, body, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    exec_approval_of(r, x, digest, out);
+    return MORTISE_OK;
+}

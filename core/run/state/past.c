@@ -1,0 +1,718 @@
+/* past.c -- who is in whose causal past, and views by folding.
+ *
+ * graph.md 7: an execution sees the fold of every commit in its causal past,
+ * each once, over the start state, in the least topological order by declared
+ * position.  Folding all of that at each step would make a chain quadratic.
+ * Three facts make it cheap:
+ *
+ *   (1) Each execution knows its immediate dominator D: the last execution
+ *       that every way from START to it passes (kept as Cooper, Harvey and
+ *       Kennedy do, in "A Simple, Fast Dominance Algorithm"; one pass is enough
+ *       since executions are made in topological order).
+ *   (2) Every commit in x's past is in D's past, is D, or comes after D.  So
+ *       any topological order that takes the least available first takes D's
+ *       past and D before the rest: view(x) = fold(rest, after(D)).
+ *   (3) With one predecessor the rest is empty: view(x) = after(pred).  In a
+ *       chain nobody else needs after(pred), so it is handed on and changed in
+ *       place, and a step costs its own writes.
+ *
+ * The rest between D and x is found by walking preds back from x to D; a join
+ * costs what lies between the fork and itself.
+ *
+ * Branches out of one fork share its after, and the join behind them starts
+ * from there: what is after a branch's last execution nobody may ever ask for.
+ * So where its writes surely succeed it is not made until somebody does; else
+ * each of a thousand branches would copy what it writes into.
+ *
+ * An `after` that was handed on is computed again, from START if need be, in
+ * the rare case that somebody asks (a goto, an update).  Writes are kept for
+ * that; so every state is a function of the writes, in whatever order they
+ * came to be known.
+ *
+ * Two writes to overlapping paths conflict when neither execution is in the
+ * other's past and one of them has no declared reducer.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/state/state.h"
+
+enum { FEW_WRITES = 8 }; /* that are compared with each other */
+
+/* The last common dominator. */
+static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
+{
+    while (a != b) {
+        const struct exec *x = r->execs[a], *y = r->execs[b];
+
+        if (x->depth >= y->depth)
+            a = x->idom;
+        if (y->depth >= x->depth)
+            b = y->idom;
+    }
+    return a;
+}
+
+int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
+              uint32_t n, struct mortise_err *err)
+{
+    assert(n > 0); /* everything but START was led to */
+    x->preds = mortise_arena_alloc(&r->arena, n * sizeof preds[0]);
+    if (x->preds == NULL)
+        return mortise_nomem(err);
+    memcpy(x->preds, preds, n * sizeof preds[0]);
+    x->n_preds = n;
+    x->idom = preds[0];
+    for (uint32_t i = 1; i < n; i++)
+        x->idom = meet(r, x->idom, preds[i]);
+    x->depth = r->execs[x->idom]->depth + 1;
+    size_link(r, x);
+    return MORTISE_OK;
+}
+
+static bool has_committed(const struct exec *x)
+{
+    return x->state == X_DONE || x->state == X_HELD || x->was.state == X_DONE;
+}
+
+/* ---- the rest between D and x ------------------------------------------- */
+
+struct region {
+    struct exec **list; /* in fold order once sorted */
+    size_t n, cap;
+    const struct mortise_mem *mem;
+};
+
+static void region_finish(struct region *g)
+{
+    mortise_release(g->mem, g->list, g->cap * sizeof g->list[0]);
+}
+
+static int region_add(struct region *g, struct exec *x, struct mortise_err *err)
+{
+    struct exec **grown =
+        mortise_grow(g->mem, g->list, g->n, &g->cap, sizeof g->list[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    g->list = grown;
+    g->list[g->n++] = x;
+    return MORTISE_OK;
+}
+
+/* Everything from `preds` back to (without) the dominator; marked. */
+static int region_collect(struct mortise_run *r, struct region *g,
+                          const uint32_t *preds, uint32_t n, uint32_t dom,
+                          struct mortise_err *err)
+{
+    uint32_t stamp = ++r->stamp;
+    int rv = MORTISE_OK;
+
+    r->execs[dom]->mark = stamp;
+    for (size_t at = 0; rv == MORTISE_OK;) {
+        for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
+            struct exec *p = r->execs[preds[i]];
+
+            if (p->mark == stamp)
+                continue;
+            p->mark = stamp;
+            rv = region_add(g, p, err);
+        }
+        if (at == g->n)
+            break;
+        preds = g->list[at]->preds;
+        n = g->list[at++]->n_preds;
+    }
+    return rv;
+}
+
+int past_mark(struct mortise_run *r, const struct exec *x, uint32_t *mark,
+              struct mortise_err *err)
+{
+    struct region g = {.mem = r->mem};
+    int rv = region_collect(r, &g, x->preds, x->n_preds, 0, err);
+
+    *mark = r->stamp;
+    region_finish(&g);
+    return rv;
+}
+
+/* Indexes of maps, the outermost first; what gathers comes after its elements.
+ */
+static int by_element(const struct scope *a, const struct scope *b)
+{
+    for (uint32_t i = 0; i < a->n_at && i < b->n_at; i++) {
+        if (a->at[i] != b->at[i])
+            return a->at[i] < b->at[i] ? -1 : 1;
+    }
+    return (a->n_at < b->n_at) - (a->n_at > b->n_at);
+}
+
+/* The least first: declared position, then visit, then the order in which
+ * executions were made (updates have no position).  What did not commit is no
+ * part of the order and must not hold up what comes after it: it goes first. */
+static int by_position(const struct exec *a, const struct exec *b)
+{
+    if (has_committed(a) != has_committed(b))
+        return has_committed(a) ? 1 : -1;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    if (a->visit != b->visit)
+        return a->visit < b->visit ? -1 : 1;
+    if (by_element(a->frame->scope, b->frame->scope) != 0)
+        return by_element(a->frame->scope, b->frame->scope);
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static void sift_up(struct exec **heap, size_t i)
+{
+    while (i > 0 && by_position(heap[i], heap[(i - 1) / 2]) < 0) {
+        struct exec *swap = heap[i];
+
+        heap[i] = heap[(i - 1) / 2];
+        heap[(i - 1) / 2] = swap;
+        i = (i - 1) / 2;
+    }
+}
+
+static struct exec *pop_least(struct exec **heap, size_t *n)
+{
+    struct exec *least = heap[0];
+    size_t i = 0;
+
+    heap[0] = heap[--*n];
+    for (;;) {
+        size_t c = 2 * i + 1;
+
+        if (c < *n && c + 1 < *n && by_position(heap[c + 1], heap[c]) < 0)
+            c++;
+        if (c >= *n || by_position(heap[i], heap[c]) <= 0)
+            return least;
+        struct exec *swap = heap[i];
+
+        heap[i] = heap[c];
+        heap[c] = swap;
+        i = c;
+    }
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct exec *const *x = a, *const *y = b;
+
+    return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
+/* Often they are in order as they were gathered: a look is cheaper. */
+static void sort_by_index(struct exec **list, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (list[i - 1]->index > list[i]->index) {
+            qsort(list, n, sizeof list[0], by_index);
+            return;
+        }
+    }
+}
+
+/* The place of an execution in the region, which is sorted by index; the
+ * region's size if it is not there. */
+static size_t place_of(const struct region *g, const struct exec *x)
+{
+    size_t lo = 0, hi = g->n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (g->list[mid]->index < x->index)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < g->n && g->list[lo] == x ? lo : g->n;
+}
+
+/* Kahn's algorithm with a heap instead of a queue. */
+static int region_order(struct mortise_run *r, struct region *g,
+                        struct mortise_err *err)
+{
+    struct mortise_arena a;
+    size_t n_edges = 0, n_heap = 0, n_done = 0;
+    uint32_t *first, *next, *to, *missing;
+    struct exec **heap, **done;
+
+    if (g->n < 2)
+        return MORTISE_OK;
+    sort_by_index(g->list, g->n);
+    for (size_t i = 0; i < g->n; i++)
+        n_edges += g->list[i]->n_preds;
+    mortise_arena_init(&a, r->mem);
+    first = mortise_arena_alloc(&a, g->n * sizeof *first);
+    missing = mortise_arena_alloc(&a, g->n * sizeof *missing);
+    next = mortise_arena_alloc(&a, (n_edges + 1) * sizeof *next);
+    to = mortise_arena_alloc(&a, (n_edges + 1) * sizeof *to);
+    heap = mortise_arena_alloc(&a, g->n * sizeof *heap);
+    done = mortise_arena_alloc(&a, g->n * sizeof *done);
+    if (first == NULL || missing == NULL || next == NULL || to == NULL ||
+        heap == NULL || done == NULL) {
+        mortise_arena_finish(&a);
+        return mortise_nomem(err);
+    }
+    n_edges = 0; /* edge 0 is "none" */
+    for (size_t i = 0; i < g->n; i++) {
+        for (uint32_t k = 0; k < g->list[i]->n_preds; k++) {
+            size_t p = place_of(g, r->execs[g->list[i]->preds[k]]);
+
+            if (p == g->n)
+                continue;
+            missing[i]++;
+            to[++n_edges] = (uint32_t)i;
+            next[n_edges] = first[p];
+            first[p] = (uint32_t)n_edges;
+        }
+        if (missing[i] == 0) {
+            heap[n_heap] = g->list[i];
+            sift_up(heap, n_heap++);
+        }
+    }
+    while (n_heap > 0) {
+        struct exec *x = pop_least(heap, &n_heap);
+
+        done[n_done++] = x;
+        for (uint32_t e = first[place_of(g, x)]; e != 0; e = next[e]) {
+            if (--missing[to[e]] == 0) {
+                heap[n_heap] = g->list[to[e]];
+                sift_up(heap, n_heap++);
+            }
+        }
+    }
+    assert(n_done == g->n); /* pasts have no cycles */
+    memcpy(g->list, done, g->n * sizeof done[0]);
+    mortise_arena_finish(&a);
+    return MORTISE_OK;
+}
+
+/* ---- conflicts ---------------------------------------------------------- */
+
+struct claim { /* one write of a region */
+    const struct mortise_write *write;
+    struct exec *by;
+    size_t order; /* in the fold */
+};
+
+static int compare_steps(const struct mortise_path_step *a,
+                         const struct mortise_path_step *b)
+{
+    if ((a->key == NULL) != (b->key == NULL))
+        return a->key == NULL ? -1 : 1;
+    if (a->key != NULL)
+        return strcmp(a->key, b->key);
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+/* A path stands before all that it covers, and those stand together. */
+static int by_path(const void *a, const void *b)
+{
+    const struct claim *x = a, *y = b;
+    const struct mortise_path *p = x->write->path, *q = y->write->path;
+
+    for (size_t i = 0; i < p->n && i < q->n; i++) {
+        int c = compare_steps(&p->steps[i], &q->steps[i]);
+
+        if (c != 0)
+            return c;
+    }
+    if (p->n != q->n)
+        return p->n < q->n ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Is `a` in the past of `b`?  Only the region between needs a look. */
+static int is_before(struct mortise_run *r, struct exec *a, struct exec *b,
+                     bool *out, struct mortise_err *err)
+{
+    struct region g = {.mem = r->mem};
+    int rv;
+
+    rv = region_collect(r, &g, b->preds, b->n_preds, b->idom, err);
+    *out = rv == MORTISE_OK && a->mark == r->stamp;
+    /* It may lie behind b's dominator, or that one's, and so on. */
+    for (struct exec *d = r->execs[b->idom];
+         rv == MORTISE_OK && !*out && d->index > a->index;
+         d = r->execs[d->idom]) {
+        g.n = 0;
+        rv = region_collect(r, &g, d->preds, d->n_preds, d->idom, err);
+        *out = rv == MORTISE_OK && a->mark == r->stamp;
+    }
+    region_finish(&g);
+    return rv;
+}
+
+static int check_pair(struct mortise_run *r, const struct claim *a,
+                      const struct claim *b, struct mortise_err *err)
+{
+    bool ordered = true;
+    char one[MORTISE_EXEC_PATH], two[MORTISE_EXEC_PATH];
+    int rv;
+
+    if (a->by == b->by || (a->write->reduce != MORTISE_REDUCE_DEFAULT &&
+                           b->write->reduce != MORTISE_REDUCE_DEFAULT))
+        return MORTISE_OK;
+    rv = a->order < b->order ? is_before(r, a->by, b->by, &ordered, err)
+                             : is_before(r, b->by, a->by, &ordered, err);
+    if (rv != MORTISE_OK || ordered)
+        return rv;
+    exec_path(r, a->order < b->order ? a->by : b->by, one);
+    exec_path(r, a->order < b->order ? b->by : a->by, two);
+    return mortise_fail(err, MORTISE_ECONFLICT,
+                        "%s and %s both write %s and neither comes after the "
+                        "other; declare a reducer for it (or reduce: last)",
+                        one, two, b->write->path->text);
+}
+
+/* Every claim against those that cover it: its equals in fold order (a chain
+ * of ordered neighbours is ordered) and the paths above it. */
+static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
+                        struct mortise_err *err)
+{
+    size_t stack[MORTISE_JSON_DEPTH + 1], depth = 0;
+    int rv = MORTISE_OK;
+
+    qsort(claims, n, sizeof claims[0], by_path);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        const struct mortise_path *p = claims[i].write->path;
+
+        while (depth > 0 &&
+               !mortise_path_covers(claims[stack[depth - 1]].write->path, p))
+            depth--;
+        for (size_t k = 0; rv == MORTISE_OK && k < depth; k++)
+            rv = check_pair(r, &claims[stack[k]], &claims[i], err);
+        if (depth > 0 &&
+            mortise_path_equal(claims[stack[depth - 1]].write->path, p))
+            depth--;
+        if (depth < MORTISE_JSON_DEPTH)
+            stack[depth++] = i;
+    }
+    return rv;
+}
+
+static int region_check(struct mortise_run *r, const struct region *g,
+                        struct mortise_err *err)
+{
+    struct claim *claims;
+    size_t n = 0, k = 0;
+    int rv;
+
+    for (size_t i = 0; i < g->n; i++)
+        n += has_committed(g->list[i]) ? g->list[i]->n_writes : 0;
+    if (g->n < 2 || n < 2)
+        return MORTISE_OK;
+    claims = mortise_alloc(r->mem, n * sizeof *claims);
+    if (claims == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < g->n; i++) {
+        struct exec *x = g->list[i];
+
+        for (size_t w = 0; has_committed(x) && w < x->n_writes; w++, k++)
+            claims[k] = (struct claim){&x->writes[w], x, k};
+    }
+    rv = check_claims(r, claims, n, err);
+    mortise_release(r->mem, claims, n * sizeof *claims);
+    return rv;
+}
+
+/* ---- views -------------------------------------------------------------- */
+
+/* Not `strict`: a write that its reducer cannot take is passed over. */
+static int fold_writes(json_t **state, const struct exec *x, bool strict,
+                       struct mortise_err *err)
+{
+    for (size_t i = 0; i < x->n_writes; i++) {
+        int rv = mortise_fold_write(state, &x->writes[i],
+                                    x->frame->graph->expr_cost, err);
+
+        if (rv == MORTISE_ENOMEM || (rv != MORTISE_OK && strict))
+            return rv;
+    }
+    return MORTISE_OK;
+}
+
+/* The fold of the commits between `dom` and a join of `preds`, on `*state`. */
+static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
+                       uint32_t dom, bool strict, json_t **state,
+                       struct mortise_err *err)
+{
+    struct region g = {.mem = r->mem};
+    int rv;
+
+    rv = region_collect(r, &g, preds, n, dom, err);
+    if (rv == MORTISE_OK)
+        rv = region_order(r, &g, err);
+    if (rv == MORTISE_OK && strict)
+        rv = region_check(r, &g, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < g.n; i++) {
+        if (has_committed(g.list[i]))
+            rv = fold_writes(state, g.list[i], strict, err);
+    }
+    region_finish(&g);
+    return rv;
+}
+
+/* The state before anything. */
+static json_t *empty_state(void)
+{
+    json_t *state = json_object();
+
+    if (state != NULL &&
+        json_object_set_new(state, "scratch", json_object()) == 0 &&
+        json_object_set_new(state, "artifacts", json_object()) == 0)
+        return state;
+    json_decref(state);
+    return NULL;
+}
+
+/* view(x) from after(dominator), which is there. */
+static int view_from_dominator(struct mortise_run *r, struct exec *x,
+                               bool strict, struct mortise_err *err)
+{
+    struct exec *d = r->execs[x->idom];
+    json_t *state;
+    int rv = MORTISE_OK;
+
+    if (x->n_preds == 1 && d->n_taken <= 1 && !d->shared) {
+        state = d->after; /* (3): handed on */
+        d->after = NULL;
+    } else {
+        state = json_incref(d->after);
+    }
+    if (x->n_preds > 1)
+        rv = fold_region(r, x->preds, x->n_preds, x->idom, strict, &state, err);
+    if (rv != MORTISE_OK) {
+        json_decref(state);
+        return rv;
+    }
+    x->view = state;
+    return MORTISE_OK;
+}
+
+/* after(x) from view(x), which is there.  An execution that committed needs
+ * its view no more; one that did not has none after. */
+static int after_from_view(struct exec *x, struct mortise_err *err)
+{
+    json_t *state = x->view;
+    int rv;
+
+    x->view = NULL;
+    rv = fold_writes(&state, x, true, err);
+    if (rv != MORTISE_OK) {
+        json_decref(state);
+        return rv;
+    }
+    x->after = state;
+    return MORTISE_OK;
+}
+
+/* after(x), walking up the dominators to one whose after is there and down
+ * again; not recursive, since a chain may be long. */
+static int need_after(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    struct region way = {.mem = r->mem};
+    int rv = MORTISE_OK;
+
+    for (struct exec *d = x; rv == MORTISE_OK && d->after == NULL;
+         d = r->execs[d->idom]) {
+        rv = region_add(&way, d, err);
+        if (d->n_preds == 0 || d->view != NULL)
+            break;
+    }
+    while (rv == MORTISE_OK && way.n > 0) {
+        struct exec *d = way.list[--way.n];
+
+        if (d->n_preds == 0 && d->view == NULL) {
+            d->view = empty_state();
+            rv = d->view != NULL ? MORTISE_OK : mortise_nomem(err);
+        } else if (d->view == NULL) {
+            /* A person who writes the state settles what was in conflict, or
+             * what a reducer could not take. */
+            rv = view_from_dominator(r, d, d->node != NODE_UPDATE, err);
+        }
+        if (rv == MORTISE_OK)
+            rv = after_from_view(d, err);
+    }
+    region_finish(&way);
+    return rv;
+}
+
+int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    int rv;
+
+    if (x->view != NULL)
+        return MORTISE_OK;
+    rv = need_after(r, r->execs[x->idom], err);
+    return rv != MORTISE_OK ? rv : view_from_dominator(r, x, true, err);
+}
+
+/* None of these writes touches what another does. */
+static bool are_apart(const struct mortise_write *w, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (mortise_path_covers(w[i].path, w[k].path) ||
+                mortise_path_covers(w[k].path, w[i].path))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool past_may_wait(const struct exec *x)
+{
+    const struct mortise_path root = {NULL, 0, ""};
+
+    if (x->view == NULL || x->n_writes > FEW_WRITES ||
+        mortise_path_own(x->view, &root) != NULL)
+        return false;
+    for (size_t i = 0; i < x->n_writes; i++) {
+        if (!mortise_fold_is_sure(x->view, &x->writes[i]))
+            return false;
+    }
+    return are_apart(x->writes, x->n_writes);
+}
+
+int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    return need_after(r, x, err);
+}
+
+static size_t count_visit(const struct frame *f)
+{
+    size_t n = 0;
+
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
+        n++;
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        n += count_visit(kid);
+    return n;
+}
+
+/* All that others in `whole` came after, as far as it counts there.  Recursive
+ * as regions nest: as deep as MORTISE_MAX_REGIONS. */
+static void mark_visit(struct mortise_run *r, const struct frame *f,
+                       const struct frame *whole)
+{
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        for (uint32_t k = 0; k < x->n_preds && exec_counts_in(x, whole); k++)
+            r->execs[x->preds[k]]->mark = r->stamp;
+    }
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        mark_visit(r, kid, whole);
+}
+
+static void take_last(const struct mortise_run *r, const struct frame *f,
+                      const struct frame *whole, uint32_t *list, uint32_t *n)
+{
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        if (x->mark != r->stamp && exec_counts_in(x, whole))
+            list[(*n)++] = x->index;
+    }
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        take_last(r, kid, whole, list, n);
+}
+
+int past_of_frames(struct mortise_run *r, struct frame *const *frames,
+                   size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
+                   size_t *room, struct mortise_err *err)
+{
+    bool updated =
+        r->update >= since && n_frames > 0 && frames[0]->top == r->frames[0];
+
+    *n = 0;
+    *room = 1;
+    for (size_t i = 0; i < n_frames; i++)
+        *room += count_visit(frames[i]);
+    *room *= sizeof **preds;
+    *preds = mortise_alloc(r->mem, *room);
+    if (*preds == NULL)
+        return mortise_nomem(err);
+    ++r->stamp;
+    for (size_t i = 0; i < n_frames; i++)
+        mark_visit(r, frames[i], frames[i]);
+    for (size_t i = 0; i < n_frames; i++)
+        take_last(r, frames[i], frames[i], *preds, n);
+    if (updated)
+        (*preds)[(*n)++] = r->update;
+    return MORTISE_OK;
+}
+
+/* In front of `end`; returns the first. */
+static struct exec **gather_execs(struct exec **end, const struct frame *f)
+{
+    for (struct exec *x = f->execs; x != NULL; x = x->sibling)
+        *--end = x;
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        end = gather_execs(end, kid);
+    return end;
+}
+
+int past_frontier(struct mortise_run *r, const struct frame *f,
+                  uint32_t **preds, uint32_t *n, size_t *room,
+                  struct mortise_err *err)
+{
+    size_t n_all = count_visit(f);
+    struct exec **all = mortise_alloc(r->mem, n_all * sizeof *all);
+    uint32_t stamp = ++r->stamp, *list;
+
+    *room = n_all * sizeof *list;
+    *n = 0;
+    *preds = list = all != NULL ? mortise_alloc(r->mem, *room) : NULL;
+    if (list == NULL) {
+        mortise_release(r->mem, all, n_all * sizeof *all);
+        return mortise_nomem(err);
+    }
+    gather_execs(all + n_all, f);
+    sort_by_index(all, n_all);
+    /* Newest first, so that what somebody came after is marked before its own
+     * turn; executions are made after their preds. */
+    for (size_t i = n_all; i-- > 0;) {
+        const struct exec *x = all[i];
+        bool followed = x->mark == stamp;
+        bool counts_here = has_committed(x) && exec_counts_in(x, f);
+
+        if (counts_here && !followed)
+            list[(*n)++] = x->index;
+        if (!counts_here && !followed)
+            continue; /* its preds stand for themselves */
+        for (uint32_t m = 0; m < x->n_preds; m++)
+            r->execs[x->preds[m]]->mark = stamp;
+    }
+    mortise_release(r->mem, all, n_all * sizeof *all);
+    return MORTISE_OK;
+}
+
+int past_total(struct mortise_run *r, const struct frame *f, bool strict,
+               json_t **out, struct mortise_err *err)
+{
+    uint32_t *preds, n, dom;
+    json_t *state = NULL;
+    size_t room;
+    int rv = past_frontier(r, f, &preds, &n, &room, err);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    dom = preds[0];
+    for (uint32_t i = 1; i < n; i++)
+        dom = meet(r, dom, preds[i]);
+    rv = need_after(r, r->execs[dom], err);
+    if (rv == MORTISE_OK)
+        state = json_incref(r->execs[dom]->after);
+    if (rv == MORTISE_OK && (n > 1 || preds[0] != dom))
+        rv = fold_region(r, preds, n, dom, strict, &state, err);
+    mortise_release(r->mem, preds, room);
+    if (rv != MORTISE_OK)
+        drop(&state);
+    *out = state;
+    return rv;
+}

@@ -1,0 +1,180 @@
+/* pins.c -- the plugins that a run goes on with (R4).
+ *
+ * A run pins the digest of each plugin that its graph names.  Where one has
+ * changed, the run stands still until the old one is back, or until somebody
+ * accepts the new one.
+ *
+ *   (1) What was accepted is recorded, in the commit of the command that said
+ *       so: the next process need not be told again, and whoever reads the
+ *       history sees which plugin did what.
+ *   (2) An approval is for the plugin that it was given for: what was approved
+ *       and has not begun is asked again when its plugin changes, and so is
+ *       what still waits.
+ *   (3) A plugin that nobody signed stands as "dev:DIGEST".  The run says so
+ *       from then on, with a signed one in its place, too: what it did before
+ *       stays done.
+ */
+#include <string.h>
+
+#include "run/state/state.h"
+
+static const char dev[] = "dev:";
+
+static struct mortise_pin *pin(const struct mortise_run *r, const char *plugin)
+{
+    for (size_t i = 0; i < r->n_pins; i++) {
+        if (strcmp(r->pins[i].plugin, plugin) == 0)
+            return &r->pins[i];
+    }
+    return NULL;
+}
+
+const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin)
+{
+    static const uint8_t none[MORTISE_DIGEST];
+    const struct mortise_pin *p = pin(r, plugin);
+
+    return p != NULL ? p->digest : none;
+}
+
+static json_t *list(const struct mortise_pin *pins, size_t n, bool marked)
+{
+    json_t *out = json_object();
+
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        char hex[MORTISE_DIGEST_HEX];
+
+        mortise_hex(hex, pins[i].digest, MORTISE_DIGEST);
+        if (json_object_set_new(
+                out, pins[i].plugin,
+                json_sprintf("%s%s", marked && pins[i].dev ? dev : "", hex)) !=
+            0)
+            drop(&out);
+    }
+    return out;
+}
+
+json_t *pins_json(const struct mortise_pin *pins, size_t n)
+{
+    return list(pins, n, true);
+}
+
+json_t *pins_show(const struct mortise_run *r)
+{
+    return list(r->pins, r->n_pins, false);
+}
+
+bool pins_dev(const struct mortise_run *r)
+{
+    for (size_t i = 0; i < r->n_pins; i++) {
+        if (r->pins[i].dev)
+            return true;
+    }
+    return false;
+}
+
+json_t *pins_dev_json(const struct mortise_run *r)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; out != NULL && i < r->n_pins; i++) {
+        if (r->pins[i].dev &&
+            json_array_append_new(out, json_string(r->pins[i].plugin)) != 0)
+            drop(&out);
+    }
+    return out;
+}
+
+/* ---- what entries say --------------------------------------------------- */
+
+static bool is_dev(const json_t *value)
+{
+    const char *s = json_string_value(value);
+
+    return s != NULL && strncmp(s, dev, sizeof dev - 1) == 0;
+}
+
+static int read_digest(struct mortise_pin *p, const json_t *value,
+                       struct mortise_err *err)
+{
+    size_t skip = is_dev(value) ? sizeof dev - 1 : 0;
+
+    p->dev |= is_dev(value);
+    if (json_is_string(value) &&
+        mortise_unhex(p->digest, MORTISE_DIGEST,
+                      json_string_value(value) + skip,
+                      json_string_length(value) - skip) == 0)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "the pin of plugin '%s' is no digest", p->plugin);
+}
+
+int pins_admit(struct mortise_run *r, const json_t *pins,
+               struct mortise_err *err)
+{
+    size_t n = json_object_size(pins);
+    const char *key;
+    json_t *value;
+
+    r->pins = mortise_arena_alloc(&r->arena, n * sizeof r->pins[0]);
+    if (r->pins == NULL)
+        return mortise_nomem(err);
+    json_object_foreach(mortise_json_unconst(pins), key, value)
+    {
+        struct mortise_pin *p = &r->pins[r->n_pins];
+
+        *p = (struct mortise_pin){.plugin = NULL};
+        p->plugin = mortise_arena_strdup(&r->arena, key);
+        if (p->plugin == NULL)
+            return mortise_nomem(err);
+        if (read_digest(p, value, err) != MORTISE_OK)
+            return err->code;
+        r->n_pins++;
+    }
+    return MORTISE_OK;
+}
+
+int pins_replace(struct mortise_run *r, const json_t *pins,
+                 struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(pins), key, value)
+    {
+        struct mortise_pin *p = pin(r, key);
+
+        if (p == NULL)
+            return mortise_fail(err, MORTISE_ECORRUPT,
+                                "plugin '%s' takes the place of none", key);
+        if (read_digest(p, value, err) != MORTISE_OK)
+            return err->code;
+    }
+    return MORTISE_OK;
+}
+
+int pins_announce(struct mortise_run *r, const json_t *pins,
+                  struct mortise_err *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(pins), key, value)
+    {
+        json_t *extra = NULL;
+        int rv;
+
+        if (!is_dev(value))
+            continue;
+        if (seen(r))
+            extra = json_pack(
+                "{s:s, s:s, s:s, s:s}", "code", "unsigned_plugin", "plugin",
+                key, "digest", json_string_value(value) + sizeof dev - 1,
+                "message",
+                "nobody signed it: it was found in a directory marked dev");
+        rv = announce(r, NULL, "warning", extra, err);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    return MORTISE_OK;
+}

@@ -1,0 +1,133 @@
+/* request.c -- a question that an execution puts to people: asked, settled, and
+ * what of it goes to the store.
+ */
+#include <string.h>
+
+#include "run/state/state.h"
+
+/* ---- what is pending in the store ---------------------------------------- */
+
+/* To the list of what the step under way opens or closes. */
+static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
+                       size_t *n, size_t *cap, const char *id,
+                       const struct mortise_run_open *one,
+                       struct mortise_err *err)
+{
+    struct mortise_run_open *grown;
+
+    if (r->actions == NULL)
+        return MORTISE_OK; /* replaying: the store knows */
+    grown = mortise_grow(r->mem, *list, *n, cap, sizeof *grown);
+    if (grown == NULL)
+        return mortise_nomem(err);
+    *list = grown;
+    grown[*n] = *one;
+    json_incref(one->payload);
+    memcpy(grown[(*n)++].id, id, REQUEST_ID);
+    return MORTISE_OK;
+}
+
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err)
+{
+    struct mortise_run_open one = {.deadline_ms = deadline_ms,
+                                   .timer = payload == NULL,
+                                   .payload = payload};
+
+    return pending_add(r, &r->opens, &r->n_opens, &r->cap_opens, id, &one, err);
+}
+
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err)
+{
+    struct mortise_run_open one = {.deadline_ms = deadline_ms, .timer = timer};
+
+    return pending_add(r, &r->closes, &r->n_closes, &r->cap_closes, id, &one,
+                       err);
+}
+
+/* ---- the entries --------------------------------------------------------- */
+
+/* Stable across restarts, different in each generation, and in another run of
+ * the same name: of another store, or of one made anew. */
+static void request_id(const struct mortise_run *r, const struct exec *x,
+                       char out[REQUEST_ID])
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, "request");
+    mortise_hasher_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_u64(&h, x->generation);
+    mortise_hasher_u64(&h, x->ordinal);
+    mortise_hasher_final(&h, digest);
+    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
+}
+
+int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
+                json_t *payload, uint64_t deadline_ms, struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_ASK,
+                              .frame = x->frame->index,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .generation = x->generation,
+                              .attempt = x->attempt,
+                              .how = (uint8_t)kind,
+                              .at_ms = deadline_ms,
+                              .value = payload};
+    char id[REQUEST_ID], path[MORTISE_EXEC_PATH];
+    int rv;
+
+    if (payload == NULL)
+        return mortise_nomem(err);
+    request_id(r, x, id);
+    exec_path(r, x, path);
+    e.id = id;
+    if (json_object_set_new(payload, "id", json_string(id)) != 0 ||
+        json_object_set_new(payload, "kind",
+                            json_string(mortise_ask_name(kind))) != 0 ||
+        json_object_set_new(payload, "node", json_string(node_of(r, x)->id)) !=
+            0 ||
+        json_object_set_new(payload, "path", json_string(path)) != 0)
+        rv = mortise_nomem(err);
+    else
+        rv = record(r, &e, err);
+    json_decref(payload);
+    if (rv == MORTISE_OK && deadline_ms != 0) {
+        x->serial++;
+        rv = arm(r, x, deadline_ms, err);
+    }
+    return rv;
+}
+
+int request_settle(struct mortise_run *r, struct exec *x,
+                   enum mortise_settle how, json_t *value,
+                   const uint8_t *digest, const char *actor,
+                   struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_SETTLE,
+                              .frame = x->frame->index,
+                              .node = x->node,
+                              .visit = x->visit,
+                              .how = (uint8_t)how,
+                              .value = value,
+                              .actor = actor};
+    char id[REQUEST_ID];
+    int rv = disarm(r, x, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    memcpy(id, x->request, sizeof id); /* applying forgets it */
+    e.id = id;
+    if (digest != NULL)
+        memcpy(e.digest, digest, MORTISE_DIGEST);
+    return record(r, &e, err);
+}
+
+int request_withdraw(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    return request_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
+}

@@ -1,0 +1,74 @@
+/* settled.c -- requests that are settled, for who decides too late.
+ *
+ * A person who says no to what another one approved is to hear that, and of
+ * whom, rather than how the run stands.  What was settled follows from the
+ * entries, so a replay knows it as well; nothing goes on by it.
+ */
+#include <string.h>
+
+#include "run/state/state.h"
+
+/* In the word of who decided: an answer may say yes or no itself. */
+static const char *word_of(const struct mortise_entry *e)
+{
+    const json_t *approved = json_object_get(e->value, "approved");
+
+    if (e->how == MORTISE_SETTLE_ANSWERED && json_is_boolean(approved))
+        return json_is_true(approved) ? "approved" : "rejected";
+    switch (e->how) {
+    case MORTISE_SETTLE_HAPPENED:
+        return "resolved as done";
+    case MORTISE_SETTLE_RETRY:
+        return "resolved to be tried again";
+    case MORTISE_SETTLE_FAIL:
+        return "resolved as failed";
+    default:
+        return mortise_settle_name((enum mortise_settle)e->how);
+    }
+}
+
+/* Most requests of a run are settled by one and the same. */
+static const char *keep_actor(struct mortise_run *r, const char *actor)
+{
+    const struct settled *last =
+        r->n_settled > 0 ? &r->settled[r->n_settled - 1] : NULL;
+
+    return last != NULL && strcmp(last->actor, actor) == 0
+               ? last->actor
+               : mortise_arena_strdup(&r->arena, actor);
+}
+
+int settled_add(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err)
+{
+    struct settled *grown = mortise_grow(r->mem, r->settled, r->n_settled,
+                                         &r->cap_settled, sizeof *grown);
+    const char *actor;
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->settled = grown;
+    actor = keep_actor(r, e->actor);
+    if (actor == NULL)
+        return mortise_nomem(err);
+    grown[r->n_settled] = (struct settled){.word = word_of(e), .actor = actor};
+    memcpy(grown[r->n_settled++].id, e->id, REQUEST_ID);
+    return MORTISE_OK;
+}
+
+int settled_refuse(const struct mortise_run *r, const char *id,
+                   struct mortise_err *err)
+{
+    for (size_t i = r->n_settled; i-- > 0;) {
+        const struct settled *s = &r->settled[i];
+
+        if (strcmp(s->id, id) == 0)
+            return mortise_fail(err, MORTISE_EMISMATCH,
+                                "request '%s' of run %s is settled already: "
+                                "%s%s%s",
+                                id, r->id, s->word,
+                                s->actor[0] != '\0' ? " by " : "", s->actor);
+    }
+    return mortise_fail(err, MORTISE_EMISMATCH, "run %s has no request '%s'",
+                        r->id, id);
+}

@@ -1,0 +1,852 @@
+/* state.h -- the state of a run as one struct, and what keeps its parts in step:
+ * executions, frames, what is pending, the views that it is folded to.
+ *
+ * Threads   [loop] */
+#ifndef MORTISE_RUN_STATE_H
+#define MORTISE_RUN_STATE_H
+
+#include "base/real.h"
+#include "base/table.h"
+#include "run/record/journal.h"
+#include "run/run.h"
+#include "run/state/apply.h"
+#include "run/state/fold.h"
+
+enum {
+    REQUEST_ID = 33,  /* 32 hex digits and a NUL */
+    STEPS_MAX = 65536 /* of one generation */
+};
+
+enum exec_state {
+    X_READY = 1, /* activated; waits for a free slot */
+    X_ASKED,     /* its request is pending */
+    X_INTENT,    /* its intent, or what it may spend, is recorded; its call not
+                    yet allowed */
+    X_INSIDE,    /* a subgraph's: its child is at work */
+    X_RUNNING,   /* a call is out */
+    X_STOPPING,  /* ... and was asked to stop */
+    X_SUSPENDED, /* it let go, until a step of its is answered */
+    X_BACKOFF,   /* an attempt failed; the next waits for its time */
+    X_HELD,      /* done; interrupt_after holds its edges back */
+    X_DONE,
+    X_FAILED,
+    X_CANCELLED
+};
+
+enum stop_why {
+    STOP_NONE,
+    STOP_TIMEOUT,
+    STOP_BROKE,  /* it asked for something else than before */
+    STOP_BUDGET, /* its graph's wall clock ran out */
+    STOP_COMMAND,
+    STOP_RACE,
+    STOP_RUN,
+    STOP_STUCK /* it was asked to stop, and does not let go */
+};
+
+/* Why an execution is not to come to its end (race.c). */
+enum loss {
+    LOSS_NONE,
+    LOSS_RACE,   /* another branch was first at the join that it leads to */
+    LOSS_END,    /* its graph reached END, and that is enough */
+    LOSS_FAIL,   /* something failed, and that is enough, too */
+    LOSS_TIME,   /* its graph took too long */
+    LOSS_BUDGET, /* ... or spent too much */
+    LOSS_OUTER,  /* the execution that it is in was stopped */
+    LOSS_CANCEL  /* it had ended, and asks what its effect came to */
+};
+
+/* The node of the execution that an `update` is. */
+#define NODE_UPDATE 0xFFFFFFFDu
+
+/* ---- the journal inside an execution (step.c) ---- */
+
+enum step_state {
+    STEP_OUT = 1, /* being performed; nothing of it is recorded */
+    STEP_OPEN,    /* its intent is recorded, its answer is not */
+    STEP_PENDING, /* somebody is asked */
+    STEP_ANSWERED
+};
+
+struct heard { /* an answer that leaves it open whether the effect happened */
+    int32_t status;
+    json_t *value;  /* or words */
+    json_t *seen;   /* {cause, answer?}, for people; NULL: nothing */
+    uint32_t after; /* so many asks came before it */
+};
+
+struct step { /* one ask; `key` and `method` lie behind it */
+    size_t size;
+    uint32_t index, ordinal;
+    const char *key, *method;
+    uint8_t digest[MORTISE_DIGEST]; /* of its arguments */
+    enum mortise_step_kind kind;    /* 0: of no further consequence */
+    enum step_state state;
+    json_t *payload; /* OPEN: its arguments; PENDING: the request */
+
+    struct mortise_hashed by_name;
+
+    bool has_effect;                /* EFFECT, and all this is set: */
+    uint8_t effect[MORTISE_DIGEST]; /* its idempotency key */
+    struct mortise_hashed like_it;  /* the first of equal ones ... */
+    uint64_t n_like_it;             /* ... so many */
+    bool cleared; /* OPEN, and a person said that it is to be done again */
+
+    char request[REQUEST_ID];
+    uint64_t deadline_ms;
+    uint64_t lasts_ms; /* a wait of so and so long; 0: until a time of day */
+    uint64_t ends_ms;  /* of the former, by steady_ms; 0: not known yet */
+
+    int32_t status;
+    json_t *answer; /* or words */
+    uint32_t after; /* so many asks came before the answer */
+    bool completed; /* an effect that was done */
+
+    /* Live only. */
+    struct heard *heard; /* OPEN: of what became of it; NULL: nothing */
+    uint64_t ask;        /* what waits for the answer; 0: nothing */
+    uint32_t entrance;   /* in which it was asked last */
+    uint32_t settled;    /* ... and answered */
+    uint64_t seq;        /* the commit that its answer waits for */
+};
+
+struct journal {
+    struct step **steps; /* in the order in which they were first asked */
+    size_t n, cap;
+    struct mortise_table by_name;
+    struct mortise_table effects; /* those that are like no earlier one */
+    uint32_t *answers;            /* indexes, in the order of the answers */
+    size_t n_answers, cap_answers;
+    uint32_t recorded; /* steps of which anything is */
+
+    /* Of the entrance under way. */
+    uint32_t entrance;
+    uint32_t issued, next; /* asks so far; the next ordinal */
+    size_t told;           /* answers handed back */
+};
+
+struct effect { /* completed in an earlier attempt or generation */
+    struct mortise_hashed entry;
+    uint8_t key[MORTISE_DIGEST];
+    json_t *answer;
+};
+
+struct step_wait { /* a step whose commit is not on disk yet */
+    uint64_t seq;
+    uint32_t exec, step;
+};
+
+/* What an execution's calls of models cost (usage.c). */
+struct cost {
+    struct mortise_usage all; /* of all its attempts */
+    struct mortise_usage
+        again;   /* what its call says once more, going on after its journal */
+    bool warned; /* that it used more than it had reserved */
+};
+
+/* What an execution's call may spend, at most (budget.c). */
+struct hold {
+    uint64_t amount[MORTISE_N_SPENDS];
+    bool open;     /* reserved, not settled */
+    bool uncalled; /* live only: ... and on disk, but it was not called */
+    bool goes_on;  /* it let go: to enter it again is the same call */
+};
+
+/* What a graph may spend. */
+struct purse {
+    uint64_t most[MORTISE_N_SPENDS]; /* UINT64_MAX: it is not bounded */
+    uint64_t spent[MORTISE_N_SPENDS], held[MORTISE_N_SPENDS];
+    bool warned[MORTISE_N_SPENDS]; /* said that it is low */
+    bool told[MORTISE_N_SPENDS];   /* ... that it was exceeded */
+    enum mortise_spend exceeded;   /* the last of those */
+    bool led;                      /* on_exceeded: {goto} was followed */
+};
+
+enum done_how { /* how an output came about; journaled */
+                DONE_EXECUTED = 0,
+                DONE_RECONCILED = 1,
+                DONE_RESOLVED = 2,
+                DONE_ANSWERED = 3,
+                DONE_ON_ERROR = 4,
+                DONE_RECORDED = 5,
+                DONE_CACHED = 6
+};
+
+/* What an execution's call gives may be kept (cache.c).  Live only. */
+struct fresh {
+    bool open; /* ... under this */
+    uint8_t key[MORTISE_DIGEST];
+    json_t *output; /* NULL: it has given nothing that may */
+};
+
+/* One execution: node#visit.  Lives in the run's arena; its JSON references
+ * are given up by mortise_run_free(). */
+struct exec {
+    uint32_t index, node, visit, generation, attempt;
+    enum exec_state state;
+    struct frame *frame;
+    struct exec *sibling; /* made before it in its frame */
+    enum loss loss;
+    uint32_t discard; /* 1 + the innermost frame in which it lost a race that
+                         lets losers finish: what it writes counts for nothing
+                         there and farther out; 0: none */
+    bool counted;     /* as a step */
+    bool shared;      /* several come after it, whatever edges it took */
+    struct fan *fan;  /* the map that it gathers; NULL: it is a node's */
+    struct exec *next_yield; /* the one before it to yield in its element */
+    struct frame *child;     /* a subgraph's: of its newest attempt */
+    json_t *inner;           /* ... and the state that it ended with */
+    bool child_failed;       /* ... which failed, and so did this */
+    bool child_over;         /* ... which did not, and is done with */
+    bool child_again;        /* ... which failed, and what did is tried again */
+    bool child_asks;         /* ... unless its input would be another by now */
+    bool surfaced;           /* its failure reached the end of its graph */
+    json_t *caught; /* failures that its join collected: [{node, error}] */
+
+    /* The causal past (past.c). */
+    uint32_t *preds, n_preds;
+    uint32_t idom, depth; /* START: itself, 0 */
+    uint32_t mark;        /* of the last walk that met it */
+    json_t *view;         /* the state before, once needed */
+    json_t *after;        /* ... and after its own writes */
+    struct mortise_write *writes;
+    size_t n_writes;
+    uint64_t size_before; /* its view is no larger (size.c) */
+    uint64_t size_own;    /* ... and its writes add no more ... */
+    uint64_t size_saved;  /* ... and this is too much, as was measured */
+    uint64_t size_then;   /* size_written when it was made */
+
+    /* How it went. */
+    json_t *output, *error; /* error: {code, message} */
+    json_t *notes;          /* guardrail verdicts, of this generation */
+    json_t *decision;       /* an acceptance that they have not passed yet */
+    uint32_t checked;       /* the generation whose arguments passed; 0: none */
+    bool body_is_given;     /* `body` is no longer what the template gives */
+    json_t *leaving;        /* its output, judged on the edges ... */
+    uint32_t *chosen, n_chosen; /* ... that it takes (leave.c) */
+    uint32_t *taken, n_taken;
+    bool handled;  /* a failure that on_error or a goto led elsewhere */
+    uint32_t heir; /* held through this update: what follows comes after it */
+    uint64_t started_ms, ended_ms, next_ms;
+    uint64_t pause_ms; /* that long before next_ms its attempt failed */
+
+    /* An effect between intent and answer (runtime.md 6). */
+    bool effect_open;
+    bool doubted;    /* it failed with its effect open */
+    bool cut;        /* a cancel stopped it */
+    bool failing;    /* just now, with its doubt */
+    json_t *told;    /* of it: {cause, step?, answer?}; NULL: nothing */
+    bool told_apart; /* ... by an entry, not only to people */
+    bool unknown;    /* it ends with its effect in doubt, and nobody is asked */
+    struct {         /* how it had ended, which asks about that now */
+        enum exec_state state; /* 0: it is none of these */
+        enum loss loss;
+        uint64_t ended_ms;
+    } was;
+    uint64_t intent_seq;
+    uint8_t key[MORTISE_DIGEST];
+    json_t *result; /* that it gave in an attempt which failed all the same */
+    json_t *said;   /* ... or gives just now: {update?, goto?} besides it */
+    uint8_t result_key[MORTISE_DIGEST];
+
+    struct hold *hold; /* NULL: nothing was ever reserved for it */
+    struct cost *cost; /* NULL: nothing that anybody told */
+    bool cached;       /* its output is what another call gave */
+
+    /* Its pending request. */
+    char request[REQUEST_ID];
+    enum mortise_ask ask;
+    uint64_t deadline_ms;
+    json_t *payload;
+    uint32_t ordinal;   /* of the next request in this generation */
+    bool before_passed; /* interrupt_before was answered */
+    uint32_t noted;     /* it is on disk that it starts in this generation */
+    bool approved;
+    uint8_t approved_digest[MORTISE_DIGEST];
+
+    /* What it asked (step.c). */
+    struct journal *journal;       /* NULL: nothing */
+    struct mortise_table *effects; /* by key; NULL: none */
+
+    /* Live only. */
+    json_t *failure; /* how the attempt failed whose effect is in doubt: {code,
+                        class, message}; NULL: the process died */
+    json_t *broke;   /* it asked for something else than before: the words */
+    bool near;       /* SUSPENDED, on a timer that is due soon */
+    bool goes_on;    /* its newest call began with a journal */
+    uint32_t serial; /* of the newest call or timer */
+    enum mortise_run_call_kind call;
+    enum stop_why stop;
+    uint64_t called_ms;      /* when the newest call began, by steady_ms */
+    uint64_t retry_after_ms; /* of its error */
+    bool timer, elapses;     /* armed; for a while, not until a time of day */
+    struct fresh *fresh;     /* NULL: nothing was ever looked up for it */
+    json_t *body; /* the arguments, once evaluated in this generation */
+    uint8_t body_digest[MORTISE_DIGEST];
+    bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
+
+    /* What its guardrails look at (guard.c). */
+    enum mortise_guard_stage stage;
+    uint32_t guard;    /* the one that is being asked ... */
+    uint32_t turn;     /* ... and how many were in this stage before it */
+    json_t *subject;   /* as sanitised so far */
+    bool replaced;     /* ... by one of them */
+    enum done_how how; /* OUTPUT, EDGE: it came about */
+    json_t *judged;    /* ... it passed, and the update is looked at */
+    json_t *verdicts;  /* of now, not recorded yet */
+    uint32_t *going;   /* EDGE: `chosen`, but for detours */
+    uint32_t at;       /* EDGE: which of them is looked at */
+};
+
+enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
+
+enum item_phase {
+    ITEM_WAITS,
+    ITEM_ACTIVE,
+    ITEM_OVER,   /* done, or failed in a way that leads elsewhere */
+    ITEM_FAILED, /* ... in a way that does not */
+    ITEM_SKIPPED,
+    ITEM_SKIPPED_FAILED
+};
+
+/* What a frame knows of one item of its region: a node, or a child region. */
+struct item {
+    enum item_phase phase;
+    uint32_t n_decided, n_taken, n_failed; /* of the edges to it */
+    uint32_t cause;      /* failed edges: the least execution behind one */
+    uint32_t visits;     /* a node's, in this naming scope, older frames' too */
+    uint32_t exec;       /* of the newest visit in this frame; 0: none */
+    uint32_t mark;       /* of the last walk that met it */
+    bool lost;           /* another branch was first: it does not start */
+    bool discard;        /* ... it starts, but what it writes does not count */
+    struct frame *visit; /* a loop's newest, of an older frame at first */
+    struct fan *fan;     /* a map's newest, likewise */
+};
+
+/* A live instance of a region.  In the run's arena. */
+struct frame {
+    uint32_t index; /* in creation order, which follows from the entries */
+    const struct mortise_graph *graph;
+    const struct mortise_region *region;
+    struct frame *parent; /* of the region around it; the graph's: NULL */
+    struct frame *top;    /* of the graph that it is in */
+    struct exec *yields;  /* a map's: what took an edge to the join */
+    struct scope *scope;
+    struct item *items; /* nodes by slot, then child regions */
+    uint8_t *edges;     /* enum edge_state, by slot */
+    uint32_t *edge_src; /* the execution that decided it */
+    uint32_t n_open;    /* items that wait or are active */
+    struct exec *execs; /* those of its nodes, newest first */
+    struct frame *kids; /* frames of child regions, newest first */
+    struct frame *sibling;
+    bool again;       /* a back edge was taken */
+    bool left;        /* an exit was taken */
+    bool failed;      /* a failure reached its end unhandled */
+    bool for_good;    /* ... and no join around it mends that */
+    bool over;        /* a map's element: counted as such */
+    bool late;        /* ... and not when enough of them were */
+    bool waits;       /* ... and to be tried again, when there is room */
+    bool behind;      /* a goto left it behind */
+    bool lost;        /* nothing more starts in it */
+    bool halted;      /* ... and nothing more is decided */
+    uint32_t discard; /* what its executions begin with */
+    uint32_t cause;   /* failed: the execution */
+};
+
+/* Where names are counted: the run's graph, a nested one, a map's element. */
+struct scope {
+    const char *prefix, *suffix; /* of its executions' paths */
+    struct frame *root;
+    const struct scope *outer;           /* an element's; a graph's: NULL */
+    struct fan *fan;                     /* likewise */
+    uint32_t at[MORTISE_MAX_MAPS], n_at; /* indexes, outermost first */
+
+    /* A graph's. */
+    struct exec *owner; /* that it is the child of; NULL: the run */
+    json_t *input;
+    struct artifact *artifacts; /* by node */
+    json_t *loop_error;         /* a loop went on and was left: what of it */
+    struct purse *purse;        /* NULL: it has no budget */
+    uint32_t n_live;    /* executions at work in it, not those in children */
+    enum loss halt;     /* nothing more happens in it */
+    bool over;          /* its owner is to end */
+    uint32_t n_running; /* calls out in it, and in graphs in it */
+    uint64_t active_ms; /* while there were any; since then, if it ticks */
+    uint64_t since_ms;
+    bool ticks, changed;
+    struct scope *next_changed; /* of r->clocks */
+    uint64_t wall_ms; /* of its budget.wall; since then, if it ticks */
+    bool wall_over;   /* live only: that it is used up was seen */
+    bool walled;      /* live only: it is in r->walls */
+    struct scope *next_walled;
+    struct scope *next; /* of the run */
+};
+
+/* A map at work, or that was. */
+struct fan {
+    const struct mortise_region *map;
+    struct frame *home;
+    struct item *item;        /* of home */
+    struct fan *older, *next; /* of that item; of the run */
+    uint32_t number;
+    json_t *list;
+    struct frame **elements;
+    size_t n, n_begun, n_over;
+    size_t n_waiting;        /* of those that are over */
+    size_t n_came, n_failed; /* likewise; the former took an edge to the join */
+    bool enough;             /* a race is won: who is not over has lost it */
+    uint32_t *preds, n_preds; /* what the elements come after */
+    size_t made;              /* n_execs when it began */
+    struct exec *gather;      /* NULL: not all is over */
+    bool lost;                /* no more elements begin */
+};
+
+struct unsent {   /* a durable event whose commit is not on disk yet */
+    uint64_t seq; /* of the commit */
+    json_t *event;
+};
+
+struct due { /* an edge, in its home */
+    struct frame *home;
+    uint32_t edge;
+};
+
+struct artifact {
+    /* artifacts.OUTPUT_AS of a node, once needed */
+    struct mortise_path *path;
+    const struct mortise_reducer *how; /* NULL: none is declared */
+};
+
+/* A list of commands, as it is applied; kept while it waits for what is in
+ * flight to stop. */
+struct held_command {
+    struct mortise_arena arena;
+    const struct mortise_command *list;
+    size_t n;
+    bool blocked; /* it runs nothing since a plugin is in the way */
+    uint32_t flags;
+    const char *actor;
+    const struct mortise_pin *pins; /* only where nothing is in flight */
+    size_t n_pins;
+    uint64_t patience_ms;
+    const char *order; /* its id; NULL: none */
+};
+
+/* What was said under this id is recorded (order.c). */
+struct order {
+    const char *id;
+    uint8_t digest[MORTISE_DIGEST];
+};
+
+/* A request that nobody need decide any more (settled.c). */
+struct settled {
+    char id[REQUEST_ID];
+    const char *word;  /* what became of it; static */
+    const char *actor; /* who said so, in the run's arena; "": nobody did */
+};
+
+struct mortise_run {
+    const struct mortise_mem *mem;
+    struct mortise_graph *graph; /* a reference */
+    struct mortise_arena arena;
+    const char *tenant, *id;
+    uint64_t size_written; /* by all commits (size.c) */
+    uint8_t seed[MORTISE_DIGEST];
+    enum mortise_rules rules;  /* under which it was admitted (rules.c) */
+    struct mortise_uuid store; /* in which; by the first rules, zeroes */
+    json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
+    struct mortise_pin *pins;
+    size_t n_pins;
+
+    struct exec **execs; /* execs[0] is START */
+    size_t n_execs, cap_execs;
+    struct frame **frames; /* frames[0] is the graph's */
+    size_t n_frames, cap_frames;
+    struct due *work; /* decided edges whose targets do not know: a stack */
+    size_t n_work, cap_work;
+    struct frame **ended; /* with nothing left to do in them: a stack */
+    size_t n_ended, cap_ended;
+    struct scope *graphs; /* all of them, to be freed */
+    struct fan *fans;     /* all of them, to be freed */
+    uint32_t update;      /* the newest update; 0: none */
+    struct scope *clocks; /* that are to start or stop */
+    struct scope *walls;  /* whose wall clock went on since it was stored */
+    uint32_t *overs;      /* executions whose child is over */
+    size_t n_overs, cap_overs;
+    uint32_t stamp; /* of the last walk */
+
+    uint32_t *users; /* of each resource, the execution that has it; 0: none */
+    uint32_t *ready; /* queue of executions in X_READY, oldest first */
+    size_t ready_head, n_ready, cap_ready;
+    uint32_t *shorts; /* in X_READY, waiting for others to settle */
+    size_t n_shorts, cap_shorts;
+    bool purses_moved; /* since they were looked at */
+    uint32_t *gathers; /* maps' executions in X_READY: they call nothing */
+    size_t n_gathers, cap_gathers;
+    uint32_t *losers; /* executions to be stopped, or that were */
+    size_t n_losers, cap_losers;
+    uint32_t *intents; /* executions whose intent is not on disk yet */
+    size_t n_intents, cap_intents;
+    uint32_t n_running; /* calls out: RUNNING and STOPPING */
+    uint32_t n_waiting; /* READY, INTENT, BACKOFF */
+    uint32_t n_asked, n_doubt, n_human, n_approval, n_budget;
+    uint32_t n_suspended, n_near;
+    uint32_t n_questions, n_timers;    /* pending steps */
+    uint32_t n_fresh;                  /* READY, and not counted as a step */
+    uint64_t n_started;                /* steps that were */
+    uint64_t max_steps, visits_raised; /* limits; 0: none was raised */
+    uint32_t n_inside;                 /* INSIDE */
+    uint32_t n_failed;                 /* unhandled */
+    uint32_t n_finished;               /* steps */
+    struct mortise_usage usage;        /* of all executions */
+
+    int status;
+    const char *reason;
+    json_t *error;   /* what the run failed of */
+    bool live;       /* going; a replayed run is not until told */
+    bool cancelling; /* the cancel command was recorded, or it looks back */
+    int after;       /* ... on this end; 0: it does not */
+    enum mortise_pause paused;
+
+    uint64_t seq, written, synced; /* written >= synced */
+    uint64_t sync_asked; /* a sync of commits up to here was asked for */
+    struct mortise_uuid head;
+    uint64_t time_ms, created_ms; /* of the event under way */
+    /* Its time by a clock that goes on with the wall clock's of the first event,
+     * and is never set: what takes so and so long is measured by it. */
+    uint64_t steady_ms, elapsed_ms;
+    uint64_t n_events;
+
+    bool watched;
+    mortise_run_sink *sink;
+    void *sink_ud;
+    int sink_said; /* nonzero: the sink wants no more */
+
+    /* The step under way. */
+    struct mortise_buf record; /* its entries */
+    uint32_t record_frame;     /* that the last of them is in */
+    uint64_t first_event;
+    unsigned phases; /* bits 1 << enum mortise_phase: of the record */
+    size_t recorded; /* so much of the record is of earlier steps */
+    bool must;       /* something in it cannot wait for another step's commit */
+    uint64_t
+        record_ms; /* of the last of its entries that has a time; 0: none */
+    bool stamped;  /* it begins with the time of its first */
+    struct mortise_run_open *opens, *closes;
+    size_t n_opens, cap_opens, n_closes, cap_closes;
+    bool asked; /* its commit opens a question */
+    struct mortise_run_kv *kvs;
+    size_t n_kvs, cap_kvs;
+    struct mortise_run_cached *cached;
+    size_t n_cached, cap_cached;
+    struct mortise_actions *actions;
+    struct unsent *unsent;
+    size_t n_unsent, cap_unsent, unsent_head;
+
+    struct step_wait *step_waits;
+    size_t n_step_waits, cap_step_waits;
+    uint64_t put_seq; /* the last commit with a put; 0: none since loading */
+
+    struct settled *settled; /* in the order of it */
+    size_t n_settled, cap_settled;
+
+    struct order *orders; /* in the order of it */
+    size_t n_orders, cap_orders;
+    const char *order; /* of what is recorded now; NULL: of none */
+    const struct held_command *ordering; /* is being applied, and nothing of it
+                                            is recorded yet */
+
+    struct held_command *held;
+    const char *stays;    /* why it does not go on, where nobody paused it;
+                          static; NULL: no command said so */
+    bool applied;         /* a command was applied by this step */
+    uint64_t applied_seq; /* answer it when this is synced; 0: none */
+};
+
+/* ---- size.c ---- */
+/* An execution has its preds; it has one more write; it has none after all. */
+void size_link(struct mortise_run *r, struct exec *x);
+void size_add(struct mortise_run *r, struct exec *x,
+              const struct mortise_write *w);
+void size_forget(struct mortise_run *r, struct exec *x);
+/* MORTISE_ELIMIT: the state is larger than it may be in this graph. */
+int size_within(const struct mortise_graph *g, const json_t *state,
+                uint64_t *size, struct mortise_err *why);
+/* The same of x->after, which is there; measured only when it must be. */
+/* It is not too large, without measuring it. */
+bool size_is_small(const struct exec *x);
+int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why);
+
+/* ---- past.c ---- */
+int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
+              uint32_t n, struct mortise_err *err);
+/* All that is in its causal past has this mark, until others are marked. */
+int past_mark(struct mortise_run *r, const struct exec *x, uint32_t *mark,
+              struct mortise_err *err);
+/* x->view is there. */
+int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* The state after x's writes, which are set: x->after is there. */
+int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* Its writes succeed without trying, and would be made in a copy. */
+bool past_may_wait(const struct exec *x);
+/* The executions that a commit after everything in f, a graph's, has as its
+ * preds: a new array. */
+int past_frontier(struct mortise_run *r, const struct frame *f,
+                  uint32_t **preds, uint32_t *n, size_t *room,
+                  struct mortise_err *err);
+/* ... and that what comes after all of these frames has: a new array.  An
+ * update made since there were `since` executions is among them. */
+int past_of_frames(struct mortise_run *r, struct frame *const *frames,
+                   size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
+                   size_t *room, struct mortise_err *err);
+/* The fold over all commits in f, a graph's: a new reference.  `strict`:
+ * conflicts, and what a reducer cannot take, count. */
+int past_total(struct mortise_run *r, const struct frame *f, bool strict,
+               json_t **out, struct mortise_err *err);
+
+/* ---- exec.c ---- */
+struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
+                      uint32_t visit, const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err);
+/* From the handle of a call or timer; NULL when that is over. */
+struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
+/* The only way a state changes: it keeps the run's counters. */
+void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
+/* Is somebody else at work with its node's resource? */
+bool exec_must_wait(const struct mortise_run *r, const struct exec *x);
+/* READY, at the end of the queue. */
+int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+/* INTENT: to be called once the entry, about its attempt, is on disk. */
+int exec_intend(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err);
+void exec_near(struct mortise_run *r, struct exec *x, bool near);
+/* Nothing more happens to it, unless somebody has a failure tried again. */
+bool exec_is_over(const struct exec *x);
+/* Are the edges of an entry some of these, in their order?  Then x took
+ * them. */
+bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
+                    const struct mortise_entry *e);
+int exec_keep_taken(struct mortise_run *r, struct exec *x,
+                    const struct mortise_entry *e, struct mortise_err *err);
+/* An entry about x, now. */
+struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
+                              enum mortise_entry_type type);
+const struct mortise_node *node_of(const struct mortise_run *r,
+                                   const struct exec *x);
+struct item *item_of_exec(const struct exec *x);
+/* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
+struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
+void exec_path(const struct mortise_run *r, const struct exec *x,
+               char out[MORTISE_EXEC_PATH]);
+/* Does what x does, in f or in frames in it, count for f? */
+bool exec_counts_in(const struct exec *x, const struct frame *f);
+/* It has started. */
+void exec_count(struct mortise_run *r, struct exec *x);
+/* Nothing leaves x any more. */
+void exec_forget_leaving(struct exec *x);
+/* Completed and cancelled runs are over; a failed one can be resumed. */
+bool run_is_over(const struct mortise_run *r);
+/* Is there room for one more call? */
+bool run_has_room(const struct mortise_run *r);
+void drop(json_t **ref);                /* decref and forget */
+void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
+
+/* ---- actions.c ---- */
+uint64_t exec_handle(const struct exec *x);
+/* What the step under way keeps beside its record is given up. */
+void action_forget_kept(struct mortise_run *r);
+struct mortise_action *action_new(struct mortise_run *r,
+                                  enum mortise_action_kind kind,
+                                  struct mortise_err *err);
+/* Arm x's one timer: for when the wall clock says so, or so much later, whatever
+ * that clock is set to. */
+int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+        struct mortise_err *err);
+int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+           struct mortise_err *err);
+int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
+                struct mortise_err *err);
+
+/* When the call of x is to end by its timeout; 0: it has none. */
+uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x);
+/* A call's timer is due: is it because a pause waits for it no longer? */
+bool call_is_given_up(const struct mortise_run *r, const struct exec *x);
+
+/* ---- items.c ---- */
+/* The frame around f, or f itself, of that region. */
+struct frame *frame_around(struct frame *f, uint32_t region);
+/* The item that an execution, or a node in a frame of its region, is of. */
+struct item *item_of(const struct frame *f, uint32_t node);
+const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e);
+size_t frame_n_items(const struct mortise_region *region);
+struct item *item_of_region(const struct frame *f, uint32_t region);
+/* The frame around f where an edge out of f is decided. */
+struct frame *frame_home(struct frame *f, uint32_t edge);
+/* Where an edge to `node` leads to in f; *child is NULL, or the region that the
+ * node is the entry of. */
+struct item *item_to(const struct frame *f, uint32_t node,
+                     const struct mortise_region **child);
+/* ... and where an edge comes from, which is not START. */
+struct item *item_from(const struct frame *f, uint32_t edge,
+                       const struct mortise_region **child);
+/* What stands for `node` in the newest visits of the loops around it; *child as
+ * for item_to(). */
+const struct item *frame_innermost(const struct frame *f, uint32_t node,
+                                   const struct mortise_region **child);
+/* How often a node of f, which is a graph's, was visited. */
+uint32_t frame_visits(const struct frame *f, uint32_t node);
+
+/* ---- identity.c ---- */
+/* Hashes what names an execution, for identities within it. */
+void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                 const struct exec *x);
+/* The idempotency key of its call: the same on every attempt and in every
+ * generation, different for another operation or other arguments. */
+void exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                     uint8_t out[MORTISE_DIGEST]);
+/* What approving a call with this body would be bound to. */
+int exec_approval_digest(struct mortise_run *r, struct exec *x,
+                         const json_t *body, uint8_t out[MORTISE_DIGEST],
+                         struct mortise_err *err);
+/* ... given the digest of that body. */
+void exec_approval_of(const struct mortise_run *r, const struct exec *x,
+                      const uint8_t body[MORTISE_DIGEST],
+                      uint8_t out[MORTISE_DIGEST]);
+
+/* ---- writes.c ---- */
+/* Put an entry's writes on x, unless they are there already. */
+int writes_put(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err);
+/* Take back what a result would have written. */
+void writes_undo(struct mortise_run *r, struct exec *x);
+
+/* ---- request.c ---- */
+/* A request is open from now on, or (payload NULL) a timer; or it is over. */
+int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                 json_t *payload, struct mortise_err *err);
+int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
+                  bool timer, struct mortise_err *err);
+/* Record a request; takes the payload (NULL: out of memory). */
+int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
+                json_t *payload, uint64_t deadline_ms, struct mortise_err *err);
+/* A request of x is settled in this manner. */
+int request_settle(struct mortise_run *r, struct exec *x,
+                   enum mortise_settle how, json_t *value,
+                   const uint8_t *digest, const char *actor,
+                   struct mortise_err *err);
+
+/* The question of x is asked again when x comes to it again. */
+int request_withdraw(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err);
+
+/* ---- env.c ---- */
+/* Names in scope while x is at work; finish it before the state changes.
+ * `uses`: those that are asked for (mortise_cel_uses). */
+struct env {
+    struct mortise_cel_env cel;
+    const json_t *values[MORTISE_IN_N];
+    json_t *state, *node, *diagnostics, *index;
+};
+int env_init(struct env *env, struct mortise_run *r, struct exec *x,
+             const json_t *state, const json_t *output, const json_t *error,
+             uint32_t uses, struct mortise_err *err);
+/* ... of output_mapping: the child's state, x->inner. */
+int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
+                   uint32_t uses, struct mortise_err *err);
+void env_finish(struct env *env);
+
+/* ---- event.c ---- */
+/* Will anybody see an event that is made now? */
+bool seen(const struct mortise_run *r);
+/* Count a durable event; make and keep it when somebody will see it.  `extra`
+ * is taken (NULL: none). */
+int announce(struct mortise_run *r, const struct exec *x, const char *type,
+             json_t *extra, struct mortise_err *err);
+int announce_command(struct mortise_run *r, const char *command,
+                     const char *actor, const char *node, json_t *reason,
+                     struct mortise_err *err);
+/* A request of x was settled. */
+int announce_decision(struct mortise_run *r, const struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err);
+/* What guardrails said of it: one event each. */
+int announce_notes(struct mortise_run *r, const struct exec *x,
+                   const json_t *notes, struct mortise_err *err);
+int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
+                     const char *why, struct mortise_err *err);
+/* An event that is not stored: made, and sent to whoever watches. */
+json_t *live_event(const struct mortise_run *r, const struct exec *x,
+                   const char *type);
+int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
+                  struct mortise_err *err);
+
+/* ---- diagnostics.c ---- */
+/* What x sees of the executions of the graph `top`, its own or its child's: a
+ * new reference.  `itself`: it has ended, and counts. */
+int diagnostics_of(struct mortise_run *r, const struct exec *x,
+                   const struct frame *top, bool itself, json_t **out,
+                   struct mortise_err *err);
+
+/* ---- order.c ---- */
+/* MORTISE_EMISMATCH: another list than this was recorded under its id, which the
+ * run knows. */
+int order_check(const struct mortise_run *r, const struct held_command *h,
+                struct mortise_err *err);
+/* Ahead of the first entry of the list that is being applied. */
+int order_record(struct mortise_run *r, struct mortise_err *err);
+/* Ahead of the admission; NULL: nothing. */
+int order_record_start(struct mortise_run *r, const char *id,
+                       struct mortise_err *err);
+/* What an event of what this actor did has as its `order`; NULL: nothing. */
+const char *order_of(const struct mortise_run *r, const char *actor);
+
+/* ---- settled.c ---- */
+/* A settle entry was applied. */
+int settled_add(struct mortise_run *r, const struct mortise_entry *e,
+                struct mortise_err *err);
+/* MORTISE_EMISMATCH: no such request is pending.  Says what became of it. */
+int settled_refuse(const struct mortise_run *r, const char *id,
+                   struct mortise_err *err);
+
+/* ---- patch.c ---- */
+struct patch {
+    const struct mortise_mem *mem;
+    const struct mortise_graph *graph;
+    enum mortise_reduce plain;  /* where no reducer is declared */
+    bool whole;                 /* roots as they stand, through no reducer */
+    struct mortise_arena arena; /* of the writes, which have values of theirs */
+    struct mortise_entry_write *writes;
+    size_t n, cap;
+};
+void patch_init(struct patch *p, struct mortise_run *r,
+                const struct mortise_graph *g);
+/* Of {scratch?, artifacts?}: MORTISE_EINVAL when it is something else. */
+int patch_make(struct patch *p, const json_t *body, struct mortise_err *err);
+void patch_finish(struct patch *p);
+
+/* ---- rules.c ---- */
+/* Ahead of the admission: today's rules, and the store. */
+int rules_record(struct mortise_run *r, struct mortise_uuid store,
+                 struct mortise_err *err);
+/* What tells apart the same names in two stores. */
+void rules_hash(const struct mortise_run *r, struct mortise_hasher *h);
+
+/* ---- pins.c ---- */
+/* Of none: zeros. */
+const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin);
+/* As entries have them; as people are shown a run's.  New references. */
+json_t *pins_json(const struct mortise_pin *pins, size_t n);
+json_t *pins_show(const struct mortise_run *r);
+/* Is, or was, one of them signed by nobody?  The names of those. */
+bool pins_dev(const struct mortise_run *r);
+json_t *pins_dev_json(const struct mortise_run *r); /* new reference */
+/* An event for each of an entry's that nobody signed. */
+int pins_announce(struct mortise_run *r, const json_t *pins,
+                  struct mortise_err *err);
+/* What an entry says they are, or which ones took another's place. */
+int pins_admit(struct mortise_run *r, const json_t *pins,
+               struct mortise_err *err);
+int pins_replace(struct mortise_run *r, const json_t *pins,
+                 struct mortise_err *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* writes.c -- what an execution writes: of an entry, put on it; and taken back. */
+#include <string.h>
+
+#include "run/state/state.h"
+
+static int write_of(struct mortise_run *r, struct exec *x,
+                    const struct mortise_entry_write *from,
+                    struct mortise_write *to, struct mortise_err *err)
+{
+    const struct mortise_node *n =
+        x->node == NODE_UPDATE ? NULL : node_of(r, x);
+    struct mortise_path *path;
+    int rv;
+
+    if (from->ref == MORTISE_WRITE_SPELLED) {
+        path = mortise_arena_alloc(&r->arena, sizeof *path);
+        if (path == NULL)
+            return mortise_nomem(err);
+        to->path = path;
+        to->reduce = from->reduce;
+        rv = mortise_path_parse(path, &r->arena, from->text, strlen(from->text),
+                                err);
+        if (rv == MORTISE_OK && to->reduce > MORTISE_REDUCE_LAST)
+            to->how = mortise_graph_reducer(x->frame->graph, path);
+        if (rv == MORTISE_OK && to->reduce == MORTISE_REDUCE_EXPR &&
+            (to->how == NULL || to->how->reduce != MORTISE_REDUCE_EXPR))
+            rv = mortise_fail(err, MORTISE_EINVAL, "no reducer at %s",
+                              path->text);
+        return rv == MORTISE_EINVAL
+                   ? mortise_doing(err, MORTISE_ECORRUPT, "a write")
+                   : rv;
+    }
+    if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
+        const struct artifact *as = artifact_of(r, x);
+
+        if (as == NULL)
+            return mortise_nomem(err);
+        to->path = as->path;
+        to->how = as->how;
+        to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
+        return MORTISE_OK;
+    }
+    if (n != NULL && from->ref == MORTISE_WRITE_TARGET && n->target_is_path)
+        to->path = &n->target_path;
+    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
+             from->ref - MORTISE_WRITE_OUTPUT < (int)n->n_outputs)
+        to->path = &n->outputs[from->ref - MORTISE_WRITE_OUTPUT].path;
+    else if (n != NULL && from->ref >= MORTISE_WRITE_OUTPUT &&
+             from->ref - MORTISE_WRITE_OUTPUT <
+                 (int)(n->n_outputs + n->n_output_mapping))
+        to->path = &n->output_mapping[from->ref - MORTISE_WRITE_OUTPUT -
+                                      (int)n->n_outputs]
+                        .path;
+    else
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "a write names no path of its node");
+    to->how = mortise_graph_reducer(x->frame->graph, to->path);
+    to->reduce = to->how != NULL ? to->how->reduce : MORTISE_REDUCE_DEFAULT;
+    if (to->how != NULL && from->ref == MORTISE_WRITE_TARGET) {
+        to->reduce = MORTISE_REDUCE_LAST; /* in place means in place */
+        to->how = NULL;
+    }
+    return MORTISE_OK;
+}
+
+/* The writes of an entry become the execution's; unless the decision left
+ * them there already. */
+int writes_put(struct mortise_run *r, struct exec *x,
+               const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (x->n_writes != 0 || e->n_writes == 0)
+        return MORTISE_OK;
+    x->writes =
+        mortise_arena_alloc(&r->arena, e->n_writes * sizeof x->writes[0]);
+    if (x->writes == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < e->n_writes; i++) {
+        int rv = write_of(r, x, &e->writes[i], &x->writes[i], err);
+
+        if (rv != MORTISE_OK)
+            return rv;
+        x->writes[i].value = json_incref(e->writes[i].value);
+        x->n_writes++;
+        size_add(r, x, &x->writes[i]);
+    }
+    return MORTISE_OK;
+}
+
+/* Take back what a result would have written. */
+void writes_undo(struct mortise_run *r, struct exec *x)
+{
+    size_forget(r, x);
+    for (size_t i = 0; i < x->n_writes; i++)
+        json_decref(x->writes[i].value);
+    x->n_writes = 0;
+    drop(&x->after);
+}

@@ -1,0 +1,27 @@
+/* step.h -- the step function's own files: when what was recorded becomes a
+ * commit; all of run/ lies below.  core/ROOMS has the order of its rooms.
+ *
+ * Threads   [loop] */
+#ifndef MORTISE_RUN_STEP_H
+#define MORTISE_RUN_STEP_H
+
+#include "run/command/command.h"
+
+/* ---- commit.c ---- */
+/* May these wait for the commit of a later step (entry_rules)?  Of what a node
+ * gave; of the elements of a map, as the `done` behind it; of what else says how
+ * far a node has come. */
+bool commit_done_may_wait(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_entry *e);
+bool commit_fan_may_wait(const struct mortise_run *r, const struct exec *x,
+                         const struct mortise_entry *e);
+bool commit_node_may_wait(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_entry *e);
+/* The end of a step: the action at `slot` is its commit's, or goes. */
+int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err);
+/* Will something happen without anybody's help? */
+bool commit_is_going(const struct mortise_run *r);
+
+/* ---- run.c ---- */
+
+#endif
