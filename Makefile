@@ -43,7 +43,7 @@ CFLAGS  ?= -O2 -g
 LDFLAGS ?=
 OBJCOPY ?= objcopy
 B       ?= build
-LAYERS  ?= base json yaml cel graph run store plugin engine
+LAYERS  ?= base json yaml cel config graph run store plugin engine
 WERROR  ?= $(if $(CI),-Werror,)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -69,7 +69,7 @@ $(B)/deps.mk: tools/deps.sh
 CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
-                                      $(wildcard core/cli/*.c)))
+                $(wildcard core/draw/*.c core/import/*.c core/cli/*.c)))
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
 HEADERS  := $(wildcard sdk/mortise/*.h)
 
@@ -170,7 +170,8 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
-$(patsubst %.c,$(B)/%,$(wildcard tests/test_cli*.c)): $(B)/libcli.a
+$(patsubst %.c,$(B)/%,$(wildcard tests/test_cli*.c tests/test_picture.c \
+    tests/test_import.c)): $(B)/libcli.a
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 # What tests share; an archive, so that a test needs only the layers below it.
 $(B)/tests/lib.a: $(LIB_OBJ)
@@ -408,11 +409,12 @@ FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
 	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
 	    -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined" \
-	    $(B)/fuzz/libmortise.a
+	    $(B)/fuzz/libmortise.a $(B)/fuzz/libcli.a
 	$(Q)$(foreach f,$(FUZZ),mkdir -p $(B)/fuzz/corpus/fuzz_$f && \
 	    clang $(OURS) $(TEST_INC) $(DEP_CFLAGS) $(FUZZ_FLAGS) \
 	        -fsanitize=fuzzer,address,undefined -o $(B)/fuzz/fuzz_$f \
-	        tests/fuzz/fuzz_$f.c $(B)/fuzz/libmortise.a $(DEP_LIBS) && \
+	        tests/fuzz/fuzz_$f.c $(B)/fuzz/libcli.a $(B)/fuzz/libmortise.a \
+	        $(DEP_LIBS) && \
 	    $(B)/fuzz/fuzz_$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
 	        -print_final_stats=0 $(B)/fuzz/corpus/fuzz_$f \
 	        $(FUZZ_SEEDS_$f) || exit 1;)

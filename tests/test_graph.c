@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/utf8.h"
-#include "graph/deploy.h"
+#include "config/deploy.h"
 #include "graph/disk.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"

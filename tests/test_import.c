@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "graph/disk.h"
-#include "graph/graph.h"
-#include "graph/import.h"
+#include "graph/model/graph.h"
+#include "import/import.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"
@@ -293,8 +293,8 @@ static void add_name(const char *name, const char *ud)
 START_TEST(imported_fields_are_documented)
 {
     static const char *const sources[] = {
-        "core/graph/foreign_task.c", "core/graph/foreign_exec.c",
-        "core/graph/foreign_node.c", "core/graph/foreign_edge.c"};
+        "core/import/foreign_task.c", "core/import/foreign_exec.c",
+        "core/import/foreign_node.c", "core/import/foreign_edge.c"};
     unsigned n = 0;
 
     documented = calloc(1, 1 << 14);

@@ -81,11 +81,10 @@ static unsigned check_keys(const char *source, const char *page_path,
 static const struct {
     const char *page, *sources; /* a glob */
     unsigned at_least;
-} tables[] = {{"docs/man/mortise-graph.5", "core/graph/[!dp]*.c", 60},
-              {"docs/man/mortise-graph.5", "core/graph/discovery.c", 3},
-              {"docs/man/mortise-graph.5", "core/graph/persona.c", 11},
-              {"docs/man/mortise-deployment.5", "core/graph/deploy.c", 8},
-              {"docs/man/mortise-deployment.5", "core/graph/p[or]*.c", 2},
+} tables[] = {{"docs/man/mortise-graph.5", "core/graph/load/*.c", 70},
+              {"docs/man/mortise-graph.5", "core/config/limits.c", 8},
+              {"docs/man/mortise-deployment.5", "core/config/deploy.c", 8},
+              {"docs/man/mortise-deployment.5", "core/config/p[or]*.c", 2},
               {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
               {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30},
               {"docs/man/mortise-test.5", "core/cli/case*.c", 30}};

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/drive.h"
 #include "lib/json.h"

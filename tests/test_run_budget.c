@@ -1,5 +1,5 @@
 /* test_run_budget.c -- what a graph may spend: run/budget.c. */
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "lib/drive.h"
 
 static int raise_at(const char *path, const char *json)

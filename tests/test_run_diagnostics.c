@@ -1,6 +1,6 @@
 /* test_run_diagnostics.c -- what expressions see of what came before:
  * run/diagnostics.c. */
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "lib/drive.h"
 
 /* Its fields in the order of a sorted object. */

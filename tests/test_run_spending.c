@@ -1,5 +1,5 @@
 /* test_run_spending.c -- budgets of what calls of models cost: run/budget.c. */
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "lib/drive.h"
 
 static int raise(const char *json)

@@ -1,5 +1,5 @@
 /* test_run_usage.c -- what calls cost, in records: run/usage.c. */
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "lib/drive.h"
 
 #define USAGE(c, i, o, usd)                                                    \

@@ -3,7 +3,7 @@
 #define MORTISE_CLI_BRING_UP_H
 
 #include "cli/cli.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 
 enum { MORTISE_BRING_UP_MS = 10000 }; /* a plugin has that long */
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "graph/expand.h"
+#include "config/expand.h"
 #include "yaml/header.h"
 
 void *mortise_case_take(struct mortise_case_reader *r, size_t size)

@@ -3,7 +3,7 @@
 #ifndef MORTISE_CLI_CASEFILE_H
 #define MORTISE_CLI_CASEFILE_H
 
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "yaml/keys.h"
 
 /* What a script says of an effect that a crash left in doubt. */

@@ -19,7 +19,7 @@
 #include "engine/configs.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "plugin/registry.h"
 #include "plugin/trust.h"
 #include "yaml/header.h"

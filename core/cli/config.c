@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/shelf.h"
-#include "graph/expand.h"
+#include "config/expand.h"
 #include "json/secret.h"
 #include "yaml/write.h"
 

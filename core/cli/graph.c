@@ -13,7 +13,7 @@
 #include "cli/overlay.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
-#include "graph/picture.h"
+#include "draw/picture.h"
 #include "json/value.h"
 #include "plugin/registry.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
-#include "graph/import.h"
+#include "import/import.h"
 #include "plugin/files.h"
 
 static int write_out(struct mortise_cli *cli, struct mortise_buf *b,

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "graph/picture.h"
+#include "draw/picture.h"
 
 /* An entry for each node, those of nested graphs included; NULL: no memory.
  * `show` is the answer to the request of that name, and outlives the result. */

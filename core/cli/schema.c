@@ -11,8 +11,8 @@
 #include "base/nearest.h"
 #include "cli/casefile.h"
 #include "cli/shelf.h"
-#include "graph/deploy.h"
-#include "graph/graph.h"
+#include "config/deploy.h"
+#include "graph/model/graph.h"
 #include "plugin/trust.h"
 #include "yaml/outline.h"
 

@@ -6,7 +6,7 @@
 #include "cli/shelf.h"
 #include "engine/stock.h"
 #include "graph/disk.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "mortise.h"
 #include "plugin/registry.h"
 #include "run/run.h"

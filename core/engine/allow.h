@@ -6,7 +6,7 @@
 #include <limits.h>
 
 #include "base/owner.h"
-#include "graph/deploy.h"
+#include "config/deploy.h"
 #include "json/value.h"
 
 /* A key of a Deployment that decides what code runs, or who gets a secret. */

@@ -3,7 +3,7 @@
 #ifndef MORTISE_ENGINE_CONFIGS_H
 #define MORTISE_ENGINE_CONFIGS_H
 
-#include "graph/deploy.h"
+#include "config/deploy.h"
 
 struct mortise_plugins;
 

@@ -54,7 +54,7 @@
 #include "engine/stock.h"
 #include "base/table.h"
 #include "engine/timers.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "run/run.h"
 #include "store/store.h"
 #include "store/writer.h"

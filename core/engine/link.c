@@ -31,7 +31,7 @@
 #include "engine/control.h"
 #include "engine/peer.h"
 #include "engine/serve.h"
-#include "graph/deploy_digest.h"
+#include "config/deploy_digest.h"
 #include "store/home.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include "engine/door.h"
 #include "engine/vault.h"
-#include "graph/deploy.h"
+#include "config/deploy.h"
 
 /* May this plugin use the secret of this name?  MORTISE_OK, or why not.  `as`
  * is the guardrail's id that it works under, or "".  [any] */

@@ -17,7 +17,7 @@
 
 #include "engine/control.h"
 #include "engine/recover.h"
-#include "graph/deploy_digest.h"
+#include "config/deploy_digest.h"
 
 enum { MAX_COMMANDS = 1000 };
 

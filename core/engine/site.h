@@ -8,7 +8,7 @@
 #ifndef MORTISE_ENGINE_SITE_H
 #define MORTISE_ENGINE_SITE_H
 
-#include "graph/deploy.h"
+#include "config/deploy.h"
 
 struct mortise_site {
     struct mortise_arena arena;

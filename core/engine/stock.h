@@ -4,8 +4,8 @@
 #define MORTISE_ENGINE_STOCK_H
 
 #include "base/table.h"
-#include "graph/catalog.h"
-#include "graph/deploy.h"
+#include "graph/model/catalog.h"
+#include "config/deploy.h"
 #include "plugin/registry.h"
 
 struct mortise_stock {

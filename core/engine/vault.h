@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/mask.h"
-#include "graph/provider.h"
+#include "config/provider.h"
 
 struct mortise;
 struct mortise_vault;

@@ -2,7 +2,7 @@
 #ifndef MORTISE_GRAPH_DISK_H
 #define MORTISE_GRAPH_DISK_H
 
-#include "graph/catalog.h"
+#include "graph/model/catalog.h"
 
 /* `catalog`, with files from the disk; paths that are not absolute are seen
  * from the directory `cwd` (lent; NULL: the process's own). */

@@ -15,163 +15,13 @@
  *       are ignored (x-...).  Inside `args` there are none such: there an x-
  *       key is data, which the plugin sees.
  */
-#include "graph/files.h"
+#include "graph/load/files.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "yaml/schema.h"
-
-/* ---- helpers of all loader files ------------------------------------- */
-
-size_t mortise_load_errors(const struct mortise_loader *ld)
-{
-    return ld->diags->n_errors - ld->root->errors_before;
-}
-
-void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
-{
-    void *p = mortise_arena_alloc(ld->arena, size);
-
-    ld->nomem |= p == NULL;
-    return p;
-}
-
-const char **mortise_load_strings(struct mortise_loader *ld,
-                                  const struct mortise_yaml *list)
-{
-    const char **out = mortise_load_alloc(ld, list->n * sizeof *out);
-
-    for (size_t i = 0; i < list->n && out != NULL; i++)
-        out[i] = list->items[i]->str;
-    return out;
-}
-
-/* The graph gives up its schemas when it dies. */
-static struct mortise_schema *keep_schema(struct mortise_loader *ld,
-                                          struct mortise_schema *s)
-{
-    struct mortise_graph *g = ld->root->g;
-    struct mortise_schema **list =
-        mortise_grow(ld->mem, g->schemas, g->n_schemas, &ld->root->cap_schemas,
-                     sizeof *list);
-
-    if (list == NULL) {
-        mortise_schema_finish(s);
-        ld->nomem = true;
-        return NULL;
-    }
-    g->schemas = list;
-    list[g->n_schemas++] = s;
-    return s;
-}
-
-struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
-                                           const struct mortise_yaml *v)
-{
-    struct mortise_schema *s;
-    int rv = mortise_yaml_schema(&s, ld->arena, v, true, ld->diags);
-
-    ld->nomem |= rv == MORTISE_ENOMEM;
-    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
-}
-
-struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
-                                               json_t *json)
-{
-    struct mortise_schema *s = NULL;
-    char where[64];
-    int rv = json != NULL ? mortise_schema_compile(&s, ld->arena, json, where,
-                                                   sizeof where, NULL)
-                          : MORTISE_ENOMEM;
-
-    json_decref(json);
-    assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM); /* it is ours */
-    ld->nomem |= rv == MORTISE_ENOMEM;
-    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
-}
-
-void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
-                         const char *name)
-{
-    struct mortise_graph *g = ld->root->g;
-    size_t size = strlen(prefix) + strlen(name) + 1;
-    const char **list = mortise_grow(ld->mem, g->plugins, g->n_plugins,
-                                     &ld->root->cap_plugins, sizeof *list);
-    char *copy = mortise_load_alloc(ld, size);
-
-    ld->nomem |= list == NULL;
-    if (list != NULL)
-        g->plugins = list;
-    if (ld->nomem)
-        return;
-    memcpy(copy, prefix, strlen(prefix));
-    memcpy(copy + strlen(prefix), name, strlen(name));
-    list[g->n_plugins++] = copy;
-}
-/* ---- the whole way --------------------------------------------------- */
-
-static bool restore(struct mortise_loader *ld, json_t *to,
-                    const struct mortise_yaml *nodes);
-
-/* Another file's graph is named by its content, wherever it stands. */
-static bool restore_file(struct mortise_loader *ld, json_t *to,
-                         const struct mortise_yaml *ref)
-{
-    const struct mortise_graph_file *f = mortise_load_known_file(ld, ref);
-    char hex[2 * MORTISE_DIGEST + 1];
-
-    if (f == NULL)
-        return false;
-    mortise_hex(hex, f->digest, sizeof f->digest);
-    return json_object_set_new(to, "graph",
-                               json_pack("{s:s}", "digest", hex)) == 0;
-}
-
-/* One node's, and those of a graph inside it. */
-static bool restore_node(struct mortise_loader *ld, json_t *to,
-                         const struct mortise_yaml *node)
-{
-    const struct mortise_yaml *args = mortise_yaml_get(node, "args"),
-                              *inner = mortise_yaml_get(node, "graph");
-
-    if (args != NULL &&
-        json_object_set_new(to, "args", mortise_yaml_json(args, false)) != 0)
-        return false;
-    if (inner == NULL)
-        return true;
-    return mortise_load_is_ref(inner)
-               ? restore_file(ld, to, inner)
-               : restore(ld, json_object_get(to, "graph"), inner);
-}
-
-/* x- keys are gone, but what stands in args is data (5).  Inner graphs are as
- * deep in each other as YAML allows. */
-static bool restore(struct mortise_loader *ld, json_t *to,
-                    const struct mortise_yaml *graph)
-{
-    const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes");
-    json_t *map = json_object_get(to, "nodes"), *node;
-
-    for (size_t i = 0; i < nodes->n; i++) {
-        node = json_object_get(map, nodes->keys[i]->str);
-        if (node != NULL && !restore_node(ld, node, nodes->items[i]))
-            return false;
-    }
-    return true;
-}
-
-void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
-                         const struct mortise_yaml *tree)
-{
-    json_t *v = mortise_yaml_json(tree, true);
-
-    if (v == NULL || !restore(ld, v, tree) ||
-        mortise_json_digest(out, v, ld->mem) != MORTISE_OK)
-        ld->nomem = true;
-    json_decref(v);
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -191,7 +41,8 @@ static void sort_plugins(struct mortise_graph *g)
     g->n_plugins = n + 1;
 }
 
-void mortise_load_whole(struct mortise_loader *ld)
+/* Once the keys of a graph are read: edges, expressions, and all of it. */
+static void read_whole(struct mortise_loader *ld)
 {
     ld->doubtful = mortise_check_doubts(ld) > 0;
     if (!ld->doubtful)
@@ -221,19 +72,12 @@ static void read_all(struct mortise_loader *ld)
     ld->defaults.retry = mortise_retry_default;
     mortise_load_file_keys(ld);
     if (!ld->nomem)
-        mortise_load_whole(ld);
+        read_whole(ld);
     sort_plugins(g);
     if (!ld->nomem && mortise_load_errors(ld) == 0)
         mortise_load_digest(ld, g->digest, g->tree);
     if (!ld->nomem)
         mortise_load_sources(ld);
-}
-
-void mortise_load_finish(struct mortise_loader *ld)
-{
-    mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
-    mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
-    mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
 }
 
 /* What the graph keeps outside its arena while it grows. */
@@ -297,6 +141,7 @@ int mortise_graph_load(struct mortise_graph **out,
 {
     struct mortise_loader ld = {.mem = mem,
                                 .catalog = catalog,
+                                .whole = read_whole,
                                 .diags = diags,
                                 .first_diag = diags->n,
                                 .errors_before = diags->n_errors};

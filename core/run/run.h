@@ -21,7 +21,7 @@
 
 #include "base/id.h"
 #include "base/phase.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "json/usage.h"
 
 struct mortise_run;

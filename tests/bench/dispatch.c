@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "mortise.h"
 #include "run/run.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "mortise.h"
 
 enum { STEPS = 400, REPEATS = 5, FEWER = 3, ITEM = 64 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "run/run.h"
 
 enum { SYNC_EVERY = 64 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 #include "yaml/codes.h"
 
 static const struct mortise_operation *any_operation(void *ud,

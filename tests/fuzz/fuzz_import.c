@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "any_graph.h"
-#include "graph/import.h"
+#include "import/import.h"
 #include "yaml/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

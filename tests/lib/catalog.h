@@ -10,7 +10,7 @@
 #ifndef TEST_CATALOG_H
 #define TEST_CATALOG_H
 
-#include "graph/catalog.h"
+#include "graph/model/catalog.h"
 
 /* The schemas are compiled at the first call and kept until
  * test_catalog_finish(). */

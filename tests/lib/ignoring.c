@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/casefile.h"
-#include "graph/deploy.h"
-#include "graph/graph.h"
+#include "config/deploy.h"
+#include "graph/model/graph.h"
 #include "plugin/manifest.h"
 
 /* ---- all keys ---------------------------------------------------------- */

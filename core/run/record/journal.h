@@ -7,7 +7,7 @@
 #define MORTISE_RUN_JOURNAL_H
 
 #include "base/id.h"
-#include "graph/graph.h"
+#include "graph/model/graph.h"
 
 enum mortise_entry_type {
 #define ENTRY_OF_RUN(type, number, ...)  MORTISE_E_##type = (number),

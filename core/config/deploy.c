@@ -1,0 +1,526 @@
+/* deploy.c -- a Deployment file: which plugins, whom to trust, which store.
+ *
+ * The file says where things are on this machine, so its paths are relative to
+ * itself and its strings may take values from the environment; the graph,
+ * which travels, has neither.  What the file does not say stays NULL here: the
+ * engine knows what is bundled. */
+#include "config/deploy.h"
+
+#include <string.h>
+
+#include "config/expand.h"
+#include "yaml/header.h"
+
+enum {
+    BATCH_MS = 50, /* store.durability: batch, without max_ms */
+    CACHE_BYTES = 64 * 1024 * 1024
+};
+
+/* store.retention.finished, unless it is said: 30 days */
+static const uint64_t finished_ms = 30ull * 24 * 60 * 60 * 1000;
+
+struct reader {
+    struct mortise_deployment *d;
+    struct mortise_diags *diags;
+    bool nomem;
+};
+
+static const char *path_of(struct reader *r, const struct mortise_yaml *v)
+{
+    const char *path = mortise_expand_path(&r->d->arena, v);
+
+    r->nomem |= path == NULL;
+    return path;
+}
+
+/* `plugins`, `trust`, `store` and `store.retention` are places of their own. */
+static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    mortise_keys_enter(slot, r, into, r->diags);
+}
+
+/* ---- plugins --------------------------------------------------------- */
+
+static const char **paths_of(struct reader *r, const struct mortise_yaml *list)
+{
+    const char **dirs =
+        mortise_arena_alloc(&r->d->arena, list->n * sizeof *dirs);
+
+    r->nomem |= dirs == NULL;
+    for (size_t i = 0; i < list->n && !r->nomem; i++)
+        dirs[i] = path_of(r, list->items[i]);
+    return dirs;
+}
+
+static void read_plugin_path(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->plugin_dirs = paths_of(r, slot->value);
+    r->d->n_plugin_dirs = slot->value->n;
+}
+
+/* A directory is of one kind: in `path` its unsigned plugins are refused, and
+ * what is found there first would hide what `dev` has. */
+static void check_dev_dir(struct reader *r, const char *dir,
+                          const struct mortise_yaml *at)
+{
+    struct mortise_diag *d = NULL;
+
+    for (size_t i = 0; d == NULL && i < r->d->n_plugin_dirs; i++)
+        if (strcmp(dir, r->d->plugin_dirs[i]) == 0)
+            d = mortise_diag_add(r->diags, "E0214", at->span,
+                                 "'%s' is in plugins.path, too", at->str);
+    mortise_diag_help(r->diags, d, "take it out of one of the two");
+}
+
+static void read_dev(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->dev_dirs = paths_of(r, slot->value);
+    r->d->n_dev_dirs = slot->value->n;
+    for (size_t i = 0; i < slot->value->n && !r->nomem; i++)
+        check_dev_dir(r, r->d->dev_dirs[i], slot->value->items[i]);
+}
+
+static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    for (size_t i = 0; i < map->n; i++)
+        if (map->items[i]->kind != MORTISE_YAML_MAP &&
+            !mortise_yaml_is_x(map->keys[i]->str))
+            mortise_diag_add(r->diags, "E0203", map->items[i]->span,
+                             "the config of '%s' is a mapping, and this is %s",
+                             map->keys[i]->str,
+                             mortise_yaml_kind_name(map->items[i]->kind));
+    r->d->config = map;
+}
+
+static const struct mortise_word isolations[] = {
+    {"in-process", 0, false},
+    {"process", 0, true},
+    {NULL, 0, false},
+};
+
+static void read_isolation(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    for (size_t i = 0; i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            mortise_word_find(isolations, "isolation", map->items[i], r->diags);
+}
+
+static const struct mortise_key config_row = {.value = MORTISE_V_MAP};
+static const struct mortise_key isolation_row = {.value = MORTISE_V_WORD,
+                                                 .words = isolations};
+
+static const struct mortise_key plugins_keys[] = {
+    {.name = "path",
+     .about =
+         "Directories with signed plugins, searched before the bundled ones.",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .read = read_plugin_path},
+    {.name = "dev",
+     .about = "Directories where plugins need no signature, searched after "
+              "path.",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .read = read_dev},
+    {.name = "config",
+     .about = "The configuration of each plugin, valid for its config_schema.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &config_row,
+     .read = read_config},
+    {.name = "isolation",
+     .about = "How each plugin is run: in-process.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &isolation_row,
+     .read = read_isolation},
+    {.name = "require", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place plugins_place = {.what = "plugins",
+                                                   .keys = plugins_keys,
+                                                   .n = sizeof plugins_keys /
+                                                        sizeof plugins_keys[0]};
+
+/* ---- trust and store ------------------------------------------------- */
+
+static void read_trust_dir(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->trust_dir = path_of(r, slot->value);
+}
+
+static const struct mortise_key trust_keys[] = {
+    {.name = "dir",
+     .about = "A directory of trust files, beside that of the bundled key.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_trust_dir},
+};
+
+static const struct mortise_place trust_place = {
+    .what = "trust", .keys = trust_keys, .n = 1};
+
+static void read_store_path(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->store_path = path_of(r, slot->value);
+}
+
+static void read_max_ms(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->max_ms = (uint64_t)slot->value->u.i;
+}
+
+/* A bare number, since the key's name has the unit. */
+static const struct mortise_key batch_keys[] = {
+    {.name = "max_ms",
+     .about = "So many milliseconds after a step it is on disk, at most.",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .max = 60000,
+     .read = read_max_ms},
+};
+
+static const struct mortise_place batch_place = {
+    .what = "batch", .keys = batch_keys, .n = 1};
+
+static void read_batch(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    r->d->durability = MORTISE_BATCH;
+    mortise_keys_enter(slot, r, into, r->diags);
+}
+
+static const struct mortise_key durability_map_keys[] = {
+    {.name = "batch",
+     .about = "Steps are synced together, within a time.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .place = &batch_place,
+     .read = read_batch},
+};
+
+static const struct mortise_place durability_place = {
+    .what = "durability", .keys = durability_map_keys, .n = 1};
+
+static const struct mortise_word durabilities[] = {
+    {.word = "sync", .value = MORTISE_SYNC},
+    {.word = "batch", .value = MORTISE_BATCH},
+    {.word = "exit", .value = MORTISE_EXIT},
+    {.word = NULL}};
+
+static const struct mortise_key durability_forms[] = {
+    {.value = MORTISE_V_WORD, .words = durabilities},
+    {.value = MORTISE_V_MAP, .place = &durability_place},
+};
+
+static void read_durability(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const struct mortise_word *word;
+
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(&durability_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ctx, into, r->diags);
+        return;
+    }
+    word = mortise_word_find(durabilities, "durability", slot->value, r->diags);
+    if (word != NULL)
+        r->d->durability = (enum mortise_durability)word->value;
+}
+
+static void read_cache(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->cache_bytes = slot->bytes;
+}
+
+static void read_finished(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    r->d->finished_ms = slot->ms;
+    r->d->finished_said = true;
+}
+
+/* A run is what its checkpoints say, all of them, so none of a run that stays
+ * can go: keep_last needs snapshots. */
+static const struct mortise_key retention_keys[] = {
+    {.name = "finished",
+     .about = "A run that ended so long ago is removed (30d; 0s: none ever).",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .read = read_finished},
+    {.name = "keep_last", .later = MORTISE_HERE},
+    {.name = "max_db", .later = MORTISE_HERE},
+};
+
+static const struct mortise_place retention_place = {
+    .what = "retention",
+    .keys = retention_keys,
+    .n = sizeof retention_keys / sizeof retention_keys[0]};
+
+static const struct mortise_key store_keys[] = {
+    {.name = "path",
+     .about = "The directory that holds the runs.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_store_path},
+    {.name = "durability",
+     .about = "When a step may be told of: sync (on disk, the default), batch "
+              "or exit.",
+     .here = MORTISE_HERE,
+     MORTISE_FORMS(durability_forms),
+     .read = read_durability},
+    {.name = "cache",
+     .about = "How much of what pure operations gave is kept for nodes with "
+              "cache: true (64MiB); 0B: nothing.",
+     .value = MORTISE_V_SIZE,
+     .here = MORTISE_HERE,
+     .read = read_cache},
+    {.name = "retention",
+     .about = "Which runs are removed.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &retention_place,
+     .read = read_place},
+};
+
+static const struct mortise_place store_place = {.what = "store",
+                                                 .keys = store_keys,
+                                                 .n = sizeof store_keys /
+                                                      sizeof store_keys[0]};
+
+/* ---- the top level --------------------------------------------------- */
+
+static void read_metadata(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    struct mortise_metadata m;
+
+    (void)into;
+    mortise_metadata_read(&m, slot, r->diags);
+    r->d->name = m.name;
+}
+
+static const struct mortise_word kinds[] = {{.word = "Deployment"},
+                                            {.word = NULL}};
+
+static const struct mortise_key secret_row = {.value = MORTISE_V_MAP,
+                                              .place = &mortise_provider_place};
+
+static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    if (mortise_providers_read(&r->d->secrets, &r->d->arena, slot->value,
+                               r->diags) != MORTISE_OK)
+        r->nomem = true;
+}
+
+static const struct mortise_key guard_row = {.value = MORTISE_V_MAP,
+                                             .place = &mortise_guard_place};
+
+static void read_guardrails(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    if (mortise_guards_read(&r->d->guards, &r->d->arena, slot->value,
+                            r->diags) != MORTISE_OK)
+        r->nomem = true;
+}
+
+static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    mortise_keys_enter(slot, r->diags, &r->d->tools, r->diags);
+}
+
+static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    (void)into;
+    mortise_keys_enter(slot, r, &r->d->limits, r->diags);
+}
+
+static const struct mortise_key keys[] = {
+    MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
+    {.name = "metadata",
+     .about = "What the deployment is called.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .place = &mortise_metadata_place,
+     .read = read_metadata},
+    {.name = "plugins",
+     .about = "Where plugins are, and how they are configured.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &plugins_place,
+     .read = read_place},
+    {.name = "trust",
+     .about = "Whose plugins may run.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &trust_place,
+     .read = read_place},
+    {.name = "store",
+     .about = "Where runs are kept, and how safely.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &store_place,
+     .read = read_place},
+    {.name = "models", .later = MORTISE_HERE},
+    {.name = "secrets",
+     .about = "Names of secrets to where each comes from.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &secret_row,
+     .read = read_secrets},
+    {.name = "tools",
+     .about = "What nodes of graphs may call.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_policy_place,
+     .read = read_tools},
+    {.name = "guardrails",
+     .about = "Ids for guardrails: a plugin each, with a configuration.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &guard_row,
+     .read = read_guardrails},
+    {.name = "memory", .later = MORTISE_HERE},
+    {.name = "discovery", .later = MORTISE_HERE},
+    {.name = "executors", .later = MORTISE_HERE},
+    {.name = "limits",
+     .about = "What holds for graphs that say nothing, and the most that a "
+              "graph may say.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_limits_place,
+     .read = read_limits},
+};
+
+const struct mortise_place mortise_deployment_place = {
+    .what = "a deployment", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+/* ---- the whole ------------------------------------------------------- */
+
+static int read(struct reader *r, const char *path)
+{
+    size_t errors = r->diags->n_errors;
+    struct mortise_yaml *root;
+    int rv = mortise_yaml_read(&root, &r->d->arena, path, r->diags);
+
+    if (root == NULL)
+        return rv;
+    r->d->path = root->span.file->path;
+    if (mortise_header_check(root, "Deployment", r->diags)) {
+        r->d->written = root;
+        r->d->tree = root = mortise_expand(&r->d->arena, root, r->diags);
+        if (root == NULL)
+            return MORTISE_ENOMEM;
+        mortise_keys_read(&mortise_deployment_place, MORTISE_HERE, root,
+                          root->span, r, NULL, r->diags);
+    }
+    if (r->nomem || r->diags->failed)
+        return MORTISE_ENOMEM;
+    return r->diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
+}
+
+int mortise_deployment_read(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags)
+{
+    struct reader r = {.diags = diags};
+    int rv = mortise_deployment_default(&r.d, mem);
+
+    *out = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = read(&r, path);
+    if (rv == MORTISE_OK)
+        *out = r.d;
+    else
+        mortise_deployment_free(r.d);
+    return rv;
+}
+
+int mortise_deployment_default(struct mortise_deployment **out,
+                               const struct mortise_mem *mem)
+{
+    struct mortise_deployment *d = mortise_zalloc(mem, sizeof *d);
+
+    *out = d;
+    if (d == NULL)
+        return MORTISE_ENOMEM;
+    mortise_arena_init(&d->arena, mem);
+    d->max_ms = BATCH_MS;
+    d->cache_bytes = CACHE_BYTES;
+    d->finished_ms = finished_ms;
+    return MORTISE_OK;
+}
+
+void mortise_deployment_free(struct mortise_deployment *d)
+{
+    struct mortise_arena arena;
+
+    if (d == NULL)
+        return;
+    arena = d->arena;
+    mortise_release(arena.mem, d, sizeof *d);
+    mortise_arena_finish(&arena);
+}
+
+json_t *mortise_deployment_config(const struct mortise_deployment *d,
+                                  const char *plugin, const char *as)
+{
+    const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
+    const struct mortise_yaml *config =
+        g != NULL ? g->config : mortise_yaml_get(d->config, plugin);
+
+    return config != NULL ? mortise_yaml_json(config, false) : json_object();
+}

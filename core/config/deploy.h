@@ -1,0 +1,59 @@
+/* deploy.h -- a Deployment file: which plugins, whom to trust, which store. */
+#ifndef MORTISE_CONFIG_DEPLOY_H
+#define MORTISE_CONFIG_DEPLOY_H
+
+#include "config/deploy_guards.h"
+#include "config/limits.h"
+#include "config/policy.h"
+#include "config/provider.h"
+
+/* When a step may be told of (runtime.md 3). */
+enum mortise_durability {
+    MORTISE_SYNC = 0, /* once it is on disk */
+    MORTISE_BATCH,    /* once it is stored; it is synced max_ms after */
+    MORTISE_EXIT      /* ... when something waits for it, or the run rests */
+};
+
+struct mortise_deployment {
+    struct mortise_arena arena;
+    const char *path; /* NULL when there is no file; then there are no trees */
+    /* The file as it was written, and with its ${...} put in: the same shape.
+     */
+    const struct mortise_yaml *written, *tree;
+    const char *name;
+    const char *const *plugin_dirs; /* resolved against the file's directory */
+    size_t n_plugin_dirs;           /* 0: the bundled ones alone */
+    const char *const *dev_dirs;    /* ... where nobody need have signed */
+    size_t n_dev_dirs;
+    const char *trust_dir;  /* NULL: the bundled one alone */
+    const char *store_path; /* NULL: ./.mortise */
+    enum mortise_durability durability;
+    uint64_t cache_bytes; /* of results that are kept */
+    uint64_t max_ms;      /* of BATCH */
+    uint64_t finished_ms; /* store.retention.finished; 0: for ever */
+    bool finished_said;   /* else it is the default */
+    const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
+    struct mortise_providers secrets;
+    struct mortise_guards guards;
+    struct mortise_policy tools;
+    struct mortise_bounds limits; /* defaults and ceilings of graphs */
+};
+
+/* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.
+ * Findings to diags; *out NULL on an error. */
+int mortise_deployment_read(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags);
+/* What holds without a file. */
+int mortise_deployment_default(struct mortise_deployment **out,
+                               const struct mortise_mem *mem);
+void mortise_deployment_free(struct mortise_deployment *d);
+/* The config of one plugin as JSON, a new reference; {} when there is none.
+ * `as` is the guardrail's id that it has it for, "" for the plugin as such. */
+json_t *mortise_deployment_config(const struct mortise_deployment *d,
+                                  const char *plugin, const char *as);
+
+/* What stands in one. */
+extern const struct mortise_place mortise_deployment_place;
+
+#endif

@@ -1,0 +1,172 @@
+/* deploy_digest.c -- do two Deployment files say the same?
+ *
+ * A command that reaches an engine runs under that engine's deployment.  Two
+ * files are the same deployment when everything that they put into effect is:
+ *
+ *   (1) Values count as they hold: ${env:...} and ${file:...} put in, defaults
+ *       filled in where a file is silent, durations and sizes as numbers.  So
+ *       `durability: sync` and no word about it are the same, and so are `1h`
+ *       and `60m`.
+ *   (2) Paths count as what they lead to, from the root on: two files with the
+ *       words `path: [plugins]` in two directories differ.
+ *   (3) The name of the deployment, comments, the order of keys and what x-
+ *       keys hold do not count.  Nor does store.path: whoever compares two
+ *       deployments has one store already.
+ *
+ * What is not named here is taken from the tree as it stands, so that a key
+ * that is new to the language counts from its first day on.
+ */
+#include "config/deploy_digest.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "json/value.h"
+
+/* From the root on; what is not there (yet) by its name alone. */
+static json_t *whole(const char *path)
+{
+    char found[PATH_MAX], here[PATH_MAX / 2], made[2 * PATH_MAX];
+
+    if (realpath(path, found) != NULL)
+        return json_string(found);
+    if (path[0] == '/' || getcwd(here, sizeof here) == NULL)
+        return json_string(path);
+    snprintf(made, sizeof made, "%s/%s", here, path);
+    return json_string(made);
+}
+
+static json_t *whole_list(const char *const *paths, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        if (json_array_append_new(list, whole(paths[i])) == 0)
+            continue;
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
+}
+
+/* The members of what is a mapping in the file, without those that stand
+ * elsewhere; {} when the file has none. */
+static json_t *rest_of(const json_t *tree, const char *key,
+                       const char *const *but)
+{
+    const json_t *v = json_object_get(tree, key);
+    json_t *out =
+        json_is_object(v) ? json_copy(mortise_json_unconst(v)) : json_object();
+
+    for (; out != NULL && *but != NULL; but++)
+        json_object_del(out, *but);
+    return out;
+}
+
+static json_t *plugins_of(const struct mortise_deployment *d,
+                          const json_t *tree)
+{
+    static const char *const but[] = {"path", "dev", NULL};
+
+    return json_pack("{s:o, s:o, s:o}", "path",
+                     whole_list(d->plugin_dirs, d->n_plugin_dirs), "dev",
+                     whole_list(d->dev_dirs, d->n_dev_dirs), "rest",
+                     rest_of(tree, "plugins", but));
+}
+
+static json_t *trust_of(const struct mortise_deployment *d, const json_t *tree)
+{
+    static const char *const but[] = {"dir", NULL};
+
+    return json_pack("{s:o, s:o}", "dir",
+                     d->trust_dir != NULL ? whole(d->trust_dir) : json_null(),
+                     "rest", rest_of(tree, "trust", but));
+}
+
+static json_t *store_of(const struct mortise_deployment *d, const json_t *tree)
+{
+    static const char *const but[] = {"path", "durability", "cache",
+                                      "retention", NULL};
+
+    return json_pack(
+        "{s:i, s:I, s:I, s:I, s:o}", "durability", (int)d->durability, "max_ms",
+        (json_int_t)d->max_ms, "cache", (json_int_t)d->cache_bytes, "finished",
+        (json_int_t)d->finished_ms, "rest", rest_of(tree, "store", but));
+}
+
+/* A limit that is said, in the order of the table; null: nothing is. */
+static json_t *limits_of(const struct mortise_deployment *d)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && i < MORTISE_N_LIMITS; i++) {
+        const struct mortise_bounds *b = &d->limits;
+
+        if (json_array_append_new(
+                list, b->said[i] != NULL ? json_integer((json_int_t)b->value[i])
+                                         : json_null()) == 0)
+            continue;
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
+}
+
+/* Where each secret is to be had. */
+static json_t *secrets_of(const struct mortise_deployment *d,
+                          const json_t *tree)
+{
+    static const char *const none[] = {NULL};
+    json_t *out = rest_of(tree, "secrets", none);
+
+    for (size_t i = 0; out != NULL && i < d->secrets.n; i++) {
+        const struct mortise_provider *p = &d->secrets.list[i];
+
+        if (p->kind != MORTISE_PROVIDER_FILE ||
+            json_object_set_new(
+                out, p->name, json_pack("{s:o}", "file", whole(p->text))) == 0)
+            continue;
+        json_decref(out);
+        out = NULL;
+    }
+    return out;
+}
+
+/* Takes the value. */
+static bool put(json_t *into, const char *key, json_t *value)
+{
+    return json_object_set_new(into, key, value) == 0;
+}
+
+int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
+                              const struct mortise_deployment *d,
+                              const struct mortise_mem *mem)
+{
+    json_t *all =
+        d->tree != NULL ? mortise_yaml_json(d->tree, true) : json_object();
+    bool made = all != NULL;
+    int rv = MORTISE_ENOMEM;
+
+    if (made) {
+        json_object_del(all, "apiVersion");
+        json_object_del(all, "kind");
+        json_object_del(all, "metadata");
+    }
+    made = made && put(all, "plugins", plugins_of(d, all)) &&
+           put(all, "trust", trust_of(d, all)) &&
+           put(all, "store", store_of(d, all)) &&
+           put(all, "secrets", secrets_of(d, all)) &&
+           put(all, "limits", limits_of(d));
+    for (size_t i = 0; made && i < 2; i++) {
+        const char *key = i == 0 ? "tools" : "guardrails";
+
+        if (json_object_get(all, key) == NULL)
+            made = put(all, key, json_object());
+    }
+    if (made)
+        rv = mortise_json_digest(out, all, mem);
+    json_decref(all);
+    return rv;
+}

@@ -1,0 +1,14 @@
+/* deploy_digest.h -- do two Deployment files say the same? */
+#ifndef MORTISE_CONFIG_DEPLOY_DIGEST_H
+#define MORTISE_CONFIG_DEPLOY_DIGEST_H
+
+#include "base/hash.h"
+#include "config/deploy.h"
+
+/* The digest of what holds under a deployment: deploy_digest.c says what
+ * counts.  MORTISE_ENOMEM or MORTISE_OK. */
+int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
+                              const struct mortise_deployment *d,
+                              const struct mortise_mem *mem);
+
+#endif

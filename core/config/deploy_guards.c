@@ -1,0 +1,114 @@
+/* deploy_guards.c -- `guardrails` of a deployment: plugins under ids of their own.
+ *
+ * A graph names guardrails by id.  An id that stands here is an instance of a
+ * plugin with a config of its own, so that one plugin can guard by several sets
+ * of rules; any other id is the name of a plugin, which then has the config
+ * that `plugins.config` gives it.  An id hides a plugin of the same name. */
+#include "config/deploy_guards.h"
+
+#include <string.h>
+
+static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_guard *g = into;
+
+    (void)ctx;
+    g->plugin = slot->value->str;
+    g->at = slot->value;
+}
+
+static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_guard *g = into;
+
+    (void)ctx;
+    g->config = slot->value;
+}
+
+static const struct mortise_key keys[] = {
+    {.name = "plugin",
+     .about = "The plugin that judges under this id.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_plugin},
+    {.name = "config",
+     .about = "Its configuration under this id, valid for its config_schema.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .read = read_config},
+};
+
+const struct mortise_place mortise_guard_place = {
+    .what = "a guardrail", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+/* Ids share one namespace with plugins, so they are made like their names. */
+static bool is_id(const char *s)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    size_t at = strspn(s, first);
+
+    while (at > 0 && s[at] != '\0' &&
+           (strchr(first, s[at]) != NULL || strchr("._-", s[at]) != NULL))
+        at++;
+    return at > 0 && s[at] == '\0' && at <= 128;
+}
+
+static void read_one(struct mortise_guard *g, const struct mortise_yaml *key,
+                     const struct mortise_yaml *value,
+                     struct mortise_diags *diags)
+{
+    struct mortise_diag *d;
+
+    g->id = key->str;
+    g->plugin = "";
+    if (!is_id(key->str)) {
+        d = mortise_diag_add(diags, "E0211", key->span,
+                             "'%s' cannot be the id of a guardrail", key->str);
+        mortise_diag_help(diags, d,
+                          "a letter or digit, then letters, digits, '.', '_' "
+                          "and '-', 128 at most");
+    }
+    mortise_keys_read(&mortise_guard_place, MORTISE_HERE, value, key->span,
+                      NULL, g, diags);
+}
+
+int mortise_guards_read(struct mortise_guards *out, struct mortise_arena *a,
+                        const struct mortise_yaml *map,
+                        struct mortise_diags *diags)
+{
+    struct mortise_guard *list = mortise_arena_alloc(a, map->n * sizeof *list);
+
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t i = 0; i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            read_one(&list[out->n++], map->keys[i], map->items[i], diags);
+    out->list = list;
+    return MORTISE_OK;
+}
+
+const struct mortise_guard *
+mortise_guard_find(const struct mortise_guards *guards, const char *id)
+{
+    for (size_t i = 0; i < guards->n; i++)
+        if (strcmp(guards->list[i].id, id) == 0)
+            return &guards->list[i];
+    return NULL;
+}
+
+const char *mortise_guard_plugin(const struct mortise_guards *guards,
+                                 const char *name, const char **pin)
+{
+    static const char guardrail[] = "guardrail:";
+    const char *id = name + sizeof guardrail - 1, *none;
+    const struct mortise_guard *g;
+
+    pin = pin != NULL ? pin : &none;
+    *pin = name;
+    if (strncmp(name, guardrail, sizeof guardrail - 1) != 0)
+        return name;
+    g = mortise_guard_find(guards, id);
+    return g != NULL ? g->plugin : (*pin = id);
+}

@@ -1,0 +1,87 @@
+/* limits.c -- the key `limits`, of a graph and of a deployment. */
+#include "config/limits.h"
+
+static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1];
+
+static void read_limit(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_bounds *b = into;
+    size_t i = (size_t)(slot->key - limit_keys);
+
+    (void)ctx;
+    b->said[i] = slot->value;
+    b->value[i] = slot->key->value == MORTISE_V_SIZE ? slot->bytes
+                  : slot->key->value == MORTISE_V_DURATION
+                      ? slot->ms
+                      : (uint64_t)slot->value->u.i;
+}
+
+static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {
+    [MORTISE_LIMIT_CONCURRENCY] =
+        {.name = "concurrency",
+         .about = "How many nodes run beside each other (8).",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .max = 100000,
+         .read = read_limit},
+    [MORTISE_LIMIT_EXPR_COST] =
+        {.name = "expr_cost",
+         .about = "What the evaluation of one expression may cost (1,000,000).",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .max = 1e15,
+         .read = read_limit},
+    [MORTISE_LIMIT_NODES] = {.name = "nodes",
+                             .about = "How many nodes the graph has, those of "
+                                      "inner graphs included (100,000).",
+                             .value = MORTISE_V_INT,
+                             .here = MORTISE_HERE,
+                             .min = 1,
+                             .max = 1000000,
+                             .read = read_limit},
+    [MORTISE_LIMIT_STEPS] =
+        {.name = "steps",
+         .about = "How many executions a run has before it pauses (256).",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .max = 1e15,
+         .read = read_limit},
+    [MORTISE_LIMIT_VISITS] =
+        {.name = "visits",
+         .about = "How often one node runs before the run pauses (32).",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .max = 1e9,
+         .read = read_limit},
+    [MORTISE_LIMIT_DEPTH] =
+        {.name = "depth",
+         .about = "How many graphs may be inside each other (8).",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 0,
+         .max = 64,
+         .read = read_limit},
+    [MORTISE_LIMIT_STATE] = {.name = "state",
+                             .about = "How large the state may be (64MiB).",
+                             .value = MORTISE_V_SIZE,
+                             .here = MORTISE_HERE,
+                             .min = 1024,
+                             .read = read_limit},
+    [MORTISE_LIMIT_TIMEOUT] =
+        {.name = "timeout",
+         .about = "How long a run may be active (default: any time).",
+         .value = MORTISE_V_DURATION,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .read = read_limit},
+    [MORTISE_N_LIMITS] = {.name = "spawn", .later = MORTISE_HERE},
+};
+
+const struct mortise_place mortise_limits_place = {.what = "limits",
+                                                   .keys = limit_keys,
+                                                   .n = sizeof limit_keys /
+                                                        sizeof limit_keys[0]};

@@ -1,0 +1,122 @@
+/* policy.c -- `tools` of a deployment: what graphs may call, and whom to ask.
+ *
+ * The graph says what it would like to do, the deployer what may be done here.
+ *
+ *   (1) deny is stronger than ask, and ask than allow.
+ *   (2) Once there is an `allow`, what fits no list is denied: who writes down
+ *       what is allowed does not mean "and all the rest".
+ *   (3) A deployment only makes a graph stricter.  What it allows is still
+ *       asked for where the graph's own hitl_mode says so.
+ */
+#include "config/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/wild.h"
+
+enum { NAME_MAX_TOOL = 256 }; /* PLUGIN/OPERATION; manifests bound both */
+
+static void take(struct mortise_patterns *out, const struct mortise_slot *slot,
+                 struct mortise_diags *diags)
+{
+    const struct mortise_yaml *list = slot->value;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const char *s = list->items[i]->str, *slash = strchr(s, '/');
+        struct mortise_diag *d;
+
+        if (strcmp(s, "*") == 0 ||
+            (slash != NULL && slash != s && slash[1] != '\0' &&
+             strchr(slash + 1, '/') == NULL))
+            continue;
+        d = mortise_diag_add(diags, "E0505", list->items[i]->span,
+                             "'%s' is no pattern of tools", s);
+        mortise_diag_help(diags, d,
+                          "PLUGIN/OPERATION with * for any characters "
+                          "(file/*), or * alone");
+    }
+    out->list = list->items;
+    out->n = list->n;
+}
+
+static void read_allow(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_policy *p = into;
+
+    p->allow_key = slot->name;
+    take(&p->allow, slot, ctx);
+}
+
+static void read_ask(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_policy *p = into;
+
+    take(&p->ask, slot, ctx);
+}
+
+static void read_deny(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_policy *p = into;
+
+    take(&p->deny, slot, ctx);
+}
+
+static const struct mortise_key pattern_row = {.value = MORTISE_V_STRING};
+
+static const struct mortise_key keys[] = {
+    {.name = "allow",
+     .about = "Patterns of PLUGIN/OPERATION: nothing else may be called.",
+     .value = MORTISE_V_LIST,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .each = &pattern_row,
+     .read = read_allow},
+    {.name = "ask",
+     .about = "Patterns of PLUGIN/OPERATION: each call waits for an approval.",
+     .value = MORTISE_V_LIST,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .each = &pattern_row,
+     .read = read_ask},
+    {.name = "deny",
+     .about = "Patterns of PLUGIN/OPERATION that may not be called.",
+     .value = MORTISE_V_LIST,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .each = &pattern_row,
+     .read = read_deny},
+    {.name = "mcp", .later = MORTISE_HERE},
+};
+
+const struct mortise_place mortise_policy_place = {
+    .what = "tools", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+static const struct mortise_yaml *find(const struct mortise_patterns *patterns,
+                                       const char *tool)
+{
+    for (size_t i = 0; i < patterns->n; i++)
+        if (mortise_wild_fits(patterns->list[i]->str, tool))
+            return patterns->list[i];
+    return NULL;
+}
+
+enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
+                                            const char *plugin, const char *op,
+                                            const struct mortise_yaml **by)
+{
+    char tool[NAME_MAX_TOOL];
+
+    snprintf(tool, sizeof tool, "%s/%s", plugin, op);
+    *by = find(&p->deny, tool);
+    if (*by != NULL)
+        return MORTISE_DENY;
+    *by = find(&p->ask, tool);
+    if (*by != NULL)
+        return MORTISE_ASK;
+    *by = find(&p->allow, tool);
+    if (*by != NULL || p->allow_key == NULL)
+        return MORTISE_ALLOW;
+    *by = p->allow_key;
+    return MORTISE_DENY;
+}

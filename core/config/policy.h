@@ -1,0 +1,30 @@
+/* policy.h -- `tools` of a deployment: what graphs may call, and whom to ask.
+ */
+#ifndef MORTISE_CONFIG_POLICY_H
+#define MORTISE_CONFIG_POLICY_H
+
+#include "yaml/keys.h"
+
+/* Patterns of PLUGIN/OPERATION; each is a scalar of the deployment's tree. */
+struct mortise_patterns {
+    struct mortise_yaml *const *list;
+    size_t n;
+};
+
+struct mortise_policy {
+    struct mortise_patterns allow, ask, deny;
+    const struct mortise_yaml *allow_key; /* NULL: everything is allowed */
+};
+
+enum mortise_judgement { MORTISE_ALLOW = 1, MORTISE_ASK, MORTISE_DENY };
+
+/* What may stand in it; `into` of its readers is the policy, and ctx the
+ * diags. */
+extern const struct mortise_place mortise_policy_place;
+
+/* *by: the scalar that says so, NULL when nothing is said. */
+enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
+                                            const char *plugin, const char *op,
+                                            const struct mortise_yaml **by);
+
+#endif

@@ -1,0 +1,150 @@
+/* provider.c -- `secrets` of a deployment: where each is to be had.
+ *
+ * Nothing is fetched here: a file is checked, printed and loaded without a
+ * secret being touched (engine/secrets.c fetches, when somebody needs one). */
+#include "config/provider.h"
+
+#include <string.h>
+
+#include "config/expand.h"
+#include "json/secret.h"
+#include "yaml/keys.h"
+
+struct reader {
+    struct mortise_arena *arena;
+    struct mortise_diags *diags;
+    bool nomem;
+};
+
+static void take(void *into, enum mortise_provider_kind kind, const char *text)
+{
+    struct mortise_provider *p = into;
+
+    p->n_kinds++;
+    p->kind = kind;
+    p->text = text;
+}
+
+static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    if (strchr(slot->value->str, '=') != NULL)
+        mortise_diag_add(r->diags, "E0606", slot->value->span,
+                         "'%s' is no name of a variable", slot->value->str);
+    take(into, MORTISE_PROVIDER_ENV, slot->value->str);
+}
+
+static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    const char *path = mortise_expand_path(r->arena, slot->value);
+
+    r->nomem |= path == NULL;
+    take(into, MORTISE_PROVIDER_FILE, path);
+}
+
+/* The program like any path of the file, unless PATH is to find it. */
+static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+    struct mortise_provider *p = into;
+    const struct mortise_yaml *list = slot->value;
+    const char **argv =
+        mortise_arena_alloc(r->arena, (list->n + 1) * sizeof *argv);
+
+    if (argv == NULL) {
+        r->nomem = true;
+        return;
+    }
+    for (size_t i = 0; i < list->n; i++)
+        argv[i] = list->items[i]->str;
+    if (strchr(argv[0], '/') != NULL)
+        argv[0] = mortise_expand_path(r->arena, list->items[0]);
+    r->nomem |= argv[0] == NULL;
+    p->argv = argv;
+    take(p, MORTISE_PROVIDER_EXEC, argv[0]);
+}
+
+static void read_creds(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reader *r = ctx;
+
+    if (strchr(slot->value->str, '/') != NULL || slot->value->str[0] == '.')
+        mortise_diag_add(r->diags, "E0606", slot->value->span,
+                         "'%s' is no name of a credential", slot->value->str);
+    take(into, MORTISE_PROVIDER_CREDS, slot->value->str);
+}
+
+static const struct mortise_key keys[] = {
+    {.name = "env",
+     .about = "The environment variable that has the secret.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_env},
+    {.name = "file",
+     .about = "The file that has the secret; read at each use.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_file},
+    {.name = "exec",
+     .about = "A program and its arguments, which prints the secret.",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .read = read_exec},
+    {.name = "systemd-creds",
+     .about = "The credential that systemd hands over under this name.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_creds},
+};
+
+const struct mortise_place mortise_provider_place = {
+    .what = "a secret", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+static void read_one(struct reader *r, struct mortise_provider *p,
+                     const struct mortise_yaml *key,
+                     const struct mortise_yaml *value)
+{
+    size_t errors = r->diags->n_errors;
+
+    p->name = key->str;
+    if (!mortise_secret_is_name(key->str))
+        mortise_diag_add(r->diags, "E0606", key->span,
+                         "'%s' is no name of a secret", key->str);
+    mortise_keys_read(&mortise_provider_place, MORTISE_HERE, value, key->span,
+                      r, p, r->diags);
+    if (p->n_kinds != 1 && r->diags->n_errors == errors)
+        mortise_diag_add(r->diags, "E0606", key->span,
+                         "a secret comes from one of env, file, exec and "
+                         "systemd-creds, and '%s' from %s",
+                         key->str, p->n_kinds == 0 ? "none" : "several");
+}
+
+int mortise_providers_read(struct mortise_providers *out,
+                           struct mortise_arena *a,
+                           const struct mortise_yaml *map,
+                           struct mortise_diags *diags)
+{
+    struct reader r = {.arena = a, .diags = diags};
+    struct mortise_provider *list =
+        mortise_arena_alloc(a, map->n * sizeof *list);
+
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t i = 0; i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            read_one(&r, &list[out->n++], map->keys[i], map->items[i]);
+    out->list = list;
+    return r.nomem ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+const struct mortise_provider *
+mortise_provider_find(const struct mortise_providers *providers,
+                      const char *name)
+{
+    for (size_t i = 0; i < providers->n; i++)
+        if (strcmp(providers->list[i].name, name) == 0)
+            return &providers->list[i];
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* provider.h -- `secrets` of a deployment: where each is to be had. */
+#ifndef MORTISE_CONFIG_PROVIDER_H
+#define MORTISE_CONFIG_PROVIDER_H
+
+#include "yaml/keys.h"
+
+enum mortise_provider_kind {
+    MORTISE_PROVIDER_ENV = 1,
+    MORTISE_PROVIDER_FILE,
+    MORTISE_PROVIDER_EXEC,
+    MORTISE_PROVIDER_CREDS
+};
+
+struct mortise_provider {
+    const char *name; /* of the secret */
+    enum mortise_provider_kind kind;
+    const char *text;        /* the variable, path, program, credential */
+    const char *const *argv; /* EXEC: ends with NULL */
+    unsigned n_kinds;        /* given; one, once it was read */
+};
+
+struct mortise_providers { /* in an arena */
+    const struct mortise_provider *list;
+    size_t n;
+};
+
+/* What may stand in one. */
+extern const struct mortise_place mortise_provider_place;
+
+/* Findings to diags.  MORTISE_ENOMEM or MORTISE_OK. */
+int mortise_providers_read(struct mortise_providers *out,
+                           struct mortise_arena *a,
+                           const struct mortise_yaml *map,
+                           struct mortise_diags *diags);
+/* NULL when there is none of that name. */
+const struct mortise_provider *
+mortise_provider_find(const struct mortise_providers *providers,
+                      const char *name);
+
+#endif

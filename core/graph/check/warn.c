@@ -1,0 +1,127 @@
+/* warn.c -- what loads, and may not be what was meant: loops without end
+ * (endless.c), lists without bound, effects that a crash leaves in doubt.
+ *
+ * Each warning can be answered in the file, by saying what was meant in so
+ * many words; then it is silent, but for what may be done twice.  Doubt is
+ * nothing that can be mended in every graph, so `mortise check` alone speaks of
+ * it.
+ */
+#include "graph/load/loader.h"
+
+/* ---- lists ------------------------------------------------------------ */
+
+/* The entry of a loop that the node is in, or NULL. */
+static const struct mortise_node *loop_around(const struct mortise_graph *g,
+                                              uint32_t node)
+{
+    for (uint32_t at = g->nodes[node].region; at != 0;
+         at = g->regions[at].parent)
+        if (g->regions[at].kind == MORTISE_REGION_LOOP)
+            return &g->nodes[g->regions[at].entry];
+    return NULL;
+}
+
+static bool may_be_list(const struct mortise_loader *ld,
+                        const struct mortise_reducer *r)
+{
+    const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
+
+    return s == NULL || mortise_schema_types(s) & MORTISE_T_ARRAY;
+}
+
+static void check_lists(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (size_t i = 0; i < ld->n_writes; i++) {
+        const struct mortise_declared *w = &ld->writes[i];
+        const struct mortise_reducer *r = mortise_graph_reducer(g, w->path);
+        const struct mortise_node *entry = loop_around(g, w->node);
+
+        if (entry == NULL || r == NULL || r->max_items > 0 ||
+            r->reduce != MORTISE_REDUCE_CONCAT)
+            continue;
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "W0805", r->span,
+                             "'%s' grows in each round of the loop of '%s', "
+                             "without bound",
+                             r->path.text, entry->id),
+            may_be_list(ld, r) ? "{reduce: concat, max_items: N, overflow: "
+                                 "drop_oldest | error}"
+                               : "{expr: EXPRESSION} over old and new can keep "
+                                 "it short");
+    }
+}
+
+/* ---- doubt ------------------------------------------------------------ */
+
+static bool can_be_in_doubt(const struct mortise_node *node)
+{
+    const struct mortise_operation *op = node->op;
+
+    return op != NULL && node->effect >= MORTISE_WRITE && !op->idempotent;
+}
+
+/* What its author did not say is asked of people. */
+static void warn_of_doubt(struct mortise_loader *ld,
+                          const struct mortise_node *node)
+{
+    struct mortise_diag *d =
+        node->op->steps
+            ? mortise_diag_add(ld->diags, "W0806", node->span,
+                               "a crash or a lost connection while a request "
+                               "of '%s' is under way leaves the run in doubt: "
+                               "%s/%s cannot tell whether it was done",
+                               node->id, node->op->plugin, node->op->name)
+            : mortise_diag_add(ld->diags, "W0806", node->span,
+                               "a crash while '%s' is at work leaves the run "
+                               "in doubt: %s/%s cannot tell whether it was "
+                               "done",
+                               node->id, node->op->plugin, node->op->name);
+
+    mortise_diag_help(ld->diags, d,
+                      "on_in_doubt: ask (as it is), retry or fail");
+}
+
+/* retry: it is done again, whatever became of it. */
+static void warn_of_repetition(struct mortise_loader *ld,
+                               const struct mortise_node *node,
+                               const struct mortise_yaml *at)
+{
+    struct mortise_diag *d = mortise_diag_add(
+        ld->diags, "W0809", at->span,
+        "the effect of '%s' may happen twice: %s/%s is not idempotent",
+        node->id, node->op->plugin, node->op->name);
+
+    mortise_diag_help(ld->diags, d,
+                      node->op->reconcile
+                          ? "reconcile, which asks the plugin; ask or fail"
+                          : "ask or fail, unless twice is as good as once");
+}
+
+static void check_doubt(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct mortise_node *node = &g->nodes[i];
+        const struct mortise_yaml *said = mortise_yaml_get(
+            mortise_yaml_get(g->nodes_map, node->id), "on_in_doubt");
+
+        if (!can_be_in_doubt(node))
+            continue;
+        if (said == NULL && !node->op->reconcile)
+            warn_of_doubt(ld, node);
+        else if (said != NULL && node->on_in_doubt == MORTISE_DOUBT_RETRY)
+            warn_of_repetition(ld, node, said);
+    }
+}
+
+void mortise_check_warnings(struct mortise_loader *ld)
+{
+    mortise_check_endless(ld);
+    check_lists(ld);
+    if (ld->catalog->advise)
+        check_doubt(ld);
+}

@@ -1,0 +1,165 @@
+/* bounds.c -- the keys `limits` and `defaults` of a graph.
+ *
+ * A graph's limits are those that it says; where it says nothing, those of the
+ * deployment; else ours.  What it says may not pass what the deployment says:
+ * the stricter wins, and a graph that wants more is told so rather than cut.
+ * People who raise a limit of a run are held to the same.
+ */
+#include "graph/load/loader.h"
+
+/* What a graph has when nobody says anything. */
+static const uint64_t ours[MORTISE_N_LIMITS] = {
+    [MORTISE_LIMIT_CONCURRENCY] = 8,   [MORTISE_LIMIT_EXPR_COST] = 1000000,
+    [MORTISE_LIMIT_NODES] = 100000,    [MORTISE_LIMIT_STEPS] = 256,
+    [MORTISE_LIMIT_VISITS] = 32,       [MORTISE_LIMIT_DEPTH] = 8,
+    [MORTISE_LIMIT_STATE] = 64u << 20, [MORTISE_LIMIT_TIMEOUT] = 0};
+
+static void set(struct mortise_loader *ld, enum mortise_limit which, uint64_t v)
+{
+    struct mortise_graph *g = ld->g;
+
+    switch (which) {
+    case MORTISE_LIMIT_CONCURRENCY:
+        g->concurrency = (uint32_t)v;
+        break;
+    case MORTISE_LIMIT_EXPR_COST:
+        g->expr_cost = v;
+        break;
+    case MORTISE_LIMIT_NODES:
+        ld->max_nodes = v;
+        break;
+    case MORTISE_LIMIT_STEPS:
+        g->limits.steps = v;
+        break;
+    case MORTISE_LIMIT_VISITS:
+        g->limits.visits = (uint32_t)v;
+        break;
+    case MORTISE_LIMIT_DEPTH:
+        ld->max_depth = (uint32_t)v;
+        break;
+    case MORTISE_LIMIT_STATE:
+        g->limits.state = v;
+        break;
+    case MORTISE_LIMIT_TIMEOUT:
+        g->limits.timeout_ms = v;
+        break;
+    case MORTISE_N_LIMITS:
+        break;
+    }
+}
+
+/* What the deployment says, or 0. */
+static uint64_t ceiling(const struct mortise_loader *ld,
+                        enum mortise_limit which)
+{
+    const struct mortise_bounds *b = ld->catalog->limits;
+
+    return b != NULL && b->said[which] != NULL ? b->value[which] : 0;
+}
+
+void mortise_load_limit_defaults(struct mortise_loader *ld)
+{
+    const struct mortise_bounds *b = ld->catalog->limits;
+
+    for (int i = 0; i < MORTISE_N_LIMITS; i++)
+        set(ld, (enum mortise_limit)i,
+            b != NULL && b->said[i] != NULL ? b->value[i] : ours[i]);
+    ld->g->limits.most_steps = ceiling(ld, MORTISE_LIMIT_STEPS);
+    ld->g->limits.most_visits = ceiling(ld, MORTISE_LIMIT_VISITS);
+}
+
+void mortise_load_check_limit(struct mortise_loader *ld,
+                              enum mortise_limit which, uint64_t value,
+                              const struct mortise_yaml *at)
+{
+    const struct mortise_bounds *b = ld->catalog->limits;
+    const struct mortise_yaml *by = b != NULL ? b->said[which] : NULL;
+
+    if (by == NULL || value <= b->value[which])
+        return;
+    mortise_diag_add(ld->diags, "E0508", at->span,
+                     "the deployment's limits.%s allows no more than %s "
+                     "(%s:%u:%u)",
+                     mortise_limits_place.keys[which].name, by->str,
+                     by->span.file->path, (unsigned)by->span.line,
+                     (unsigned)by->span.col);
+}
+
+/* ---- defaults -------------------------------------------------------- */
+
+static void read_default_timeout(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_defaults *defaults = into;
+
+    (void)ctx;
+    defaults->timeout_ms = slot->ms;
+}
+
+static void read_default_retry(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_defaults *defaults = into;
+
+    mortise_load_retry(ctx, &defaults->retry, slot);
+}
+
+static void read_default_effect(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct mortise_defaults *defaults = into;
+
+    (void)ctx;
+    defaults->effect = (enum mortise_effect)slot->word;
+}
+
+static const struct mortise_key default_keys[] = {
+    {.name = "timeout",
+     .about = "The timeout of nodes that say none.",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .read = read_default_timeout},
+    {.name = "retry_policy",
+     .about = "The retry_policy of nodes that say none.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_retry_place,
+     .read = read_default_retry},
+    {.name = "effect_class",
+     .about = "The effect_class of nodes whose operation says none.",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = mortise_effect_words,
+     .read = read_default_effect},
+    {.name = "llm", .later = MORTISE_HERE},
+    {.name = "tool_errors", .later = MORTISE_HERE},
+};
+
+const struct mortise_place mortise_defaults_place = {
+    .what = "defaults",
+    .keys = default_keys,
+    .n = sizeof default_keys / sizeof default_keys[0]};
+/* ---- entry ----------------------------------------------------------- */
+
+/* The run has its own limits: those of a graph in it are read for nothing. */
+void mortise_load_limits(struct mortise_loader *ld,
+                         const struct mortise_slot *slot)
+{
+    struct mortise_bounds b = {.said = {NULL}};
+
+    mortise_keys_enter(slot, ld, &b, ld->diags);
+    for (int i = 0; i < MORTISE_N_LIMITS && ld->outer == NULL; i++) {
+        if (b.said[i] == NULL)
+            continue;
+        mortise_load_check_limit(ld, (enum mortise_limit)i, b.value[i],
+                                 b.said[i]);
+        set(ld, (enum mortise_limit)i, b.value[i]);
+    }
+}
+
+void mortise_load_defaults(struct mortise_loader *ld,
+                           const struct mortise_slot *slot)
+{
+    mortise_keys_enter(slot, ld, &ld->defaults, ld->diags);
+}

@@ -1,0 +1,344 @@
+/* budget.c -- the key `budget`: what a graph may spend, and what becomes of it
+ * when that is used up.
+ *
+ * A budget is one graph's own.  A graph inside another has what its own says
+ * and draws on those around it as well: both hold (run/budget.c), so there is
+ * nothing to compare here, and no default: what is not said is not bounded.
+ */
+#include "graph/model/spend.h"
+
+#include <string.h>
+
+#include "graph/load/node.h"
+
+static void read_most(void *ctx, void *into, const struct mortise_slot *slot);
+static void read_on_exceeded(void *ctx, void *into,
+                             const struct mortise_slot *slot);
+static void read_goto(void *ctx, void *into, const struct mortise_slot *slot);
+static void read_unpriced(void *ctx, void *into,
+                          const struct mortise_slot *slot);
+
+static const struct mortise_word on_exceededs[] = {
+    {"pause", MORTISE_EXCEEDED_PAUSE, false},
+    {"fail", MORTISE_EXCEEDED_FAIL, false},
+    {NULL, 0, false},
+};
+
+static const struct mortise_word unpriceds[] = {
+    {"refuse", false, false},
+    {"allow", true, false},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key goto_keys[] = {
+    {.name = "goto",
+     .about = "The node at which the graph goes on when the budget is used up.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_goto},
+};
+
+static const struct mortise_place goto_place = {
+    .what = "on_exceeded", .keys = goto_keys, .n = 1};
+
+static const struct mortise_key on_exceeded_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = on_exceededs},
+    {.value = MORTISE_V_MAP, .place = &goto_place},
+};
+
+#define COUNTED(word, words)                                                   \
+    {                                                                          \
+        .name = (word), .about = (words), .value = MORTISE_V_INT,              \
+        .here = MORTISE_HERE, .min = 1, .max = MORTISE_USAGE_MAX,              \
+        .read = read_most                                                      \
+    }
+
+static const struct mortise_key budget_keys[] = {
+    [MORTISE_SPEND_TOOL_CALLS] =
+        {.name = "tool_calls",
+         .about = "How many calls of operations the graph may make, attempts "
+                  "and elements of maps included.",
+         .value = MORTISE_V_INT,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .max = 1e15,
+         .read = read_most},
+    [MORTISE_SPEND_WALL] =
+        {.name = "wall",
+         .about =
+             "How long calls of the graph may be out in all; time in which "
+             "none is does not count.",
+         .value = MORTISE_V_DURATION,
+         .here = MORTISE_HERE,
+         .min = 1,
+         .read = read_most},
+    [MORTISE_SPEND_MODEL_CALLS] =
+        COUNTED("model_calls", "How many times operations may call models."),
+    [MORTISE_SPEND_INPUT_TOKENS] =
+        COUNTED("input_tokens", "How many tokens models may be given."),
+    [MORTISE_SPEND_OUTPUT_TOKENS] =
+        COUNTED("output_tokens", "How many tokens models may give."),
+    [MORTISE_SPEND_TOKENS] =
+        COUNTED("tokens", "How many tokens models may be given and give."),
+    [MORTISE_SPEND_USD] = {.name = "usd",
+                           .about = "How many dollars operations may cost.",
+                           .value = MORTISE_V_NUMBER,
+                           .here = MORTISE_HERE,
+                           .min = 1.0 / MORTISE_NANO,
+                           .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
+                           .read = read_most},
+    [MORTISE_N_SPENDS] =
+        {.name = "on_exceeded",
+         .about = "What happens instead of a call beyond the budget: pause "
+                  "(the default), fail, or {goto: NODE}.",
+         MORTISE_FORMS(on_exceeded_forms),
+         .here = MORTISE_HERE,
+         .read = read_on_exceeded},
+    {.name = "unpriced",
+     .about = "What becomes of operations that do not say what they cost at "
+              "most: refuse (the default), or allow, which counts what they "
+              "tell.",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = unpriceds,
+     .read = read_unpriced},
+};
+
+const struct mortise_place mortise_budget_place = {.what = "a budget",
+                                                   .keys = budget_keys,
+                                                   .n = sizeof budget_keys /
+                                                        sizeof budget_keys[0]};
+
+static uint64_t amount_of(const struct mortise_slot *slot)
+{
+    const struct mortise_yaml *v = slot->value;
+
+    switch (slot->key->value) {
+    case MORTISE_V_DURATION:
+        return slot->ms;
+    case MORTISE_V_NUMBER:
+        return mortise_usd_nano(v->kind == MORTISE_YAML_INT ? (double)v->u.i
+                                                            : v->u.d);
+    default:
+        return (uint64_t)v->u.i;
+    }
+}
+
+static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_budget *b = into;
+    size_t i = (size_t)(slot->key - budget_keys);
+
+    (void)ctx;
+    b->said[i] = true;
+    b->most[i] = amount_of(slot);
+}
+
+static void read_unpriced(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_budget *b = into;
+
+    (void)ctx;
+    b->unpriced = slot->word != 0;
+}
+
+static void read_on_exceeded(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_budget *b = into;
+    const struct mortise_word *word;
+
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(&goto_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, b, ld->diags);
+        return;
+    }
+    word =
+        mortise_word_find(on_exceededs, "on_exceeded", slot->value, ld->diags);
+    if (word != NULL)
+        b->on_exceeded = (enum mortise_on_exceeded)word->value;
+    else
+        mortise_node_also_takes(ld, "{goto: ID}");
+}
+
+/* An edge from START, which nothing takes but this. */
+static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_budget *b = into;
+
+    b->on_exceeded = MORTISE_EXCEEDED_GOTO;
+    b->to = mortise_load_node_id(ld, slot->value);
+    if (b->to != MORTISE_NOWHERE)
+        mortise_load_edge(ld, MORTISE_START, slot->value, MORTISE_EDGE_BUDGET);
+}
+
+const char *mortise_on_exceeded_name(enum mortise_on_exceeded how)
+{
+    return how == MORTISE_EXCEEDED_GOTO ? goto_keys[0].name
+                                        : on_exceededs[how].word;
+}
+
+const char *mortise_spend_name(enum mortise_spend what)
+{
+    return budget_keys[what].name;
+}
+
+enum mortise_spend mortise_spend_find(const char *name)
+{
+    int i = 0;
+
+    while (i < MORTISE_N_SPENDS && strcmp(budget_keys[i].name, name) != 0)
+        i++;
+    return (enum mortise_spend)i;
+}
+
+bool mortise_budget_is_set(const struct mortise_budget *b)
+{
+    for (int i = 0; i < MORTISE_N_SPENDS; i++) {
+        if (b->said[i])
+            return true;
+    }
+    return false;
+}
+
+/* ---- amounts ------------------------------------------------------------ */
+
+void mortise_spend_of_usage(uint64_t *out, const uint64_t *used)
+{
+    out[MORTISE_SPEND_MODEL_CALLS] = used[MORTISE_USED_CALLS];
+    out[MORTISE_SPEND_INPUT_TOKENS] = used[MORTISE_USED_INPUT];
+    out[MORTISE_SPEND_OUTPUT_TOKENS] = used[MORTISE_USED_OUTPUT];
+    out[MORTISE_SPEND_TOKENS] =
+        used[MORTISE_USED_INPUT] + used[MORTISE_USED_OUTPUT];
+    out[MORTISE_SPEND_USD] = used[MORTISE_USED_USD];
+}
+
+json_t *mortise_spend_json(enum mortise_spend what, uint64_t amount)
+{
+    return what == MORTISE_SPEND_USD ? mortise_usd_json(amount)
+                                     : json_integer((json_int_t)amount);
+}
+
+bool mortise_spend_read(enum mortise_spend what, const json_t *value,
+                        uint64_t *amount)
+{
+    if (what == MORTISE_SPEND_USD)
+        return mortise_usd_parse(amount, value);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return false;
+    *amount = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+/* ---- what nobody bounds ------------------------------------------------- */
+
+/* Does a call of it use any amount of that, for all that anybody knows? */
+static bool is_unbounded(const struct mortise_operation *op, size_t what)
+{
+    return op != NULL && op->usage.present && !op->usage.said[what];
+}
+
+/* For graphs around this one, and for its own budget. */
+static void find_unbounded(struct mortise_graph *g)
+{
+    for (size_t k = 0; k < MORTISE_USED_N; k++) {
+        g->unbounded[k] = MORTISE_NOWHERE;
+        for (uint32_t i = g->n_nodes; i-- > 0;) {
+            const struct mortise_node *n = &g->nodes[i];
+
+            if (is_unbounded(n->op, k) ||
+                (n->sub != NULL && n->sub->unbounded[k] != MORTISE_NOWHERE))
+                g->unbounded[k] = i;
+        }
+    }
+}
+
+/* "sub/inner", and the node at its end. */
+static const struct mortise_node *spell(struct mortise_buf *path,
+                                        const struct mortise_graph *g, size_t k)
+{
+    const struct mortise_node *n = &g->nodes[g->unbounded[k]];
+
+    mortise_buf_puts(path, n->id);
+    while (n->sub != NULL) {
+        n = &n->sub->nodes[n->sub->unbounded[k]];
+        mortise_buf_puts(path, "/");
+        mortise_buf_puts(path, n->id);
+    }
+    return n;
+}
+
+static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
+                             size_t k)
+{
+    const struct mortise_yaml *budget = mortise_yaml_get(ld->g->tree, "budget");
+    const char *used = mortise_used_name((enum mortise_used)k);
+    const struct mortise_node *n;
+    struct mortise_diag *d;
+    struct mortise_buf path;
+
+    mortise_buf_init(&path, ld->mem);
+    n = spell(&path, ld->g, k);
+    d = mortise_diag_add(
+        ld->diags, "E0319",
+        mortise_yaml_key(budget, mortise_spend_name(what))->span,
+        "node '%s' calls %s/%s, whose manifest does not say how much it uses "
+        "at most: usage.%s is missing",
+        path.failed ? "" : mortise_buf_cstr(&path), n->plugin, n->operation,
+        used);
+    if (k == MORTISE_USED_USD)
+        mortise_diag_help(ld->diags, d,
+                          "unpriced: allow counts what such calls tell");
+    mortise_buf_finish(&path);
+}
+
+/* What the i-th bound of a budget counts of usage. */
+static bool counts(enum mortise_spend what, size_t k)
+{
+    uint64_t one[MORTISE_USED_N] = {0}, is[MORTISE_N_SPENDS];
+
+    one[k] = 1;
+    mortise_spend_of_usage(is, one);
+    return is[what] != 0;
+}
+
+void mortise_check_budget(struct mortise_loader *ld)
+{
+    const struct mortise_budget *b = &ld->g->budget;
+
+    find_unbounded(ld->g);
+    for (int i = MORTISE_SPEND_FIRST_USED; i < MORTISE_N_SPENDS; i++) {
+        for (size_t k = 0; b->said[i] && k < MORTISE_USED_N; k++) {
+            if (ld->g->unbounded[k] != MORTISE_NOWHERE &&
+                counts((enum mortise_spend)i, k) &&
+                !(i == MORTISE_SPEND_USD && b->unpriced))
+                report_unbounded(ld, (enum mortise_spend)i, k);
+        }
+    }
+}
+
+/* ---- entry ----------------------------------------------------------- */
+
+void mortise_load_budget(struct mortise_loader *ld,
+                         const struct mortise_slot *slot)
+{
+    const struct mortise_budget *b = &ld->g->budget;
+
+    mortise_keys_enter(slot, ld, &ld->g->budget, ld->diags);
+    if (mortise_yaml_get(slot->value, "unpriced") != NULL &&
+        !b->said[MORTISE_SPEND_USD])
+        mortise_diag_add(ld->diags, "E0212",
+                         mortise_yaml_key(slot->value, "unpriced")->span,
+                         "'unpriced' is about 'usd', which is not bounded");
+    for (int i = 0; i < MORTISE_N_SPENDS; i++) {
+        if (mortise_yaml_get(slot->value, budget_keys[i].name) != NULL)
+            return;
+    }
+    mortise_diag_add(ld->diags, "E0206", slot->name->span,
+                     "a budget needs something that it bounds: 'tool_calls', "
+                     "'wall', 'model_calls', 'tokens' or 'usd'");
+}

@@ -1,0 +1,356 @@
+/* call.c -- what tool and extension nodes run, and with which arguments.
+ *
+ * The catalogue knows the operation; what it says of itself (how strict, how
+ * long, whether it can tell if it happened) is the floor that the graph may
+ * only raise.  Arguments are checked as far as they are written down: as a
+ * whole when they hold no template, else member by member.
+ */
+#include "graph/load/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
+                           struct mortise_span at)
+{
+    struct mortise_err why = {0};
+
+    r->node->op = ld->catalog->operation(ld->catalog->ud, r->node->plugin,
+                                         r->node->operation, &why);
+    if (r->node->op == NULL) {
+        ld->nomem |= why.code == MORTISE_ENOMEM;
+        mortise_diag_add(ld->diags,
+                         why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
+                         "%s", why.msg);
+        mortise_diags_because(ld->diags, &why);
+        return;
+    }
+    mortise_load_plugin(ld, "", r->node->plugin);
+    r->node->effect = r->node->op->effect;
+    r->node->timeout_ms = r->node->op->timeout_ms;
+    ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
+}
+
+/* PLUGIN/OPERATION. */
+static void read_both(struct mortise_loader *ld, struct mortise_reading *r,
+                      const struct mortise_slot *slot, const char *what)
+{
+    const char *tool = slot->value->str, *slash = strchr(tool, '/');
+    struct mortise_diag *d;
+
+    if (slash == NULL || slash == tool || slash[1] == '\0') {
+        d = mortise_diag_add(ld->diags, "E0505", slot->value->span,
+                             "'%s' is no %s", tool, slot->key->name);
+        mortise_diag_help(ld->diags, d,
+                          "%s is PLUGIN/OPERATION, such as file/write", what);
+        return;
+    }
+    r->node->plugin =
+        mortise_arena_strndup(ld->arena, tool, (size_t)(slash - tool));
+    r->node->operation = slash + 1;
+    if (r->node->plugin == NULL)
+        ld->nomem = true;
+    else
+        find_operation(ld, r, slot->value->span);
+}
+
+void mortise_node_read_tool(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    read_both(ctx, into, slot, "a tool");
+}
+
+void mortise_node_read_operation(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    read_both(ctx, into, slot, "an operation");
+}
+
+void mortise_node_read_extension(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->plugin = slot->value->str;
+}
+
+void mortise_node_read_method(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->operation = slot->value->str;
+    if (r->node->plugin != NULL)
+        find_operation(ctx, r, slot->value->span);
+}
+
+void mortise_node_read_effect_class(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    enum mortise_effect effect = (enum mortise_effect)slot->word;
+    struct mortise_diag *d;
+
+    if ((r->node->type == MORTISE_NODE_HUMAN) !=
+        (slot->word == MORTISE_EFFECT_HUMAN)) {
+        mortise_diag_add(ld->diags, "E0207", slot->value->span,
+                         r->node->type == MORTISE_NODE_HUMAN
+                             ? "effect_class of a human node is 'human': it "
+                               "asks people and does nothing else"
+                             : "effect_class 'human' is that of human nodes: "
+                               "an operation asks nobody");
+        return;
+    }
+    if (r->node->type == MORTISE_NODE_HUMAN)
+        return;
+    r->has_effect = true;
+    if (effect >= r->node->effect) {
+        r->node->effect = effect;
+        return;
+    }
+    d = mortise_diag_add(ld->diags, "E0504", slot->value->span,
+                         "effect_class '%s' is weaker than the operation's "
+                         "'%s'",
+                         mortise_effect_name(effect),
+                         mortise_effect_name(r->node->effect));
+    mortise_diag_help(ld->diags, d, "leave it out, or make it stricter");
+}
+
+/* The number of a resource, which is the same in all graphs of the run. */
+static uint32_t resource_number(struct mortise_loader *ld, const char *name)
+{
+    const struct mortise_named *one = ld->root->resources;
+    struct mortise_named *new;
+
+    while (one != NULL && strcmp(one->name, name) != 0)
+        one = one->next;
+    if (one != NULL)
+        return one->number;
+    new = mortise_load_alloc(ld, sizeof *new);
+    if (new == NULL)
+        return 0;
+    *new = (struct mortise_named){ld->root->resources, name,
+                                  ++ld->root->g->n_resources};
+    ld->root->resources = new;
+    return new->number;
+}
+
+void mortise_node_read_resource(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->resource = resource_number(ctx, slot->value->str);
+}
+
+void mortise_node_check_resource(struct mortise_loader *ld,
+                                 const struct mortise_reading *r)
+{
+    if (r->node->resource == 0 || r->node->op == NULL ||
+        r->node->effect >= MORTISE_WRITE)
+        return;
+    mortise_diag_help(
+        ld->diags,
+        mortise_diag_add(ld->diags, "E0509",
+                         mortise_yaml_get(r->map, "resource")->span,
+                         "'%s' has a resource, and its effect class is '%s': "
+                         "it never waits for one",
+                         r->node->id, mortise_effect_name(r->node->effect)),
+        "effect_class: write, if it does; else leave the resource out");
+}
+
+void mortise_node_read_cache(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->cache = slot->value->u.b;
+}
+
+/* Whose word the effect class is. */
+static const char *effect_from(const struct mortise_reading *r, char room[320])
+{
+    const struct mortise_node *n = r->node;
+
+    if (r->has_effect)
+        return "as its effect_class says";
+    if (n->effect > n->op->effect)
+        return "as defaults.effect_class says";
+    snprintf(room, 320, "as %.128s/%.128s says of itself", n->plugin,
+             n->operation);
+    return room;
+}
+
+void mortise_node_check_cache(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
+{
+    const struct mortise_node *n = r->node;
+    const struct mortise_yaml *at = mortise_yaml_get(r->map, "cache");
+    struct mortise_diag *d;
+    char room[320];
+
+    if (!n->cache || n->plugin == NULL) {
+        if (n->cache && n->type == MORTISE_NODE_ROUTER)
+            mortise_diag_add(ld->diags, "E0512", at->span,
+                             "'%s' has a cache, and no operation whose results "
+                             "could be kept",
+                             n->id);
+        return;
+    }
+    if (n->op == NULL || n->effect == MORTISE_PURE)
+        return;
+    d = mortise_diag_add(
+        ld->diags, "E0512", at->span,
+        "'%s' has a cache, and its effect class is '%s', %s: only what a pure "
+        "operation gives is the same each time",
+        n->id, mortise_effect_name(n->effect), effect_from(r, room));
+    mortise_diag_help(ld->diags, d, "leave the cache out");
+}
+
+void mortise_node_read_on_in_doubt(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->on_in_doubt = (enum mortise_in_doubt)slot->word;
+    if (slot->word == MORTISE_DOUBT_RECONCILE && r->node->op != NULL &&
+        !r->node->op->reconcile)
+        mortise_diag_add(ld->diags, "E0506", slot->value->span,
+                         "%s/%s does not offer reconcile", r->node->plugin,
+                         r->node->operation);
+}
+
+void mortise_node_read_timeout(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->timeout_ms = slot->ms;
+}
+
+void mortise_node_read_retry_policy(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->has_retry = true;
+    mortise_load_retry(ctx, &r->node->retry, slot);
+}
+
+void mortise_node_read_input_schema(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->input_schema = mortise_load_schema(ctx, slot->value);
+}
+
+void mortise_node_read_output_schema(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->output_schema = mortise_load_schema(ld, slot->value);
+    if (r->node->output_schema != NULL)
+        ld->names[MORTISE_IN_OUTPUT].schema = r->node->output_schema;
+}
+
+static void late_args(struct mortise_loader *ld,
+                      const struct mortise_late *late)
+{
+    const struct mortise_node *node = &ld->g->nodes[late->node];
+
+    mortise_load_tmpl(ld, late);
+    if (ld->doubtful || ld->nomem)
+        return;
+    if (node->op != NULL)
+        mortise_load_args_fit(ld, node->args, node->op->input);
+    mortise_load_args_fit(ld, node->args, node->input_schema);
+}
+
+void mortise_node_read_args(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    mortise_load_late(ctx, (struct mortise_late){.fn = late_args,
+                                                 .into = &r->node->args,
+                                                 .at = slot->value,
+                                                 .node = r->node->index,
+                                                 .end = MORTISE_IN_OUTPUT});
+}
+
+/* ---- arguments against the operation's schema ------------------------ */
+
+/* A value without templates; NULL stands for {}.  `name` is its key when it is
+ * not the whole of the arguments. */
+static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
+                        const struct mortise_schema *schema,
+                        const struct mortise_yaml *v, const char *name)
+{
+    json_t *json = v != NULL ? mortise_yaml_json(v, false) : json_object();
+    struct mortise_span at;
+    struct mortise_err err;
+    int rv = MORTISE_ENOMEM;
+
+    if (json != NULL)
+        rv = mortise_schema_check(schema, json, &err);
+    json_decref(json);
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return;
+    at = v != NULL ? mortise_yaml_meant(v, err.msg)->span : r->key->span;
+    if (name != NULL)
+        mortise_diag_add(ld->diags, "E0503", at,
+                         "%s/%s refuses the argument '%s': %s", r->node->plugin,
+                         r->node->operation, name, err.msg);
+    else
+        mortise_diag_add(ld->diags, "E0503", at, "%s/%s refuses these args: %s",
+                         r->node->plugin, r->node->operation, err.msg);
+}
+
+static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
+                         const struct mortise_schema *schema,
+                         const struct mortise_yaml *key,
+                         const struct mortise_yaml *v)
+{
+    const struct mortise_schema *s = mortise_schema_member(schema, key->str);
+    struct mortise_diag *d;
+    const char *near;
+
+    if (s != NULL && mortise_schema_types(s) == 0) {
+        d = mortise_diag_add(ld->diags, "E0503", key->span,
+                             "%s/%s takes no argument '%s'", r->node->plugin,
+                             r->node->operation, key->str);
+        near = mortise_schema_nearest(schema, key->str);
+        if (near != NULL)
+            mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
+        return;
+    }
+    if (s != NULL && !mortise_tmpl_in(v))
+        check_value(ld, r, s, v, key->str);
+}
+
+/* Whole where there is no template, else member by member. */
+void mortise_node_check_args(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_schema *schema)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(r->map, "args");
+
+    if (v == NULL || !mortise_tmpl_in(v)) {
+        check_value(ld, r, schema, v, NULL);
+        return;
+    }
+    if (v->kind != MORTISE_YAML_MAP)
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        if (!mortise_tmpl_in(v->keys[i])) /* a finding of its own */
+            check_member(ld, r, schema, v->keys[i], v->items[i]);
+}

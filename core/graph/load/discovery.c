@@ -1,0 +1,236 @@
+/* discovery.c -- capabilities, and the edges that look for one.
+ *
+ * A discovery edge leads to the node whose `capability` is ranked first for its
+ * query.  Which that is shows in a run, so there is an edge to each node that
+ * it may be (of its `kind`, and not the source itself) and one to the fallback,
+ * for when nothing is found; exactly one of them is taken.  They are edges in
+ * every respect: what cannot be entered from where the edge stands, such as the
+ * middle of a loop, is refused as for any other edge.  So that a file of some
+ * size cannot be a graph of its square, all of them have a bound.
+ *
+ * Who ranks is a plugin of a kind that this build does not have.  So nothing is
+ * found, a run says so (discovery_result), and the fallback must be there.
+ */
+#include "graph/load/node.h"
+
+enum { MAX_FOUND = 100000 }; /* edges to what may be found, in a graph */
+
+struct reading {
+    struct mortise_discovery *d;
+    const struct mortise_yaml *query, *fallback;
+    enum mortise_node_type type; /* 0: any */
+};
+
+/* ---- capabilities ------------------------------------------------------- */
+
+void mortise_node_read_capability(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->capability = slot->value->str;
+}
+
+static bool looks(const struct mortise_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (g->edges[i].kind == MORTISE_EDGE_FALLBACK)
+            return true;
+    return false;
+}
+
+void mortise_check_capabilities(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    if (looks(g))
+        return;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].capability != NULL) {
+            mortise_diag_add(
+                ld->diags, "E0212",
+                mortise_yaml_key(mortise_yaml_get(g->nodes_map, g->nodes[i].id),
+                                 "capability")
+                    ->span,
+                "'capability' needs a discovery edge: nothing else looks for "
+                "it");
+            return;
+        }
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+static void read_query(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->query = slot->value;
+}
+
+static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->d->kind = slot->value->str;
+    r->type = (enum mortise_node_type)slot->word;
+}
+
+static void read_fallback(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->fallback = slot->value;
+}
+
+static const struct mortise_word kinds[] = {
+    {"any", 0, false},
+    {"tool", MORTISE_NODE_TOOL, false},
+    {"extension", MORTISE_NODE_EXTENSION, false},
+    {"skill", 0, true},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key keys[] = {
+    {.name = "query",
+     .about = "What is looked for: a template.",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_query},
+    {.name = "kind",
+     .about = "Of which type the node must be: tool, extension or any (the "
+              "default).",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = kinds,
+     .read = read_kind},
+    {.name = "fallback",
+     .about = "The node to go to when nothing is found.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_fallback},
+};
+
+const struct mortise_place mortise_discovery_place = {
+    .what = "discovery", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+/* ---- edges -------------------------------------------------------------- */
+
+static bool may_find(const struct reading *r, const struct mortise_node *node,
+                     uint32_t from)
+{
+    return node->capability != NULL && node->index != from &&
+           (r->type == 0 || node->type == r->type);
+}
+
+static void list_capable(struct mortise_loader *ld)
+{
+    if (ld->capable != NULL)
+        return;
+    ld->capable = mortise_load_alloc(ld, ld->g->n_nodes * sizeof *ld->capable);
+    for (uint32_t i = 0; ld->capable != NULL && i < ld->g->n_nodes; i++)
+        if (ld->g->nodes[i].capability != NULL)
+            ld->capable[ld->n_capable++] = i;
+}
+
+static void add_one(struct mortise_loader *ld, uint32_t from,
+                    const struct mortise_node *to, const struct reading *r,
+                    struct mortise_span span)
+{
+    const struct mortise_yaml id = {.str = to->id, .span = span};
+    struct mortise_draft *draft =
+        mortise_load_edge(ld, from, &id, MORTISE_EDGE_FOUND);
+
+    if (draft != NULL)
+        draft->edge.discovery = r->d;
+}
+
+/* An edge to each, as far as the bound goes; how many are there? */
+static size_t add_found(struct mortise_loader *ld, uint32_t from,
+                        const struct reading *r, struct mortise_span span)
+{
+    size_t n = 0;
+
+    list_capable(ld);
+    for (uint32_t i = 0; i < ld->n_capable && !ld->nomem; i++) {
+        const struct mortise_node *node = &ld->g->nodes[ld->capable[i]];
+
+        if (!may_find(r, node, from))
+            continue;
+        if (ld->n_found >= MAX_FOUND)
+            return SIZE_MAX;
+        ld->n_found++;
+        add_one(ld, from, node, r, span);
+        n++;
+    }
+    return n;
+}
+
+/* Once for a graph: `n` is SIZE_MAX for all that come behind. */
+static void check_found(struct mortise_loader *ld, const struct reading *r,
+                        size_t n, struct mortise_span span)
+{
+    struct mortise_diag *d;
+
+    if (n == 0) {
+        d = mortise_diag_add(ld->diags, "E0307", span,
+                             "there is nothing that this edge may find");
+        mortise_diag_help(ld->diags, d, "give another node a 'capability'%s",
+                          r->type != 0 ? " and the type that 'kind' says" : "");
+    } else if (n == SIZE_MAX && ld->n_found == MAX_FOUND) {
+        ld->n_found++;
+        d = mortise_diag_add(ld->diags, "E0307", span,
+                             "up to here, discovery edges may lead to more "
+                             "than %d nodes in all",
+                             MAX_FOUND);
+        mortise_diag_help(ld->diags, d,
+                          "let one node discover for many, or fewer nodes "
+                          "have a 'capability'");
+    }
+}
+
+static void late_query(struct mortise_loader *ld,
+                       const struct mortise_late *late)
+{
+    struct mortise_cel_scope scope = {ld->names, late->end};
+    struct mortise_discovery *d = late->into;
+
+    if (mortise_tmpl_compile(&d->query, ld->arena, late->at, &scope,
+                             ld->diags) == MORTISE_ENOMEM)
+        ld->nomem = true;
+}
+
+static void add_edges(struct mortise_loader *ld, uint32_t from,
+                      const struct reading *r, struct mortise_span span)
+{
+    struct mortise_draft *draft;
+
+    check_found(ld, r, add_found(ld, from, r, span), span);
+    draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
+    if (draft != NULL)
+        draft->edge.discovery = r->d;
+    mortise_load_late(ld, (struct mortise_late){.fn = late_query,
+                                                .into = r->d,
+                                                .at = r->query,
+                                                .node = from,
+                                                .end = MORTISE_IN_ERROR});
+}
+
+void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
+                            const struct mortise_slot *slot)
+{
+    struct reading r = {.d = mortise_load_alloc(ld, sizeof *r.d)};
+
+    if (r.d == NULL)
+        return;
+    r.d->kind = "any";
+    mortise_keys_enter(slot, ld, &r, ld->diags);
+    if (from != MORTISE_NOWHERE && r.query != NULL && r.fallback != NULL)
+        add_edges(ld, from, &r, slot->name->span);
+}

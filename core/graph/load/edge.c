@@ -1,0 +1,656 @@
+/* edge.c -- edges: who leads where, from all the keys that say so.
+ *
+ * An edge may be written at its source (next, routes, targets ...), at its
+ * target (depends_on) or apart (edges, start).  All become drafts in one list,
+ * in the order of the file, and mortise_load_link() deals them out to the
+ * nodes at the end.  An id that names nothing is reported once, at the place
+ * where it stands, with the node that was probably meant.
+ */
+#include "graph/load/loader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ids ------------------------------------------------------------- */
+
+static void unknown_node(struct mortise_loader *ld,
+                         const struct mortise_yaml *id, const char *what)
+{
+    const struct mortise_node *node;
+    struct mortise_diag *d = mortise_diag_add(ld->diags, "E0301", id->span,
+                                              "%s '%s'", what, id->str);
+    const char *near;
+
+    if (ld->suggestions == 0)
+        return;
+    ld->suggestions--;
+    near = mortise_nearest(id->str, ld->ids, ld->n_ids);
+    node = near != NULL ? mortise_graph_node(ld->g, near) : NULL;
+    if (node != NULL)
+        mortise_diag_help(ld->diags, d,
+                          "did you mean '%s' (defined at "
+                          "%u:%u)?",
+                          near, node->span.line, node->span.col);
+    else if (near != NULL)
+        mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
+}
+
+/* A node's index, MORTISE_START, MORTISE_END, or MORTISE_NOWHERE. */
+static uint32_t find(struct mortise_loader *ld, const struct mortise_yaml *id,
+                     const char *unknown)
+{
+    const struct mortise_node *node;
+
+    if (ld->g->nodes_map == NULL) /* `nodes` is missing: said already */
+        return MORTISE_NOWHERE;
+    if (strcmp(id->str, "START") == 0)
+        return MORTISE_START;
+    if (strcmp(id->str, "END") == 0)
+        return MORTISE_END;
+    node = mortise_graph_node(ld->g, id->str);
+    if (node != NULL)
+        return node->index;
+    unknown_node(ld, id, unknown);
+    return MORTISE_NOWHERE;
+}
+
+uint32_t mortise_load_target(struct mortise_loader *ld,
+                             const struct mortise_yaml *scalar)
+{
+    uint32_t i = find(ld, scalar, "edge to unknown node");
+
+    if (i != MORTISE_START)
+        return i;
+    mortise_diag_add(ld->diags, "E0302", scalar->span,
+                     "nothing leads to START");
+    return MORTISE_NOWHERE;
+}
+
+uint32_t mortise_load_node_id(struct mortise_loader *ld,
+                              const struct mortise_yaml *scalar)
+{
+    uint32_t i = find(ld, scalar, "unknown node");
+
+    if (i != MORTISE_START && i != MORTISE_END)
+        return i;
+    mortise_diag_add(ld->diags, "E0302", scalar->span,
+                     "'%s' is no node: the id of one belongs here",
+                     scalar->str);
+    return MORTISE_NOWHERE;
+}
+
+/* ---- drafts ---------------------------------------------------------- */
+
+static struct mortise_draft *add(struct mortise_loader *ld, uint32_t from,
+                                 uint32_t to, enum mortise_edge_kind kind,
+                                 struct mortise_span span)
+{
+    struct mortise_draft *list = mortise_grow(ld->mem, ld->edges, ld->n_edges,
+                                              &ld->cap_edges, sizeof *list);
+
+    if (list == NULL || ld->n_edges >= MORTISE_NOWHERE) {
+        ld->nomem = true;
+        return NULL;
+    }
+    ld->edges = list;
+    list[ld->n_edges] = (struct mortise_draft){
+        .edge = {.from = from, .to = to, .kind = kind, .span = span}};
+    return &list[ld->n_edges++];
+}
+
+struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
+                                        uint32_t from,
+                                        const struct mortise_yaml *to,
+                                        enum mortise_edge_kind kind)
+{
+    uint32_t target = mortise_load_target(ld, to);
+
+    return target != MORTISE_NOWHERE ? add(ld, from, target, kind, to->span)
+                                     : NULL;
+}
+
+void mortise_load_each_id(struct mortise_loader *ld,
+                          const struct mortise_slot *slot,
+                          void (*fn)(struct mortise_loader *ld, void *ud,
+                                     const struct mortise_yaml *id),
+                          void *ud)
+{
+    const struct mortise_yaml *v = slot->value;
+
+    if (v->kind != MORTISE_YAML_SEQ) {
+        fn(ld, ud, v);
+        return;
+    }
+    for (size_t i = 0; i < v->n && !ld->nomem; i++)
+        fn(ld, ud, v->items[i]);
+}
+
+/* ---- routes ---------------------------------------------------------- */
+
+/* A `{when, to}` being read: the edge is made when both are known. */
+struct route {
+    const struct mortise_yaml *when, *to;
+    struct mortise_slot policy; /* its key is NULL: none */
+};
+
+static void read_route_when(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct route *route = into;
+
+    (void)ctx;
+    route->when = slot->value;
+}
+
+static void read_route_to(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct route *route = into;
+
+    (void)ctx;
+    route->to = slot->value;
+}
+
+static void read_route_policy(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct route *route = into;
+
+    (void)ctx;
+    route->policy = *slot;
+}
+
+static const struct mortise_key route_keys[] = {
+    {.name = "when",
+     .about = "An expression: the route is taken when it holds.",
+     .value = MORTISE_V_EXPR,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_route_when},
+    {.name = "to",
+     .about = "The node that the route leads to, or END.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_route_to},
+    {.name = "guardrail_policy",
+     .about = "Guardrails that judge what passes along the route.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_edge_policy_place,
+     .read = read_route_policy},
+};
+
+static const struct mortise_place route_place = {.what = "a route",
+                                                 .keys = route_keys,
+                                                 .n = sizeof route_keys /
+                                                      sizeof route_keys[0]};
+
+static void read_route(struct mortise_loader *ld, struct mortise_node *node,
+                       const struct mortise_yaml *v,
+                       enum mortise_edge_kind kind)
+{
+    struct route route = {.when = NULL};
+    struct mortise_draft *draft = NULL;
+    size_t first = ld->n_edges;
+
+    mortise_keys_read(&route_place, MORTISE_HERE, v, v->span, ld, &route,
+                      ld->diags);
+    if (route.to != NULL)
+        draft = mortise_load_edge(ld, node->index, route.to, kind);
+    if (draft != NULL)
+        draft->when = route.when;
+    if (route.policy.key != NULL)
+        mortise_load_edge_policy(ld, node->index, first, &route.policy);
+}
+
+static void read_route_list(struct mortise_loader *ld,
+                            struct mortise_node *node,
+                            const struct mortise_yaml *list,
+                            enum mortise_edge_kind kind)
+{
+    if (list->kind != MORTISE_YAML_SEQ || list->n == 0)
+        mortise_diag_add(ld->diags, "E0203", list->span,
+                         "'routes' takes a list of {when, to}, or {all: [...]}"
+                         ", not empty");
+    for (size_t i = 0; list->kind == MORTISE_YAML_SEQ && i < list->n; i++)
+        read_route(ld, node, list->items[i], kind);
+}
+
+static void read_all_routes(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    read_route_list(ctx, into, slot->value, MORTISE_EDGE_ROUTE_ALL);
+}
+
+static const struct mortise_key route_row = {.value = MORTISE_V_MAP,
+                                             .place = &route_place};
+
+static const struct mortise_key routes_keys[] = {
+    {.name = "all",
+     .about = "Every route that holds is taken, and not the first alone.",
+     .value = MORTISE_V_LIST,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .min = 1,
+     .each = &route_row,
+     .read = read_all_routes},
+};
+
+static const struct mortise_place routes_place = {
+    .what = "routes", .keys = routes_keys, .n = 1};
+
+const struct mortise_key mortise_routes_forms[2] = {
+    {.value = MORTISE_V_LIST, .min = 1, .each = &route_row},
+    {.value = MORTISE_V_MAP, .place = &routes_place},
+};
+
+void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
+                         const struct mortise_slot *slot)
+{
+    if (slot->value->kind == MORTISE_YAML_MAP)
+        mortise_keys_read(&routes_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, node, ld->diags);
+    else
+        read_route_list(ld, node, slot->value, MORTISE_EDGE_ROUTE);
+}
+
+/* ---- `edges` --------------------------------------------------------- */
+
+/* An entry of the list. */
+struct entry {
+    const struct mortise_yaml *to, *when;
+    const struct mortise_yaml *form; /* the key of what it is, if not plain */
+    struct mortise_slot policy;      /* its key is NULL: none */
+    uint32_t from;                   /* MORTISE_NOWHERE: missing or unknown */
+    int type;                        /* enum mortise_edge_kind, 0: not given */
+};
+
+static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    e->from = find(ld, slot->value, "edge from unknown node");
+    if (e->from == MORTISE_END) {
+        mortise_diag_add(ld->diags, "E0302", slot->value->span,
+                         "nothing leaves END");
+        e->from = MORTISE_NOWHERE;
+    }
+}
+
+static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct entry *e = into;
+
+    (void)ctx;
+    e->to = slot->value;
+}
+
+static void read_edge_type(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct entry *e = into;
+
+    (void)ctx;
+    e->type = slot->word;
+}
+
+static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    e->when = slot->value;
+    if (e->type == MORTISE_EDGE_STATIC)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "a static edge has no 'when'");
+}
+
+/* Edges of these forms say by themselves where they lead. */
+static const struct form {
+    const char *key;
+    int kind;
+} forms[] = {
+    {"map", MORTISE_EDGE_MAP},
+    {"personality", MORTISE_EDGE_ABOVE},
+    {"discovery", MORTISE_EDGE_FOUND},
+};
+
+/* Read after all the others: what the edge is, is known. */
+static void read_form(struct mortise_loader *ld, struct entry *e,
+                      const struct mortise_slot *slot, const char *what,
+                      int kind)
+{
+    if (e->form != NULL)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "an edge with '%s' has no '%s'", e->form->str,
+                         slot->name->str);
+    e->form = slot->name;
+    if (e->to != NULL || e->when != NULL)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "%s has its own 'to' and no 'when'", what);
+    if (e->type != 0 && e->type != kind)
+        mortise_diag_add(ld->diags, "E0307", slot->name->span,
+                         "an edge with '%s' is of type %s", slot->name->str,
+                         slot->name->str);
+}
+
+/* Where it leaves from; what needs an execution there does not leave START. */
+static uint32_t from_node(struct mortise_loader *ld, const struct entry *e,
+                          const struct mortise_slot *slot, const char *what)
+{
+    if (e->from != MORTISE_START)
+        return e->from;
+    mortise_diag_add(ld->diags, "E0302", slot->name->span,
+                     "%s leaves a node, and START is none", what);
+    return MORTISE_NOWHERE;
+}
+
+static void read_map(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    read_form(ld, e, slot, "a map", MORTISE_EDGE_MAP);
+    mortise_load_map(ld, from_node(ld, e, slot, "a map"), slot);
+}
+
+static void read_personality(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    read_form(ld, e, slot, "a personality edge", MORTISE_EDGE_ABOVE);
+    mortise_load_personality(ld, e->from, slot);
+}
+
+static void read_discovery(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+
+    read_form(ld, e, slot, "a discovery edge", MORTISE_EDGE_FOUND);
+    mortise_load_discovery(ld, from_node(ld, e, slot, "a discovery edge"),
+                           slot);
+}
+
+static void read_policy(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct entry *e = into;
+
+    (void)ctx;
+    e->policy = *slot;
+}
+
+static const struct mortise_word edge_types[] = {
+    {"static", MORTISE_EDGE_STATIC, false},
+    {"conditional", MORTISE_EDGE_WHEN, false},
+    {"discovery", MORTISE_EDGE_FOUND, false},
+    {"personality", MORTISE_EDGE_ABOVE, false},
+    {"map", MORTISE_EDGE_MAP, false},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key edge_keys[] = {
+    {.name = "from",
+     .about = "The node that the edge leaves, or START.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_from},
+    {.name = "to",
+     .about = "The node that the edge leads to, or END.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .read = read_to},
+    {.name = "type",
+     .about = "static, conditional, discovery, personality or map; it follows "
+              "from the other keys.",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = edge_types,
+     .read = read_edge_type},
+    {.name = "when",
+     .about = "An expression: the edge is taken when it holds.",
+     .value = MORTISE_V_EXPR,
+     .here = MORTISE_HERE,
+     .read = read_when},
+    {.name = "discovery",
+     .about = "The edge leads to the node whose capability fits a query best.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_discovery_place,
+     .read = read_discovery},
+    {.name = "personality",
+     .about =
+         "The edge leads to one node or another, by a trait of the persona.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_personality_place,
+     .read = read_personality},
+    {.name = "map",
+     .about = "One activation for each element of a list.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_map_place,
+     .read = read_map},
+    {.name = "guardrail_policy",
+     .about = "Guardrails that judge what passes along the edge.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .place = &mortise_edge_policy_place,
+     .read = read_policy},
+};
+
+static const struct mortise_place edge_place = {.what = "an edge",
+                                                .keys = edge_keys,
+                                                .n = sizeof edge_keys /
+                                                     sizeof edge_keys[0]};
+
+const struct mortise_key mortise_edge_row = {.value = MORTISE_V_MAP,
+                                             .place = &edge_place};
+
+/* Does it say where it leads?  One with a form that has findings does. */
+static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
+                     const struct entry *e)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (mortise_yaml_get(v, forms[i].key) != NULL)
+            return;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (e->type == forms[i].kind) {
+            mortise_diag_add(
+                ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
+                "an edge of type %s needs '%s'", forms[i].key, forms[i].key);
+            return;
+        }
+    if (mortise_yaml_get(v, "to") == NULL)
+        mortise_diag_add(ld->diags, "E0206", v->span,
+                         "an edge needs the key 'to'");
+}
+
+static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
+                        const struct entry *e)
+{
+    if (e->type == MORTISE_EDGE_WHEN && e->when == NULL)
+        mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
+                         "a conditional edge needs 'when'");
+    if (v->kind == MORTISE_YAML_MAP)
+        check_to(ld, v, e);
+}
+
+/* One that is no form. */
+static void add_plain(struct mortise_loader *ld, const struct entry *e)
+{
+    struct mortise_draft *draft = mortise_load_edge(
+        ld, e->from, e->to,
+        e->when != NULL ? MORTISE_EDGE_WHEN : MORTISE_EDGE_STATIC);
+
+    if (draft != NULL)
+        draft->when = e->when;
+}
+
+static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
+{
+    struct entry e = {.from = MORTISE_NOWHERE};
+    size_t first = ld->n_edges;
+
+    mortise_keys_read(&edge_place, MORTISE_HERE, v, v->span, ld, &e, ld->diags);
+    check_parts(ld, v, &e);
+    if (e.from != MORTISE_NOWHERE && e.to != NULL && e.form == NULL)
+        add_plain(ld, &e);
+    if (e.policy.key != NULL)
+        mortise_load_edge_policy(ld, e.from, first, &e.policy);
+}
+
+void mortise_load_edges(struct mortise_loader *ld,
+                        const struct mortise_yaml *list)
+{
+    for (size_t i = 0; i < list->n && !ld->nomem; i++)
+        read_edge(ld, list->items[i]);
+}
+
+/* ---- `start` --------------------------------------------------------- */
+
+static void add_start(struct mortise_loader *ld, void *ud,
+                      const struct mortise_yaml *id)
+{
+    uint32_t i = mortise_load_node_id(ld, id);
+
+    (void)ud;
+    if (i != MORTISE_NOWHERE)
+        add(ld, MORTISE_START, i, MORTISE_EDGE_STATIC, id->span);
+}
+
+void mortise_load_start(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    mortise_load_each_id(ld, slot, add_start, NULL);
+}
+
+/* ---- linking --------------------------------------------------------- */
+
+/* Slices of one array: the graph's starts, then each node's edges out. */
+static void deal_out(struct mortise_graph *g, uint32_t *room)
+{
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        if (g->edges[i].from == MORTISE_START)
+            g->n_start++;
+        else
+            g->nodes[g->edges[i].from].n_out++;
+    }
+    g->start = room;
+    room += g->n_start;
+    g->n_start = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->nodes[i].out = room;
+        room += g->nodes[i].n_out;
+        g->nodes[i].n_out = 0;
+    }
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        struct mortise_node *node = &g->nodes[g->edges[i].from];
+
+        if (g->edges[i].from == MORTISE_START)
+            g->start[g->n_start++] = i;
+        else
+            node->out[node->n_out++] = i;
+    }
+}
+
+/* An edge has its place now; those of a policy stand beside each other. */
+static void link_policy(struct mortise_loader *ld, uint32_t i)
+{
+    struct mortise_edge_policy *p = ld->edges[i].policy;
+    struct mortise_edge *e = &ld->g->edges[i];
+
+    *e = ld->edges[i].edge;
+    e->policy = p;
+    if (p == NULL)
+        return;
+    if (i == 0 || ld->edges[i - 1].policy != p)
+        p->first = i;
+    p->end = e->kind == MORTISE_EDGE_DETOUR ? i : i + 1;
+}
+
+/* A node's own list of all guardrails on its edges out. */
+static void list_guards(struct mortise_loader *ld, struct mortise_node *node)
+{
+    struct mortise_guard_list *all = &node->guards[MORTISE_GUARD_EDGE];
+    const struct mortise_edge *edges = ld->g->edges;
+    const char **ids;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < node->n_out; i++)
+        if (mortise_edge_is_guarded(&edges[node->out[i]]))
+            n += edges[node->out[i]].policy->guards.n;
+    ids = n > 0 ? mortise_load_alloc(ld, n * sizeof *ids) : NULL;
+    if (ids == NULL)
+        return;
+    all->ids = ids;
+    for (uint32_t i = 0; i < node->n_out; i++) {
+        const struct mortise_edge *e = &edges[node->out[i]];
+
+        for (size_t k = 0;
+             mortise_edge_is_guarded(e) && k < e->policy->guards.n; k++)
+            ids[all->n++] = e->policy->guards.ids[k];
+    }
+    if (node->type == MORTISE_NODE_HUMAN && node->timeout_ms == 0)
+        node->timeout_ms = ld->defaults.timeout_ms; /* they may take so long */
+}
+
+void mortise_load_link(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+    uint32_t *room = mortise_load_alloc(ld, ld->n_edges * sizeof *room);
+
+    g->edges =
+        mortise_load_alloc(ld, (ld->n_edges + ld->n_maps) * sizeof *g->edges);
+    if (ld->nomem)
+        return;
+    for (size_t i = 0; i < ld->n_edges; i++)
+        link_policy(ld, (uint32_t)i);
+    g->n_edges = (uint32_t)ld->n_edges;
+    deal_out(g, room);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        list_guards(ld, &g->nodes[i]);
+}
+
+static bool counts(const struct mortise_edge *e)
+{
+    return e->to != MORTISE_END && !e->yields;
+}
+
+/* Back edges stand behind the others. */
+void mortise_load_link_in(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+    uint32_t *room = mortise_load_alloc(ld, g->n_edges * sizeof *room);
+
+    if (room == NULL)
+        return;
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (counts(&g->edges[i]))
+            g->nodes[g->edges[i].to].n_in++;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        g->nodes[i].in = room;
+        room += g->nodes[i].n_in;
+        g->nodes[i].n_in = 0;
+    }
+    for (int back = 0; back <= 1; back++)
+        for (uint32_t i = 0; i < g->n_edges; i++) {
+            const struct mortise_edge *e = &g->edges[i];
+            struct mortise_node *to;
+
+            if (!counts(e) || e->back != (back == 1))
+                continue;
+            to = &g->nodes[e->to];
+            to->in[to->n_in + to->n_back_in] = i;
+            if (back == 1)
+                to->n_back_in++;
+            else
+                to->n_in++;
+        }
+}

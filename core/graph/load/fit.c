@@ -1,0 +1,120 @@
+/* fit.c -- expressions whose result cannot be what their place takes.
+ *
+ * A condition takes a bool, `over` a list, a router's condition a string, and a
+ * path of the state what its schema lets in; a reducer works on values of some
+ * types.  The checker in cel/ knows which kinds a result may have, from the
+ * text and from schemas.  Where none of them will do, it would fail whenever it
+ * is evaluated, so the file is refused; where one may, the run decides.
+ */
+#include "graph/load/loader.h"
+
+#include <stdio.h>
+
+enum { WORDS = 80 };
+
+/* "integer or null", as schemas say it. */
+static const char *words(unsigned types, char out[WORDS])
+{
+    static const struct {
+        unsigned type;
+        const char *name;
+    } names[] = {{MORTISE_T_NULL, "null"},     {MORTISE_T_BOOL, "boolean"},
+                 {MORTISE_T_INT, "integer"},   {MORTISE_T_NUMBER, "number"},
+                 {MORTISE_T_STRING, "string"}, {MORTISE_T_ARRAY, "array"},
+                 {MORTISE_T_OBJECT, "object"}};
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (types & names[i].type)
+            n += (size_t)snprintf(out + n, WORDS - n, "%s%s",
+                                  n > 0 ? " or " : "", names[i].name);
+    return out;
+}
+
+bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
+                        unsigned types, const char *what)
+{
+    char gives[MORTISE_CEL_WORDS];
+
+    if (e->cel == NULL || mortise_cel_types(e->cel) & types)
+        return true;
+    mortise_diag_add(ld->diags, "E0403", e->at->span, "%s, this is %s", what,
+                     mortise_cel_gives(e->cel, gives));
+    return false;
+}
+
+void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
+                       const char *place, const struct mortise_schema *s)
+{
+    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    char what[256], takes[WORDS];
+
+    if (types == 0) /* the place has its finding */
+        return;
+    snprintf(what, sizeof what, "%s takes %s", place,
+             types != MORTISE_T_ANY ? words(types, takes)
+                                    : "what JSON has a form for");
+    mortise_load_takes(ld, e, types, what);
+}
+
+static void fill(void *ud, const struct mortise_tmpl_place *p)
+{
+    struct mortise_loader *ld = ud;
+    unsigned types =
+        p->schema != NULL ? mortise_schema_types(p->schema) : MORTISE_T_ANY;
+    char takes[WORDS];
+
+    if (p->expr != NULL)
+        mortise_load_fits(ld, p->expr, "this argument", p->schema);
+    else if (types != 0 && (types & MORTISE_T_STRING) == 0)
+        mortise_diag_add(ld->diags, "E0403", p->at->span,
+                         "this argument takes %s, this is string",
+                         words(types, takes));
+}
+
+void mortise_load_args_fit(struct mortise_loader *ld,
+                           const struct mortise_tmpl *args,
+                           const struct mortise_schema *s)
+{
+    if (args != NULL && s != NULL)
+        mortise_tmpl_each(args, s, fill, ld);
+}
+
+/* What it takes of old values, and of new ones. */
+static unsigned reduces(const struct mortise_reducer *r)
+{
+    switch (r->reduce) {
+    case MORTISE_REDUCE_CONCAT:
+        return r->max_items > 0 ? MORTISE_T_ARRAY
+                                : MORTISE_T_ARRAY | MORTISE_T_STRING;
+    case MORTISE_REDUCE_LONGEST:
+        return MORTISE_T_ARRAY | MORTISE_T_STRING;
+    case MORTISE_REDUCE_MERGE:
+        return MORTISE_T_OBJECT;
+    case MORTISE_REDUCE_SUM:
+    case MORTISE_REDUCE_MIN:
+    case MORTISE_REDUCE_MAX:
+    case MORTISE_REDUCE_AVG:
+        return MORTISE_T_INT | MORTISE_T_NUMBER;
+    default:
+        return MORTISE_T_ANY;
+    }
+}
+
+void mortise_load_reducer_fits(struct mortise_loader *ld,
+                               const struct mortise_reducer *r)
+{
+    const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
+    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    char is[WORDS], wants[WORDS];
+
+    if (r->reduce == MORTISE_REDUCE_EXPR)
+        mortise_load_fits(ld, &r->expr, r->path.text, s);
+    if (types == 0 || types & reduces(r))
+        return;
+    mortise_diag_add(ld->diags, "E0212", r->span,
+                     "%s joins %s, and the schema of %s says %s",
+                     r->max_items > 0 ? "max_items" : "this reducer",
+                     words(reduces(r), wants), r->path.text, words(types, is));
+}

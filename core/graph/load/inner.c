@@ -1,0 +1,262 @@
+/* inner.c -- subgraph nodes: a graph inside a graph, and what passes between.
+ *
+ * The inner graph stands in the node, as a mapping of the keys that a graph
+ * has.  The same readers load it, with a loader of its own, into the arena of
+ * the outer one, with which it dies.  It has its own state, names and edges:
+ * nothing of the outer graph is in scope there, and no edge leads in or out.
+ * So the two meet in two places:
+ *
+ *   input_mapping    paths of the inner input <- expressions of the outer
+ * graph, in the scope of args output_mapping   paths of the outer state <-
+ * expressions over what the inner graph ends with: its own state, and as
+ * `output` its artifacts
+ *
+ * Limits, name and version are the outermost graph's.  Of hitl_mode the
+ * stricter holds.  `defaults` of a file hold in the graphs that are written in
+ * it, each key until one of those says another; a file that is named has its
+ * own.
+ */
+#include "graph/load/files.h"
+#include "graph/load/node.h"
+
+#include <string.h>
+
+/* ---- the inner graph ------------------------------------------------- */
+
+static bool is_too_deep(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    struct mortise_diag *d;
+
+    if (ld->depth < ld->root->max_depth)
+        return false;
+    d = mortise_diag_add(ld->diags, "E0313", slot->name->span,
+                         "graphs may stand %u deep in each other",
+                         ld->root->max_depth);
+    mortise_diag_help(ld->diags, d, "raise limits.depth (8 unless given)");
+    return true;
+}
+
+/* What holds in the outer graph, or is a name for both; a file has its own. */
+static struct mortise_graph *new_graph(struct mortise_loader *ld,
+                                       const struct mortise_yaml *tree)
+{
+    const struct mortise_graph *outer = ld->g;
+    struct mortise_graph *g = mortise_load_alloc(ld, sizeof *g);
+
+    if (g == NULL)
+        return NULL;
+    g->name = outer->name;
+    g->version = outer->version;
+    g->path = tree->span.file->path;
+    g->tree = tree;
+    g->approve_tools = outer->approve_tools;
+    g->coarse = outer->coarse; /* unless it says otherwise */
+    g->concurrency = outer->concurrency;
+    g->expr_cost = outer->expr_cost;
+    g->limits = outer->limits;
+    return g;
+}
+
+/* Leave what the expressions of output_mapping see. */
+static void keep_names(struct mortise_loader *inner, struct mortise_reading *r)
+{
+    if (inner->g->nodes_map == NULL) /* it was never told: a finding */
+        return;
+    mortise_load_stand_at(inner, MORTISE_START);
+    inner->names[MORTISE_IN_OUTPUT].schema = inner->g->artifacts;
+    r->inner = mortise_load_alloc(inner, sizeof inner->names);
+    if (r->inner != NULL)
+        memcpy(r->inner, inner->names, sizeof inner->names);
+}
+
+/* From the slot's own mapping, or (`slot` NULL) from a file. */
+static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_slot *slot)
+{
+    struct mortise_loader inner = {
+        .root = ld->root,
+        .outer = ld,
+        .depth = ld->depth + 1,
+        .g = r->node->sub,
+        .arena = ld->arena,
+        .mem = ld->mem,
+        .catalog = ld->catalog,
+        .diags = ld->diags,
+        .defaults = {.retry = mortise_retry_default},
+        .suggestions = ld->suggestions,
+        .first_diag = ld->diags->n,
+        .roles = slot != NULL ? ld->roles : NULL, /* a file has its own */
+        .diagnoses = ld->diagnoses,
+    };
+
+    mortise_load_persona_defaults(&inner);
+    if (slot != NULL) {
+        inner.defaults = ld->defaults; /* what it says itself comes first */
+        mortise_load_inner(&inner, slot);
+    } else {
+        mortise_load_file_keys(&inner);
+    }
+    if (!inner.nomem)
+        ld->root->whole(&inner);
+    if (!inner.nomem)
+        keep_names(&inner, r);
+    ld->suggestions = inner.suggestions;
+    ld->n_inner_doubts += mortise_check_doubts(&inner);
+    ld->nomem |= inner.nomem;
+    mortise_load_finish(&inner);
+}
+
+/* A file is loaded anew for each node that runs it, since what stands around
+ * it counts; its own findings would be the same again. */
+static void load_named(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_yaml *ref)
+{
+    struct mortise_graph_file *f = mortise_load_file(ld, ref);
+    size_t errors = ld->diags->n_errors;
+
+    if (f == NULL || (r->node->sub = new_graph(ld, f->tree)) == NULL)
+        return;
+    load_inner(ld, r, NULL);
+    f->bad = ld->diags->n_errors > errors;
+    if (!f->bad && !ld->nomem && !f->loaded)
+        mortise_load_digest(ld, f->digest, f->tree);
+    f->loaded = !f->bad;
+    if (f->loaded)
+        mortise_load_check_digest(ld, ref, f);
+}
+
+void mortise_node_read_graph(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (is_too_deep(ld, slot))
+        return;
+    if (mortise_load_is_ref(slot->value))
+        load_named(ld, r, slot->value);
+    else if ((r->node->sub = new_graph(ld, slot->value)) != NULL)
+        load_inner(ld, r, slot);
+    if (r->node->sub != NULL)
+        ld->names[MORTISE_IN_OUTPUT].schema = r->node->sub->artifacts;
+}
+
+/* ---- mappings -------------------------------------------------------- */
+
+/* Is there a line for this member of the input? */
+static bool is_mapped(const struct mortise_node *node, const char *member)
+{
+    for (size_t i = 0; i < node->n_input_mapping; i++)
+        if (node->input_mapping[i].path.steps[1].key != NULL &&
+            strcmp(node->input_mapping[i].path.steps[1].key, member) == 0)
+            return true;
+    return false;
+}
+
+/* What the inner graph's input must have, and would never get. */
+static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    const struct mortise_yaml *at = mortise_yaml_key(r->map, "input_mapping");
+    const json_t *required, *member;
+    size_t i;
+
+    if (r->node->sub->input == NULL)
+        return;
+    required =
+        json_object_get(mortise_schema_json(r->node->sub->input), "required");
+    json_array_foreach(required, i, member)
+    {
+        if (is_mapped(r->node, json_string_value(member)))
+            continue;
+        mortise_diag_add(ld->diags, "E0206",
+                         at != NULL ? at->span : r->key->span,
+                         "the inner graph requires input.%s, and "
+                         "'input_mapping' does not give it",
+                         json_string_value(member));
+    }
+}
+
+static void late_input(struct mortise_loader *ld,
+                       const struct mortise_late *late)
+{
+    const struct mortise_graph *sub = ld->g->nodes[late->node].sub;
+    struct mortise_mapping *line = late->into;
+
+    mortise_load_expr(ld, &line->expr, late->at, late->end);
+    if (!ld->doubtful && sub != NULL)
+        mortise_load_fits(ld, &line->expr, line->path.text,
+                          mortise_load_schema_below(sub->input, &line->path));
+}
+
+void mortise_node_read_input_mapping(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_mapping *out = mortise_load_alloc(ld, map->n * sizeof *out);
+
+    r->node->input_mapping = out;
+    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        mortise_load_late(ld, (struct mortise_late){.fn = late_input,
+                                                    .into = out,
+                                                    .at = map->items[i],
+                                                    .node = r->node->index,
+                                                    .end = MORTISE_IN_OUTPUT});
+        if (r->node->sub == NULL ||
+            !mortise_load_input_path(ld, &out->path, map->keys[i],
+                                     r->node->sub->input))
+            continue;
+        r->node->n_input_mapping++;
+        out++;
+    }
+}
+
+static void load_inner_expr(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            struct mortise_expr *into,
+                            const struct mortise_yaml *v)
+{
+    struct mortise_cel_name outer[MORTISE_IN_N];
+
+    memcpy(outer, ld->names, sizeof outer);
+    memcpy(ld->names, r->inner, sizeof ld->names);
+    mortise_load_expr(ld, into, v, MORTISE_IN_ERROR);
+    memcpy(ld->names, outer, sizeof ld->names);
+}
+
+void mortise_node_read_output_mapping(void *ctx, void *into,
+                                      const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_output *out = mortise_load_alloc(ld, map->n * sizeof *out);
+
+    r->node->output_mapping = out;
+    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        if (r->inner != NULL)
+            load_inner_expr(ld, r, &out->expr, map->items[i]);
+        if (!mortise_load_path(ld, &out->path, map->keys[i]))
+            continue;
+        if (out->expr.cel != NULL &&
+            mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+            mortise_load_fits(ld, &out->expr, out->path.text,
+                              mortise_load_schema_at(ld, &out->path));
+        mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
+        r->node->n_output_mapping++;
+        out++;
+    }
+}
+
+void mortise_node_finish_subgraph(struct mortise_loader *ld,
+                                  struct mortise_reading *r)
+{
+    if (r->node->sub != NULL)
+        check_required(ld, r);
+}

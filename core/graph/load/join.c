@@ -1,0 +1,151 @@
+/* join.c -- how nodes are entered: join, losers, on_branch_error.
+ *
+ * `join: best_effort` is another word for waiting for all and dropping what
+ * failed, so a run knows three kinds of joins and not four.
+ *
+ * `any` and `quorum` ask for some of their branches, so a failed one is nothing
+ * to them while enough others may come: they drop it unless the graph says
+ * something else.  (It failed the run where no rules were recorded yet.)  At
+ * the join of a map they count its elements.
+ */
+#include "graph/load/node.h"
+
+static const struct mortise_word joins[] = {
+    {"all", MORTISE_JOIN_ALL, false},
+    {"any", MORTISE_JOIN_ANY, false},
+    {"best_effort", 0, false},
+    {NULL, 0, false},
+};
+
+/* What a failed branch is to it where nothing is said. */
+static void drop_by_default(struct mortise_join *join)
+{
+    for (int i = MORTISE_RULES_SECOND; i < MORTISE_N_RULES; i++)
+        join->on_branch_error[i] = MORTISE_BRANCH_DROP;
+}
+
+static void on_branch_error(struct mortise_join *join,
+                            enum mortise_branch_error how)
+{
+    for (int i = 0; i < MORTISE_N_RULES; i++)
+        join->on_branch_error[i] = how;
+}
+
+static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->join.kind = MORTISE_JOIN_QUORUM;
+    r->node->join.quorum = (uint32_t)slot->value->u.i;
+    drop_by_default(&r->node->join);
+}
+
+static const struct mortise_key quorum_keys[] = {
+    {.name = "quorum",
+     .about = "The node starts once so many edges into it are taken, or "
+              "elements of maps came to it.",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .min = 1,
+     .max = 1e9,
+     .read = read_quorum},
+};
+
+static const struct mortise_place quorum_place = {
+    .what = "join", .keys = quorum_keys, .n = 1};
+
+const struct mortise_key mortise_join_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = joins},
+    {.value = MORTISE_V_MAP, .place = &quorum_place},
+};
+
+static void read_word(struct mortise_loader *ld, struct mortise_join *join,
+                      const struct mortise_yaml *v)
+{
+    const struct mortise_word *w =
+        mortise_word_find(joins, "join", v, ld->diags);
+
+    if (w == NULL)
+        mortise_node_also_takes(ld, "{quorum: N}");
+    else if (w->value == 0)
+        on_branch_error(join, MORTISE_BRANCH_DROP);
+    else
+        join->kind = (enum mortise_join_kind)w->value;
+    if (join->kind == MORTISE_JOIN_ANY)
+        drop_by_default(join);
+}
+
+void mortise_node_read_join(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (slot->value->kind != MORTISE_YAML_MAP)
+        read_word(ld, &r->node->join, slot->value);
+    else
+        mortise_keys_read(&quorum_place, MORTISE_HERE, slot->value,
+                          slot->name->span, ld, r, ld->diags);
+}
+
+void mortise_node_read_losers(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    r->node->join.finish = slot->word == 1;
+    if (r->node->join.kind == MORTISE_JOIN_ALL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'losers' needs join: any or {quorum: N}: with the "
+                         "others nobody loses");
+}
+
+void mortise_node_read_on_branch_error(void *ctx, void *into,
+                                       const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    enum mortise_branch_error how = (enum mortise_branch_error)slot->word;
+
+    if (r->node->join.on_branch_error[0] == MORTISE_BRANCH_DROP &&
+        how != MORTISE_BRANCH_DROP)
+        mortise_diag_add(ld->diags, "E0212", slot->value->span,
+                         "join: best_effort drops the errors of branches");
+    on_branch_error(&r->node->join, how);
+}
+
+/* Each element of a map counts, and nobody knows yet how many there are. */
+static bool ends_a_map(const struct mortise_graph *g,
+                       const struct mortise_node *node)
+{
+    /* What gathers a map stands behind what people wrote. */
+    return node->n_in > 0 &&
+           g->edges[node->in[node->n_in - 1]].kind == MORTISE_EDGE_GATHER;
+}
+
+/* More than lead here can never be taken. */
+static void check_quorum(struct mortise_loader *ld,
+                         const struct mortise_node *node)
+{
+    const struct mortise_yaml *map =
+        mortise_yaml_get(ld->g->nodes_map, node->id);
+
+    if (node->join.kind == MORTISE_JOIN_QUORUM &&
+        node->join.quorum > node->n_in && !ends_a_map(ld->g, node))
+        mortise_diag_add(
+            ld->diags, "E0208",
+            mortise_yaml_get(mortise_yaml_get(map, "join"), "quorum")->span,
+            "'quorum' is %u, and %u edge%s to '%s' (edges back to the entry of "
+            "a loop do not count)",
+            node->join.quorum, node->n_in,
+            node->n_in == 1 ? " leads" : "s lead", node->id);
+}
+
+void mortise_check_joins(struct mortise_loader *ld)
+{
+    for (uint32_t i = 0; i < ld->g->n_nodes; i++)
+        check_quorum(ld, &ld->g->nodes[i]);
+}

@@ -1,0 +1,115 @@
+/* loader.c -- what all that reads a graph uses: memory, lists and schemas in the
+ * graph's arena, and how much was found so far.
+ */
+#include "graph/load/loader.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "yaml/schema.h"
+
+size_t mortise_load_errors(const struct mortise_loader *ld)
+{
+    return ld->diags->n_errors - ld->root->errors_before;
+}
+
+void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
+{
+    void *p = mortise_arena_alloc(ld->arena, size);
+
+    ld->nomem |= p == NULL;
+    return p;
+}
+
+const char **mortise_load_strings(struct mortise_loader *ld,
+                                  const struct mortise_yaml *list)
+{
+    const char **out = mortise_load_alloc(ld, list->n * sizeof *out);
+
+    for (size_t i = 0; i < list->n && out != NULL; i++)
+        out[i] = list->items[i]->str;
+    return out;
+}
+
+/* The graph gives up its schemas when it dies. */
+static struct mortise_schema *keep_schema(struct mortise_loader *ld,
+                                          struct mortise_schema *s)
+{
+    struct mortise_graph *g = ld->root->g;
+    struct mortise_schema **list =
+        mortise_grow(ld->mem, g->schemas, g->n_schemas, &ld->root->cap_schemas,
+                     sizeof *list);
+
+    if (list == NULL) {
+        mortise_schema_finish(s);
+        ld->nomem = true;
+        return NULL;
+    }
+    g->schemas = list;
+    list[g->n_schemas++] = s;
+    return s;
+}
+
+struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
+                                           const struct mortise_yaml *v)
+{
+    struct mortise_schema *s;
+    int rv = mortise_yaml_schema(&s, ld->arena, v, true, ld->diags);
+
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
+}
+
+struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
+                                               json_t *json)
+{
+    struct mortise_schema *s = NULL;
+    char where[64];
+    int rv = json != NULL ? mortise_schema_compile(&s, ld->arena, json, where,
+                                                   sizeof where, NULL)
+                          : MORTISE_ENOMEM;
+
+    json_decref(json);
+    assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM); /* it is ours */
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
+}
+
+void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
+                         const char *name)
+{
+    struct mortise_graph *g = ld->root->g;
+    size_t size = strlen(prefix) + strlen(name) + 1;
+    const char **list = mortise_grow(ld->mem, g->plugins, g->n_plugins,
+                                     &ld->root->cap_plugins, sizeof *list);
+    char *copy = mortise_load_alloc(ld, size);
+
+    ld->nomem |= list == NULL;
+    if (list != NULL)
+        g->plugins = list;
+    if (ld->nomem)
+        return;
+    memcpy(copy, prefix, strlen(prefix));
+    memcpy(copy + strlen(prefix), name, strlen(name));
+    list[g->n_plugins++] = copy;
+}
+
+void mortise_load_finish(struct mortise_loader *ld)
+{
+    mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
+    mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
+    mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
+}
+
+size_t mortise_check_doubts(const struct mortise_loader *ld)
+{
+    size_t n = ld->diags->failed;
+
+    for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
+        const char *code = ld->diags->list[i].code;
+
+        n += strcmp(code, "E0108") == 0 || strncmp(code, "E02", 3) == 0 ||
+             strncmp(code, "E03", 3) == 0;
+    }
+    return n - ld->n_inner_doubts;
+}

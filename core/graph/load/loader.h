@@ -1,0 +1,372 @@
+/* loader.h -- a graph while it is being loaded; shared by the files that load
+ * it and by nobody else.
+ *
+ * A loader goes through the file once, by the tables of keys.  Errors do not
+ * stop it: they are findings.  Only memory running out does, and that is a
+ * flag too (`nomem`): whoever sees NULL from here just goes on or returns, and
+ * mortise_graph_load() looks at the flag at the end. */
+#ifndef MORTISE_GRAPH_LOAD_LOADER_H
+#define MORTISE_GRAPH_LOAD_LOADER_H
+
+#include "graph/model/graph.h"
+#include "yaml/keys.h"
+
+struct mortise_loader;
+
+/* An edge and what is known of it only while loading. */
+struct mortise_draft {
+    struct mortise_edge edge;
+    bool depends_on; /* made by that key: a cycle of these is never meant */
+    const struct mortise_yaml *when;    /* NULL: none */
+    const struct mortise_map *map;      /* MAP */
+    struct mortise_edge_policy *policy; /* the edge's, to be filled in */
+};
+
+/* `map` as it is written. */
+struct mortise_map {
+    const struct mortise_yaml *over, *as_at;
+    const char *as;
+    uint32_t to, join, max_parallel;
+    struct mortise_span join_at;
+};
+
+/* An expression that waits until it is known where its node stands: what is
+ * in scope depends on the maps around it. */
+struct mortise_late {
+    void (*fn)(struct mortise_loader *ld, const struct mortise_late *late);
+    void *into; /* in the graph's arena */
+    const struct mortise_yaml *at;
+    uint32_t node; /* MORTISE_START for its edges */
+    enum mortise_scope_name end;
+};
+
+/* One write that a node declares: with outputs, output_as or sanitising. */
+struct mortise_declared {
+    const struct mortise_path *path;
+    uint32_t node;
+    bool last; /* a map's results: the latest stay, unless a reducer is given */
+    struct mortise_span span;
+};
+
+struct mortise_defaults {
+    uint64_t timeout_ms;        /* 0: none */
+    enum mortise_effect effect; /* 0: none */
+    struct mortise_retry retry;
+};
+
+/* A name that nodes of several graphs share. */
+struct mortise_named {
+    const struct mortise_named *next;
+    const char *name;
+    uint32_t number; /* from 1 */
+};
+
+struct mortise_loader {
+    struct mortise_loader *root; /* of the outermost graph: itself, there */
+    const struct mortise_named
+        *resources;                   /* of the outermost: the newest first */
+    struct mortise_loader *outer;     /* of the graph around this; NULL: none */
+    struct mortise_graph_file *files; /* [root] */
+    struct mortise_graph_dir *dirs;   /* [root] */
+    uint32_t depth;                   /* graphs around this one */
+    struct mortise_graph *g;          /* being built */
+    struct mortise_arena *arena;      /* the outermost graph's */
+    const struct mortise_mem *mem;
+    const struct mortise_catalog *catalog;
+    struct mortise_diags *diags;
+
+    /* [root] After the keys of a graph were read: edges, expressions, and the
+     * graph as a whole.  Of a graph in a graph, too. */
+    void (*whole)(struct mortise_loader *ld);
+
+    struct mortise_defaults defaults;
+    uint64_t max_nodes, n_nodes; /* [root] with those of inner graphs */
+    uint32_t max_depth;          /* [root] */
+    const char *const *ids;      /* of all nodes and END: for "did you mean" */
+    size_t n_ids;
+    const struct mortise_schema **output_of; /* per node; NULL: anything */
+    unsigned suggestions; /* still to be made: each looks at all ids */
+
+    struct mortise_draft *edges;
+    size_t n_edges, cap_edges;
+    uint32_t *capable; /* nodes with a capability; NULL: not looked for yet */
+    uint32_t n_capable, n_found; /* edges to them */
+    struct mortise_declared *writes;
+    size_t n_writes, cap_writes;
+    struct mortise_late *late;
+    size_t n_late, cap_late;
+
+    /* From the time that edges are linked. */
+    uint32_t n_maps;
+    uint32_t *body; /* node -> innermost map, as a region; 0: none */
+    const struct mortise_schema **item_of; /* ... -> one element's; NULL: any */
+    bool doubtful; /* keys or ids have findings: what follows from edges that
+                      are missing is not reported */
+    size_t cap_schemas;
+    size_t cap_plugins;
+
+    /* What expressions see; a scope is its first so many. */
+    struct mortise_cel_name names[MORTISE_IN_N];
+
+    double traits[MORTISE_TRAITS];      /* of the graph's persona */
+    const struct mortise_yaml *persona; /* the key; NULL: none */
+    const struct mortise_yaml *roles;   /* the file's catalogue; NULL: none */
+    bool diagnoses;                     /* the file mentions diagnostics */
+
+    size_t first_diag;     /* of this graph, in diags->list */
+    size_t errors_before;  /* [root] of other files, in the same diags */
+    size_t n_inner_doubts; /* mortise_check_doubts() of inner graphs */
+    bool nomem;
+};
+
+#define MORTISE_NOWHERE 0xFFFFFFFDu /* a target that was reported */
+
+/* ---- load.c ---------------------------------------------------------- */
+
+/* How many errors were found since the outermost file was begun? */
+size_t mortise_load_errors(const struct mortise_loader *ld);
+/* The digest of the canonical form of a graph file without findings. */
+void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
+                         const struct mortise_yaml *tree);
+/* Give up what only loading needed. */
+void mortise_load_finish(struct mortise_loader *ld);
+
+/* From the graph's arena, zeroed; NULL sets nomem. */
+void *mortise_load_alloc(struct mortise_loader *ld, size_t size);
+/* A list of strings as an array; NULL sets nomem. */
+const char **mortise_load_strings(struct mortise_loader *ld,
+                                  const struct mortise_yaml *list);
+/* Compile a schema; NULL after a finding (or nomem). */
+struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
+                                           const struct mortise_yaml *v);
+/* The same from JSON of our own making; takes the reference. */
+struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
+                                               json_t *json);
+/* Remember that the graph uses a plugin. */
+void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
+                         const char *name);
+
+/* ---- top.c, state.c, reducer.c, limits.c, budget.c
+ * ---------------------------------------- */
+
+/* A whole file. */
+void mortise_load_file_keys(struct mortise_loader *ld);
+/* ... and a graph that stands in a node. */
+void mortise_load_inner(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
+extern const struct mortise_key mortise_inner_forms[3];
+extern const struct mortise_place mortise_state_place;
+void mortise_load_state(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
+/* A path below scratch or artifacts, from a key; false after a finding. */
+bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
+                       const struct mortise_yaml *key);
+/* What the state's schemas say of a path below scratch or artifacts; NULL:
+ * nothing. */
+const struct mortise_schema *
+mortise_load_schema_at(const struct mortise_loader *ld,
+                       const struct mortise_path *path);
+/* ... and of a path below what has this schema; NULL: anything. */
+const struct mortise_schema *
+mortise_load_schema_below(const struct mortise_schema *s,
+                          const struct mortise_path *path);
+extern const struct mortise_key mortise_reducer_row; /* of `reducers` */
+void mortise_load_reducers(struct mortise_loader *ld,
+                           const struct mortise_yaml *map);
+/* A path below the input that has this schema. */
+bool mortise_load_input_path(struct mortise_loader *ld,
+                             struct mortise_path *out,
+                             const struct mortise_yaml *key,
+                             const struct mortise_schema *input);
+/* Before anything is read; the deployment's where it says so. */
+void mortise_load_limit_defaults(struct mortise_loader *ld);
+/* A finding when the deployment allows less. */
+void mortise_load_check_limit(struct mortise_loader *ld,
+                              enum mortise_limit which, uint64_t value,
+                              const struct mortise_yaml *at);
+void mortise_load_limits(struct mortise_loader *ld,
+                         const struct mortise_slot *slot);
+/* Once all nodes are read. */
+void mortise_check_budget(struct mortise_loader *ld);
+/* `into` of its readers is a struct mortise_budget; ctx is the loader. */
+extern const struct mortise_place mortise_budget_place;
+void mortise_load_budget(struct mortise_loader *ld,
+                         const struct mortise_slot *slot);
+extern const struct mortise_place mortise_defaults_place;
+void mortise_load_defaults(struct mortise_loader *ld,
+                           const struct mortise_slot *slot);
+
+/* ---- scope.c --------------------------------------------------------- */
+
+/* The names that every expression of the graph may use, with their schemas:
+ * after the state's schemas were read. */
+void mortise_load_scope(struct mortise_loader *ld,
+                        const struct mortise_yaml *nodes);
+/* An expression that sees the names before `end`; NULL cel after a finding. */
+void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
+                       const struct mortise_yaml *v,
+                       enum mortise_scope_name end);
+/* Leave an expression, or what fn makes of it, for later; `into` lies in the
+ * graph's arena. */
+void mortise_load_late(struct mortise_loader *ld, struct mortise_late late);
+void mortise_load_late_expr(struct mortise_loader *ld,
+                            struct mortise_expr *into,
+                            const struct mortise_yaml *v, uint32_t node,
+                            enum mortise_scope_name end);
+/* One that was put off, now. */
+void mortise_load_tmpl(struct mortise_loader *ld,
+                       const struct mortise_late *late);
+void mortise_load_late_tmpl(struct mortise_loader *ld,
+                            struct mortise_tmpl **into,
+                            const struct mortise_yaml *v, uint32_t node);
+/* Names as this node sees them, or an edge from START. */
+void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
+/* Later: all of them, and the conditions of all edges. */
+/* fit.c.  False: a finding, as no result of the expression is of these types. */
+bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
+                        unsigned types, const char *what);
+/* The same for a place of this schema, such as a path of the state. */
+void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
+                       const char *place, const struct mortise_schema *s);
+/* ... and for what templates put into arguments. */
+void mortise_load_args_fit(struct mortise_loader *ld,
+                           const struct mortise_tmpl *args,
+                           const struct mortise_schema *s);
+void mortise_load_reducer_fits(struct mortise_loader *ld,
+                               const struct mortise_reducer *r);
+void mortise_load_expressions(struct mortise_loader *ld);
+/* What `output` is in the expressions of a human node. */
+const struct mortise_schema *
+mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer);
+
+/* ---- retry.c --------------------------------------------------------- */
+
+extern const struct mortise_retry mortise_retry_default;
+extern const struct mortise_place mortise_retry_place;
+void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
+                        const struct mortise_slot *slot);
+
+/* ---- node.c ---------------------------------------------------------- */
+
+extern const struct mortise_word mortise_effect_words[];
+extern const struct mortise_key mortise_node_row; /* of `nodes` */
+void mortise_load_nodes(struct mortise_loader *ld,
+                        const struct mortise_yaml *key,
+                        const struct mortise_yaml *map);
+
+/* ---- guardrail.c ----------------------------------------------------- */
+
+extern const struct mortise_place mortise_edge_policy_place;
+/* `guardrail_policy` of the edges that were made from the `first` on, all of
+ * which leave `from`. */
+void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
+                              size_t first, const struct mortise_slot *slot);
+
+/* ---- edge.c ---------------------------------------------------------- */
+
+/* The node that a scalar names, MORTISE_END, or MORTISE_NOWHERE after a
+ * finding. */
+uint32_t mortise_load_target(struct mortise_loader *ld,
+                             const struct mortise_yaml *scalar);
+/* An existing node, neither START nor END. */
+uint32_t mortise_load_node_id(struct mortise_loader *ld,
+                              const struct mortise_yaml *scalar);
+/* An edge to what a scalar names; NULL after a finding.  The result is valid
+ * until the next edge. */
+struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
+                                        uint32_t from,
+                                        const struct mortise_yaml *to,
+                                        enum mortise_edge_kind kind);
+/* Call fn for each of an id or list of ids. */
+void mortise_load_each_id(struct mortise_loader *ld,
+                          const struct mortise_slot *slot,
+                          void (*fn)(struct mortise_loader *ld, void *ud,
+                                     const struct mortise_yaml *id),
+                          void *ud);
+extern const struct mortise_key mortise_routes_forms[2];
+void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
+                         const struct mortise_slot *slot);
+extern const struct mortise_key mortise_edge_row; /* of `edges` */
+void mortise_load_edges(struct mortise_loader *ld,
+                        const struct mortise_yaml *list);
+void mortise_load_start(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
+/* Give the nodes their edges out; nothing is added after. */
+void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
+void mortise_load_link(struct mortise_loader *ld);
+/* ... and in, once it is known which of them count. */
+void mortise_load_link_in(struct mortise_loader *ld);
+
+/* ---- map.c ----------------------------------------------------------- */
+
+extern const struct mortise_place mortise_map_place;
+/* The edge that `map` is; `from` MORTISE_NOWHERE: it is read and not made. */
+void mortise_load_map(struct mortise_loader *ld, uint32_t from,
+                      const struct mortise_slot *slot);
+
+/* ---- persona.c ------------------------------------------------------- */
+
+extern const struct mortise_place mortise_persona_place,
+    mortise_personality_place;
+/* Before anything is read. */
+void mortise_load_persona_defaults(struct mortise_loader *ld);
+void mortise_load_persona(struct mortise_loader *ld,
+                          const struct mortise_slot *slot);
+/* The edges of a `personality`; `from` MORTISE_NOWHERE: none are made. */
+void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
+                              const struct mortise_slot *slot);
+/* Traits that no edge looks at. */
+void mortise_check_personas(struct mortise_loader *ld);
+
+/* ---- role.c ---------------------------------------------------------- */
+
+extern const struct mortise_key mortise_role_row; /* of `roles` */
+void mortise_load_roles(struct mortise_loader *ld,
+                        const struct mortise_slot *slot);
+/* The role of a leaf or team, and those in the team's graph. */
+void mortise_check_role(struct mortise_loader *ld,
+                        const struct mortise_yaml *node);
+
+/* ---- discovery.c ----------------------------------------------------- */
+
+extern const struct mortise_place mortise_discovery_place;
+/* The edges of a `discovery`, likewise; all nodes were read. */
+void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
+                            const struct mortise_slot *slot);
+/* Capabilities that no edge looks for. */
+void mortise_check_capabilities(struct mortise_loader *ld);
+
+/* ---- body.c ---------------------------------------------------------- */
+
+/* Which nodes are the body of which map. */
+void mortise_load_bodies(struct mortise_loader *ld);
+
+/* ---- region.c ------------------------------------------------------------ */
+
+/* The graph's regions, once its edges make sense. */
+void mortise_load_regions(struct mortise_loader *ld);
+
+/* ---- fate.c ---------------------------------------------------------- */
+
+/* Where joins may fire early: what can lead nowhere else. */
+void mortise_load_fates(struct mortise_loader *ld);
+
+/* ---- mend.c ---------------------------------------------------------- */
+
+/* Which failures a join may still mend. */
+void mortise_load_mends(struct mortise_loader *ld);
+
+/* ---- check.c, join.c, race.c
+ * ------------------------------------------------- */
+
+/* How many findings did this graph have about keys, ids or edges (or some that
+ * were lost)?  Those of graphs inside it do not count. */
+size_t mortise_check_doubts(const struct mortise_loader *ld);
+/* The graph as a whole; makes its regions on the way. */
+void mortise_check_structure(struct mortise_loader *ld);
+void mortise_check_joins(struct mortise_loader *ld); /* join.c */
+void mortise_check_writes(struct mortise_loader *ld);
+void mortise_check_warnings(struct mortise_loader *ld); /* warn.c */
+void mortise_check_endless(struct mortise_loader *ld);  /* endless.c */
+
+#endif

@@ -1,0 +1,159 @@
+/* map.c -- the key `map` of a node or an edge: what is written there.
+ *
+ * Where the body of a map ends is body.c's to find.
+ */
+#include "graph/load/node.h"
+
+#include <string.h>
+
+/* Of the map that is being read. */
+struct reading {
+    struct mortise_map *map;
+    const struct mortise_yaml *to;
+};
+
+static void read_over(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->map->over = slot->value;
+}
+
+/* Names that expressions have anyway, or will have. */
+static bool is_taken(const char *name)
+{
+    static const char *const taken[] = {
+        "input", "scratch", "artifacts", "state",   "memory", "diagnostics",
+        "run",   "node",    "output",    "error",   "index",  "old",
+        "new",   "args",    "payload",   "metadata"};
+
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        if (strcmp(taken[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Can an expression say it? */
+static bool is_sayable(struct mortise_loader *ld, const char *name)
+{
+    struct mortise_cel_name names = {name, NULL};
+    struct mortise_cel_scope scope = {&names, 1};
+    struct mortise_cel_where where;
+    struct mortise_cel *cel;
+    int rv;
+
+    if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                     "0123456789") != strlen(name))
+        return false;
+    rv = mortise_cel_compile(&cel, ld->arena, name, strlen(name), &scope,
+                             &where, NULL);
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    return rv == MORTISE_OK && mortise_cel_uses(cel) == 1;
+}
+
+static void read_as(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct reading *r = into;
+    const char *name = slot->value->str;
+
+    r->map->as = name;
+    r->map->as_at = slot->value;
+    if (is_taken(name))
+        mortise_diag_add(ld->diags, "E0314", slot->value->span,
+                         "'%s' is a name that expressions have already", name);
+    else if (!is_sayable(ld, name))
+        mortise_diag_add(ld->diags, "E0211", slot->value->span,
+                         "'%s' cannot be a name in expressions", name);
+}
+
+static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    r->to = slot->value;
+    r->map->to = mortise_load_node_id(ctx, slot->value);
+}
+
+static void read_join(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct reading *r = into;
+
+    r->map->join = mortise_load_node_id(ld, slot->value);
+    r->map->join_at = slot->value->span;
+    if (r->map->join != MORTISE_NOWHERE && r->map->join == r->map->to)
+        mortise_diag_add(ld->diags, "E0312", slot->value->span,
+                         "'join' is where all elements meet, and 'to' is in "
+                         "each of them: they cannot be one node");
+}
+
+static void read_max_parallel(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct reading *r = into;
+
+    (void)ctx;
+    r->map->max_parallel = (uint32_t)slot->value->u.i;
+}
+
+static const struct mortise_key keys[] = {
+    {.name = "over",
+     .about = "An expression that gives the list.",
+     .value = MORTISE_V_EXPR,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_over},
+    {.name = "as",
+     .about = "What one element is called in expressions (default: item).",
+     .value = MORTISE_V_STRING,
+     .here = MORTISE_HERE,
+     .read = read_as},
+    {.name = "to",
+     .about = "The node that is activated for each element.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_to},
+    {.name = "join",
+     .about = "The node that starts when all elements are over.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .required = MORTISE_HERE,
+     .read = read_join},
+    {.name = "max_parallel",
+     .about = "How many elements are worked on beside each other (16).",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .max = 100000,
+     .read = read_max_parallel},
+};
+
+const struct mortise_place mortise_map_place = {
+    .what = "a map", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+void mortise_load_map(struct mortise_loader *ld, uint32_t from,
+                      const struct mortise_slot *slot)
+{
+    struct reading r = {.map = mortise_load_alloc(ld, sizeof *r.map)};
+    struct mortise_draft *draft;
+
+    if (r.map == NULL)
+        return;
+    r.map->to = r.map->join = MORTISE_NOWHERE;
+    r.map->as = "item";
+    r.map->as_at = slot->name;
+    r.map->max_parallel = 16;
+    mortise_keys_enter(slot, ld, &r, ld->diags);
+    if (from == MORTISE_NOWHERE || r.map->over == NULL ||
+        r.map->to == MORTISE_NOWHERE || r.map->join == MORTISE_NOWHERE)
+        return;
+    draft = mortise_load_edge(ld, from, r.to, MORTISE_EDGE_MAP);
+    if (draft == NULL)
+        return;
+    draft->map = r.map;
+    ld->n_maps++;
+    mortise_node_add_results(ld, r.map->join, r.to);
+}

@@ -1,0 +1,265 @@
+/* result.c -- where the results of a node go: outputs, output_as, on_error.
+ *
+ * outputs and output_as write to paths of the state, which are remembered for
+ * race.c.
+ */
+#include "graph/load/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_write(struct mortise_loader *ld, struct mortise_declared write)
+{
+    struct mortise_declared *list = mortise_grow(
+        ld->mem, ld->writes, ld->n_writes, &ld->cap_writes, sizeof *list);
+
+    if (list == NULL) {
+        ld->nomem = true;
+        return;
+    }
+    ld->writes = list;
+    list[ld->n_writes++] = write;
+}
+
+void mortise_node_add_write(struct mortise_loader *ld,
+                            const struct mortise_node *node,
+                            const struct mortise_path *path,
+                            struct mortise_span span)
+{
+    add_write(ld, (struct mortise_declared){
+                      .path = path, .node = node->index, .span = span});
+}
+
+/* The help of the last finding, about a word where a mapping may stand, too. */
+void mortise_node_also_takes(struct mortise_loader *ld, const char *what)
+{
+    struct mortise_diags *diags = ld->diags;
+
+    if (diags->n > 0 && diags->list[diags->n - 1].help == NULL)
+        mortise_diag_help(diags, &diags->list[diags->n - 1], "it takes %s, too",
+                          what);
+}
+
+bool mortise_node_is_id(const char *s)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    size_t n = strlen(s);
+
+    if (n == 0 || n > 64 || strchr(letters, s[0]) == NULL)
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (strchr(letters, s[i]) == NULL &&
+            strchr("0123456789-", s[i]) == NULL)
+            return false;
+    return true;
+}
+
+void mortise_node_bad_id(struct mortise_loader *ld,
+                         const struct mortise_yaml *id)
+{
+    struct mortise_diag *d = mortise_diag_add(ld->diags, "E0211", id->span,
+                                              "'%s' cannot be an id", id->str);
+
+    mortise_diag_help(ld->diags, d,
+                      "a letter or _, then letters, digits, _ and -, 64 at "
+                      "most");
+}
+
+/* An operand of {expr} may be anything. */
+static void late_output(struct mortise_loader *ld,
+                        const struct mortise_late *late)
+{
+    struct mortise_output *out = late->into;
+
+    mortise_load_expr(ld, &out->expr, late->at, late->end);
+    if (!ld->doubtful &&
+        mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+        mortise_load_fits(ld, &out->expr, out->path.text,
+                          mortise_load_schema_at(ld, &out->path));
+}
+
+void mortise_node_read_outputs(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_output *out = mortise_load_alloc(ld, map->n * sizeof *out);
+
+    r->node->outputs = out;
+    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        mortise_load_late(ld, (struct mortise_late){.fn = late_output,
+                                                    .into = out,
+                                                    .at = map->items[i],
+                                                    .node = r->node->index,
+                                                    .end = MORTISE_IN_ERROR});
+        if (!mortise_load_path(ld, &out->path, map->keys[i]))
+            continue;
+        mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
+        r->node->n_outputs++;
+        out++;
+    }
+}
+
+const struct mortise_key mortise_output_as_forms[2] = {
+    {.value = MORTISE_V_ID},
+    {.value = MORTISE_V_NULL},
+};
+
+void mortise_node_read_output_as(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *v = slot->value;
+
+    if (v->kind == MORTISE_YAML_NULL) {
+        r->node->output_as = NULL;
+    } else if (v->kind != MORTISE_YAML_STRING) {
+        mortise_diag_add(ld->diags, "E0203", v->span,
+                         "'output_as' takes a name or null, and this is %s",
+                         mortise_yaml_kind_name(v->kind));
+    } else if (!mortise_node_is_id(v->str)) {
+        mortise_node_bad_id(ld, v);
+    } else {
+        r->node->output_as = v->str;
+    }
+}
+
+static void read_error_goto(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_ERROR);
+}
+
+static void read_error_value(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
+    if (r->node->type == MORTISE_NODE_ROUTER)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "a router has no output: on_error takes goto here");
+    if (mortise_yaml_get(mortise_yaml_get(r->map, "on_error"), "goto") != NULL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'on_error' takes goto or value, not both");
+    mortise_load_late_expr(ld, &r->node->error_value, slot->value,
+                           r->node->index, MORTISE_IN_N);
+    r->node->on_error_value = true;
+}
+
+static const struct mortise_key on_error_keys[] = {
+    {.name = "goto",
+     .about = "The node to go to when this one failed.",
+     .value = MORTISE_V_ID,
+     .here = MORTISE_HERE,
+     .read = read_error_goto},
+    {.name = "value",
+     .about = "An expression that is the output when the node failed.",
+     .value = MORTISE_V_EXPR,
+     .here = MORTISE_HERE,
+     .read = read_error_value},
+};
+
+static const struct mortise_place on_error_place = {
+    .what = "on_error", .keys = on_error_keys, .n = 2};
+
+static const struct mortise_word on_errors[] = {
+    {"fail", 0, false},
+    {NULL, 0, false},
+};
+
+const struct mortise_key mortise_on_error_forms[2] = {
+    {.value = MORTISE_V_WORD, .words = on_errors},
+    {.value = MORTISE_V_MAP, .place = &on_error_place},
+};
+
+void mortise_node_read_on_error(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    if (slot->value->kind != MORTISE_YAML_MAP) {
+        if (mortise_word_find(on_errors, "on_error", slot->value, ld->diags) ==
+            NULL)
+            mortise_node_also_takes(ld, "{goto: ID} or {value: EXPRESSION}");
+        return;
+    }
+    if (mortise_yaml_get(slot->value, "goto") == NULL &&
+        mortise_yaml_get(slot->value, "value") == NULL)
+        mortise_diag_add(ld->diags, "E0206", slot->value->span,
+                         "on_error needs the key 'goto' or 'value'");
+    mortise_keys_read(&on_error_place, MORTISE_HERE, slot->value,
+                      slot->name->span, ld, into, ld->diags);
+}
+
+/* artifacts.NAME, or NULL after a finding. */
+static struct mortise_path *artifact(struct mortise_loader *ld,
+                                     const char *name, struct mortise_span span)
+{
+    struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
+    char text[80];
+    struct mortise_yaml key = {.str = text, .span = span};
+
+    if (path == NULL || !mortise_node_is_id(name))
+        return NULL;
+    snprintf(text, sizeof text, "artifacts.%s", name);
+    key.len = strlen(text);
+    return mortise_load_path(ld, path, &key) ? path : NULL;
+}
+
+/* output_as is a write, too. */
+static void add_artifact(struct mortise_loader *ld,
+                         const struct mortise_node *node,
+                         struct mortise_span span)
+{
+    const struct mortise_path *path = artifact(ld, node->output_as, span);
+
+    if (path != NULL)
+        mortise_node_add_write(ld, node, path, span);
+}
+
+void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
+                              const struct mortise_yaml *to)
+{
+    const struct mortise_path *path = artifact(ld, to->str, to->span);
+
+    if (path != NULL)
+        add_write(ld, (struct mortise_declared){.path = path,
+                                                .node = join,
+                                                .last = true,
+                                                .span = to->span});
+}
+
+/* Nothing was said of output_as: the node's id, and nothing in a map's body. */
+static void late_output_as(struct mortise_loader *ld,
+                           const struct mortise_late *late)
+{
+    struct mortise_node *node = late->into;
+
+    if (ld->body[node->index] != 0)
+        node->output_as = NULL;
+    else
+        add_artifact(ld, node, node->span);
+}
+
+void mortise_node_finish_output(struct mortise_loader *ld,
+                                struct mortise_reading *r)
+{
+    const struct mortise_yaml *at = mortise_yaml_get(r->map, "output_as");
+
+    if (r->node->output_as == NULL)
+        return;
+    if (at != NULL)
+        add_artifact(ld, r->node, at->span);
+    else
+        mortise_load_late(ld, (struct mortise_late){.fn = late_output_as,
+                                                    .into = r->node,
+                                                    .node = r->node->index});
+}

@@ -1,0 +1,164 @@
+/* retry.c -- retry_policy, of a node or of defaults.
+ *
+ * A node's policy replaces the default one as a whole: half of one and half of
+ * the other would be a policy that nobody wrote.
+ *
+ * Permanent errors never retry, by code or by class; who asks for it is told.
+ */
+#include "graph/load/loader.h"
+
+#include <string.h>
+
+static const char *const default_retry_on[] = {"transient", "timeout"};
+
+const struct mortise_retry mortise_retry_default = {
+    .max_attempts = 1,
+    .backoff = MORTISE_BACKOFF_EXPONENTIAL,
+    .delay_ms = 1000,
+    .max_delay_ms = 30000,
+    .jitter = 0.1,
+    .retry_on = default_retry_on,
+    .n_retry_on = 2,
+};
+
+static void read_max_attempts(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_retry *retry = into;
+
+    (void)ctx;
+    retry->max_attempts = (uint32_t)slot->value->u.i;
+}
+
+static void read_backoff(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_retry *retry = into;
+
+    (void)ctx;
+    retry->backoff = (enum mortise_backoff)slot->word;
+}
+
+static void read_delay(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_retry *retry = into;
+
+    (void)ctx;
+    retry->delay_ms = slot->ms;
+}
+
+static void read_max_delay(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_retry *retry = into;
+
+    (void)ctx;
+    retry->max_delay_ms = slot->ms;
+}
+
+static void read_jitter(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_retry *retry = into;
+    const struct mortise_yaml *v = slot->value;
+
+    (void)ctx;
+    retry->jitter = v->kind == MORTISE_YAML_INT ? (double)v->u.i : v->u.d;
+}
+
+static void read_retry_on(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_retry *retry = into;
+    const char **codes = mortise_load_strings(ld, slot->value);
+    struct mortise_diag *d;
+
+    if (codes == NULL)
+        return;
+    for (size_t i = 0; i < slot->value->n; i++) {
+        if (strcmp(codes[i], "in_doubt") == 0) {
+            d = mortise_diag_add(ld->diags, "W0813",
+                                 slot->value->items[i]->span,
+                                 "a call in doubt is never retried");
+            mortise_diag_help(ld->diags, d,
+                              "take it out; `on_in_doubt: retry` has it done "
+                              "again, where twice does no harm");
+        }
+        if (strcmp(codes[i], "permanent") != 0)
+            continue;
+        d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,
+                             "'permanent' errors are never retried");
+        mortise_diag_help(ld->diags, d,
+                          "take it out; 'transient', 'timeout' and codes of "
+                          "such errors can be retried");
+    }
+    retry->retry_on = codes;
+    retry->n_retry_on = slot->value->n;
+}
+
+static const struct mortise_word backoffs[] = {
+    {"fixed", MORTISE_BACKOFF_FIXED, false},
+    {"linear", MORTISE_BACKOFF_LINEAR, false},
+    {"exponential", MORTISE_BACKOFF_EXPONENTIAL, false},
+    {NULL, 0, false},
+};
+
+static const struct mortise_key keys[] = {
+    {.name = "max_attempts",
+     .about = "How often it is tried, the first time included.",
+     .value = MORTISE_V_INT,
+     .here = MORTISE_HERE,
+     .min = 1,
+     .max = 1000,
+     .read = read_max_attempts},
+    {.name = "backoff",
+     .about =
+         "How the pauses grow: fixed, linear or exponential (the default).",
+     .value = MORTISE_V_WORD,
+     .here = MORTISE_HERE,
+     .words = backoffs,
+     .read = read_backoff},
+    {.name = "delay",
+     .about = "The first pause (1s).",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .read = read_delay},
+    {.name = "max_delay",
+     .about = "The longest pause (30s).",
+     .value = MORTISE_V_DURATION,
+     .here = MORTISE_HERE,
+     .read = read_max_delay},
+    {.name = "jitter",
+     .about = "By which part a pause varies (0.1).",
+     .value = MORTISE_V_NUMBER,
+     .here = MORTISE_HERE,
+     .min = 0,
+     .max = 1,
+     .read = read_jitter},
+    {.name = "retry_on",
+     .about = "Codes or classes of errors (default: transient, timeout).",
+     .value = MORTISE_V_STRINGS,
+     .here = MORTISE_HERE,
+     .read = read_retry_on},
+};
+
+const struct mortise_place mortise_retry_place = {
+    .what = "retry_policy", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+
+void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
+                        const struct mortise_slot *slot)
+{
+    const struct mortise_yaml *at;
+    struct mortise_diag *d;
+
+    *out = mortise_retry_default;
+    mortise_keys_enter(slot, ld, out, ld->diags);
+    if (out->delay_ms <= out->max_delay_ms)
+        return;
+    at = mortise_yaml_get(slot->value, "delay");
+    if (at == NULL)
+        at = mortise_yaml_get(slot->value, "max_delay");
+    d = mortise_diag_add(ld->diags, "E0208", at->span,
+                         "'delay' is longer than 'max_delay' (%llu ms)",
+                         (unsigned long long)out->max_delay_ms);
+    mortise_diag_help(ld->diags, d, "raise max_delay (30s unless given)");
+}

@@ -1,0 +1,355 @@
+/* scope.c -- what expressions see, and compiling them.
+ *
+ * The names stand in one array, in the order of enum mortise_scope_name, and
+ * a place in the file sees the first so many of it:
+ *
+ *     edges from START                               input .. run
+ *     args, prompt, target, a router's expressions         .. items
+ *     outputs, when and routes                             .. output
+ *     on_error.value                                       .. error
+ *
+ * (where an index and items are names in a map's body alone), so that a run
+ * fills one array of values for all of them.  A name behind the end is unknown
+ * to the compiler: `output` in args is an error at check time, not a null in a
+ * run.
+ */
+#include "graph/load/loader.h"
+
+#include <string.h>
+
+/* {"type": "object", "properties": {...}, "additionalProperties": false}, with
+ * the members of `properties`, whose reference is taken. */
+static json_t *closed(json_t *properties)
+{
+    return json_pack("{s:s,s:o,s:b}", "type", "object", "properties",
+                     properties, "additionalProperties", 0);
+}
+
+static struct mortise_schema *run_schema(struct mortise_loader *ld)
+{
+    return mortise_load_our_schema(
+        ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type",
+                             "string", "tenant", "type", "string", "graph",
+                             "type", "string", "version", "type", "string")));
+}
+
+/* What went wrong, as expressions see it. */
+static json_t *error_json(void)
+{
+    return closed(json_pack("{s:{s:s},s:{s:s}}", "code", "type", "string",
+                            "message", "type", "string"));
+}
+
+/* The branches of which on_branch_error: collect keeps the errors. */
+static json_t *failed_json(void)
+{
+    return json_pack("{s:s,s:o}", "type", "array", "items",
+                     closed(json_pack("{s:{s:s},s:o}", "node", "type", "string",
+                                      "error", error_json())));
+}
+
+static struct mortise_schema *node_schema(struct mortise_loader *ld)
+{
+    return mortise_load_our_schema(
+        ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:o}", "id",
+                             "type", "string", "type", "type", "string",
+                             "visit", "type", "integer", "attempt", "type",
+                             "integer", "failed", failed_json())));
+}
+
+/* What the executions of one node came to. */
+static json_t *tally_json(void)
+{
+    return closed(json_pack(
+        "{s:{s:s},s:{s:s},s:o}", "runs", "type", "integer", "attempts", "type",
+        "integer", "usage",
+        closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "model_calls",
+                         "type", "integer", "input_tokens", "type", "integer",
+                         "output_tokens", "type", "integer", "usd", "type",
+                         "number"))));
+}
+
+/* That of each node: a large thing, for files that ask for it. */
+static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
+                                                 const struct mortise_yaml *ids)
+{
+    json_t *one = tally_json(), *all = json_object();
+
+    for (size_t i = 0; i < ids->n && all != NULL; i++) {
+        if (json_object_set(all, ids->keys[i]->str, one) == 0)
+            continue;
+        json_decref(all);
+        all = NULL;
+    }
+    json_decref(one);
+    return mortise_load_our_schema(ld, closed(all));
+}
+
+/* One name more, whose schema is the author's: a reference in it leads to other
+ * parts of it, so it stays where it was compiled. */
+static const struct mortise_schema *with(struct mortise_loader *ld,
+                                         const struct mortise_schema *base,
+                                         const char *name,
+                                         struct mortise_schema *part)
+{
+    const struct mortise_schema *s =
+        mortise_schema_with(ld->arena, base, name, part);
+
+    ld->nomem |= s == NULL;
+    return s;
+}
+
+static const struct mortise_schema *state_schema(struct mortise_loader *ld)
+{
+    const struct mortise_schema *s =
+        mortise_load_our_schema(ld, closed(json_object()));
+
+    s = with(ld, s, "input", ld->g->input);
+    s = with(ld, s, "scratch", ld->g->scratch);
+    return with(ld, s, "artifacts", ld->g->artifacts);
+}
+
+const struct mortise_schema *
+mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer)
+{
+    return with(
+        ld,
+        mortise_load_our_schema(
+            ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s}}", "approved",
+                                 "type", "boolean", "reason", "type", "string",
+                                 "decided_by", "type", "string"))),
+        "answer", mortise_schema_or_null(ld->arena, answer));
+}
+
+void mortise_load_scope(struct mortise_loader *ld,
+                        const struct mortise_yaml *nodes)
+{
+    struct mortise_cel_name *names = ld->names;
+
+    names[MORTISE_IN_INPUT] = (struct mortise_cel_name){"input", ld->g->input};
+    names[MORTISE_IN_SCRATCH] =
+        (struct mortise_cel_name){"scratch", ld->g->scratch};
+    names[MORTISE_IN_ARTIFACTS] =
+        (struct mortise_cel_name){"artifacts", ld->g->artifacts};
+    names[MORTISE_IN_STATE] =
+        (struct mortise_cel_name){"state", state_schema(ld)};
+    names[MORTISE_IN_RUN] = (struct mortise_cel_name){"run", run_schema(ld)};
+    names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
+    names[MORTISE_IN_DIAGNOSTICS] =
+        (struct mortise_cel_name){"diagnostics", diagnostics_schema(ld, nodes)};
+    for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
+        names[i] = (struct mortise_cel_name){"", NULL}; /* nobody's name */
+    names[MORTISE_IN_INDEX].schema =
+        mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
+    names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
+    names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
+        "error", mortise_load_our_schema(ld, error_json())};
+}
+
+/* ---- compiling ------------------------------------------------------- */
+
+void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
+                       const struct mortise_yaml *v,
+                       enum mortise_scope_name end)
+{
+    struct mortise_cel_scope scope = {ld->names, end};
+
+    *out = (struct mortise_expr){.at = v};
+    if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
+        mortise_diag_add(ld->diags, "E0203", v->span,
+                         "an expression is a string, and this is %s",
+                         mortise_yaml_kind_name(v->kind));
+        return;
+    }
+    if (mortise_expr_compile(out, ld->arena, v, &scope, ld->diags) ==
+        MORTISE_ENOMEM)
+        ld->nomem = true;
+}
+
+/* A condition that mentions no name always gives the same: look now. */
+static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
+                      const struct mortise_yaml *v, enum mortise_scope_name end)
+{
+    const json_t *nothing[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    struct mortise_err err;
+    bool ignored;
+    int rv;
+
+    mortise_load_expr(ld, out, v, end);
+    if (out->cel == NULL ||
+        !mortise_load_takes(ld, out, MORTISE_T_BOOL,
+                            "this is no condition: a condition is a bool") ||
+        mortise_cel_uses(out->cel) != 0)
+        return;
+    rv = mortise_cel_test(out->cel, &env, &ignored, NULL, &err);
+    if (rv == MORTISE_ENOMEM)
+        ld->nomem = true;
+    else if (rv != MORTISE_OK)
+        mortise_diag_add(ld->diags, "E0403", v->span,
+                         "this is no condition: %s", err.msg);
+}
+
+static void late_expr(struct mortise_loader *ld,
+                      const struct mortise_late *late)
+{
+    mortise_load_expr(ld, late->into, late->at, late->end);
+}
+
+void mortise_load_tmpl(struct mortise_loader *ld,
+                       const struct mortise_late *late)
+{
+    struct mortise_cel_scope scope = {ld->names, late->end};
+    struct mortise_tmpl **into = late->into;
+
+    if (mortise_tmpl_compile(into, ld->arena, late->at, &scope, ld->diags) ==
+        MORTISE_ENOMEM)
+        ld->nomem = true;
+}
+
+/* ---- later ----------------------------------------------------------- */
+
+void mortise_load_late(struct mortise_loader *ld, struct mortise_late late)
+{
+    struct mortise_late *list = mortise_grow(ld->mem, ld->late, ld->n_late,
+                                             &ld->cap_late, sizeof *list);
+
+    if (list == NULL) {
+        ld->nomem = true;
+        return;
+    }
+    ld->late = list;
+    list[ld->n_late++] = late;
+}
+
+void mortise_load_late_expr(struct mortise_loader *ld,
+                            struct mortise_expr *into,
+                            const struct mortise_yaml *v, uint32_t node,
+                            enum mortise_scope_name end)
+{
+    mortise_load_late(
+        ld,
+        (struct mortise_late){
+            .fn = late_expr, .into = into, .at = v, .node = node, .end = end});
+}
+
+void mortise_load_late_tmpl(struct mortise_loader *ld,
+                            struct mortise_tmpl **into,
+                            const struct mortise_yaml *v, uint32_t node)
+{
+    mortise_load_late(ld, (struct mortise_late){.fn = mortise_load_tmpl,
+                                                .into = into,
+                                                .at = v,
+                                                .node = node,
+                                                .end = MORTISE_IN_OUTPUT});
+}
+
+/* The element of a map, at its level. */
+static void name_item(struct mortise_loader *ld, uint32_t map)
+{
+    const struct mortise_region *r = &ld->g->regions[map];
+
+    ld->names[MORTISE_IN_ITEM + r->level] =
+        (struct mortise_cel_name){r->as, ld->item_of[map]};
+}
+
+/* Where an edge is missing, a map's body may be cut off from its map: any
+ * map's name will do then, as far as there is room. */
+static void name_any_items(struct mortise_loader *ld)
+{
+    int at = MORTISE_IN_ITEM;
+
+    for (uint32_t i = 1; i <= ld->n_maps && at < MORTISE_IN_ITEM_END; i++)
+        ld->names[at++] = (struct mortise_cel_name){ld->g->regions[i].as, NULL};
+    ld->names[MORTISE_IN_INDEX].name = "index";
+}
+
+void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
+{
+    uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
+
+    ld->names[MORTISE_IN_OUTPUT].schema =
+        node != MORTISE_START ? ld->output_of[node] : NULL;
+    ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";
+    for (int i = MORTISE_IN_ITEM; i < MORTISE_IN_ITEM_END; i++)
+        ld->names[i] = (struct mortise_cel_name){"", NULL};
+    if (map == 0 && ld->n_maps > 0 && ld->doubtful)
+        name_any_items(ld);
+    for (; map != 0; map = ld->g->regions[map].parent)
+        name_item(ld, map);
+}
+
+/* What one element of a list is, where the list is a path into what has a
+ * schema; NULL: anything. */
+static const struct mortise_schema *item_schema(struct mortise_loader *ld,
+                                                const struct mortise_cel *over)
+{
+    const char *text = over != NULL ? mortise_cel_as_path(over) : NULL;
+    const struct mortise_schema *s = NULL;
+    struct mortise_path path;
+
+    if (text == NULL)
+        return NULL;
+    if (mortise_path_parse(&path, ld->arena, text, strlen(text), NULL) !=
+        MORTISE_OK)
+        return NULL; /* a key that paths have no form for, or no memory: said
+                        when the map is used */
+    for (int i = 0; i < MORTISE_IN_N; i++)
+        if (strcmp(ld->names[i].name, path.steps[0].key) == 0)
+            s = ld->names[i].schema;
+    for (size_t i = 1; i < path.n && s != NULL; i++)
+        s = path.steps[i].key != NULL
+                ? mortise_schema_member(s, path.steps[i].key)
+                : mortise_schema_items(s);
+    return s != NULL ? mortise_schema_items(s) : NULL;
+}
+
+static void load_over(struct mortise_loader *ld, uint32_t map,
+                      enum mortise_scope_name end)
+{
+    struct mortise_region *r = &ld->g->regions[map];
+
+    mortise_load_stand_at(ld, ld->g->edges[r->map_edge].from);
+    mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, end);
+    mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' takes a list");
+    ld->item_of[map] = item_schema(ld, r->over.cel);
+}
+
+/* Outer maps first: inner ones may go over parts of their elements. */
+static void load_overs(struct mortise_loader *ld)
+{
+    ld->item_of =
+        mortise_load_alloc(ld, (ld->n_maps + 1) * sizeof *ld->item_of);
+    for (uint32_t level = 0; level < MORTISE_MAX_MAPS; level++)
+        for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
+            if (ld->g->regions[i].level == level)
+                load_over(ld, i, MORTISE_IN_ERROR);
+}
+
+/* How far the condition of an edge sees. */
+static enum mortise_scope_name end_of(const struct mortise_graph *g,
+                                      uint32_t from)
+{
+    if (from == MORTISE_START)
+        return MORTISE_IN_NODE;
+    return g->nodes[from].type == MORTISE_NODE_ROUTER ? MORTISE_IN_OUTPUT
+                                                      : MORTISE_IN_ERROR;
+}
+
+void mortise_load_expressions(struct mortise_loader *ld)
+{
+    struct mortise_graph *g = ld->g;
+
+    load_overs(ld);
+    for (size_t i = 0; i < ld->n_late && !ld->nomem; i++) {
+        mortise_load_stand_at(ld, ld->late[i].node);
+        ld->late[i].fn(ld, &ld->late[i]);
+    }
+    for (size_t i = 0; i < ld->n_edges && !ld->nomem; i++) {
+        if (ld->edges[i].when == NULL)
+            continue;
+        mortise_load_stand_at(ld, g->edges[i].from);
+        load_test(ld, &g->edges[i].when, ld->edges[i].when,
+                  end_of(g, g->edges[i].from));
+    }
+}

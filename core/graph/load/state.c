@@ -1,0 +1,190 @@
+/* state.c -- the key `state`: schemas, and paths below them.
+ *
+ * A path that a node may write is checked against the schemas here and now: a
+ * member that a closed schema does not list would fail the run at its first
+ * commit.
+ */
+#include "graph/load/loader.h"
+
+#include <string.h>
+
+/* The first member of the path that the schema of its root rules out. */
+static const char *ruled_out(const struct mortise_schema *s,
+                             const struct mortise_path *path)
+{
+    for (size_t i = 1; i < path->n && s != NULL; i++) {
+        const char *key = path->steps[i].key;
+        const struct mortise_schema *member =
+            key != NULL ? mortise_schema_member(s, key)
+                        : mortise_schema_items(s);
+
+        if (key != NULL &&
+            ((member != NULL && mortise_schema_types(member) == 0) ||
+             (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0))
+            return key;
+        s = member;
+    }
+    return NULL;
+}
+
+const struct mortise_schema *
+mortise_load_schema_at(const struct mortise_loader *ld,
+                       const struct mortise_path *path)
+{
+    return mortise_load_schema_below(
+        path->steps[0].key[0] == 's' ? ld->g->scratch : ld->g->artifacts, path);
+}
+
+const struct mortise_schema *
+mortise_load_schema_below(const struct mortise_schema *s,
+                          const struct mortise_path *path)
+{
+    for (size_t i = 1; i < path->n && s != NULL; i++)
+        s = path->steps[i].key != NULL
+                ? mortise_schema_member(s, path->steps[i].key)
+                : mortise_schema_items(s);
+    return s;
+}
+
+static bool parse_path(struct mortise_loader *ld, struct mortise_path *out,
+                       const struct mortise_yaml *key)
+{
+    struct mortise_err err;
+    int rv = mortise_path_parse(out, ld->arena, key->str, key->len, &err);
+
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (rv == MORTISE_EINVAL)
+        mortise_diag_add(ld->diags, "E0213", key->span, "'%s' is no path: %s",
+                         key->str, err.msg);
+    return rv == MORTISE_OK;
+}
+
+bool mortise_load_input_path(struct mortise_loader *ld,
+                             struct mortise_path *out,
+                             const struct mortise_yaml *key,
+                             const struct mortise_schema *input)
+{
+    const char *member;
+    struct mortise_diag *d;
+
+    if (!parse_path(ld, out, key))
+        return false;
+    if (out->n < 2 || strcmp(out->steps[0].key, "input") != 0 ||
+        out->steps[1].key == NULL) {
+        d = mortise_diag_add(ld->diags, "E0213", key->span,
+                             "'%s' is not below input", key->str);
+        mortise_diag_help(ld->diags, d,
+                          "name a field of the inner graph's, such as "
+                          "input.label");
+        return false;
+    }
+    member = ruled_out(input, out);
+    if (member != NULL)
+        mortise_diag_add(ld->diags, "E0213", key->span,
+                         "the schema of the inner input has no member '%s'",
+                         member);
+    return member == NULL;
+}
+
+bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
+                       const struct mortise_yaml *key)
+{
+    const char *root, *member;
+    struct mortise_diag *d;
+
+    if (!parse_path(ld, out, key))
+        return false;
+    root = out->steps[0].key;
+    if (out->n < 2 ||
+        (strcmp(root, "scratch") != 0 && strcmp(root, "artifacts") != 0)) {
+        d = mortise_diag_add(ld->diags, "E0213", key->span,
+                             "'%s' is not below scratch or artifacts",
+                             key->str);
+        mortise_diag_help(ld->diags, d,
+                          "name a field of them, such as scratch.label");
+        return false;
+    }
+    member = ruled_out(root[0] == 's' ? ld->g->scratch : ld->g->artifacts, out);
+    if (member != NULL)
+        mortise_diag_add(ld->diags, "E0213", key->span,
+                         "the schema of %s has no member '%s'", root, member);
+    return member == NULL;
+}
+/* ---- schemas --------------------------------------------------------- */
+
+/* A schema of input, scratch or artifacts, which are always objects. */
+static struct mortise_schema *object_schema(struct mortise_loader *ld,
+                                            const struct mortise_slot *slot)
+{
+    struct mortise_schema *s = mortise_load_schema(ld, slot->value);
+
+    if (s != NULL && (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)
+        mortise_diag_add(ld->diags, "E0208", slot->value->span,
+                         "'%s' is an object, and this schema allows none",
+                         slot->name->str);
+    return s;
+}
+
+static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_graph *g = into;
+
+    g->input = object_schema(ctx, slot);
+}
+
+static void read_scratch(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_graph *g = into;
+
+    g->scratch = object_schema(ctx, slot);
+}
+
+static void read_artifacts(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_graph *g = into;
+
+    g->artifacts = object_schema(ctx, slot);
+}
+
+static void read_reducers(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_load_reducers(ctx, slot->value);
+}
+
+static const struct mortise_key state_keys[] = {
+    {.name = "input",
+     .about = "A JSON Schema for the input of a run.",
+     .value = MORTISE_V_SCHEMA,
+     .here = MORTISE_HERE,
+     .read = read_input},
+    {.name = "scratch",
+     .about = "A JSON Schema for what nodes tell each other.",
+     .value = MORTISE_V_SCHEMA,
+     .here = MORTISE_HERE,
+     .read = read_scratch},
+    {.name = "artifacts",
+     .about = "A JSON Schema for what the run gives.",
+     .value = MORTISE_V_SCHEMA,
+     .here = MORTISE_HERE,
+     .read = read_artifacts},
+    {.name = "reducers",
+     .about =
+         "Paths of scratch and artifacts to how a new value meets the old one.",
+     .value = MORTISE_V_MAP,
+     .here = MORTISE_HERE,
+     .each = &mortise_reducer_row,
+     .read = read_reducers},
+};
+
+const struct mortise_place mortise_state_place = {.what = "state",
+                                                  .keys = state_keys,
+                                                  .n = sizeof state_keys /
+                                                       sizeof state_keys[0]};
+void mortise_load_state(struct mortise_loader *ld,
+                        const struct mortise_slot *slot)
+{
+    mortise_keys_enter(slot, ld, ld->g, ld->diags);
+}

@@ -1,0 +1,69 @@
+/* catalog.h -- what a graph needs to know of its surroundings to be checked.
+ * Plugins: filled from manifests alone (no plugin code runs), by who owns the
+ * plugins.  Files: those that the graph names. */
+#ifndef MORTISE_GRAPH_MODEL_CATALOG_H
+#define MORTISE_GRAPH_MODEL_CATALOG_H
+
+#include "base/buf.h"
+#include "config/limits.h"
+#include "json/schema.h"
+#include "json/secret.h"
+#include "json/usage.h"
+
+enum mortise_effect { /* in order of strictness */
+                      MORTISE_PURE = 1,
+                      MORTISE_READ = 2,
+                      MORTISE_WRITE = 3,
+                      MORTISE_EXTERNAL = 4
+};
+
+struct mortise_operation { /* lives as long as the catalogue */
+    const char *plugin, *name;
+    enum mortise_effect effect;
+    bool idempotent, reconcile;
+    uint64_t timeout_ms; /* 0: none given */
+    struct mortise_usage_bound usage;
+    const struct mortise_schema *input, *output; /* NULL: anything */
+    /* intent: steps.  What it does to the world it does by asking the host, and
+     * nothing besides: its effects are those of its steps.  Else each entry of
+     * a call has an intent of its own. */
+    bool steps;
+    /* Where its arguments may refer to secrets. */
+    struct mortise_secret_places secrets;
+    bool ask; /* the deployment wants each call approved */
+};
+
+/* Where the text of a file comes from that a graph names. */
+struct mortise_graph_files {
+    void *ud;
+    /* Append the file of a path; or why not. */
+    int (*read)(void *ud, const char *path, struct mortise_buf *text,
+                struct mortise_err *why);
+    /* Call fn with the path of each graph file (*.graph.yaml) of a directory
+     * ("": where we are), until it gives other than MORTISE_OK. */
+    int (*list)(void *ud, const char *dir,
+                int (*fn)(void *into, const char *path), void *into,
+                struct mortise_err *why);
+};
+
+struct mortise_catalog {
+    void *ud;
+    /* NULL when there is none of that name; *why then says so in a sentence
+     * with what to do ("no plugin 'acme.pay' in ./plugins; did you mean ...",
+     * "plugin 'file' has no operation 'wirte'; did you mean 'write'?").
+     * MORTISE_ECONFIG: there is one, and the deployment denies it. */
+    const struct mortise_operation *(*operation)(void *ud, const char *plugin,
+                                                 const char *op,
+                                                 struct mortise_err *why);
+    /* MORTISE_OK when a guardrail answers to this id. */
+    int (*guardrail)(void *ud, const char *id, struct mortise_err *why);
+    /* MORTISE_OK when the plugin may use the secret of this name; NULL: nobody
+     * asks. */
+    int (*secret)(void *ud, const char *plugin, const char *name,
+                  struct mortise_err *why);
+    const struct mortise_bounds *limits;     /* the deployment's; NULL: none */
+    const struct mortise_graph_files *files; /* NULL: nothing is found */
+    bool advise; /* warn also of what is right and wants to be known */
+};
+
+#endif

@@ -1,0 +1,473 @@
+/* graph.h -- a graph file, checked and compiled.
+ *
+ * Immutable once loaded, so any thread may read it; everything in it lives in
+ * one arena and dies at once.  Reference counted by its holders: the API's
+ * handle and every run of it.
+ *
+ * Everything structured is a region (region.c): the graph itself, each loop,
+ * each map's body.  Regions nest, and seen from inside each of them is acyclic:
+ * its items are its own nodes and its child regions.  An edge is decided where
+ * both its ends are items, in its home.  A child region is entered through its
+ * entry alone; the edges that lead from inside it to its outside are its
+ * exits. */
+#ifndef MORTISE_GRAPH_MODEL_GRAPH_H
+#define MORTISE_GRAPH_MODEL_GRAPH_H
+
+#include "base/source.h"
+#include "graph/model/spend.h"
+#include "graph/model/catalog.h"
+#include "graph/model/tmpl.h"
+#include "json/path.h"
+#include "yaml/keys.h"
+#include "yaml/tree.h"
+
+enum {
+    MORTISE_MAX_MAPS = 8,    /* one inside the other */
+    MORTISE_MAX_REGIONS = 64 /* one inside the other, in one graph */
+};
+
+/* Names in scope of a graph's expressions, in this order. */
+enum mortise_scope_name {
+    MORTISE_IN_INPUT,
+    MORTISE_IN_SCRATCH,
+    MORTISE_IN_ARTIFACTS,
+    MORTISE_IN_STATE,       /* {input, scratch, artifacts}: state.X is X */
+    MORTISE_IN_RUN,         /* {id, tenant, graph, version} */
+    MORTISE_IN_NODE,        /* {id, type, visit, attempt, failed} */
+    MORTISE_IN_DIAGNOSTICS, /* {NODE: {runs, attempts, usage}}: what came
+                               before */
+    MORTISE_IN_INDEX,       /* in a map's body: the innermost's */
+    MORTISE_IN_ITEM,        /* the outermost map's `as` (level 0) ... */
+    MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS, /* ... */
+    MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
+                                                on_error.value */
+    MORTISE_IN_ERROR, /* {code, message}, in on_error.value */
+    MORTISE_IN_N
+};
+
+/* Names in scope of a reducer's expression. */
+enum { MORTISE_REDUCE_OLD, MORTISE_REDUCE_NEW, MORTISE_REDUCE_NAMES };
+
+enum mortise_node_type {
+    MORTISE_NODE_TOOL = 1,
+    MORTISE_NODE_EXTENSION,
+    MORTISE_NODE_HUMAN,
+    MORTISE_NODE_GUARDRAIL,
+    MORTISE_NODE_ROUTER,
+    MORTISE_NODE_SUBGRAPH
+};
+
+#define MORTISE_START 0xFFFFFFFEu
+#define MORTISE_END   0xFFFFFFFFu
+
+enum mortise_edge_kind {
+    MORTISE_EDGE_STATIC = 1, /* taken on success */
+    MORTISE_EDGE_WHEN,       /* taken on success when the condition holds */
+    MORTISE_EDGE_ROUTE,      /* the first ROUTE of its node that holds ... */
+    MORTISE_EDGE_DEFAULT,    /* ... or this, when no ROUTE or ROUTE_ALL did */
+    MORTISE_EDGE_ROUTE_ALL,  /* routes: {all: [..]}: every one that holds */
+    MORTISE_EDGE_TARGET,     /* a router, or an executor's `goto`, named it */
+    MORTISE_EDGE_ERROR,      /* on_error: {goto} */
+    MORTISE_EDGE_TIMEOUT,    /* a human's on_timeout: {goto} */
+    MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
+    MORTISE_EDGE_BUDGET,     /* on_exceeded: {goto}, from START */
+    MORTISE_EDGE_MAP,        /* taken on success: into the body of a map */
+    MORTISE_EDGE_ABOVE,      /* personality: one of the two ... */
+    MORTISE_EDGE_BELOW,      /* ... is taken on success: the one that `holds` */
+    MORTISE_EDGE_FOUND,      /* discovery: to what was found ... */
+    MORTISE_EDGE_FALLBACK,   /* ... or nothing was */
+    MORTISE_EDGE_GATHER,     /* from a map, which is over, to its join */
+    MORTISE_EDGE_DETOUR      /* for one with a guardrail, which is not taken */
+};
+/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; DETOUR replaces
+ * the one that it stands in for; see graph.md 6. */
+
+/* HEXACO (persona.c). */
+enum mortise_trait {
+    MORTISE_TRAIT_HONESTY_HUMILITY,
+    MORTISE_TRAIT_EMOTIONALITY,
+    MORTISE_TRAIT_EXTRAVERSION,
+    MORTISE_TRAIT_AGREEABLENESS,
+    MORTISE_TRAIT_CONSCIENTIOUSNESS,
+    MORTISE_TRAIT_OPENNESS,
+    MORTISE_TRAITS
+};
+
+/* What a discovery edge looks for; its FOUND edges and its FALLBACK share it.
+ */
+struct mortise_discovery {
+    const char *kind; /* tool, extension, any */
+    struct mortise_tmpl *query;
+};
+
+enum mortise_on_violation {
+    MORTISE_VIOLATION_BLOCK = 1,
+    MORTISE_VIOLATION_REROUTE,
+    MORTISE_VIOLATION_WARN,
+    MORTISE_VIOLATION_SANITIZE
+};
+
+struct mortise_guard_list { /* ids, in the order in which they are asked */
+    const char *const *ids;
+    size_t n;
+};
+
+/* guardrail_policy of an edge: of all that one entry makes.  They are the edges
+ * [first, end), of which at most one is taken at a time. */
+struct mortise_edge_policy {
+    struct mortise_guard_list guards; /* never empty */
+    enum mortise_on_violation on_violation;
+    uint32_t first, end; /* REROUTE: `end` is the DETOUR, in the same node's
+                            `out` right behind them */
+};
+
+/* Inside a map's body an edge to the map's join `yields`: it is decided there
+ * and gives the element's result, like an edge to END that is looked at.  What
+ * the join counts is the one GATHER edge of the map, which nobody wrote: it is
+ * in no node's `out`, its `from` is the map's `to`. */
+struct mortise_edge {
+    uint32_t from, to; /* node index, MORTISE_START or MORTISE_END */
+    enum mortise_edge_kind kind;
+    struct mortise_expr when; /* WHEN, ROUTE, ROUTE_ALL */
+    struct mortise_span span;
+
+    uint32_t home; /* region: the least that holds both ends; of an edge to END
+                      its source's, of one that yields its map's */
+    uint32_t slot; /* position in the home's `edges` */
+    uint32_t map;  /* MAP, GATHER: the region of the body */
+    bool back;     /* to the entry of its home, a loop, from inside */
+    bool yields;
+
+    enum mortise_trait trait; /* ABOVE, BELOW */
+    double threshold;
+    bool holds;
+    const struct mortise_discovery *discovery; /* FOUND, FALLBACK */
+
+    const struct mortise_edge_policy *policy; /* NULL: nobody looks at what
+                                                 passes; a DETOUR's: of those
+                                                 that it stands in for */
+};
+
+enum mortise_region_kind {
+    MORTISE_REGION_GRAPH = 1, /* region 0 */
+    MORTISE_REGION_LOOP,      /* a strongly connected part, without the back
+                                 edges of the loops around it */
+    MORTISE_REGION_MAP        /* what a MAP edge leads to, up to its join */
+};
+
+/* An item's place in the tree of what always leads to what in its region, for
+ * mortise_fate_leads().  Only set in regions with an item whose join is of kind
+ * ANY or QUORUM: a node, or a loop whose entry's join is. */
+struct mortise_fate {
+    uint32_t first, last;
+};
+
+struct mortise_region {
+    enum mortise_region_kind kind;
+    uint32_t index, parent; /* a parent comes before its children; 0's is 0 */
+    uint32_t depth;         /* regions around it */
+    uint32_t entry; /* LOOP: its entry node; MAP: `to`, maybe the entry of a
+                       loop in the body; GRAPH: MORTISE_START */
+    uint32_t *nodes, n_nodes;     /* directly in it, in declared order */
+    uint32_t *regions, n_regions; /* directly in it, by index */
+    uint32_t *edges, n_edges;     /* whose home it is, back edges included */
+    uint32_t *back, n_back;       /* LOOP: edges to the entry from inside */
+    uint32_t *exits, n_exits; /* edges from inside, at any depth, to an outside
+                                 that is not END: of a MAP, its GATHER edge */
+    struct mortise_fate fate; /* as an item of its parent */
+
+    /* MAP: its results are written to the artifact that is named like its
+     * `to`, as `last` where no reducer says otherwise: in a map inside a map
+     * each element of the outer one has its own, and they do not collide. */
+    uint32_t map_edge, gather; /* edges */
+    uint32_t join;             /* node */
+    uint32_t level; /* maps around it: `as` is name MORTISE_IN_ITEM + level */
+    const char *as;
+    uint32_t max_parallel;
+    struct mortise_expr over; /* in the scope of the source's conditions */
+};
+
+enum mortise_join_kind {
+    MORTISE_JOIN_ALL = 1, /* every edge decided, at least one taken */
+    MORTISE_JOIN_ANY,     /* the first that is taken */
+    MORTISE_JOIN_QUORUM   /* the quorum-th that is taken */
+};
+
+enum mortise_branch_error {
+    MORTISE_BRANCH_FAIL = 1,
+    MORTISE_BRANCH_COLLECT,
+    MORTISE_BRANCH_DROP /* join: best_effort is ALL with this */
+};
+
+/* What a graph means, where that has changed: a run keeps the rules under which
+ * it was admitted, for its journal follows them (run/rules.c). */
+enum mortise_rules {
+    MORTISE_RULES_FIRST,  /* an admission that names none */
+    MORTISE_RULES_SECOND, /* `any` and `quorum` drop what failed; see rules.c */
+    MORTISE_RULES_THIRD,  /* ... and count the elements of maps */
+    MORTISE_N_RULES,
+    MORTISE_RULES_NOW = MORTISE_N_RULES - 1
+};
+
+struct mortise_join {
+    enum mortise_join_kind kind;
+    uint32_t quorum; /* QUORUM: 1..n_in, or any where a map ends */
+    bool finish;     /* losers: finish; else they are cancelled */
+    enum mortise_branch_error on_branch_error[MORTISE_N_RULES];
+};
+
+enum mortise_backoff {
+    MORTISE_BACKOFF_FIXED = 1,
+    MORTISE_BACKOFF_LINEAR,
+    MORTISE_BACKOFF_EXPONENTIAL
+};
+
+struct mortise_retry {
+    uint32_t max_attempts; /* >= 1, the first try included */
+    enum mortise_backoff backoff;
+    uint64_t delay_ms, max_delay_ms;
+    double jitter;               /* 0..1 */
+    const char *const *retry_on; /* codes or classes */
+    size_t n_retry_on;
+};
+
+enum mortise_in_doubt {                        /* on_in_doubt */
+                        MORTISE_DOUBT_DEFAULT, /* reconcile where offered, else
+                                                  ask */
+                        MORTISE_DOUBT_RECONCILE,
+                        MORTISE_DOUBT_RETRY,
+                        MORTISE_DOUBT_ASK,
+                        MORTISE_DOUBT_FAIL
+};
+
+struct mortise_output {       /* one line of `outputs` */
+    struct mortise_path path; /* under scratch or artifacts, root included */
+    struct mortise_expr expr;
+};
+
+struct mortise_mapping {      /* one line of `input_mapping` */
+    struct mortise_path path; /* in the child's input, "input" included */
+    struct mortise_expr expr;
+};
+
+enum mortise_reduce {
+    MORTISE_REDUCE_DEFAULT, /* last, and concurrent writes conflict */
+    MORTISE_REDUCE_LAST,    /* last, said in so many words */
+    MORTISE_REDUCE_FIRST,
+    MORTISE_REDUCE_CONCAT,
+    MORTISE_REDUCE_MERGE,
+    MORTISE_REDUCE_SUM,
+    MORTISE_REDUCE_MIN,
+    MORTISE_REDUCE_MAX,
+    MORTISE_REDUCE_LONGEST,
+    MORTISE_REDUCE_AVG,
+    MORTISE_REDUCE_EXPR
+};
+
+struct mortise_reducer {
+    struct mortise_path path; /* root included */
+    enum mortise_reduce reduce;
+    struct mortise_expr expr; /* EXPR: over old and new */
+    uint64_t max_items;       /* CONCAT; 0: no bound */
+    bool drop_oldest;         /* what is beyond it; else an error */
+    struct mortise_span span;
+};
+
+/* What guardrails look at, and when. */
+enum mortise_guard_stage {
+    MORTISE_GUARD_TARGET,   /* a guardrail node's target */
+    MORTISE_GUARD_INPUT,    /* the arguments, before they are approved */
+    MORTISE_GUARD_OUTPUT,   /* the output, once its schemas hold */
+    MORTISE_GUARD_DECISION, /* a human node's acceptance, with its prompt */
+    MORTISE_GUARD_EDGE,     /* the output, on an edge that is about to be taken:
+                               a node's list is that of all its edges out */
+    MORTISE_GUARD_STAGES
+};
+
+enum mortise_on_timeout {
+    MORTISE_TIMEOUT_ERROR = 1,
+    MORTISE_TIMEOUT_ACCEPT,
+    MORTISE_TIMEOUT_REJECT,
+    MORTISE_TIMEOUT_GOTO
+};
+
+struct mortise_node {
+    const char *id;
+    uint32_t index; /* declared position */
+    enum mortise_node_type type;
+    struct mortise_span span; /* of its key */
+    uint32_t *in, *out;       /* edge indexes, in declared order */
+    uint32_t n_in, n_out;     /* `in` without back edges ... */
+    uint32_t n_back_in;       /* ... which stand behind the others */
+    uint32_t region, slot;    /* the innermost; position among its nodes */
+    struct mortise_fate fate; /* as an item of it */
+    struct mortise_join join;
+    bool mendable[MORTISE_N_RULES]; /* a join that its failure may come to, or
+                                       that of a loop or map around it, collects
+                                       or drops */
+    uint32_t max_visits; /* of the limits, where the node says nothing */
+
+    /* tool, extension */
+    const char *plugin, *operation;
+    const struct mortise_operation *op; /* borrowed from the catalogue */
+    struct mortise_tmpl *args;          /* NULL: {} */
+
+    /* all that do something */
+    enum mortise_effect effect; /* effective; READ for guardrail, PURE for
+                                   router and human */
+    enum mortise_in_doubt on_in_doubt;
+    uint64_t timeout_ms; /* of one attempt; 0: none */
+    struct mortise_retry retry;
+    struct mortise_schema *input_schema, *output_schema; /* of the node */
+    struct mortise_output *outputs;
+    size_t n_outputs;
+    const char *output_as; /* artifact key; NULL: none */
+    bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
+    struct mortise_expr error_value;
+    bool interrupt_before, interrupt_after;
+    bool cache;        /* `pure`: what it gave before need not be called for */
+    uint32_t resource; /* number of the name, of all graphs in this; 0: none */
+    bool checkpoint_before, checkpoint_after; /* as it says ... */
+    bool checkpoint_said;                     /* ... if it does */
+    const char *capability; /* NULL: no discovery edge finds it */
+    const double *traits;   /* of its persona_policy; NULL: the graph's */
+
+    /* human */
+    struct mortise_tmpl *prompt;
+    struct mortise_schema *answer_schema;
+    const char *const *assignees;
+    size_t n_assignees;
+    uint64_t wait_ms;              /* 0: for ever */
+    bool auto_accept, auto_reject; /* nobody is asked */
+    const char *auto_reason;       /* why rejected; "" */
+    bool trusts_auto_accept;       /* guardrail_override: false */
+    enum mortise_on_timeout on_timeout;
+
+    /* guardrail, and guardrail_policy of tool, extension and subgraph */
+    struct mortise_guard_list guards[MORTISE_GUARD_STAGES];
+    enum mortise_on_violation on_violation;
+
+    /* guardrail */
+    bool has_target;
+    struct mortise_expr target;
+    bool target_is_path; /* of scratch or artifacts: sanitised in place */
+    struct mortise_path target_path;
+
+    /* router by condition */
+    bool by_condition;
+    struct mortise_expr condition; /* gives the id of a TARGET edge's node */
+
+    /* subgraph */
+    struct mortise_graph *sub; /* dies with the graph it is in; its refs do
+                                  not count */
+    struct mortise_mapping *input_mapping;
+    size_t n_input_mapping;
+    struct mortise_output *output_mapping; /* paths of the parent, expressions
+                                              over the child's end state */
+    size_t n_output_mapping;
+};
+
+#define MORTISE_GUARD_PREFIX "guardrail:"
+
+struct mortise_limits {
+    uint64_t steps;      /* executions of a run, nested graphs' included */
+    uint32_t visits;     /* of a node in one graph, map elements aside */
+    uint64_t state;      /* bytes */
+    uint64_t timeout_ms; /* active time of the run; 0: none */
+    /* What people may raise them to: the deployment's word; 0: anything. */
+    uint64_t most_steps, most_visits;
+};
+
+struct mortise_graph {
+    struct mortise_arena arena;
+    uint32_t refs;                   /* [loop] */
+    const char *name, *version;      /* "" when not given */
+    const char *path;                /* as loaded, for messages */
+    uint8_t digest[MORTISE_DIGEST];  /* of the canonical form */
+    const struct mortise_yaml *tree; /* source, spans */
+    /* What a run pins: the file, and those of graphs inside it. */
+    const struct mortise_source *sources;
+    size_t n_sources;
+
+    struct mortise_node *nodes;
+    uint32_t n_nodes;
+    struct mortise_edge *edges;
+    uint32_t n_edges;
+    uint32_t *start; /* edge indexes out of START */
+    uint32_t n_start;
+    struct mortise_region *regions; /* [0] is the graph */
+    uint32_t n_regions;
+
+    bool approve_tools; /* hitl_mode, or that of a graph around this one */
+    bool fail_fast;     /* failure */
+    bool coarse;        /* checkpoint_policy, of nodes that say nothing */
+    bool end_first;     /* end */
+    struct mortise_limits limits;       /* the outermost graph's */
+    struct mortise_budget budget;       /* this one's own */
+    uint32_t unbounded[MORTISE_USED_N]; /* a node that may use any amount of
+                                           it; MORTISE_NOWHERE: none */
+    uint32_t concurrency;
+    uint64_t expr_cost;
+    struct mortise_schema *input, *scratch, *artifacts; /* NULL: anything */
+    struct mortise_reducer *reducers;
+    size_t n_reducers;
+    const char **plugins; /* names used, sorted, each once; guardrail ids too,
+                             behind MORTISE_GUARD_PREFIX */
+    size_t n_plugins;
+    uint32_t n_resources; /* ... and in those in it */
+
+    struct mortise_schema **schemas; /* all that were compiled for it */
+    size_t n_schemas;
+    uint32_t *node_at; /* position of a key in `nodes:` -> node index */
+    const struct mortise_yaml *nodes_map;
+};
+
+/* Load and check.  Findings to `diags`; *out has one reference, or is NULL when
+ * any of them is an error (MORTISE_ECHECK).  `path` for messages. */
+int mortise_graph_load(struct mortise_graph **out,
+                       const struct mortise_mem *mem, const char *path,
+                       const char *text, size_t n,
+                       const struct mortise_catalog *catalog,
+                       struct mortise_diags *diags, struct mortise_err *err);
+struct mortise_graph *mortise_graph_ref(struct mortise_graph *g);
+void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
+
+/* Do arguments of a node that has an operation refer to those secrets alone
+ * that the graph itself refers to there?  MORTISE_EINVAL if not. */
+int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
+                               const struct mortise_mem *mem,
+                               struct mortise_err *err);
+
+/* The node of that id, or NULL. */
+const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
+                                              const char *id);
+/* The reducer that governs a path (exact match), NULL if none. */
+const struct mortise_reducer *
+mortise_graph_reducer(const struct mortise_graph *g,
+                      const struct mortise_path *path);
+/* ... and its kind, DEFAULT if none. */
+enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
+                                         const struct mortise_path *path);
+/* Does it lead to a visit that is still to come?  An edge back does, and so do
+ * those that end the elements of a map whose join is the entry of a loop. */
+bool mortise_graph_returns(const struct mortise_graph *g,
+                           const struct mortise_edge *e);
+/* Of two items of one region: does every way from the one, to where the region
+ * or a branch ends, come by the other?  (From itself: yes.) */
+bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
+const char *mortise_node_type_name(enum mortise_node_type type);
+const char *mortise_effect_name(enum mortise_effect effect);
+const char *mortise_trait_name(enum mortise_trait trait);
+const char *mortise_guard_stage_name(enum mortise_guard_stage stage);
+/* The id of a guardrail, of a name among a graph's `plugins`; NULL: that is the
+ * name of a plugin. */
+const char *mortise_guard_of_plugin(const char *name);
+/* Does anybody look at what passes along the edge? */
+bool mortise_edge_is_guarded(const struct mortise_edge *edge);
+/* Does the node ask this guardrail, at any stage? */
+bool mortise_node_is_guarded(const struct mortise_node *node, const char *id);
+
+/* What stands in a graph file. */
+extern const struct mortise_place mortise_graph_place;
+
+#endif

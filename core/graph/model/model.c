@@ -1,0 +1,130 @@
+/* model.c -- a loaded graph: holding it, finding things in it, names.
+ *
+ * A graph is one arena plus references to the JSON of its schemas (jansson's
+ * heap, not ours), so it dies in one loop and one free.
+ */
+#include "graph/model/graph.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct mortise_graph *mortise_graph_ref(struct mortise_graph *g)
+{
+    g->refs++;
+    return g;
+}
+
+void mortise_graph_unref(struct mortise_graph *g)
+{
+    struct mortise_arena arena;
+
+    if (g == NULL)
+        return;
+    assert(g->refs > 0);
+    if (--g->refs > 0)
+        return;
+    for (size_t i = 0; i < g->n_schemas; i++)
+        mortise_schema_finish(g->schemas[i]);
+    arena = g->arena;
+    mortise_release(arena.mem, g, sizeof *g);
+    mortise_arena_finish(&arena);
+}
+
+const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
+                                              const char *id)
+{
+    size_t at = mortise_yaml_find(g->nodes_map, id);
+
+    if (at == SIZE_MAX || g->node_at[at] >= g->n_nodes)
+        return NULL;
+    return &g->nodes[g->node_at[at]];
+}
+
+const struct mortise_reducer *
+mortise_graph_reducer(const struct mortise_graph *g,
+                      const struct mortise_path *path)
+{
+    size_t low = 0, high = g->n_reducers;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int c = strcmp(g->reducers[mid].path.text, path->text);
+
+        if (c == 0)
+            return &g->reducers[mid];
+        if (c < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+bool mortise_graph_returns(const struct mortise_graph *g,
+                           const struct mortise_edge *e)
+{
+    return e->back || (e->yields && g->edges[g->regions[e->home].gather].back);
+}
+
+enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
+                                         const struct mortise_path *path)
+{
+    const struct mortise_reducer *r = mortise_graph_reducer(g, path);
+
+    return r != NULL ? r->reduce : MORTISE_REDUCE_DEFAULT;
+}
+
+const char *mortise_node_type_name(enum mortise_node_type type)
+{
+    static const char *const names[] = {
+        [MORTISE_NODE_TOOL] = "tool",
+        [MORTISE_NODE_EXTENSION] = "extension",
+        [MORTISE_NODE_HUMAN] = "human",
+        [MORTISE_NODE_GUARDRAIL] = "guardrail",
+        [MORTISE_NODE_ROUTER] = "router",
+        [MORTISE_NODE_SUBGRAPH] = "subgraph",
+    };
+
+    return names[type];
+}
+
+const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
+{
+    static const char *const names[] = {"target", "input", "output", "decision",
+                                        "edge"};
+
+    return names[stage];
+}
+
+const char *mortise_guard_of_plugin(const char *name)
+{
+    size_t n = sizeof MORTISE_GUARD_PREFIX - 1;
+
+    return strncmp(name, MORTISE_GUARD_PREFIX, n) == 0 ? name + n : NULL;
+}
+
+bool mortise_edge_is_guarded(const struct mortise_edge *edge)
+{
+    return edge->policy != NULL && edge->kind != MORTISE_EDGE_DETOUR;
+}
+
+bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
+{
+    for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
+        for (size_t i = 0; i < node->guards[s].n; i++)
+            if (strcmp(node->guards[s].ids[i], id) == 0)
+                return true;
+    return false;
+}
+
+const char *mortise_effect_name(enum mortise_effect effect)
+{
+    static const char *const names[] = {
+        [MORTISE_PURE] = "pure",
+        [MORTISE_READ] = "read",
+        [MORTISE_WRITE] = "write",
+        [MORTISE_EXTERNAL] = "external",
+    };
+
+    return names[effect];
+}
