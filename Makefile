@@ -43,7 +43,7 @@ CFLAGS  ?= -O2 -g
 LDFLAGS ?=
 OBJCOPY ?= objcopy
 B       ?= build
-LAYERS  ?= base json yaml cel config graph run store plugin engine
+LAYERS  ?= base json yaml cel config graph run store plugin engine service
 WERROR  ?= $(if $(CI),-Werror,)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -105,8 +105,8 @@ PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR)
 FLAGS  := $(subst ','\'',$(CC) $(CFLAGS) $(LDFLAGS) $(VARIANT))
 $(eval $(call kept,places,PLACES))
 $(eval $(call kept,flags,FLAGS))
-$(B)/core/engine/site.o: $(B)/places
-$(B)/core/engine/site.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
+$(B)/core/config/site.o: $(B)/places
+$(B)/core/config/site.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/engine.h"
-#include "engine/client.h"
-#include "engine/control.h"
-#include "engine/link.h"
+#include "engine/common/engine.h"
+#include "service/client.h"
+#include "service/control.h"
+#include "service/link.h"
 #include "json/value.h"
 #include "lib/knock.h"
 #include "lib/powercut.h"

@@ -14,7 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/control.h"
+#include "service/control.h"
+#include "base/owner.h"
 #include "json/value.h"
 #include "lib/knock.h"
 #include "lib/shelf.h"
@@ -421,7 +422,7 @@ START_TEST(the_actor_is_the_peer)
     char me[64];
     int fd = client();
 
-    mortise_control_name(geteuid(), me);
+    mortise_owner_name(geteuid(), me);
     ask(fd, "{\"do\":\"start\",\"run\":\"r\"," SLEEP "}");
     ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
                           "[{\"kind\":\"cancel\"}]}"),

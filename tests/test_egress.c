@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/egress.h"
+#include "engine/http/egress.h"
 #include "json/value.h"
 #include "lib/test.h"
 

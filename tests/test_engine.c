@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/table.h"
-#include "engine/mail.h"
-#include "engine/pool.h"
-#include "engine/timers.h"
+#include "engine/parts/mail.h"
+#include "engine/parts/pool.h"
+#include "engine/parts/timers.h"
 #include "lib/test.h"
 
 static struct mortise_err err;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 #include "json/value.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/guest.h"
+#include "engine/parts/guest.h"
 #include "lib/test.h"
 
 static struct mortise_guest guest;

@@ -7,7 +7,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 #include "json/value.h"
 #include "lib/hostile.h"
 #include "lib/shelf.h"

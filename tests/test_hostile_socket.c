@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "engine/peer.h"
+#include "service/peer.h"
 #include "lib/child.h"
 #include "lib/hostile.h"
 #include "lib/knock.h"

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "engine/http.h"
+#include "engine/http/http.h"
 #include "lib/httpd.h"
 #include "lib/test.h"
 #include "lib/turn.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 #include "lib/test.h"
 
 enum { NS_PER_MS = 1000000 };

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "engine/engine.h"
-#include "engine/vault.h"
+#include "engine/common/engine.h"
+#include "engine/common/vault.h"
 #include "json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"

@@ -109,7 +109,7 @@ prove_witness() { # prove_witness HEADER WHERE SED-SCRIPT WORDS
 other_library() {
     # shellcheck disable=SC2086
     $CC -iquote "$out/broken" $CFLAGS_ABI -g -O0 -c -o "$out/broken/api.o" \
-        core/engine/api.c
+        core/service/api.c
     # shellcheck disable=SC2046
     $CC -shared -Wl,--version-script="$out/broken/mortise.map" \
         -Wl,-soname,libmortise.so.0 -o "$out/broken/lib.so" \

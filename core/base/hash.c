@@ -47,8 +47,7 @@ void mortise_hasher_u64(struct mortise_hasher *h, uint64_t v)
     mortise_hasher_field(h, &v, sizeof v);
 }
 
-void mortise_hasher_final(struct mortise_hasher *h,
-                          uint8_t out[MORTISE_DIGEST])
+void mortise_hasher_final(struct mortise_hasher *h, uint8_t out[MORTISE_DIGEST])
 {
     crypto_generichash_final(state_of(h), out, MORTISE_DIGEST);
 }

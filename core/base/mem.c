@@ -25,8 +25,7 @@ struct mortise_arena_block {
     max_align_t data[];
 };
 
-static void *heap_realloc(void *ud, void *ptr, size_t old_size,
-                          size_t new_size)
+static void *heap_realloc(void *ud, void *ptr, size_t old_size, size_t new_size)
 {
     (void)ud;
     (void)old_size;
@@ -53,8 +52,8 @@ void *mortise_zalloc(const struct mortise_mem *mem, size_t size)
     return p;
 }
 
-void *mortise_realloc(const struct mortise_mem *mem, void *ptr,
-                      size_t old_size, size_t new_size)
+void *mortise_realloc(const struct mortise_mem *mem, void *ptr, size_t old_size,
+                      size_t new_size)
 {
     return mem->realloc(mem->ud, ptr, old_size, new_size != 0 ? new_size : 1);
 }

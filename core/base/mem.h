@@ -13,8 +13,8 @@ extern const struct mortise_mem mortise_heap;
 void *mortise_alloc(const struct mortise_mem *mem, size_t size);
 void *mortise_zalloc(const struct mortise_mem *mem, size_t size);
 /* The old block stays valid when NULL is returned. */
-void *mortise_realloc(const struct mortise_mem *mem, void *ptr,
-                      size_t old_size, size_t new_size);
+void *mortise_realloc(const struct mortise_mem *mem, void *ptr, size_t old_size,
+                      size_t new_size);
 /* `size` as it was allocated; NULL is fine. */
 void mortise_release(const struct mortise_mem *mem, void *ptr, size_t size);
 
@@ -36,8 +36,7 @@ struct mortise_arena {
     size_t used; /* bytes handed out in all */
 };
 
-void mortise_arena_init(struct mortise_arena *a,
-                        const struct mortise_mem *mem);
+void mortise_arena_init(struct mortise_arena *a, const struct mortise_mem *mem);
 void mortise_arena_finish(struct mortise_arena *a);
 void *mortise_arena_alloc(struct mortise_arena *a, size_t size);
 char *mortise_arena_strdup(struct mortise_arena *a, const char *s);

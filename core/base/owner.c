@@ -322,3 +322,15 @@ bool mortise_owner_is_ours(int dir, const char *path, const char *name,
            !is_opened(to.st_mode) ||
            mortise_owner_check(at, note, f, NULL) != MORTISE_EDENIED;
 }
+
+void mortise_owner_name(uid_t uid, char out[64])
+{
+    char room[4096];
+    struct passwd pw, *found = NULL;
+
+    if (getpwuid_r(uid, &pw, room, sizeof room, &found) == 0 && found != NULL &&
+        strlen(pw.pw_name) < 64)
+        snprintf(out, 64, "%s", pw.pw_name);
+    else
+        snprintf(out, 64, "uid %lu", (unsigned long)uid);
+}

@@ -42,4 +42,7 @@ bool mortise_owner_is_ours(int dir, const char *path, const char *name,
 int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
                          struct mortise_err *err);
 
+/* The name of a uid, or "uid N". */
+void mortise_owner_name(uid_t uid, char out[64]);
+
 #endif

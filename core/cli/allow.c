@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
-#include "engine/guarded.h"
+#include "config/guarded.h"
 
 struct saying {
     struct mortise_cli *cli;

@@ -26,7 +26,7 @@
 #include "base/err.h"
 #include "cli/fatal.h"
 #include "cli/tempdir.h"
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 
 enum { NS_PER_MS = 1000000 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/casefile.h"
-#include "engine/call.h" /* MORTISE_NODE_MAX */
+#include "engine/runs/call.h" /* MORTISE_NODE_MAX */
 
 /* ---- nodes --------------------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 
 #include "cli/exit.h"
 #include "cli/opt.h"
-#include "engine/link.h"
-#include "engine/site.h"
+#include "service/link.h"
+#include "config/site.h"
 
 struct mortise_cli {
     const char *program; /* as it was called, for the commands we suggest */

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "cli/doctor.h"
-#include "engine/curl.h"
+#include "engine/http/curl.h"
 #include "plugin/memfd.h"
 
 #ifndef SYS_landlock_create_ruleset /* Linux 5.13; the same everywhere */

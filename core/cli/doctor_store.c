@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/doctor.h"
-#include "engine/client.h"
+#include "service/client.h"
 #include "store/hold.h"
 #include "store/home.h"
 #include "store/owners.h"

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "cli/shelf.h"
 #include "cli/overlay.h"
-#include "engine/stock.h"
+#include "engine/common/stock.h"
 #include "graph/disk.h"
 #include "draw/picture.h"
 #include "json/value.h"

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "cli/stop.h"
-#include "engine/control.h"
+#include "service/control.h"
 #include "engine/recover.h"
 
 bool mortise_cli_hosts(const struct mortise_cli *cli)

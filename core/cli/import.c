@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 #include "import/import.h"
-#include "plugin/files.h"
+#include "base/files.h"
 
 static int write_out(struct mortise_cli *cli, struct mortise_buf *b,
                      struct mortise_err *err)

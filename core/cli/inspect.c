@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "cli/shelf.h"
-#include "engine/egress.h"
+#include "engine/http/egress.h"
 #include "plugin/grant.h"
 
 static void line(struct mortise_out *o, const char *name, const char *value)

@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "cli/secret.h"
 #include "cli/shelf.h"
-#include "engine/guarded.h"
-#include "plugin/files.h"
+#include "config/guarded.h"
+#include "base/files.h"
 #include "plugin/registry.h"
 #include "plugin/trust.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/ledger.h"
 #include "cli/rehearse.h"
-#include "engine/script.h"
+#include "engine/runs/script.h"
 
 struct mortise_rehearsing {
     const struct mortise_rehearsal *what;

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "cli/shelf.h"
-#include "engine/stock.h"
+#include "engine/common/stock.h"
 #include "graph/disk.h"
 #include "graph/model/graph.h"
 #include "mortise.h"

@@ -19,11 +19,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/owner.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/stop.h"
-#include "engine/control.h"
-#include "engine/serve.h"
+#include "service/control.h"
+#include "service/serve.h"
 #include "json/value.h"
 
 static int note_seq(void *ud, json_t *event)
@@ -443,7 +444,7 @@ static int is_open(struct mortise_cli *cli, const char *run, uint64_t last,
     struct mortise_err here;
     int rv;
 
-    mortise_control_name(geteuid(), t.actor);
+    mortise_owner_name(geteuid(), t.actor);
     rv = mortise_cli_call(cli, "follow",
                           json_pack("{s:s, s:I, s:s}", "run", run, "after",
                                     (json_int_t)last, "until", "now"),

@@ -16,7 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 
 /* Seconds since 1970 that no clock shows: the year 9999. */
 static const time_t never = 253402300799;

@@ -9,16 +9,13 @@
  * The index speaks wall-clock time, which may be set.  The engine looks again
  * when it hears of that (clocks.c), and every minute where it does not.
  */
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 
 #include <string.h>
 
 #include "base/clock.h"
 
-enum {
-    AT_ONCE = 64,          /* runs looked at in one go */
-    LOOK_AGAIN_MS = 60000, /* at the latest, and after a run that would not */
-};
+enum { AT_ONCE = 64 }; /* runs looked at in one go */
 
 struct overdue {
     uint64_t now_ms, next_ms; /* next_ms: the soonest that is left; 0: none */
@@ -47,17 +44,6 @@ static int collect(void *ud, const char *tenant, const char *run,
     strcpy(o->list[o->n].run, run);
     o->n++;
     return 0;
-}
-
-static void arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
-{
-    uint64_t in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
-
-    if (in_ms > LOOK_AGAIN_MS)
-        in_ms = LOOK_AGAIN_MS;
-    mortise_timer_disarm(&m->timers, &m->due);
-    m->due_ms = at_ms;
-    mortise_timer_arm(&m->timers, &m->due, mortise_mono_in(in_ms));
 }
 
 /* A paused run has no deadlines until it goes on. */
@@ -93,7 +79,7 @@ static bool fire_one(struct mortise *m, const char *tenant, const char *run)
  * index: they are passed over until the rest has been seen. */
 static void arm_next(struct mortise *m, const struct overdue *o, size_t stuck)
 {
-    uint64_t later = o->now_ms + LOOK_AGAIN_MS, at = o->next_ms;
+    uint64_t later = o->now_ms + MORTISE_DUE_LOOK_MS, at = o->next_ms;
 
     m->due_skip += stuck;
     if (o->n < AT_ONCE) {
@@ -102,7 +88,7 @@ static void arm_next(struct mortise *m, const struct overdue *o, size_t stuck)
         m->due_skip = 0;
     }
     if (at != 0)
-        arm(m, o->now_ms, at);
+        mortise_due_arm(m, o->now_ms, at);
 }
 
 static void look(struct mortise *m, struct overdue *o)
@@ -115,7 +101,7 @@ static void look(struct mortise *m, struct overdue *o)
     if (mortise_store_due(m->store, UINT64_MAX, collect, o, &err) !=
         MORTISE_OK) {
         mortise_log(m, MORTISE_LOG_WARN, "look for deadlines: %s", err.msg);
-        arm(m, o->now_ms, o->now_ms + LOOK_AGAIN_MS);
+        mortise_due_arm(m, o->now_ms, o->now_ms + MORTISE_DUE_LOOK_MS);
         return;
     }
     for (size_t i = 0; i < o->n; i++)
@@ -134,7 +120,7 @@ static void fire(struct mortise_timer *t)
     if (rv == MORTISE_OK && o != NULL)
         look(m, o);
     else if (rv != MORTISE_EBUSY) /* it does not close */
-        arm(m, now_ms, now_ms + LOOK_AGAIN_MS);
+        mortise_due_arm(m, now_ms, now_ms + MORTISE_DUE_LOOK_MS);
     mortise_release(m->mem, o, sizeof *o);
 }
 
@@ -143,20 +129,12 @@ void mortise_due_open(struct mortise *m)
     uint64_t now_ms = mortise_now_ms();
 
     m->due.fire = fire;
-    arm(m, now_ms, now_ms); /* looks with the first turn */
+    mortise_due_arm(m, now_ms, now_ms); /* looks with the first turn */
 }
 
 void mortise_due_clock_set(struct mortise *m)
 {
     uint64_t now_ms = mortise_now_ms();
 
-    arm(m, now_ms, now_ms);
-}
-
-void mortise_due_note(struct mortise *m, uint64_t deadline_ms)
-{
-    if (m->due.fire == NULL)
-        return; /* it was not opened: this engine fires none */
-    if (m->due_ms == 0 || deadline_ms < m->due_ms)
-        arm(m, mortise_now_ms(), deadline_ms);
+    mortise_due_arm(m, now_ms, now_ms);
 }

@@ -7,7 +7,8 @@
  * The runs stay resumable; whoever waits for them is told.  In a child of fork()
  * closing does nothing at all.
  */
-#include "engine/engine.h"
+#include "engine/common/engine.h"
+#include "base/owner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,30 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/configs.h"
-#include "engine/control.h"
-#include "engine/http.h"
-#include "engine/secret.h"
+#include "engine/common/configs.h"
+#include "engine/http/http.h"
+#include "engine/host/secret.h"
 
 enum { DESCRIPTORS = 32 };
-
-int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
-{
-    switch (m->state) {
-    case MORTISE_ENGINE_UP:
-        if (m->leaving)
-            break;
-        return MORTISE_OK;
-    case MORTISE_ENGINE_CLOSING:
-        break;
-    case MORTISE_ENGINE_FAILING:
-    case MORTISE_ENGINE_BROKEN:
-        if (err != NULL)
-            *err = m->trouble;
-        return m->trouble.code;
-    }
-    return mortise_fail(err, MORTISE_EBUSY, "the engine is closing");
-}
 
 /* ---- open --------------------------------------------------------------- */
 
@@ -227,7 +209,7 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
 
     if (rv == MORTISE_OK)
         rv = open_site(m, o, err);
-    mortise_control_name(geteuid(), actor);
+    mortise_owner_name(geteuid(), actor);
     m->actor = mortise_strdup(m->mem, actor);
     m->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (rv == MORTISE_OK && (m->actor == NULL || m->c_locale == (locale_t)0))
@@ -253,8 +235,6 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
         rv = check_config(m, err);
     if (rv == MORTISE_OK && !m->looks)
         rv = mortise_retention_open(m, err);
-    if (rv == MORTISE_OK && m->holding != MORTISE_HOLDING_BRIEFLY)
-        rv = mortise_control_open(m, err);
     return rv;
 }
 
@@ -324,18 +304,6 @@ static int open_engine(struct mortise **out,
     return MORTISE_OK;
 }
 
-int mortise_open(struct mortise **out, const struct mortise_options *options,
-                 struct mortise_err *err)
-{
-    struct mortise_err why; /* an inner word on the way to a success is none */
-    int rv =
-        mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, NULL, &why);
-
-    if (rv != MORTISE_OK && err != NULL)
-        *err = why;
-    return rv;
-}
-
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
                         enum mortise_holding holding, struct mortise_site *site,
@@ -374,7 +342,8 @@ static void quiet(struct mortise *m)
     if (up && m->write_why.code == MORTISE_OK)
         mortise_retention_finish(m);
     mortise_commits_finish(m);
-    mortise_control_close(m);
+    if (m->unserve != NULL)
+        m->unserve(m);
     mortise_watch_close(m);
 }
 

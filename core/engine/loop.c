@@ -9,11 +9,9 @@
  *
  * No recursion: what happens while an action is carried out becomes a task.
  */
-#include "engine/engine.h"
-#include "engine/vault.h"
+#include "engine/common/engine.h"
 
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -25,27 +23,6 @@ enum {
     SLICE_NS = 10000000, /* of work, before sockets get their turn */
     NS_PER_MS = 1000000
 };
-
-/* ---- log ---------------------------------------------------------------- */
-
-void mortise_log(struct mortise *m, int level, const char *fmt, ...)
-{
-    bool on_loop = pthread_equal(m->thread, pthread_self());
-    char text[1024];
-    va_list ap;
-
-    if (m->log == NULL)
-        return;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    mortise_vault_cover(m->vault, text, sizeof text);
-    if (on_loop)
-        mortise_guest_pause(&m->guest);
-    m->log(m->log_ud, level, text);
-    if (on_loop)
-        mortise_guest_resume(&m->guest, m->c_locale);
-}
 
 /* ---- open and close ----------------------------------------------------- */
 
@@ -118,11 +95,6 @@ void mortise_leave(struct mortise *m)
 }
 
 /* ---- a turn ------------------------------------------------------------- */
-
-void mortise_ready(struct mortise *m, struct mortise_task *t)
-{
-    mortise_tasks_put(&m->ready, t);
-}
 
 static void take_mail(struct mortise *m)
 {

@@ -2,7 +2,7 @@
 #ifndef MORTISE_ENGINE_RECOVER_H
 #define MORTISE_ENGINE_RECOVER_H
 
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 
 /* Go on with every run, of all tenants, that a crash interrupted or that was
  * paused as an engine stopped.  Turns the loop while many are at work; `stop`
@@ -14,8 +14,6 @@ int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
                         struct mortise_err *err);
 /* Is nothing at work, so that leaving interrupts nothing? */
 bool mortise_rests(const struct mortise *m);
-/* One run, as an engine that stops pauses it: it goes on when it can. */
-void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
 /* Pause all that is at work, until an engine comes; turns the loop until it
  * rests.  Nothing else begins from here on: whoever asks for it is told that the
  * engine closes, and asks the next one. */

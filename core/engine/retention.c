@@ -18,7 +18,7 @@
  *   (2) A pass first ends what an earlier one began (leveldb_remove.c (2)).
  *   (3) A graph goes when a pass saw all heads and none has it.
  */
-#include "engine/engine.h"
+#include "engine/common/engine.h"
 
 #include <string.h>
 

@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "plugin/files.h"
+#include "base/files.h"
 #include "plugin/memfd.h"
 
 enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };

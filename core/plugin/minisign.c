@@ -37,7 +37,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plugin/files.h"
+#include "base/files.h"
 
 enum {
     FILE_MAX = 16 * 1024,

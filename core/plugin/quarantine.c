@@ -37,7 +37,7 @@
 
 #include "base/clock.h"
 #include "plugin/death.h"
-#include "plugin/files.h"
+#include "base/files.h"
 
 enum {
     HEX = MORTISE_DIGEST_HEX - 1,

@@ -48,9 +48,9 @@
 
 #include "base/clock.h"
 #include "plugin/death.h"
-#include "plugin/dirs.h"
+#include "base/dirs.h"
 #include "plugin/elf.h"
-#include "plugin/files.h"
+#include "base/files.h"
 #include "plugin/load.h"
 #include "plugin/quarantine.h"
 #include "plugin/seen.h"

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/owner.h"
 #include "base/userdir.h"
-#include "plugin/files.h"
+#include "base/files.h"
 
 enum { TEXT_MAX = 8192, DIGITS = 32 };
 

@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "plugin/elf.h"
-#include "plugin/files.h"
+#include "base/files.h"
 #include "plugin/manifest.h"
 
 enum { OBJECT_MAX = 1 << 28 };

@@ -26,9 +26,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "plugin/dirs.h"
+#include "base/dirs.h"
 #include "base/wild.h"
-#include "plugin/files.h"
+#include "base/files.h"
 #include "plugin/manifest.h"
 #include "plugin/version.h"
 #include "yaml/header.h"

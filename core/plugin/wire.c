@@ -28,7 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/files.h"
+#include "base/files.h"
 #include "plugin/memfd.h"
 
 enum { IN_MEMFD = 1 };

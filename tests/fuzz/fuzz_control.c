@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "engine/control.h"
+#include "service/control.h"
 #include "json/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "engine/http.h"
+#include "engine/http/http.h"
 #include "lib/turn.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/clock.h"
-#include "engine/timers.h"
+#include "engine/parts/timers.h"
 
 static uv_loop_t loop;
 static uv_timer_t alarm_;

@@ -1,0 +1,79 @@
+/* dirs.c -- the files of a directory that end alike, in order of name: what is
+ * found must not depend on how a file system happens to list it.
+ */
+#include "base/dirs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), len = strlen(suffix);
+
+    return n > len && strcmp(name + n - len, suffix) == 0;
+}
+
+static int add(struct mortise_listing *l, const char *name)
+{
+    char **grown = mortise_grow(l->mem, l->names, l->n, &l->cap, sizeof *grown);
+
+    if (grown == NULL)
+        return MORTISE_ENOMEM;
+    l->names = grown;
+    l->names[l->n] = mortise_strdup(l->mem, name);
+    if (l->names[l->n] == NULL)
+        return MORTISE_ENOMEM;
+    l->n++;
+    return MORTISE_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+
+    return strcmp(*x, *y);
+}
+
+static int collect(struct mortise_listing *l, DIR *d, const char *suffix)
+{
+    struct dirent *e;
+
+    while ((e = readdir(d)) != NULL)
+        if (e->d_name[0] != '.' && ends_with(e->d_name, suffix) &&
+            add(l, e->d_name) != MORTISE_OK)
+            return MORTISE_ENOMEM;
+    return MORTISE_OK;
+}
+
+int mortise_listing_read(struct mortise_listing *l,
+                         const struct mortise_mem *mem, const char *dir,
+                         const char *suffix, struct mortise_err *err)
+{
+    DIR *d = opendir(dir);
+    int rv;
+
+    *l = (struct mortise_listing){.mem = mem};
+    if (d == NULL)
+        return mortise_syserr(err, errno, "read directory %s", dir);
+    rv = collect(l, d, suffix);
+    closedir(d);
+    if (rv != MORTISE_OK) {
+        mortise_listing_finish(l);
+        return mortise_nomem(err);
+    }
+    if (l->n > 1)
+        qsort(l->names, l->n, sizeof *l->names, by_name);
+    return MORTISE_OK;
+}
+
+void mortise_listing_finish(struct mortise_listing *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        mortise_release_str(l->mem, l->names[i]);
+    mortise_release(l->mem, l->names, l->cap * sizeof *l->names);
+    l->names = NULL;
+    l->n = l->cap = 0;
+}

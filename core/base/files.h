@@ -1,0 +1,36 @@
+/* files.h -- whole files, read with a bound and written all or nothing.
+ * [any] */
+#ifndef MORTISE_BASE_FILES_H
+#define MORTISE_BASE_FILES_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Open a regular file for reading; anything else (a FIFO, a device) is
+ * MORTISE_EINVAL, and so is one of more than `max` bytes.  *fd is the
+ * caller's. */
+int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
+                      struct mortise_err *err);
+
+/* Append the whole file to b. */
+int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
+                      struct mortise_err *err);
+
+#define MORTISE_FILE_NEW 1u /* the name must be free: MORTISE_EEXISTS */
+
+/* Write n bytes under a temporary name beside `path`, sync them, give them the
+ * name and sync the directory: whoever looks sees the old file or the new one,
+ * after a power cut too. */
+int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
+                       unsigned flags, struct mortise_err *err);
+
+/* All n bytes to a descriptor; -1 and errno. */
+int mortise_file_put(int fd, const void *p, size_t n);
+
+/* "DIR/NAME" and the like: snprintf that refuses to cut. */
+int mortise_file_path(char *out, size_t size, struct mortise_err *err,
+                      const char *fmt, ...) MORTISE_PRINTF(4, 5);
+
+#endif

@@ -1,0 +1,341 @@
+/* allow.c -- what a deployment that was found needs somebody to have said, and
+ * what was said.
+ *
+ * `mortise run` obeys a mortise.yaml that lies beside the graph, as make obeys
+ * a Makefile.  Unlike make's user, who runs `mortise check` on a directory from
+ * somewhere expects that nothing of it runs; so what a found file may not decide
+ * by itself is decided once, by a person:
+ *
+ *   (1) Which code runs: `plugins.path`, `plugins.dev`, `trust`, the programs
+ *       of `secrets`.  Who may get a secret: where there are any, `secrets` and
+ *       all configurations, which name hosts.
+ *   (2) What is said holds for one file, by its path, and for those keys as
+ *       they were: a digest of them is kept, and any change asks again.  What
+ *       comes through ${file:...} is part of it; variables are not, as they are
+ *       the user's own.
+ *   (3) It may hold for owners and modes of files, too, each as it was.
+ *   (4) It is kept for each user, in a file of its own a deployment, below
+ *       userdir.h's directory.
+ */
+#include "config/allow.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/userdir.h"
+#include "base/dirs.h"
+#include "base/files.h"
+
+enum { RECORD_MAX = 1 << 20, NAME_DIGITS = 32 };
+
+static const char kept_in[] = "allowed", suffix[] = ".json";
+
+/* ---- what needs it (1) ---------------------------------------------------- */
+
+static const struct mortise_yaml *at(const struct mortise_yaml *tree,
+                                     const char *one, const char *two)
+{
+    const struct mortise_yaml *v =
+        tree != NULL ? mortise_yaml_get(tree, one) : NULL;
+
+    if (v != NULL && two != NULL)
+        v = v->kind == MORTISE_YAML_MAP ? mortise_yaml_get(v, two) : NULL;
+    return v;
+}
+
+static bool runs_programs(const struct mortise_providers *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (p->list[i].kind == MORTISE_PROVIDER_EXEC)
+            return true;
+    return false;
+}
+
+static void add(struct mortise_need *needs, size_t *n, const char *key,
+                const struct mortise_yaml *value)
+{
+    if (value != NULL && value->n > 0)
+        needs[(*n)++] = (struct mortise_need){key, value};
+}
+
+size_t mortise_allow_needs(const struct mortise_deployment *d,
+                           struct mortise_need needs[MORTISE_NEEDS_MAX])
+{
+    const struct mortise_yaml *t = d->tree;
+    const struct mortise_yaml *config = at(t, "plugins", "config");
+    const struct mortise_yaml *guards = at(t, "guardrails", NULL);
+    bool configured =
+        (config != NULL && config->n > 0) || (guards != NULL && guards->n > 0);
+    size_t n = 0;
+
+    add(needs, &n, "plugins.path", at(t, "plugins", "path"));
+    add(needs, &n, "plugins.dev", at(t, "plugins", "dev"));
+    add(needs, &n, "trust", at(t, "trust", NULL));
+    if (runs_programs(&d->secrets) || (d->secrets.n > 0 && configured))
+        add(needs, &n, "secrets", at(t, "secrets", NULL));
+    if (d->secrets.n > 0) {
+        add(needs, &n, "plugins.config", config);
+        add(needs, &n, "guardrails", guards);
+    }
+    return n;
+}
+
+/* ---- their digest (2) ------------------------------------------------------
+ */
+
+static json_t *said(const struct mortise_yaml *written,
+                    const struct mortise_yaml *tree)
+{
+    bool map = written->kind == MORTISE_YAML_MAP;
+    json_t *out;
+
+    if (!map && written->kind != MORTISE_YAML_SEQ)
+        return mortise_yaml_json(written->kind == MORTISE_YAML_STRING &&
+                                         strstr(written->str, "${file:")
+                                     ? tree
+                                     : written,
+                                 false);
+    out = map ? json_object() : json_array();
+    for (size_t i = 0; out != NULL && i < written->n; i++) {
+        json_t *one = said(written->items[i], tree->items[i]);
+        int rv = map ? json_object_set_new(out, written->keys[i]->str, one)
+                     : json_array_append_new(out, one);
+
+        if (rv != 0) {
+            json_decref(out);
+            out = NULL;
+        }
+    }
+    return out;
+}
+
+/* The same key of the file as it was written. */
+static const struct mortise_yaml *written_at(const struct mortise_deployment *d,
+                                             const char *key)
+{
+    char one[64], *dot;
+
+    snprintf(one, sizeof one, "%s", key);
+    dot = strchr(one, '.');
+    if (dot != NULL)
+        *dot++ = '\0';
+    return at(d->written, one, dot);
+}
+
+static int digest_needs(struct mortise_allowance *a,
+                        const struct mortise_deployment *d)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    size_t n = mortise_allow_needs(d, needs);
+    uint8_t digest[MORTISE_DIGEST];
+    json_t *all = json_object();
+    int rv = all != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (json_object_set_new(
+                all, needs[i].key,
+                said(written_at(d, needs[i].key), needs[i].value)) != 0)
+            rv = MORTISE_ENOMEM;
+    if (rv == MORTISE_OK)
+        rv = mortise_json_digest(digest, all, a->mem);
+    if (rv == MORTISE_OK)
+        mortise_hex(a->digest, digest, sizeof digest);
+    json_decref(all);
+    return rv;
+}
+
+/* ---- reading (4) -----------------------------------------------------------
+ */
+
+/* DIR/DIGEST-OF-THE-PATH.json */
+static int record_path(const struct mortise_allowance *a, const char *dir,
+                       char out[PATH_MAX], struct mortise_err *err)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    char hex[MORTISE_DIGEST_HEX];
+
+    mortise_digest(digest, a->file, strlen(a->file));
+    mortise_hex(hex, digest, sizeof digest);
+    return mortise_file_path(out, PATH_MAX, err, "%s/%.*s%s", dir, NAME_DIGITS,
+                             hex, suffix);
+}
+
+/* What is no record is none: then nothing was said. */
+static int read_record(json_t **out, const struct mortise_mem *mem,
+                       const char *path, struct mortise_err *err)
+{
+    struct mortise_buf text;
+    int rv;
+
+    *out = NULL;
+    mortise_buf_init(&text, mem);
+    rv = mortise_file_read(&text, path, RECORD_MAX, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_json_parse(out, text.p != NULL ? text.p : "", text.n, err);
+    mortise_buf_finish(&text);
+    return rv == MORTISE_ENOTFOUND || rv == MORTISE_EINVAL ? MORTISE_OK : rv;
+}
+
+static const char *text_of(const json_t *record, const char *member)
+{
+    const char *text = json_string_value(json_object_get(record, member));
+
+    return text != NULL ? text : "";
+}
+
+/* The directory of the records.  An error: this user has none, or it is not to
+ * be relied on. */
+static int records(char dir[PATH_MAX], struct mortise_err *err)
+{
+    char base[PATH_MAX];
+    int rv = mortise_userdir(base, err);
+
+    return rv == MORTISE_OK
+               ? mortise_file_path(dir, PATH_MAX, err, "%s/%s", base, kept_in)
+               : rv;
+}
+
+/* Where what was said of it is kept, if that can be relied on. */
+static int its_record(const struct mortise_allowance *a, char path[PATH_MAX],
+                      struct mortise_err *err)
+{
+    char dir[PATH_MAX];
+    int rv = records(dir, err);
+
+    if (rv == MORTISE_OK)
+        rv = record_path(a, dir, path, err);
+    return rv == MORTISE_OK ? mortise_owner_check(path, NULL, NULL, err) : rv;
+}
+
+int mortise_allow_read(struct mortise_allowance *a,
+                       const struct mortise_deployment *d,
+                       struct mortise_err *err)
+{
+    char path[PATH_MAX];
+    int rv;
+
+    *a = (struct mortise_allowance){.mem = d->arena.mem};
+    if (d->path == NULL)
+        return MORTISE_OK;
+    if (realpath(d->path, a->file) == NULL)
+        snprintf(a->file, sizeof a->file, "%s", d->path);
+    rv = digest_needs(a, d);
+    if (rv != MORTISE_OK)
+        return mortise_nomem(err);
+    if (its_record(a, path, &a->why) != MORTISE_OK)
+        return MORTISE_OK;
+    rv = read_record(&a->record, a->mem, path, err);
+    if (rv == MORTISE_OK && strcmp(text_of(a->record, "file"), a->file) != 0) {
+        json_decref(a->record);
+        a->record = NULL;
+    }
+    return rv;
+}
+
+void mortise_allow_finish(struct mortise_allowance *a)
+{
+    json_decref(a->record);
+    a->record = NULL;
+}
+
+bool mortise_allow_holds(const struct mortise_allowance *a)
+{
+    return a->record != NULL &&
+           strcmp(text_of(a->record, "digest"), a->digest) == 0;
+}
+
+bool mortise_allow_has(const struct mortise_allowance *a,
+                       const struct mortise_fault *f)
+{
+    const json_t *places = json_object_get(a->record, "places");
+    size_t n = json_array_size(places);
+
+    if (!mortise_allow_holds(a))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *p = json_array_get(places, i);
+
+        if (strcmp(text_of(p, "path"), f->path) == 0 &&
+            json_integer_value(json_object_get(p, "uid")) ==
+                (json_int_t)f->uid &&
+            json_integer_value(json_object_get(p, "mode")) ==
+                (json_int_t)(f->mode & 022))
+            return true;
+    }
+    return false;
+}
+
+/* ---- saying ----------------------------------------------------------------
+ */
+
+json_t *mortise_allow_place(const struct mortise_fault *f)
+{
+    return json_pack("{s:s, s:I, s:I}", "path", f->path, "uid",
+                     (json_int_t)f->uid, "mode", (json_int_t)(f->mode & 022));
+}
+
+int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
+                        struct mortise_err *err)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    json_t *record = json_pack("{s:s, s:s, s:O}", "file", a->file, "digest",
+                               a->digest, "places", places);
+    char *text = record != NULL ? mortise_json_text(a->mem, record) : NULL;
+    int rv = text != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_userdir_make(dir, kept_in, err);
+    if (rv == MORTISE_OK)
+        rv = record_path(a, dir, path, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(path, text, strlen(text), 0600, 0, err);
+    mortise_release_str(a->mem, text);
+    json_decref(record);
+    return rv;
+}
+
+int mortise_allow_remove(const struct mortise_allowance *a,
+                         struct mortise_err *err)
+{
+    char path[PATH_MAX];
+    int rv = its_record(a, path, err);
+
+    if (rv == MORTISE_OK && a->record == NULL)
+        rv = mortise_fail(err, MORTISE_ENOTFOUND, "%s was never allowed",
+                          a->file);
+    if (rv == MORTISE_OK && unlink(path) != 0)
+        rv = mortise_syserr(err, errno, "remove %s", path);
+    return rv;
+}
+
+int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
+                       struct mortise_err *err)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    struct mortise_listing l;
+    int rv;
+
+    *out = json_array();
+    if (*out == NULL)
+        return mortise_nomem(err);
+    rv = records(dir, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_listing_read(&l, mem, dir, suffix, err);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++) {
+        json_t *record = NULL;
+
+        rv =
+            mortise_file_path(path, sizeof path, err, "%s/%s", dir, l.names[i]);
+        if (rv == MORTISE_OK)
+            rv = read_record(&record, mem, path, err);
+        if (record != NULL && json_array_append_new(*out, record) != 0)
+            rv = mortise_nomem(err);
+    }
+    mortise_listing_finish(&l);
+    return rv;
+}

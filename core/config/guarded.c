@@ -1,0 +1,169 @@
+/* guarded.c -- may a deployment be obeyed, and what it names be used?
+ *
+ *   (1) The Deployment file, the directories of plugins and of trust with the
+ *       files in them, and the store: none of them may be somebody else's, nor
+ *       may others be able to write or replace it (base/owner.h).
+ *   (2) A deployment that nobody named, but that lay beside a graph or in the
+ *       working directory, decides nothing that it needs somebody's word for
+ *       (allow.h).
+ *   (3) Both are asked before anything of it is used, and each refusal says
+ *       which command mends it.
+ *
+ * The bundled directories are where the program itself is: whoever can change
+ * them can change it.
+ */
+#include "config/guarded.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS_TEXT = 400 };
+
+struct looking {
+    mortise_fault_fn *fault;
+    void *ud;
+    struct mortise_err *err;
+};
+
+static int look(const struct looking *l, const char *path)
+{
+    return mortise_owner_check(path, l->fault, l->ud, l->err);
+}
+
+/* A directory, and what is in it; one that is not there has nothing. */
+static int look_inside(const struct looking *l, const char *dir)
+{
+    return mortise_owner_check_inside(dir, l->fault, l->ud, l->err);
+}
+
+int mortise_guarded_faults(const struct mortise_site *s,
+                           mortise_fault_fn *fault, void *ud,
+                           struct mortise_err *err)
+{
+    const struct looking l = {fault, ud, err};
+    const struct mortise_deployment *d = s->deployment;
+    int rv = d->path != NULL ? look(&l, d->path) : MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < d->n_plugin_dirs; i++)
+        rv = look_inside(&l, d->plugin_dirs[i]);
+    for (size_t i = 0; rv == MORTISE_OK && i < d->n_dev_dirs; i++)
+        rv = look_inside(&l, d->dev_dirs[i]);
+    if (rv == MORTISE_OK && d->trust_dir != NULL)
+        rv = look_inside(&l, d->trust_dir);
+    return rv == MORTISE_OK ? look(&l, s->store) : rv;
+}
+
+/* ---- what was said -------------------------------------------------------- */
+
+struct judging {
+    const struct mortise_allowance *allowance;
+    const char *store;
+    bool of_store; /* what is wrong is with the store itself (peer.c) */
+};
+
+static bool was_said(void *ud, const struct mortise_fault *f)
+{
+    struct judging *j = ud;
+    char store[PATH_MAX];
+
+    j->of_store =
+        realpath(j->store, store) != NULL && strcmp(store, f->path) == 0;
+    return mortise_allow_has(j->allowance, f);
+}
+
+/* "plugins.dev (line 7), secrets (line 12)" */
+static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
+                       size_t n)
+{
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < n && at < KEYS_TEXT; i++)
+        at += (size_t)snprintf(out + at, KEYS_TEXT - at, "%s%s (line %u)",
+                               i > 0 ? ", " : "", needs[i].key,
+                               needs[i].value->span.line);
+}
+
+static int check_needs(const struct mortise_site *s,
+                       const struct mortise_allowance *a,
+                       struct mortise_span *span, struct mortise_err *err)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    size_t n = mortise_allow_needs(s->deployment, needs);
+    char keys[KEYS_TEXT];
+
+    if (n == 0 || mortise_allow_holds(a))
+        return MORTISE_OK;
+    *span = needs[0].value->span;
+    list_needs(keys, needs, n);
+    if (a->why.code != MORTISE_OK)
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "%s was found, and nobody named it; it says which code runs or who "
+            "gets secrets, by %s, and nothing that you say of it counts: %s",
+            s->deployment->path, keys, a->why.msg);
+    return mortise_fail(
+        err, MORTISE_EDENIED,
+        "%s was found, and nobody named it; it says which code runs or who "
+        "gets secrets, by %s%s; read it, then say so once: mortise config "
+        "allow %s",
+        s->deployment->path, keys,
+        a->record != NULL ? ", not as it was when you allowed it" : "",
+        a->file);
+}
+
+/* What to do besides chmod and chown.  A store of others is not used whatever is
+ * said. */
+static void point_at_allow(const struct mortise_allowance *a,
+                           struct mortise_err *err)
+{
+    char words[sizeof err->msg];
+
+    if (a->file[0] == '\0')
+        return;
+    snprintf(words, sizeof words, "%s", err->msg);
+    mortise_fail(err, err->code,
+                 "%s; or accept it as it is: mortise config allow %s", words,
+                 a->file);
+}
+
+/* `span` stays as it is when it is not the file's text that is wrong. */
+static int check(const struct mortise_site *s, unsigned how,
+                 struct mortise_span *span, struct mortise_err *err)
+{
+    struct mortise_allowance a;
+    struct judging j = {&a, s->store, false};
+    int rv = mortise_allow_read(&a, s->deployment, err);
+
+    if (rv == MORTISE_OK) {
+        rv = mortise_guarded_faults(s, was_said, &j, err);
+        if (rv == MORTISE_EDENIED && !j.of_store)
+            point_at_allow(&a, err);
+    }
+    if (rv == MORTISE_OK && (how & MORTISE_SITE_FOUND) != 0)
+        rv = check_needs(s, &a, span, err);
+    mortise_allow_finish(&a);
+    return rv;
+}
+
+int mortise_guarded_check(const struct mortise_site *s, unsigned how,
+                          struct mortise_diags *diags, struct mortise_err *err)
+{
+    const struct mortise_yaml *tree = s->deployment->tree;
+    struct mortise_span span = {0};
+    struct mortise_err why;
+    int rv;
+
+    if (tree != NULL)
+        span = tree->span;
+    rv = check(s, how, &span, &why);
+    if (rv == MORTISE_OK)
+        return rv;
+    if ((how & MORTISE_SITE_LOOK) == 0 || rv == MORTISE_ENOMEM)
+        return mortise_fail(err, rv, "%s", why.msg);
+    if (tree != NULL)
+        mortise_diag_add(diags, "W0820", span, "%s", why.msg);
+    return MORTISE_OK;
+}

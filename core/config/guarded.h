@@ -1,0 +1,19 @@
+/* guarded.h -- may a deployment be obeyed, and what it names be used?  [any] */
+#ifndef MORTISE_CONFIG_GUARDED_H
+#define MORTISE_CONFIG_GUARDED_H
+
+#include "config/allow.h"
+#include "config/site.h"
+
+/* MORTISE_EDENIED, with the command that mends it.  With MORTISE_SITE_LOOK
+ * that is a finding and no error. */
+int mortise_guarded_check(const struct mortise_site *s, unsigned how,
+                          struct mortise_diags *diags, struct mortise_err *err);
+
+/* All that others own or may write of what the deployment names, itself
+ * included. */
+int mortise_guarded_faults(const struct mortise_site *s,
+                           mortise_fault_fn *fault, void *ud,
+                           struct mortise_err *err);
+
+#endif

@@ -1,0 +1,255 @@
+/* configs.c -- what a deployment says of plugins, once it is known which there
+ * are.
+ *
+ * The file has been read by itself already; here each config meets the schema
+ * of the plugin that it is for, with the line where it stands.  A plugin that
+ * only `plugins.config` names need not be there: nothing will start it then, and
+ * who checks the file is warned, since it may be misspelt.
+ * One behind a guardrail's id must be, for a graph is checked against the ids.
+ *
+ * A config with references to secrets is judged whole by create() alone, which
+ * knows the values (registry.c). */
+#include "engine/common/configs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/infile.h"
+#include "base/mask.h"
+#include "engine/http/egress.h"
+#include "engine/common/grants.h"
+#include "plugin/registry.h"
+
+struct checking {
+    const struct mortise_deployment *d;
+    struct mortise_diags *diags;
+    const struct mortise_manifest *m;
+    size_t errors; /* of findings, before this config */
+};
+
+static int check_schema(const struct checking *c,
+                        const struct mortise_yaml *config, const json_t *json,
+                        struct mortise_span at)
+{
+    const struct mortise_schema *schema = c->m->config_schema;
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    if (schema == NULL && json_object_size(json) > 0)
+        mortise_diag_add(c->diags, "E0607", config->span,
+                         "plugin '%s' takes no config", c->m->name);
+    else if (schema != NULL)
+        rv = mortise_schema_check(schema, json, &err);
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    mortise_diag_add(
+        c->diags, "E0607",
+        config != NULL ? mortise_yaml_meant(config, err.msg)->span : at,
+        "plugin '%s' refuses this config: %s", c->m->name, err.msg);
+    return MORTISE_OK;
+}
+
+/* Where its permissions leave to the config where it may go, that must be
+ * places. */
+static int check_net(const struct checking *c,
+                     const struct mortise_yaml *config, const json_t *json)
+{
+    struct mortise_egress e;
+    struct mortise_arena a;
+    struct mortise_err err;
+    int rv;
+
+    if (config == NULL || c->diags->n_errors > c->errors)
+        return MORTISE_OK;
+    mortise_arena_init(&a, c->diags->arena.mem);
+    rv = mortise_egress_make(&e, &a, &c->m->net, json, &err);
+    mortise_arena_finish(&a);
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    mortise_diag_add(c->diags, "E0607", config->span,
+                     "plugin '%s' cannot go where this config says: %s",
+                     c->m->name, err.msg);
+    return MORTISE_OK;
+}
+
+/* `config` NULL: {}; then `at` is where it would stand. */
+static int check_config(struct checking *c, const struct mortise_yaml *config,
+                        struct mortise_span at)
+{
+    json_t *json =
+        config != NULL ? mortise_yaml_json(config, false) : json_object();
+    size_t mentions = 0;
+    int rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+
+    c->errors = c->diags->n_errors;
+    if (rv == MORTISE_OK && config != NULL)
+        rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
+                                         &mentions);
+    if (rv == MORTISE_OK && mentions == 0)
+        rv = check_schema(c, config, json, at);
+    if (rv == MORTISE_OK && mentions == 0)
+        rv = check_net(c, config, json);
+    json_decref(json);
+    return rv;
+}
+
+static int check_guard(struct checking *c, struct mortise_plugins *plugins,
+                       const struct mortise_guard *g)
+{
+    struct mortise_err why = {0};
+
+    c->m = mortise_plugins_find(plugins, g->plugin, &why);
+    if (c->m == NULL && why.code == MORTISE_ENOMEM)
+        return MORTISE_ENOMEM;
+    if (c->m != NULL && c->m->guardrail.present)
+        return check_config(c, g->config, g->at->span);
+    if (c->m == NULL) {
+        mortise_diag_add(c->diags, "E0502", g->at->span, "%s", why.msg);
+        mortise_diags_because(c->diags, &why);
+    } else {
+        mortise_diag_add(c->diags, "E0502", g->at->span,
+                         "plugin '%s' is no guardrail", g->plugin);
+    }
+    return MORTISE_OK;
+}
+
+int mortise_configs_check(const struct mortise_deployment *d,
+                          struct mortise_plugins *plugins,
+                          struct mortise_diags *diags)
+{
+    struct checking c = {.d = d, .diags = diags};
+    size_t n = d->config != NULL ? d->config->n : 0, errors = diags->n_errors;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
+        const struct mortise_yaml *key = d->config->keys[i];
+
+        c.m = mortise_yaml_is_x(key->str)
+                  ? NULL
+                  : mortise_plugins_find(plugins, key->str, NULL);
+        if (c.m != NULL)
+            rv = check_config(&c, d->config->items[i], key->span);
+    }
+    for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
+        rv = check_guard(&c, plugins, &d->guards.list[i]);
+    return rv == MORTISE_OK && diags->n_errors > errors ? MORTISE_ECHECK : rv;
+}
+
+static int advise(const struct mortise_yaml *map,
+                  struct mortise_plugins *plugins, struct mortise_diags *diags)
+{
+    for (size_t i = 0; map != NULL && i < map->n; i++) {
+        const struct mortise_yaml *key = map->keys[i];
+        struct mortise_err why = {0};
+
+        if (mortise_yaml_is_x(key->str) ||
+            mortise_plugins_find(plugins, key->str, &why) != NULL)
+            continue;
+        if (why.code == MORTISE_ENOMEM)
+            return MORTISE_ENOMEM;
+        mortise_diag_add(diags, "W0808", key->span, "%s", why.msg);
+    }
+    return diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+/* How long a value is, as far as it can be told without running anything, and
+ * MORTISE_MASK_MIN for all that is as long; 0: there is none. */
+static size_t length_of(const struct mortise_provider *from)
+{
+    char text[MORTISE_MASK_MIN + 2] = "";
+    int fd;
+
+    if (from->kind == MORTISE_PROVIDER_ENV && getenv(from->text) != NULL) {
+        snprintf(text, sizeof text, "%.*s", (int)sizeof text - 1,
+                 getenv(from->text));
+    } else if (from->kind == MORTISE_PROVIDER_FILE &&
+               (fd = mortise_infile_open(AT_FDCWD, from->text, 0)) >= 0) {
+        ssize_t n = read(fd, text, sizeof text - 1);
+
+        text[n > 0 ? n : 0] = '\0';
+        close(fd);
+    }
+    return strcspn(text, "\r\n");
+}
+
+/* One that gives nothing, here and now. */
+static void advise_provider(const struct mortise_provider *from,
+                            struct mortise_span at, struct mortise_diags *diags)
+{
+    if (from->kind == MORTISE_PROVIDER_ENV && getenv(from->text) == NULL)
+        mortise_diag_add(diags, "W0823", at,
+                         "the secret '%s' is in the variable %s, which is not "
+                         "set here",
+                         from->name, from->text);
+    else if (from->kind == MORTISE_PROVIDER_FILE &&
+             access(from->text, R_OK) != 0)
+        mortise_diag_add(diags, "W0823", at,
+                         "the secret '%s' is in the file %s, which cannot be "
+                         "read: %s",
+                         from->name, from->text, strerror(errno));
+}
+
+static void advise_dir(const char *dir, struct mortise_span at,
+                       struct mortise_diags *diags)
+{
+    struct stat st;
+
+    if (stat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        mortise_diag_add(diags, "W0823", at, "there is no directory %s", dir);
+}
+
+static void advise_dirs(const struct mortise_deployment *d,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_yaml *plugins = mortise_yaml_get(d->tree, "plugins");
+    const struct mortise_yaml *path = mortise_yaml_get(plugins, "path");
+    const struct mortise_yaml *dev = mortise_yaml_get(plugins, "dev");
+    const struct mortise_yaml *dir =
+        mortise_yaml_get(mortise_yaml_get(d->tree, "trust"), "dir");
+
+    for (size_t i = 0; path != NULL && i < d->n_plugin_dirs; i++)
+        advise_dir(d->plugin_dirs[i], path->items[i]->span, diags);
+    for (size_t i = 0; dev != NULL && i < d->n_dev_dirs; i++)
+        advise_dir(d->dev_dirs[i], dev->items[i]->span, diags);
+    if (dir != NULL && d->trust_dir != NULL)
+        advise_dir(d->trust_dir, dir->span, diags);
+}
+
+static void advise_secrets(const struct mortise_deployment *d,
+                           struct mortise_diags *diags)
+{
+    const struct mortise_yaml *map =
+        d->tree != NULL ? mortise_yaml_get(d->tree, "secrets") : NULL;
+
+    for (size_t i = 0; i < d->secrets.n; i++) {
+        const struct mortise_provider *from = &d->secrets.list[i];
+        size_t n = length_of(from);
+
+        advise_provider(from, mortise_yaml_key(map, from->name)->span, diags);
+        if (n > 0 && n < MORTISE_MASK_MIN)
+            mortise_diag_add(diags, "W0821",
+                             mortise_yaml_key(map, from->name)->span,
+                             "the secret '%s' is shorter than %d bytes: it is "
+                             "not masked where it comes back",
+                             from->name, (int)MORTISE_MASK_MIN);
+    }
+}
+
+int mortise_configs_advise(const struct mortise_deployment *d,
+                           struct mortise_plugins *plugins,
+                           struct mortise_diags *diags)
+{
+    const struct mortise_yaml *isolation =
+        mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");
+    int rv = advise(d->config, plugins, diags);
+
+    if (d->tree != NULL)
+        advise_dirs(d, diags);
+    advise_secrets(d, diags);
+    return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;
+}

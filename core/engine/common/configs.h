@@ -1,0 +1,23 @@
+/* configs.h -- what a deployment says of plugins, once it is known which there
+ * are. */
+#ifndef MORTISE_ENGINE_COMMON_CONFIGS_H
+#define MORTISE_ENGINE_COMMON_CONFIGS_H
+
+#include "config/deploy.h"
+
+struct mortise_plugins;
+
+/* Findings for configs that their plugin does not take, and for guardrails that
+ * no plugin is behind.  MORTISE_OK, MORTISE_ECHECK or MORTISE_ENOMEM.  [any] */
+int mortise_configs_check(const struct mortise_deployment *d,
+                          struct mortise_plugins *plugins,
+                          struct mortise_diags *diags);
+
+/* Warnings about names of plugins in `plugins` that no plugin has, as what is
+ * said there holds for nobody, and about secrets of variables and files that
+ * are too short to be masked.  MORTISE_OK or MORTISE_ENOMEM.  [any] */
+int mortise_configs_advise(const struct mortise_deployment *d,
+                           struct mortise_plugins *plugins,
+                           struct mortise_diags *diags);
+
+#endif

@@ -1,0 +1,601 @@
+/* engine.h -- what the files of engine/ share: the engine, and a run in memory.
+ *
+ * The rooms, from the ground up (core/ROOMS):
+ *   parts/    timers, mail between threads, workers, the guest's thread: they
+ *             know nothing of an engine
+ *   http/     requests of others' servers
+ *   common/   this struct, its log, secrets, the catalogue of operations
+ *   runs/     a run in memory: started, loaded, stepped, dropped, lost (live.c);
+ *             its commits to the store, its calls of plugins, who watches it,
+ *             and the door through which plugins ask (door.c)
+ *   host/     what they ask for, a method each
+ *   .         open and close, one turn (loop.c), deadlines, what an engine that
+ *             stays goes on with, and how it leaves
+ *
+ * service/ lies above: requests, wherever they come from, the control socket and
+ * its other end, and mortise.h's functions.
+ *
+ * Threads    [loop] the thread that opened the engine: everything that is not
+ *            tagged otherwise.  [worker] a thread of pool.c.  [store]
+ * writer.c's. [any] all of them, and plugins' own.
+ *
+ * Promises that the tests try to break:
+ *   (E1) A run's events are fed to it one at a time, never from inside the
+ *        carrying out of its actions: what ends at once becomes a task.
+ *   (E2) Commits of a run reach the store in order; a run that could not hand
+ *        one over is lost: nothing of it that is not stored is ever shown.
+ *   (E3) Every request, command and wait is answered exactly once, whatever
+ *        becomes of its run.
+ *   (E4) A run that nobody works on is not in memory.
+ *   (E5) No step looks at all runs, all calls or all watchers.
+ */
+#ifndef MORTISE_ENGINE_COMMON_ENGINE_H
+#define MORTISE_ENGINE_COMMON_ENGINE_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "engine/parts/guest.h"
+#include "engine/parts/mail.h"
+#include "engine/parts/pool.h"
+#include "config/site.h"
+#include "engine/common/stock.h"
+#include "base/table.h"
+#include "engine/parts/timers.h"
+#include "graph/model/graph.h"
+#include "run/run.h"
+#include "store/store.h"
+#include "store/writer.h"
+
+enum {
+    MORTISE_START_MS = 10000,   /* a plugin's create() */
+    MORTISE_QUIESCE_MS = 10000, /* a cancelled call has so long to let go */
+    MORTISE_NAME_MAX = 128,     /* of run ids and tenants */
+    /* Bytes of live events on their way to watchers. */
+    MORTISE_PASSING_MAX = 64 << 20
+};
+
+struct mortise_control; /* control.c */
+struct mortise_vault;   /* vault.c */
+struct mortise_retention;
+struct mortise_script;  /* script.h */
+struct mortise_flight;  /* commits.c: a commit on its way */
+struct mortise_ongoing; /* calls.c: a call that has not ended */
+
+enum mortise_engine_state {
+    MORTISE_ENGINE_UP = 1,
+    MORTISE_ENGINE_FAILING, /* a write failed; runs are being dropped */
+    MORTISE_ENGINE_BROKEN,  /* ... and the store cannot be opened again */
+    MORTISE_ENGINE_CLOSING
+};
+
+/* How long an engine holds its store, and for whom. */
+enum mortise_holding {
+    MORTISE_HOLDING_STAYS = 0, /* until somebody stops it: it serves others */
+    MORTISE_HOLDING_PASSES,    /* ... while it has something to do here */
+    MORTISE_HOLDING_BRIEFLY    /* for a moment: it serves nobody, and nothing
+                                  begins by itself */
+};
+
+struct mortise {
+    const struct mortise_mem *mem; /* lent */
+    enum mortise_holding holding;
+    pthread_t thread;
+    locale_t c_locale;
+    struct mortise_guest guest; /* of that thread */
+    mortise_log_fn *log;        /* NULL: silent */
+    void *log_ud;
+    char *actor; /* the name of our uid */
+    enum mortise_engine_state state;
+    bool leaving; /* nothing begins any more (recover.c) */
+    bool looks;   /* at a copy of the store: nothing goes on here */
+    /* MORTISE_START_MS, MORTISE_QUIESCE_MS, unless a test is in a hurry. */
+    uint64_t start_ms, quiesce_ms;
+    struct mortise_err trouble; /* FAILING, BROKEN: of what */
+    bool trouble_untold;        /* mortise_poll() has yet to say it */
+
+    struct mortise_site site;
+    struct mortise_plugins *plugins;
+    struct mortise_stock stock;
+    struct mortise_vault *vault;
+    struct mortise_store *store;
+    struct mortise_writer *writer;
+    struct mortise_pool *pool;
+
+    /* loop.c */
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_timer_t alarm;
+    uv_poll_t clock_poll; /* clocks.c; in use when clock_fd is not -1 */
+    int clock_fd;
+    struct mortise_mail mail;
+    struct mortise_tasks landed; /* urgent mail: commits that were answered */
+    struct mortise_tasks ready;
+    struct mortise_timers timers;
+    bool turning;
+
+    /* live.c */
+    struct mortise_table lives; /* struct mortise_live */
+    struct mortise_live *touched;
+    struct mortise_table run_timers; /* by (run, its id for the timer) */
+    struct mortise_actions actions;  /* of the step under way */
+
+    /* graphs.c */
+    struct mortise_kept_graph *graphs;
+
+    /* watch.c */
+    struct mortise_table topics;
+    uint64_t last_watch;
+
+    /* held.c: bytes of live events on their way to watchers. */
+    atomic_size_t passing;
+    size_t passing_max; /* MORTISE_PASSING_MAX, unless a test wants less */
+
+    /* commits.c */
+    struct mortise_commit **batch; /* taken, not handed over yet */
+    size_t n_batch, cap_batch;
+    size_t n_flying; /* handed over, not answered */
+    /* Of the first batch that failed: set before its answers are posted, left
+     * alone until all is quiet. */
+    struct mortise_err write_why;
+    struct mortise_live *unsynced;  /* with commits that are not on disk */
+    struct mortise_flight *barrier; /* wants all before it synced; NULL: all
+                                       that is written is */
+    bool barrier_flies, sync_again; /* ... and once more behind it */
+    struct mortise_timer sync;      /* ... is due at the latest */
+
+    /* calls.c */
+    struct mortise_table lanes;     /* (plugin, interface) */
+    pthread_mutex_t calls_lock;     /* guards `calls` */
+    struct mortise_table calls;     /* by our id; changed by [loop] only */
+    struct mortise_table run_calls; /* by (run, its id for the call) */
+    uint64_t last_call;
+    size_t n_calls; /* begun and not ended */
+
+    /* script.c */
+    const struct mortise_script *script; /* lent; NULL: none */
+    size_t n_scripted;                   /* of n_calls */
+
+    /* door.c */
+    struct mortise_table asks; /* by our name for them */
+    uint64_t last_ask;
+
+    /* kv.c */
+    struct mortise_table kv_rooms; /* by (tenant, plugin) */
+
+    /* due.c */
+    struct mortise_timer due;
+    uint64_t due_ms; /* what `due` is armed for; 0: not armed */
+    size_t due_skip; /* runs at the front of the index that would not go on */
+
+    struct mortise_retention *retention; /* retention.c; NULL: nothing goes */
+    struct mortise_control *control;     /* NULL: nobody else is served */
+    void (*unserve)(struct mortise *m);  /* ... and how that ends */
+    struct mortise_http *http; /* request.c; NULL: nobody asked for it yet */
+};
+
+/* Every function without a tag is for the thread that opened the engine. */
+static inline void assert_on_loop(const struct mortise *m)
+{
+    assert(pthread_equal(m->thread, pthread_self()));
+    (void)m;
+}
+
+/* ---- loop.c ------------------------------------------------------------- */
+
+int mortise_loop_open(struct mortise *m, struct mortise_err *err);
+void mortise_loop_close(struct mortise *m); /* zeroed is fine */
+/* Handle what is ready; if nothing is, wait up to timeout_ms for something
+ * (-1: without bound). */
+void mortise_turn(struct mortise *m, int timeout_ms);
+/* Do this later in this turn, or in the next. */
+void mortise_ready(struct mortise *m, struct mortise_task *t);
+/* Around all work on the embedder's thread (guest.h); pairs nest. */
+void mortise_enter(struct mortise *m);
+void mortise_leave(struct mortise *m);
+/* Milliseconds that a poll may wait for the loop's descriptor: 0 when there is
+ * work, -1: no bound. */
+int mortise_loop_timeout(struct mortise *m);
+
+/* To whoever opened the engine.  [any] */
+void mortise_log(struct mortise *m, int level, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+
+/* ---- graphs.c ----------------------------------------------------------- */
+
+/* Keep a graph that was just compiled for runs of the same digest to share. */
+void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g);
+/* A reference to the graph of a digest, which `run` pinned, compiled from the
+ * store's copy if need be.  `lenient`: for looking only; the plugins may be
+ * gone.  MORTISE_EBLOCKED when it does not compile (MORTISE_EDENIED: trust is
+ * why); words name the run. */
+int mortise_graphs_get(struct mortise *m, const char *run,
+                       const uint8_t digest[MORTISE_DIGEST], bool lenient,
+                       struct mortise_graph **out, struct mortise_err *err);
+void mortise_graphs_close(struct mortise *m);
+/* Compile a file that is seen from the directory `cwd` (NULL: ours), where
+ * those that it names are, too.  Findings are appended to `report` as text. */
+int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
+                           const char *cwd, struct mortise_graph **out,
+                           struct mortise_buf *report, struct mortise_err *err);
+
+/* ---- live.c ------------------------------------------------------------- */
+
+/* Does a run of which this was said stand still until its plugins are mended? */
+static inline bool mortise_is_blocked(int rv)
+{
+    return rv == MORTISE_EBLOCKED || rv == MORTISE_EDENIED;
+}
+
+/* MORTISE_EBLOCKED: the graph or a plugin that a run goes on with is not here,
+ * or is another one by now (R4), or took the process down too often for it.
+ * MORTISE_EDENIED: it is here, and trust refuses it. */
+int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
+                         const uint8_t graph[MORTISE_DIGEST],
+                         const struct mortise_run *r, struct mortise_err *err);
+/* What would let a run go on which that refuses: nothing when `stuck`. */
+struct mortise_obstacles {
+    bool stuck;    /* its graph or a plugin is not here */
+    bool changed;  /* MORTISE_ACCEPT_PLUGINS is to be said */
+    json_t *lifts; /* array, to be released: plugins to unquarantine */
+};
+void mortise_live_obstacles(struct mortise *m, const char *tenant,
+                            const char *run,
+                            const uint8_t graph[MORTISE_DIGEST],
+                            const struct mortise_run *r,
+                            struct mortise_obstacles *out);
+
+/* A command that was given to a run and waits for its answer. */
+struct mortise_order {
+    struct mortise_order *next;
+    const char *id;                     /* made by who gives it; NULL: none */
+    const struct mortise_command *list; /* lent until `done` */
+    size_t n;
+    uint32_t flags;
+    bool blocked; /* a plugin is in the way: it is recorded, and that is all */
+    const char *actor;
+    /* Exactly once; err->code MORTISE_OK: it is on disk.  May free the order.
+     */
+    void (*done)(struct mortise_order *o, const struct mortise_err *err);
+};
+
+struct mortise_run_timer;
+
+struct mortise_live { /* a run in memory */
+    struct mortise_hashed entry;
+    struct mortise *m;
+    char *tenant, *id;
+    struct mortise_run *run;               /* NULL once it is lost */
+    struct mortise_graph *graph;           /* a reference */
+    struct mortise_topic *topic;           /* who watches; NULL: nobody */
+    struct mortise_held *held, *last_held; /* ephemeral events, too early */
+    uint64_t n_held;                       /* so far */
+    struct mortise_timer hurry; /* watch.c: until what they wait for must be
+                                   committed */
+    uint64_t unsaid; /* live events that were missed, to be said with the next
+                        one that is held back */
+    uint64_t created_ms;
+    uint64_t written, synced; /* the newest commit that is stored; on disk */
+    uint64_t told_synced;     /* ... the run knows of */
+    uint64_t told; /* the newest commit whose events watchers have, or are being
+                      told */
+    struct mortise_live *next_unsynced, **at_unsynced; /* commits.c: NULL when
+                                                          it is not there */
+    size_t flying;  /* commits taken and not answered */
+    size_t pending; /* tasks in the ready queue that are about it */
+    struct mortise_ongoing *calls;
+    struct mortise_run_timer *timers;
+    struct mortise_task landed_task; /* queued when landed_queued */
+    bool landed_queued;
+    struct mortise_order *orders; /* the first was given to the run, unless
+                                     order_task is about to do so */
+    struct mortise_task order_task;
+    struct mortise_live *next_touched;
+    bool touched;
+    bool checked; /* its plugins are those that it is pinned to */
+    bool lost;
+    struct mortise_err why; /* lost */
+};
+
+/* In memory, or NULL. */
+struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
+                                       const char *run);
+/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1.  `order`
+ * is the id that who asks made for that; NULL: none. */
+int mortise_live_start(struct mortise *m, struct mortise_graph *g,
+                       const char *tenant, const char *run, json_t *input,
+                       const char *actor, const char *order,
+                       struct mortise_live **out, struct mortise_err *err);
+/* Give a command to a run, which is loaded if need be; behind the commands that
+ * it has not answered yet.  An error here is the answer: `done` is not called
+ * then.  The order's flags: MORTISE_NO_CONTINUE, MORTISE_ACCEPT_PLUGINS. */
+int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_order *o, struct mortise_err *err);
+/* Is what was said under this id recorded in the run, whose graph that is? */
+int mortise_live_knows_order(struct mortise *m, struct mortise_graph *g,
+                             const char *tenant, const char *run,
+                             const char *order, bool *knows,
+                             struct mortise_err *err);
+/* Have one run stand still, as an engine that stops does: it goes on when it
+ * can (pause.c). */
+void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
+/* Load a run that is not in memory and let it go on from its head. */
+int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_err *err);
+/* Feed one event (not a command) and carry out what follows. */
+void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
+/* The wall clock was set: timers that it tells are armed anew. */
+void mortise_live_clock_set(struct mortise *m);
+/* Look at it at the end of the turn: is it idle, lost and done with? */
+void mortise_live_touch(struct mortise_live *live);
+/* Nothing more will be done with it: forget everything that is not on disk. */
+void mortise_live_lose(struct mortise_live *live,
+                       const struct mortise_err *why);
+void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why);
+/* Commits up to `written` are stored, and up to `synced` on disk. */
+void mortise_live_landed(struct mortise_live *live, uint64_t written,
+                         uint64_t synced);
+/* At the end of a turn: drop what is idle. */
+void mortise_live_settle(struct mortise *m);
+/* Names of runs and tenants. */
+int mortise_live_check_name(const char *what, const char *name,
+                            struct mortise_err *err);
+
+/* A run replayed from the store, to look at; `sink` as in run.h. */
+struct mortise_head_copy {
+    uint64_t seq, created_ms, updated_ms;
+    int status;
+    uint8_t graph[MORTISE_DIGEST];
+    char reason[64];
+};
+int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
+                      struct mortise_head_copy *out, struct mortise_err *err);
+int mortise_replay(struct mortise *m, const char *tenant, const char *run,
+                   struct mortise_graph *g, mortise_run_sink *sink, void *ud,
+                   struct mortise_run **out, struct mortise_err *err);
+
+/* ---- reread.c ----------------------------------------------------------- */
+
+struct mortise_reread;
+
+struct mortise_reread_ops {
+    int (*event)(void *ud, json_t *event); /* nonzero: it wants no more */
+    bool (*full)(void *ud);                /* it can take none now */
+};
+
+enum mortise_reread_end { /* why a piece ended */
+                          MORTISE_REREAD_ALL = 1,
+                          MORTISE_REREAD_FULL,
+                          MORTISE_REREAD_ENDED /* event() wants no more */
+};
+
+/* Durable events of a run from its first.  Takes a reference of the graph. */
+int mortise_reread_open(struct mortise_reread **out, struct mortise *m,
+                        const char *tenant, const char *run,
+                        struct mortise_graph *g,
+                        const struct mortise_reread_ops *ops, void *ud,
+                        struct mortise_err *err);
+/* The next ones, of checkpoints up to `last` and as far as they are stored. */
+int mortise_reread_go(struct mortise_reread *r, const char *tenant,
+                      const char *run, uint64_t last,
+                      enum mortise_reread_end *end, struct mortise_err *err);
+/* Go on with another `ud`. */
+void mortise_reread_lend(struct mortise_reread *r, void *ud);
+/* How many were read so far; more than that are had by going on. */
+uint64_t mortise_reread_events(const struct mortise_reread *r);
+void mortise_reread_close(struct mortise_reread *r); /* NULL is fine */
+
+/* ---- held.c ------------------------------------------------------------- */
+
+/* Room for an event on its way; give it back with the same size.  [any] */
+bool mortise_passing_take(struct mortise *m, size_t n);
+void mortise_passing_give(struct mortise *m, size_t n);
+
+/* Keep a live event, or that n were missed, until all that has happened so far
+ * is told. */
+void mortise_held_put(struct mortise_live *live, const json_t *event);
+void mortise_held_miss(struct mortise_live *live, uint64_t n);
+/* The commit that the first of them waits for, and the number of the durable
+ * event behind which it stands; UINT64_MAX: there is none. */
+uint64_t mortise_held_seq(const struct mortise_live *live);
+uint64_t mortise_held_behind(const struct mortise_live *live);
+/* Take the first: an event, or NULL and how many were missed. */
+json_t *mortise_held_take(struct mortise_live *live, uint64_t *id,
+                          uint64_t *missed);
+/* Look at the next one, from `from` on (NULL: the first), that has a greater id
+ * and stands in front of the durable event `seq`; NULL: there is none.  The
+ * event is a new reference. */
+struct mortise_held_copy {
+    json_t *event; /* NULL: so many were missed */
+    uint64_t id, missed;
+};
+const struct mortise_held *mortise_held_find(const struct mortise_live *live,
+                                             const struct mortise_held *from,
+                                             uint64_t id, uint64_t seq,
+                                             struct mortise_held_copy *out);
+void mortise_held_drop(struct mortise_live *live);
+
+/* ---- watch.c ------------------------------------------------------------ */
+
+enum mortise_until {
+    MORTISE_UNTIL_CLOSED = 1, /* for ever */
+    MORTISE_UNTIL_NOW,        /* what is stored */
+    MORTISE_UNTIL_SYNCED,     /* commit 1: the admission */
+    MORTISE_UNTIL_IDLE,
+    MORTISE_UNTIL_END
+};
+
+struct mortise_watch {
+    struct mortise_watch *next, *prev; /* of its topic */
+    struct mortise_topic *topic;       /* NULL: it is over */
+    uint64_t id;
+    enum mortise_until until;
+    uint64_t after;      /* the newest event that it has */
+    uint64_t known;      /* the run's newest event when it began */
+    uint64_t held_after; /* events held back up to here are none of its, or it
+                            has them */
+    const struct mortise_held *held; /* ... as it reads: where that is */
+    bool behind;   /* it gets what is stored; live events are missed */
+    uint64_t goal; /* ... at least until those up to this commit are told */
+    struct mortise_reread *reread; /* ... and has come so far; NULL: nowhere */
+    json_t *running; /* `node_start`s of when it began; NULL: none are left */
+    uint64_t missed, since; /* so many live events, since that durable one */
+    /* NULL: it wants no events.  Borrowed; nonzero ends the watch. */
+    int (*event)(struct mortise_watch *w, json_t *event);
+    /* Can it take none now?  Then mortise_watch_go_on() once it can.  NULL: it
+     * takes all. */
+    bool (*full)(struct mortise_watch *w);
+    /* What it waited for came (err->code MORTISE_OK), or never will; or it
+     * wanted no more events (err NULL).  The watch is over; may free it. */
+    void (*done)(struct mortise_watch *w, int status, const char *reason,
+                 const struct mortise_err *err);
+};
+
+/* The caller's struct, with until, after, event, full and done set.  Stored events
+ * come before this returns unless commits are on their way (then soon), and so
+ * does `done` when it waits for nothing.  MORTISE_ENOTFOUND without such a run.
+ * On an error the watch never was. */
+int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
+                      const char *tenant, const char *run,
+                      struct mortise_err *err);
+/* End it without `done`; fine when it is over. */
+void mortise_watch_end(struct mortise *m, struct mortise_watch *w);
+struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
+/* It has room again. */
+void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w);
+
+/* What live.c tells. */
+void mortise_watch_open(struct mortise_live *live);   /* it was made */
+void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
+void mortise_watch_detach(struct mortise_live *live); /* it leaves */
+void mortise_watch_publish(struct mortise_live *live, json_t *event);
+/* So many live events were not even made. */
+void mortise_watch_miss(struct mortise_live *live, uint64_t n);
+/* Commits are stored: before the run publishes what they carry ... */
+void mortise_watch_written(struct mortise_live *live);
+/* ... and after it did so for those up to seq. */
+void mortise_watch_published(struct mortise_live *live, uint64_t seq);
+void mortise_watch_idle(struct mortise_live *live);
+void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
+/* Every watch that waits for something gets this answer. */
+void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
+/* The store that failed is open again: those who stayed read on. */
+void mortise_watch_reopened(struct mortise *m);
+void mortise_watch_close(struct mortise *m); /* ... and all others end */
+
+/* ---- commits.c ---------------------------------------------------------- */
+
+int mortise_commits_open(struct mortise *m, struct mortise_err *err);
+void mortise_commits_close(struct mortise *m);
+/* Nothing is on its way any more: sync what was told before it was synced. */
+void mortise_commits_finish(struct mortise *m);
+/* It leaves memory. */
+void mortise_commits_leave(struct mortise_live *live);
+/* Take a commit out of an action; it goes with the next flush. */
+int mortise_commits_take(struct mortise_live *live,
+                         struct mortise_run_commit *c, struct mortise_err *err);
+void mortise_commits_flush(struct mortise *m);
+/* Something waits for what was taken: it is synced soon. */
+void mortise_commits_sync(struct mortise *m);
+/* Forget what was taken of a run and not handed over. */
+void mortise_commits_forget(struct mortise_live *live);
+/* Answers from the store thread. */
+void mortise_commits_landed(struct mortise *m);
+mortise_written_fn mortise_commits_written; /* [store] */
+/* A write failed: nobody knows what is on disk. */
+void mortise_commits_failed(struct mortise *m, int result,
+                            const struct mortise_err *why);
+/* A write failed, all runs are dropped and nothing is under way: open the
+ * store again. */
+void mortise_commits_reopen(struct mortise *m);
+
+/* ---- calls.c ------------------------------------------------------------ */
+
+void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops);
+int mortise_calls_open(struct mortise *m);
+void mortise_calls_close(struct mortise *m);
+/* Start a plugin before anybody calls it; named as in mortise_graph.plugins. */
+int mortise_calls_bring_up(struct mortise *m, const char *name,
+                           struct mortise_err *err);
+/* Takes the body out of the action. */
+int mortise_calls_begin(struct mortise_live *live,
+                        struct mortise_run_call *call, struct mortise_err *err);
+void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call);
+void mortise_calls_cancel_all(struct mortise_live *live);
+
+/* ---- kv.c --------------------------------------------------------------- */
+
+void mortise_kv_open(struct mortise *m);
+void mortise_kv_close(struct mortise *m);
+
+/* ---- alarm.c ------------------------------------------------------------ */
+
+/* At the latest after so long it is looked again. */
+enum { MORTISE_DUE_LOOK_MS = 60000 };
+/* A deadline was committed. */
+void mortise_due_note(struct mortise *m, uint64_t deadline_ms);
+/* The timer for it, anew; both times are of the wall clock. */
+void mortise_due_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
+
+/* ---- due.c -------------------------------------------------------------- */
+
+void mortise_due_open(struct mortise *m);
+/* The wall clock was set: look again. */
+void mortise_due_clock_set(struct mortise *m);
+
+/* ---- clocks.c ------------------------------------------------------------ */
+
+/* Hear of it when the wall clock is set.  Without the means, it is found out
+ * later (due.c). */
+void mortise_clocks_open(struct mortise *m);
+void mortise_clocks_close(struct mortise *m);
+
+/* ---- retention.c --------------------------------------------------------- */
+
+int mortise_retention_open(struct mortise *m, struct mortise_err *err);
+/* Nothing is under way any more. */
+void mortise_retention_finish(struct mortise *m);
+void mortise_retention_close(struct mortise *m);
+
+/* ---- query.c ------------------------------------------------------------ */
+
+int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
+                       size_t limit, json_t **out, struct mortise_err *err);
+int mortise_query_inbox(struct mortise *m, const char *tenant,
+                        const char *after, size_t limit, json_t **out,
+                        struct mortise_err *err);
+int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
+                       json_t **out, struct mortise_err *err);
+int mortise_query_history(struct mortise *m, const char *tenant,
+                          const char *run, json_t **out,
+                          struct mortise_err *err);
+
+/* ---- find.c ------------------------------------------------------------- */
+
+/* {run, is: there | removed | unknown, message?, like: [ID...], more}: what is
+ * known of a run of that id, and the first few others whose ids begin so. */
+int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
+                       json_t **out, struct mortise_err *err);
+
+/* ---- engine.c ----------------------------------------------------------- */
+
+/* Like mortise_open(), where that cannot have the store: on a copy of it, to be
+ * looked at.  No timer fires, nobody is listened to, nothing is removed, and
+ * what would write is refused.  `site` as below. */
+int mortise_engine_look(struct mortise **out,
+                        const struct mortise_options *options,
+                        struct mortise_site *site, struct mortise_err *err);
+/* mortise_open() is this, and stays.  `site`: what options->deployment and
+ * ->store say, by whoever has read it already; it is taken, and zeroed.  Zeroed
+ * or NULL: it is read here. */
+int mortise_engine_open(struct mortise **out,
+                        const struct mortise_options *options,
+                        enum mortise_holding holding, struct mortise_site *site,
+                        struct mortise_err *err);
+
+/* MORTISE_OK when it can take requests. */
+int mortise_engine_ready(struct mortise *m, struct mortise_err *err);
+
+#endif

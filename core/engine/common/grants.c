@@ -1,0 +1,138 @@
+/* grants.c -- which plugin may have which secret, and the config that it gets.
+ * secret.c has the promises, and answers those that ask.
+ */
+#include "engine/common/grants.h"
+
+#include <string.h>
+
+#include "plugin/grant.h"
+#include "plugin/registry.h"
+
+/* ---- who may ------------------------------------------------------------- */
+
+static int look_up(struct mortise_arena *a, const struct mortise_manifest *m,
+                   const json_t *config, const char *name,
+                   struct mortise_err *why)
+{
+    struct mortise_grant grant;
+    int rv = mortise_grant_make(&grant, a, &m->secrets, config, why);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    for (size_t i = 0; i < grant.n; i++)
+        if (strcmp(grant.list[i].value, name) == 0)
+            return MORTISE_OK;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "plugin '%s' may not use the secret '%s': its "
+                        "permissions.secrets does not come to it (`mortise "
+                        "plugin inspect %s`)",
+                        m->name, name, m->name);
+}
+
+int mortise_secret_granted(const struct mortise_deployment *d,
+                           const struct mortise_manifest *m, const char *as,
+                           const char *name, struct mortise_err *why)
+{
+    struct mortise_arena arena;
+    json_t *config;
+    int rv;
+
+    if (mortise_provider_find(&d->secrets, name) == NULL)
+        return mortise_fail(why, MORTISE_ENOTFOUND,
+                            "the deployment's secrets name no '%s'", name);
+    config = mortise_deployment_config(d, m->name, as);
+    if (config == NULL)
+        return mortise_nomem(why);
+    mortise_arena_init(&arena, d->arena.mem);
+    rv = look_up(&arena, m, config, name, why);
+    mortise_arena_finish(&arena);
+    json_decref(config);
+    return rv;
+}
+
+/* ---- config: as it is written -------------------------------------------- */
+
+struct checking {
+    const struct mortise_deployment *d;
+    const struct mortise_manifest *m;
+    const struct mortise_yaml *config;
+    struct mortise_diags *diags;
+    size_t n; /* mentions so far */
+};
+
+static int check_mention(void *ud, const char *pointer, json_t **string)
+{
+    struct checking *c = ud;
+    const struct mortise_yaml *at = mortise_yaml_at(c->config, pointer);
+    const char *name = mortise_secret_name(json_string_value(*string));
+
+    c->n++;
+    if (!mortise_secret_place(&c->m->config_secrets, pointer))
+        mortise_diag_add(c->diags, "E0604", at->span,
+                         "plugin '%s' takes no secret here: its config_schema "
+                         "does not mark this with x-secret",
+                         c->m->name);
+    else if (name == NULL)
+        mortise_diag_add(c->diags, "E0604", at->span,
+                         "a reference to a secret is secret://NAME, alone or "
+                         "behind a blank at the end");
+    else if (mortise_provider_find(&c->d->secrets, name) == NULL)
+        mortise_diag_add(c->diags, "E0605", at->span,
+                         "the deployment's secrets name no '%s'", name);
+    return MORTISE_OK;
+}
+
+int mortise_secret_check_config(const struct mortise_deployment *d,
+                                const struct mortise_manifest *m,
+                                const struct mortise_yaml *config, json_t *json,
+                                struct mortise_diags *diags, size_t *mentions)
+{
+    struct checking c = {.d = d, .m = m, .config = config, .diags = diags};
+    int rv = mortise_secret_each(json, d->arena.mem, check_mention, &c);
+
+    *mentions = c.n;
+    return rv;
+}
+
+/* ---- config: as create() gets it ----------------------------------------- */
+
+struct filling {
+    struct mortise_vault *vault;
+    const struct mortise_mem *mem;
+    struct mortise_err *err;
+};
+
+static int fill_mention(void *ud, const char *pointer, json_t **string)
+{
+    const struct filling *f = ud;
+    const char *name = mortise_secret_name(json_string_value(*string));
+    char *value;
+    int rv;
+
+    (void)pointer;
+    if (name == NULL)
+        return MORTISE_OK; /* found wrong already, or of a plugin that is new */
+    rv = mortise_vault_get(f->vault, name, &value, f->err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *string = mortise_secret_fill(f->mem, json_string_value(*string), value);
+    mortise_vault_give_back(f->vault, value);
+    return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
+int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
+                          json_t **out, struct mortise_err *err)
+{
+    struct filling f = {m->vault, m->mem, err};
+    json_t *config = mortise_deployment_config(m->site.deployment, plugin, as);
+    int rv = config != NULL
+                 ? mortise_secret_each(config, m->mem, fill_mention, &f)
+                 : MORTISE_ENOMEM;
+
+    *out = NULL;
+    if (rv == MORTISE_OK)
+        *out = config;
+    else
+        json_decref(config);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}

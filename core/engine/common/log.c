@@ -1,0 +1,50 @@
+/* log.c -- what every part of the engine does: says something to whoever opened
+ * it, leaves something for later, asks whether it may go on.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "engine/common/engine.h"
+#include "engine/common/vault.h"
+
+void mortise_log(struct mortise *m, int level, const char *fmt, ...)
+{
+    bool on_loop = pthread_equal(m->thread, pthread_self());
+    char text[1024];
+    va_list ap;
+
+    if (m->log == NULL)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    mortise_vault_cover(m->vault, text, sizeof text);
+    if (on_loop)
+        mortise_guest_pause(&m->guest);
+    m->log(m->log_ud, level, text);
+    if (on_loop)
+        mortise_guest_resume(&m->guest, m->c_locale);
+}
+
+void mortise_ready(struct mortise *m, struct mortise_task *t)
+{
+    mortise_tasks_put(&m->ready, t);
+}
+
+int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
+{
+    switch (m->state) {
+    case MORTISE_ENGINE_UP:
+        if (m->leaving)
+            break;
+        return MORTISE_OK;
+    case MORTISE_ENGINE_CLOSING:
+        break;
+    case MORTISE_ENGINE_FAILING:
+    case MORTISE_ENGINE_BROKEN:
+        if (err != NULL)
+            *err = m->trouble;
+        return m->trouble.code;
+    }
+    return mortise_fail(err, MORTISE_EBUSY, "the engine is closing");
+}

@@ -1,0 +1,253 @@
+/* stock.c -- the catalogue that graphs are checked against.
+ *
+ * Reads manifests only: what a graph may use is known without running a line
+ * of any plugin.  An operation is looked up once and then kept, so that graphs
+ * may point at it.
+ */
+#include "engine/common/stock.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+#include "engine/common/grants.h"
+
+struct offer {
+    struct mortise_hashed entry;
+    struct mortise_operation op;
+};
+
+static enum mortise_effect effect_of(const char *name)
+{
+    static const char *const names[] = {"pure", "read", "write"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0)
+            return (enum mortise_effect)(MORTISE_PURE + (int)i);
+    }
+    return MORTISE_EXTERNAL; /* manifest.c lets no other word in */
+}
+
+static const struct mortise_operation *known(const struct mortise_stock *s,
+                                             const char *plugin, const char *op)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&s->ops, mortise_hash_strs(plugin, op));
+         e != NULL; e = mortise_table_more(e)) {
+        const struct offer *o = MORTISE_OF(e, struct offer, entry);
+
+        if (strcmp(o->op.plugin, plugin) == 0 && strcmp(o->op.name, op) == 0)
+            return &o->op;
+    }
+    return NULL;
+}
+
+/* A new one of these names, `external` until somebody says better. */
+static struct offer *offer_new(struct mortise_stock *s, const char *plugin,
+                               const char *op, struct mortise_err *why)
+{
+    struct offer *o = mortise_arena_alloc(&s->arena, sizeof *o);
+
+    if (o != NULL) {
+        o->op.plugin = mortise_arena_strdup(&s->arena, plugin);
+        o->op.name = mortise_arena_strdup(&s->arena, op);
+        o->op.effect = MORTISE_EXTERNAL;
+    }
+    if (o == NULL || o->op.plugin == NULL || o->op.name == NULL) {
+        mortise_nomem(why);
+        return NULL;
+    }
+    return o;
+}
+
+static const struct mortise_operation *
+keep(struct mortise_stock *s, const struct mortise_manifest *m,
+     const struct mortise_manifest_op *from, bool ask, struct mortise_err *why)
+{
+    struct offer *o = offer_new(s, m->name, from->name, why);
+
+    if (o == NULL)
+        return NULL;
+    o->op.effect = effect_of(from->effect);
+    o->op.idempotent = from->idempotent;
+    o->op.reconcile = from->reconcile;
+    o->op.steps = from->steps;
+    o->op.timeout_ms = from->timeout_ms;
+    o->op.usage = from->usage;
+    o->op.input = from->input;
+    o->op.output = from->output;
+    o->op.secrets = from->secrets;
+    o->op.ask = ask;
+    mortise_table_add(&s->ops, &o->entry,
+                      mortise_hash_strs(m->name, from->name));
+    return &o->op;
+}
+
+static void no_operation(const struct mortise_manifest *m, const char *op,
+                         struct mortise_err *why)
+{
+    const char *near = NULL, *names[64];
+    size_t n = 0;
+
+    for (; n < m->n_ops && n < sizeof names / sizeof names[0]; n++)
+        names[n] = m->ops[n].name;
+    near = mortise_nearest(op, names, n);
+    if (!m->executor.present)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' is no executor: it has no operations",
+                     m->name);
+    else if (near != NULL)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' has no operation '%s'; did you mean '%s'?",
+                     m->name, op, near);
+    else
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "plugin '%s' has no operation '%s' (`mortise plugin "
+                     "inspect %s` lists them)",
+                     m->name, op, m->name);
+}
+
+static void deny(const struct mortise_yaml *by, const char *plugin,
+                 const char *op, struct mortise_err *why)
+{
+    mortise_fail(why, MORTISE_ECONFIG, "the deployment denies %s/%s (%s:%u:%u)",
+                 plugin, op, by->span.file->path, (unsigned)by->span.line,
+                 (unsigned)by->span.col);
+}
+
+static const struct mortise_operation *
+operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+{
+    struct mortise_stock *s = ud;
+    const struct mortise_operation *found;
+    const struct mortise_manifest *m;
+    const struct mortise_manifest_op *from;
+    const struct mortise_yaml *by;
+    enum mortise_judgement judged;
+
+    /* Each time: the plugin may have been quarantined meanwhile. */
+    m = mortise_plugins_find(s->plugins, plugin, why);
+    if (m == NULL)
+        return NULL;
+    found = known(s, plugin, op);
+    if (found != NULL)
+        return found;
+    from = mortise_manifest_op(m, op);
+    if (from == NULL) {
+        no_operation(m, op, why);
+        return NULL;
+    }
+    judged = mortise_policy_judge(&s->deployment->tools, plugin, op, &by);
+    if (judged == MORTISE_DENY) {
+        deny(by, plugin, op, why);
+        return NULL;
+    }
+    return keep(s, m, from, judged == MORTISE_ASK, why);
+}
+
+const char *mortise_stock_guardrail(const struct mortise_stock *s,
+                                    const char *id)
+{
+    const struct mortise_guard *g =
+        mortise_guard_find(&s->deployment->guards, id);
+
+    return g != NULL ? g->plugin : id;
+}
+
+/* It is neither a plugin nor an id; was an id meant? */
+static void suggest_id(const struct mortise_stock *s, const char *id,
+                       struct mortise_err *why)
+{
+    const struct mortise_guards *g = &s->deployment->guards;
+    const char *ids[64], *near;
+    size_t n = 0;
+
+    for (; n < g->n && n < sizeof ids / sizeof ids[0]; n++)
+        ids[n] = g->list[n].id;
+    near = mortise_nearest(id, ids, n);
+    if (why != NULL && why->code == MORTISE_ENOTFOUND && near != NULL)
+        mortise_fail(why, MORTISE_ENOTFOUND,
+                     "no guardrail '%s': it is neither an id of the "
+                     "deployment's nor a plugin; did you mean '%s'?",
+                     id, near);
+}
+
+static int guardrail(void *ud, const char *id, struct mortise_err *why)
+{
+    struct mortise_stock *s = ud;
+    const char *plugin = mortise_stock_guardrail(s, id);
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, plugin, why);
+
+    if (m == NULL && plugin == id)
+        suggest_id(s, id, why);
+    if (m == NULL)
+        return why != NULL && why->code != MORTISE_OK ? why->code
+                                                      : MORTISE_ENOTFOUND;
+    if (!m->guardrail.present)
+        return mortise_fail(why, MORTISE_ENOTFOUND,
+                            "plugin '%s' is no guardrail", plugin);
+    return MORTISE_OK;
+}
+
+static int secret(void *ud, const char *plugin, const char *name,
+                  struct mortise_err *why)
+{
+    struct mortise_stock *s = ud;
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, plugin, why);
+
+    if (m == NULL)
+        return MORTISE_OK; /* said where its operation was looked for */
+    return mortise_secret_granted(s->deployment, m, "", name, why);
+}
+
+/* A stand-in is not kept: the strict catalogue must go on to refuse it.  It
+ * lives as long as the catalogue all the same. */
+static const struct mortise_operation *any_operation(void *ud,
+                                                     const char *plugin,
+                                                     const char *op,
+                                                     struct mortise_err *why)
+{
+    const struct mortise_operation *found = operation(ud, plugin, op, why);
+    struct offer *o;
+
+    if (found != NULL)
+        return found;
+    o = offer_new(ud, plugin, op, why);
+    return o != NULL ? &o->op : NULL;
+}
+
+static int any_guardrail(void *ud, const char *id, struct mortise_err *why)
+{
+    (void)ud;
+    (void)id;
+    (void)why;
+    return MORTISE_OK;
+}
+
+void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
+                        struct mortise_plugins *plugins,
+                        const struct mortise_deployment *deployment)
+{
+    mortise_arena_init(&s->arena, mem);
+    mortise_table_init(&s->ops, mem);
+    s->plugins = plugins;
+    s->deployment = deployment;
+    s->strict = (struct mortise_catalog){.ud = s,
+                                         .operation = operation,
+                                         .guardrail = guardrail,
+                                         .secret = secret,
+                                         .limits = &deployment->limits};
+    s->lenient = (struct mortise_catalog){
+        .ud = s, .operation = any_operation, .guardrail = any_guardrail};
+}
+
+void mortise_stock_close(struct mortise_stock *s)
+{
+    if (s->plugins == NULL)
+        return;
+    mortise_table_finish(&s->ops);
+    mortise_arena_finish(&s->arena);
+    s->plugins = NULL;
+}

@@ -1,0 +1,673 @@
+/* vault.c -- the values of a deployment's secrets, when somebody needs them.
+ *
+ *   (1) Nothing is fetched before it is needed.  Files are read at each use, so
+ *       that a new secret needs no new engine; what a program said is good for
+ *       a minute; variables are those that there were when the engine was
+ *       opened, as an engine reads the environment at no other time.
+ *   (2) A value is text of 1 byte to 64 KiB without a NUL, and one line end at
+ *       its end is its editor's.  Anything else is refused: half a secret is
+ *       worse than none.
+ *   (3) Errors say which secret, where it comes from and what is wrong, and
+ *       nothing of what was read.
+ *   (4) Memory that held a value is overwritten before it is let go of.
+ *   (5) A program gets our environment of that time, no input, a process group
+ *       of its own and ten seconds; then the group is killed.
+ *   (6) A value that was given out is covered from then on, in every form that
+ *       base/mask.h knows, wherever the engine takes in, keeps or shows what
+ *       others say; so are the values that it had before.  One of less than
+ *       eight bytes is not, since it would be found everywhere; the log says
+ *       so, and `mortise check` warns of it.
+ */
+#include "engine/common/vault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/infile.h"
+#include "base/utf8.h"
+#include "engine/common/engine.h"
+#include "json/masked.h"
+
+enum {
+    NS_PER_MS = 1000000,
+    CUT_FROM = 256, /* bytes of words */
+    KNOWN_MAX = 16  /* values of a secret, of which all but one are old */
+};
+
+struct secret {
+    const struct mortise_provider *from; /* lent */
+    char *last;        /* EXEC: what the program said last; NULL: nothing yet */
+    uint64_t until_ns; /* EXEC: `last` is good until then */
+    char *env;         /* ENV: the variable; NULL: it was not set */
+    bool warned;
+    char *known[KNOWN_MAX]; /* values that were given out, the newest first */
+};
+
+struct mortise_vault {
+    struct mortise *m; /* lent: for its memory and its log */
+    const struct mortise_mem *mem;
+    char *creds;  /* CREDENTIALS_DIRECTORY, or NULL */
+    char **env;   /* of programs, ends with NULL; NULL: there are none */
+    size_t n_env; /* with the NULL */
+    struct mortise_mask *mask; /* over all that is known; NULL: nothing is */
+    atomic_bool has_mask;
+    pthread_mutex_t lock; /* guards last, until_ns, warned, known and mask */
+    size_t n;
+    struct secret list[];
+};
+
+/* ---- open and close ------------------------------------------------------ */
+
+static char *copy_variable(const struct mortise_vault *v, const char *name,
+                           bool *nomem)
+{
+    const char *value = getenv(name);
+    char *out = value != NULL ? mortise_strdup(v->mem, value) : NULL;
+
+    *nomem |= value != NULL && out == NULL;
+    return out;
+}
+
+static bool copy_environment(struct mortise_vault *v)
+{
+    while (environ[v->n_env] != NULL)
+        v->n_env++;
+    v->n_env++;
+    v->env = mortise_zalloc(v->mem, v->n_env * sizeof *v->env);
+    for (size_t i = 0; v->env != NULL && i + 1 < v->n_env; i++) {
+        v->env[i] = mortise_strdup(v->mem, environ[i]);
+        if (v->env[i] == NULL)
+            return false;
+    }
+    return v->env != NULL;
+}
+
+static bool prepare(struct mortise_vault *v, struct secret *s,
+                    const struct mortise_provider *from)
+{
+    bool nomem = false;
+
+    s->from = from;
+    if (from->kind == MORTISE_PROVIDER_ENV)
+        s->env = copy_variable(v, from->text, &nomem);
+    else if (from->kind == MORTISE_PROVIDER_CREDS && v->creds == NULL)
+        v->creds = copy_variable(v, "CREDENTIALS_DIRECTORY", &nomem);
+    else if (from->kind == MORTISE_PROVIDER_EXEC && v->env == NULL)
+        nomem = !copy_environment(v);
+    return !nomem;
+}
+
+int mortise_vault_open(struct mortise_vault **out, struct mortise *m,
+                       const struct mortise_providers *providers,
+                       struct mortise_err *err)
+{
+    struct mortise_vault *v =
+        mortise_zalloc(m->mem, sizeof *v + providers->n * sizeof v->list[0]);
+
+    *out = NULL;
+    if (v == NULL)
+        return mortise_nomem(err);
+    v->m = m;
+    v->mem = m->mem;
+    pthread_mutex_init(&v->lock, NULL);
+    v->n = providers->n;
+    for (size_t i = 0; i < v->n; i++) {
+        if (!prepare(v, &v->list[i], &providers->list[i])) {
+            mortise_vault_close(v);
+            return mortise_nomem(err);
+        }
+    }
+    *out = v;
+    return MORTISE_OK;
+}
+
+static void wipe(const struct mortise_mem *mem, char *value)
+{
+    if (value != NULL)
+        explicit_bzero(value, strlen(value));
+    mortise_release_str(mem, value);
+}
+
+void mortise_vault_close(struct mortise_vault *v)
+{
+    if (v == NULL)
+        return;
+    for (size_t i = 0; i < v->n; i++) {
+        wipe(v->mem, v->list[i].last);
+        wipe(v->mem, v->list[i].env);
+        for (size_t j = 0; j < KNOWN_MAX; j++)
+            wipe(v->mem, v->list[i].known[j]);
+    }
+    mortise_mask_unref(v->mask);
+    for (size_t i = 0; v->env != NULL && i < v->n_env; i++)
+        wipe(v->mem, v->env[i]);
+    mortise_release(v->mem, v->env, v->n_env * sizeof *v->env);
+    mortise_release_str(v->mem, v->creds);
+    pthread_mutex_destroy(&v->lock);
+    mortise_release(v->mem, v, sizeof *v + v->n * sizeof v->list[0]);
+}
+
+/* ---- what was read (2) ----------------------------------------------------
+ */
+
+/* A value being read; it never moves, so no copy of it stays behind. */
+struct text {
+    size_t n;
+    char p[MORTISE_SECRET_MAX + 2]; /* with a line end and one too many */
+};
+
+/* `from`: "file /etc/key" and so on. */
+static int take_text(const struct mortise_vault *v, struct text *t,
+                     const char *from, char **value, struct mortise_err *err)
+{
+    if (t->n > 0 && t->p[t->n - 1] == '\n')
+        t->n--;
+    if (t->n > 0 && t->p[t->n - 1] == '\r')
+        t->n--;
+    if (t->n == 0)
+        return mortise_fail(err, MORTISE_ECONFIG, "%s is empty", from);
+    if (t->n > MORTISE_SECRET_MAX)
+        return mortise_fail(err, MORTISE_ECONFIG, "%s is larger than 64 KiB",
+                            from);
+    if (memchr(t->p, '\0', t->n) != NULL)
+        return mortise_fail(err, MORTISE_ECONFIG, "%s has a NUL inside", from);
+    if (!mortise_utf8_valid(t->p, t->n))
+        return mortise_fail(err, MORTISE_ECONFIG, "%s is not UTF-8 text", from);
+    *value = mortise_strndup(v->mem, t->p, t->n);
+    return *value != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* 1: more may come, 0: that was all (or too much), -1: errno. */
+static int read_some(int fd, struct text *t)
+{
+    ssize_t n;
+
+    if (t->n == sizeof t->p)
+        return 0;
+    n = read(fd, t->p + t->n, sizeof t->p - t->n);
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN ? 1 : -1;
+    t->n += (size_t)n;
+    return n > 0;
+}
+
+/* ---- files ----------------------------------------------------------------
+ */
+
+static void warn_of_mode(struct mortise_vault *v, struct secret *s, int fd,
+                         const char *path)
+{
+    struct stat st;
+    bool first;
+
+    if (fstat(fd, &st) != 0 || (st.st_mode & (S_IROTH | S_IWOTH)) == 0)
+        return;
+    pthread_mutex_lock(&v->lock);
+    first = !s->warned;
+    s->warned = true;
+    pthread_mutex_unlock(&v->lock);
+    if (first)
+        mortise_log(v->m, MORTISE_LOG_WARN,
+                    "the secret '%s' is in a file that everybody may use: "
+                    "chmod o= %s",
+                    s->from->name, path);
+}
+
+static int read_file(struct mortise_vault *v, struct secret *s,
+                     const char *path, struct text *t, struct mortise_err *err)
+{
+    int fd = mortise_infile_open(AT_FDCWD, path, 0), more;
+
+    if (fd < 0) {
+        mortise_syserr(err, errno, "file %s", path);
+        err->code = MORTISE_ECONFIG;
+        return err->code;
+    }
+    while ((more = read_some(fd, t)) > 0)
+        ;
+    if (more < 0)
+        mortise_fail(err, MORTISE_ECONFIG, "file %s: %s", path,
+                     strerror(errno));
+    warn_of_mode(v, s, fd, path);
+    close(fd);
+    return more < 0 ? MORTISE_ECONFIG : MORTISE_OK;
+}
+
+static int from_file(struct mortise_vault *v, struct secret *s,
+                     const char *path, struct text *t, char **value,
+                     struct mortise_err *err)
+{
+    char from[512];
+    int rv = read_file(v, s, path, t, err);
+
+    snprintf(from, sizeof from, "file %s", path);
+    return rv == MORTISE_OK ? take_text(v, t, from, value, err) : rv;
+}
+
+static int from_creds(struct mortise_vault *v, struct secret *s, struct text *t,
+                      char **value, struct mortise_err *err)
+{
+    char path[4096];
+
+    if (v->creds == NULL)
+        return mortise_fail(err, MORTISE_ECONFIG,
+                            "CREDENTIALS_DIRECTORY was not set: systemd sets "
+                            "it for units with LoadCredential=%s",
+                            s->from->text);
+    snprintf(path, sizeof path, "%s/%s", v->creds, s->from->text);
+    return from_file(v, s, path, t, value, err);
+}
+
+/* ---- variables ------------------------------------------------------------
+ */
+
+static int from_env(const struct mortise_vault *v, const struct secret *s,
+                    struct text *t, char **value, struct mortise_err *err)
+{
+    char from[256];
+
+    if (s->env == NULL)
+        return mortise_fail(err, MORTISE_ECONFIG,
+                            "environment variable %s was not set when the "
+                            "engine was opened",
+                            s->from->text);
+    snprintf(from, sizeof from, "environment variable %s", s->from->text);
+    t->n = strnlen(s->env, sizeof t->p);
+    memcpy(t->p, s->env, t->n);
+    return take_text(v, t, from, value, err);
+}
+
+/* ---- programs (5) ---------------------------------------------------------
+ */
+
+static int spawn(const struct mortise_vault *v, char *const *argv, int out,
+                 pid_t *pid)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    int rv;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attr);
+    rv = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    if (rv == 0)
+        rv = posix_spawn_file_actions_adddup2(&files, out, 1);
+    if (rv == 0)
+        rv = posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY,
+                                              0);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+                                        POSIX_SPAWN_SETSIGMASK |
+                                        POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    if (rv == 0)
+        rv = posix_spawnp(pid, argv[0], &files, &attr, argv, v->env);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    return rv;
+}
+
+static int left_ms(uint64_t deadline_ns)
+{
+    uint64_t now = mortise_mono_ns();
+
+    return now < deadline_ns ? (int)((deadline_ns - now) / NS_PER_MS) + 1 : 0;
+}
+
+/* All that it says until it closes its output; false: not in time. */
+static bool listen_to(int fd, struct text *t, uint64_t deadline_ns)
+{
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int left = left_ms(deadline_ns);
+
+        if (left == 0)
+            return false;
+        if (poll(&p, 1, left) > 0 && read_some(fd, t) <= 0)
+            return true;
+    }
+}
+
+/* How it ended (waitpid's word), or -1: not in time, and it was killed. */
+static int end_of(pid_t pid, bool in_time, uint64_t deadline_ns)
+{
+    int status = 0;
+    pid_t rv;
+
+    while (in_time && (rv = waitpid(pid, &status, WNOHANG)) != pid) {
+        if (rv < 0 && errno != EINTR)
+            return 0; /* its end was ignored by who we are a guest of */
+        in_time = left_ms(deadline_ns) > 0;
+        poll(NULL, 0, 2);
+    }
+    if (in_time)
+        return status;
+    kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return -1;
+}
+
+static int ask_program(struct mortise_vault *v, const struct secret *s,
+                       struct text *t, struct mortise_err *err)
+{
+    uint64_t deadline =
+        mortise_mono_ns() + (uint64_t)MORTISE_SECRET_MS * NS_PER_MS;
+    char *const *argv = (char *const *)(uintptr_t)s->from->argv;
+    int out[2], rv, status;
+    bool in_time;
+    pid_t pid;
+
+    if (pipe2(out, O_CLOEXEC) != 0)
+        return mortise_syserr(err, errno, "a pipe");
+    rv = spawn(v, argv, out[1], &pid);
+    close(out[1]);
+    if (rv != 0) {
+        close(out[0]);
+        return mortise_fail(err, MORTISE_ECONFIG, "program %s: %s", argv[0],
+                            strerror(rv));
+    }
+    in_time = listen_to(out[0], t, deadline);
+    close(out[0]);
+    status = end_of(pid, in_time, deadline);
+    if (status == -1)
+        return mortise_fail(err, MORTISE_ECONFIG,
+                            "program %s was not done in 10 s", argv[0]);
+    if (status != 0)
+        return mortise_fail(
+            err, MORTISE_ECONFIG, "program %s ended with %s %d", argv[0],
+            WIFSIGNALED(status) ? "signal" : "exit code",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return MORTISE_OK;
+}
+
+static int from_program(struct mortise_vault *v, struct secret *s,
+                        struct text *t, char **value, struct mortise_err *err)
+{
+    char from[512];
+    int rv = ask_program(v, s, t, err);
+
+    snprintf(from, sizeof from, "what program %s prints", s->from->text);
+    return rv == MORTISE_OK ? take_text(v, t, from, value, err) : rv;
+}
+
+/* ---- giving out -----------------------------------------------------------
+ */
+
+static struct secret *find(struct mortise_vault *v, const char *name)
+{
+    for (size_t i = 0; i < v->n; i++)
+        if (strcmp(v->list[i].from->name, name) == 0)
+            return &v->list[i];
+    return NULL;
+}
+
+static bool is_kept(const struct secret *s)
+{
+    return s->last != NULL && mortise_mono_ns() < s->until_ns;
+}
+
+bool mortise_vault_is_ready(struct mortise_vault *v, const char *name)
+{
+    struct secret *s = find(v, name);
+    bool ready;
+
+    if (s == NULL || s->from->kind != MORTISE_PROVIDER_EXEC)
+        return true;
+    pthread_mutex_lock(&v->lock);
+    ready = is_kept(s);
+    pthread_mutex_unlock(&v->lock);
+    return ready;
+}
+
+static int fetch(struct mortise_vault *v, struct secret *s, struct text *t,
+                 char **value, struct mortise_err *err)
+{
+    switch (s->from->kind) {
+    case MORTISE_PROVIDER_ENV:
+        return from_env(v, s, t, value, err);
+    case MORTISE_PROVIDER_FILE:
+        return from_file(v, s, s->from->text, t, value, err);
+    case MORTISE_PROVIDER_CREDS:
+        return from_creds(v, s, t, value, err);
+    case MORTISE_PROVIDER_EXEC:
+        break;
+    }
+    return from_program(v, s, t, value, err);
+}
+
+/* What a program said is good for a while. */
+static int keep_last(struct mortise_vault *v, struct secret *s,
+                     const char *value, struct mortise_err *err)
+{
+    char *copy;
+
+    if (s->from->kind != MORTISE_PROVIDER_EXEC)
+        return MORTISE_OK;
+    copy = mortise_strdup(v->mem, value);
+    if (copy == NULL)
+        return mortise_nomem(err);
+    pthread_mutex_lock(&v->lock);
+    wipe(v->mem, s->last);
+    s->last = copy;
+    s->until_ns =
+        mortise_mono_ns() + (uint64_t)MORTISE_SECRET_KEPT_MS * NS_PER_MS;
+    pthread_mutex_unlock(&v->lock);
+    return MORTISE_OK;
+}
+
+static void warn_of_length(struct mortise_vault *v, const struct secret *s,
+                           const char *value)
+{
+    if (strlen(value) < MORTISE_MASK_MIN)
+        mortise_log(v->m, MORTISE_LOG_WARN,
+                    "the secret '%s' is shorter than %d bytes: it is not "
+                    "masked where it comes back",
+                    s->from->name, (int)MORTISE_MASK_MIN);
+}
+
+/* Is it one of those that were given out before? */
+static bool is_known(const struct secret *s, const char *value)
+{
+    for (size_t i = 0; i < KNOWN_MAX; i++)
+        if (s->known[i] != NULL && strcmp(s->known[i], value) == 0)
+            return true;
+    return false;
+}
+
+/* A new one, with the lock; false: out of memory.  Of a secret that changes
+ * all the time, the oldest is forgotten. */
+static bool know(struct mortise_vault *v, struct secret *s, const char *value)
+{
+    char *copy = mortise_strdup(v->mem, value);
+
+    if (copy == NULL)
+        return false;
+    wipe(v->mem, s->known[KNOWN_MAX - 1]);
+    memmove(s->known + 1, s->known, (KNOWN_MAX - 1) * sizeof s->known[0]);
+    s->known[0] = copy;
+    return true;
+}
+
+static bool add_all(const struct mortise_vault *v, struct mortise_mask *mask)
+{
+    for (size_t i = 0; i < v->n; i++)
+        for (size_t j = 0; j < KNOWN_MAX; j++) {
+            const char *value = v->list[i].known[j];
+
+            if (value != NULL && !mortise_mask_add(mask, v->list[i].from->name,
+                                                   value, strlen(value)))
+                return false;
+        }
+    return mortise_mask_close(mask);
+}
+
+/* With the lock; who has the old one goes on with that. */
+static bool make_mask(struct mortise_vault *v)
+{
+    struct mortise_mask *mask = mortise_mask_new(v->mem);
+
+    if (mask == NULL || !add_all(v, mask)) {
+        mortise_mask_unref(mask);
+        return false;
+    }
+    mortise_mask_unref(v->mask);
+    v->mask = mask;
+    atomic_store(&v->has_mask, true);
+    return true;
+}
+
+/* Remember what was given out: to cover it, and a program's for a while.  What
+ * cannot be covered is not given out. */
+static int keep(struct mortise_vault *v, struct secret *s, const char *value,
+                struct mortise_err *err)
+{
+    bool is_new;
+
+    pthread_mutex_lock(&v->lock);
+    is_new = !is_known(s, value);
+    if (is_new && (!know(v, s, value) || !make_mask(v))) {
+        pthread_mutex_unlock(&v->lock);
+        return mortise_nomem(err);
+    }
+    pthread_mutex_unlock(&v->lock);
+    if (is_new)
+        warn_of_length(v, s, value);
+    return keep_last(v, s, value, err);
+}
+
+static int get_new(struct mortise_vault *v, struct secret *s, char **value,
+                   struct mortise_err *err)
+{
+    struct text *t = mortise_zalloc(v->mem, sizeof *t);
+    int rv;
+
+    if (t == NULL)
+        return mortise_nomem(err);
+    rv = fetch(v, s, t, value, err);
+    explicit_bzero(t, sizeof *t);
+    mortise_release(v->mem, t, sizeof *t);
+    if (rv == MORTISE_OK)
+        rv = keep(v, s, *value, err);
+    if (rv != MORTISE_OK) {
+        wipe(v->mem, *value);
+        *value = NULL;
+    }
+    return rv;
+}
+
+int mortise_vault_get(struct mortise_vault *v, const char *name, char **value,
+                      struct mortise_err *err)
+{
+    struct secret *s = find(v, name);
+    bool kept;
+    int rv;
+
+    *value = NULL;
+    if (s == NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "the deployment has no secret '%s'", name);
+    pthread_mutex_lock(&v->lock);
+    kept = is_kept(s);
+    if (kept)
+        *value = mortise_strdup(v->mem, s->last);
+    pthread_mutex_unlock(&v->lock);
+    if (kept)
+        return *value != NULL ? MORTISE_OK : mortise_nomem(err);
+    rv = get_new(v, s, value, err);
+    return rv == MORTISE_OK ? rv
+                            : mortise_doing(err, rv, "the secret '%s'", name);
+}
+
+void mortise_vault_give_back(struct mortise_vault *v, char *value)
+{
+    wipe(v->mem, value);
+}
+
+/* ---- covering (6) ----------------------------------------------------------
+ */
+
+struct mortise_mask *mortise_vault_mask(struct mortise_vault *v)
+{
+    struct mortise_mask *mask;
+
+    if (v == NULL || !atomic_load(&v->has_mask))
+        return NULL;
+    pthread_mutex_lock(&v->lock);
+    mask = mortise_mask_ref(v->mask);
+    pthread_mutex_unlock(&v->lock);
+    return mask;
+}
+
+/* Words are cut to some hundred bytes and more, here and there, before they
+ * come here; what is shorter is whole. */
+static void cover(const struct mortise_mask *mask, const char *text,
+                  struct mortise_buf *out)
+{
+    size_t n = strlen(text);
+
+    if (n < CUT_FROM)
+        mortise_mask_text(mask, text, n, out);
+    else
+        mortise_mask_cut_text(mask, text, n, out);
+}
+
+void mortise_vault_cover(struct mortise_vault *v, char *text, size_t room)
+{
+    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_buf b;
+
+    if (mask == NULL)
+        return;
+    mortise_buf_init(&b, v->mem);
+    cover(mask, text, &b);
+    snprintf(text, room, "%s",
+             mortise_buf_cstr(&b) != NULL ? b.p : "(out of memory)");
+    mortise_buf_finish(&b);
+    mortise_mask_unref(mask);
+}
+
+char *mortise_vault_covered(struct mortise_vault *v, const char *text)
+{
+    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_buf b;
+    char *out = NULL;
+
+    if (mask == NULL)
+        return mortise_strdup(v->mem, text);
+    mortise_buf_init(&b, v->mem);
+    cover(mask, text, &b);
+    if (mortise_buf_cstr(&b) != NULL)
+        out = mortise_strdup(v->mem, b.p);
+    mortise_buf_finish(&b);
+    mortise_mask_unref(mask);
+    return out;
+}
+
+json_t *mortise_vault_masked(struct mortise_vault *v, json_t *value)
+{
+    struct mortise_mask *mask = mortise_vault_mask(v);
+    json_t *out = value;
+
+    if (mask != NULL && value != NULL) {
+        out = mortise_json_masked(mask, value, v->mem);
+        json_decref(value);
+    }
+    mortise_mask_unref(mask);
+    return out;
+}

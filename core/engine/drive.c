@@ -1,0 +1,68 @@
+/* drive.c -- an engine whose plugins a script answers goes on until it waits, and
+ * how long that is.  script.c has the promises.
+ */
+#include "engine/runs/script.h"
+#include <string.h>
+#include "base/clock.h"
+#include "engine/runs/call.h"
+#include "mortise/plugin.h"
+
+/* Is something under way that no clock of ours ends? */
+static bool is_busy(const struct mortise *m)
+{
+    return m->n_calls > m->n_scripted || m->n_flying > 0 ||
+           m->state == MORTISE_ENGINE_FAILING;
+}
+
+/* Wait for what is really under way; at most until a clock of ours is due. */
+static void wait_for_real(struct mortise *m)
+{
+    uint64_t begun = mortise_real_ms();
+    int ms = mortise_loop_timeout(m);
+
+    mortise_turn(m, -1);
+    if (ms > 0 && is_busy(m) && mortise_real_ms() - begun >= (uint64_t)ms)
+        m->script->late(m->script->ud, (uint64_t)ms);
+}
+
+void mortise_script_settle(struct mortise *m)
+{
+    mortise_turn(m, 0);
+    while (is_busy(m) || mortise_loop_timeout(m) == 0)
+        wait_for_real(m);
+}
+
+struct ahead {
+    bool (*waits)(void *ud, const char *id);
+    void *ud;
+    uint64_t now_ms, next_ms, never_ms;
+};
+
+static int look(void *ud, const char *tenant, const char *run,
+                const struct mortise_pending *p)
+{
+    struct ahead *a = ud;
+    uint64_t ms = p->deadline_ms > a->now_ms ? p->deadline_ms - a->now_ms : 0;
+
+    (void)tenant;
+    (void)run;
+    if (!p->timer && !a->waits(a->ud, p->id))
+        a->never_ms = ms < a->never_ms ? ms : a->never_ms;
+    else
+        a->next_ms = ms < a->next_ms ? ms : a->next_ms;
+    return 0;
+}
+
+int mortise_script_next(struct mortise *m,
+                        bool (*waits)(void *ud, const char *id), void *ud,
+                        uint64_t *ms, struct mortise_err *err)
+{
+    struct ahead a = {waits, ud, mortise_now_ms(), UINT64_MAX, UINT64_MAX};
+    int timeout = m->lives.n > 0 ? mortise_loop_timeout(m) : -1;
+    int rv = mortise_store_due(m->store, UINT64_MAX, look, &a, err);
+
+    if (timeout >= 0 && (uint64_t)timeout < a.next_ms)
+        a.next_ms = (uint64_t)timeout;
+    *ms = a.next_ms < a.never_ms ? a.next_ms : UINT64_MAX;
+    return rv;
+}

@@ -1,0 +1,131 @@
+/* await.c -- what somebody answers later: a person, or time.
+ *
+ *   interrupt.request/1 {prompt?, payload?, schema?, assignees?, for_ms?}
+ *   timer.wait/1        {for_ms} or {until_ms}
+ *
+ * The run keeps both, on disk, and the asker lets go (run/step.c); here is only
+ * said what is one.  `until_ms` is in the milliseconds since 1970 of UTC.  While
+ * a run is in memory for_ms of a timer is counted by a clock that nobody sets;
+ * a question's deadline, like `until_ms`, is a time of day (clocks.c). */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/runs/door.h"
+#include "engine/common/vault.h"
+#include "json/schema.h"
+
+/* Ten years: whoever waits longer means something else. */
+static const json_int_t LONGEST_MS = 315360000000;
+
+static int32_t bad(char *words, const char *why)
+{
+    snprintf(words, MORTISE_DOOR_WORDS, "%s", why);
+    return MORTISE_S_INVALID;
+}
+
+static bool is_wait(const json_t *ms)
+{
+    return json_is_integer(ms) && json_integer_value(ms) >= 0 &&
+           json_integer_value(ms) <= LONGEST_MS;
+}
+
+static bool are_strings(const json_t *list)
+{
+    const json_t *one;
+    size_t i;
+
+    if (!json_is_array(list))
+        return false;
+    json_array_foreach(list, i, one)
+    {
+        if (!json_is_string(one))
+            return false;
+    }
+    return true;
+}
+
+static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
+                            char *words)
+{
+    struct mortise_schema *s = NULL;
+    struct mortise_arena arena;
+    struct mortise_err err;
+    char where[128];
+    int rv;
+
+    mortise_arena_init(&arena, a->m->mem);
+    rv = mortise_schema_compile(&s, &arena, schema, where, sizeof where, &err);
+    mortise_schema_finish(s);
+    mortise_arena_finish(&arena);
+    if (rv == MORTISE_OK)
+        return MORTISE_S_OK;
+    mortise_vault_cover(a->m->vault, where, sizeof where);
+    mortise_vault_cover(a->m->vault, err.msg, sizeof err.msg);
+    snprintf(words, MORTISE_DOOR_WORDS, "schema%s%.128s: %.300s",
+             where[0] != '\0' ? " at " : "", where, err.msg);
+    return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID;
+}
+
+static int32_t check_member(const struct mortise_asked *a, const char *name,
+                            json_t *value, char *words)
+{
+    if (strcmp(name, "prompt") == 0)
+        return json_is_string(value) ? MORTISE_S_OK
+                                     : bad(words, "prompt takes text");
+    if (strcmp(name, "assignees") == 0)
+        return are_strings(value) ? MORTISE_S_OK
+                                  : bad(words, "assignees takes names");
+    if (strcmp(name, "for_ms") == 0)
+        return is_wait(value)
+                   ? MORTISE_S_OK
+                   : bad(words, "for_ms takes milliseconds, ten years at most");
+    if (strcmp(name, "schema") == 0)
+        return check_schema(a, value, words);
+    if (strcmp(name, "payload") == 0)
+        return MORTISE_S_OK;
+    return bad(words, "a request of interrupt.request/1 is {prompt?, payload?, "
+                      "schema?, assignees?, for_ms?}");
+}
+
+static int32_t check_interrupt(const struct mortise_asked *a, char *words)
+{
+    int32_t status = MORTISE_S_OK;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(a->body), name, value)
+    {
+        status = check_member(a, name, value, words);
+        if (status != MORTISE_S_OK)
+            break;
+    }
+    return status;
+}
+
+static int32_t check_timer(const struct mortise_asked *a, char *words)
+{
+    const json_t *wait = json_object_get(a->body, "for_ms");
+    const json_t *until = json_object_get(a->body, "until_ms");
+
+    if (json_object_size(a->body) != 1 || (wait == NULL && until == NULL))
+        return bad(words,
+                   "a request of timer.wait/1 is {for_ms} or {until_ms}");
+    if (wait != NULL && !is_wait(wait))
+        return bad(words, "for_ms takes milliseconds, ten years at most");
+    if (until != NULL &&
+        (!json_is_integer(until) || json_integer_value(until) < 1))
+        return bad(words, "until_ms takes milliseconds since 1970");
+    return MORTISE_S_OK;
+}
+
+const struct mortise_door_method mortise_door_interrupt = {
+    .name = "interrupt.request/1",
+    .effect = MORTISE_DOOR_QUESTION,
+    .check = check_interrupt,
+};
+
+const struct mortise_door_method mortise_door_timer = {
+    .name = "timer.wait/1",
+    .effect = MORTISE_DOOR_TIMER,
+    .check = check_timer,
+};

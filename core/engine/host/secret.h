@@ -1,0 +1,18 @@
+/* secret.h -- secrets for plugins that ask: when the value is there.
+ *
+ * Everything here is [loop] unless it says otherwise. */
+#ifndef MORTISE_ENGINE_HOST_SECRET_H
+#define MORTISE_ENGINE_HOST_SECRET_H
+
+#include "engine/runs/door.h"
+#include "engine/common/grants.h"
+#include "engine/common/vault.h"
+#include "config/deploy.h"
+
+/* See to it that mortise_vault_get() will not wait for a program for these
+ * (n names that live as long as the ask), then call `then`: at once or later.
+ * Not when the ask is cancelled before; not when it returns an error. */
+int mortise_secret_await(struct mortise_asked *a, const char *const *names,
+                         size_t n, void (*then)(struct mortise_asked *a),
+                         struct mortise_err *err);
+#endif

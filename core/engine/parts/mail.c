@@ -1,0 +1,82 @@
+/* mail.c -- what is left to do, and what other threads bring.
+ *
+ * One mutex and two lists: a lock without contention costs less than the wake
+ * that follows it, and that wake is sent only by whoever finds the box empty.
+ */
+#include "engine/parts/mail.h"
+
+#include "base/err.h"
+
+void mortise_tasks_put(struct mortise_tasks *q, struct mortise_task *t)
+{
+    t->next = NULL;
+    if (q->first == NULL)
+        q->first = t;
+    else
+        q->last->next = t;
+    q->last = t;
+}
+
+struct mortise_task *mortise_tasks_take(struct mortise_tasks *q)
+{
+    struct mortise_task *t = q->first;
+
+    if (t != NULL)
+        q->first = t->next;
+    return t;
+}
+
+void mortise_tasks_move(struct mortise_tasks *to, struct mortise_tasks *from)
+{
+    if (from->first == NULL)
+        return;
+    if (to->first == NULL)
+        to->first = from->first;
+    else
+        to->last->next = from->first;
+    to->last = from->last;
+    *from = (struct mortise_tasks){NULL, NULL};
+}
+
+int mortise_mail_init(struct mortise_mail *m, void (*wake)(void *ud), void *ud)
+{
+    *m = (struct mortise_mail){.wake = wake, .ud = ud};
+    return pthread_mutex_init(&m->lock, NULL) == 0 ? MORTISE_OK
+                                                   : MORTISE_ENOMEM;
+}
+
+void mortise_mail_finish(struct mortise_mail *m)
+{
+    pthread_mutex_destroy(&m->lock);
+}
+
+void mortise_mail_bring(struct mortise_mail *m, struct mortise_tasks *tasks,
+                        bool urgent)
+{
+    bool was_empty;
+
+    pthread_mutex_lock(&m->lock);
+    was_empty = m->urgent.first == NULL && m->others.first == NULL;
+    mortise_tasks_move(urgent ? &m->urgent : &m->others, tasks);
+    pthread_mutex_unlock(&m->lock);
+    if (was_empty)
+        m->wake(m->ud);
+}
+
+void mortise_mail_put(struct mortise_mail *m, struct mortise_task *t,
+                      bool urgent)
+{
+    struct mortise_tasks one = {t, t};
+
+    t->next = NULL;
+    mortise_mail_bring(m, &one, urgent);
+}
+
+void mortise_mail_take(struct mortise_mail *m, struct mortise_tasks *urgent,
+                       struct mortise_tasks *others)
+{
+    pthread_mutex_lock(&m->lock);
+    mortise_tasks_move(urgent, &m->urgent);
+    mortise_tasks_move(others, &m->others);
+    pthread_mutex_unlock(&m->lock);
+}

@@ -1,0 +1,231 @@
+/* pool.c -- the workers.
+ *
+ * Threads start one by one, as long as jobs find nobody idle: a process that
+ * never runs a blocking plugin has none.  The promises:
+ *
+ *   (1) A job that was put runs exactly once, unless it was taken back.
+ *   (2) A thread that hangs in a plugin delays nobody else: it is given up, and
+ *       its place is free.  It holds a reference of the pool, so whenever it
+ *       comes back, what it touches is still there; then it ends.
+ *   (3) close() returns when no job runs but given up ones.
+ *   (4) Where jobs take turns there is one thread, so they end in the order in
+ *       which they were put.
+ */
+#include "engine/parts/pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "base/thread.h"
+
+struct worker {
+    struct mortise_pool *pool;
+    /* Under the pool's lock: */
+    struct worker *next;           /* of those that were not given up */
+    const struct mortise_job *job; /* under way; only compared */
+    bool given_up;
+};
+
+struct mortise_pool {
+    const struct mortise_mem *mem;
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t work;  /* a job came, or `closing` */
+    pthread_cond_t ended; /* a thread ended */
+    struct mortise_job *first, *last;
+    size_t n_jobs; /* waiting */
+    struct worker *workers;
+    unsigned threads, idle; /* without the given up ones */
+    unsigned most;          /* threads */
+    unsigned refs;          /* all threads, and the owner */
+    bool closing;
+};
+
+static void pool_free(struct mortise_pool *p)
+{
+    pthread_cond_destroy(&p->ended);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    mortise_release(p->mem, p, sizeof *p);
+}
+
+/* Give up a reference; called with the lock, returns without. */
+static void unref(struct mortise_pool *p)
+{
+    bool last = --p->refs == 0;
+
+    pthread_mutex_unlock(&p->lock);
+    if (last)
+        pool_free(p);
+}
+
+/* The next job, or NULL when there will be none.  Called with the lock. */
+static struct mortise_job *next_job(struct worker *w)
+{
+    struct mortise_pool *p = w->pool;
+    struct mortise_job *j;
+
+    p->idle++;
+    while (p->first == NULL && !p->closing)
+        pthread_cond_wait(&p->work, &p->lock);
+    p->idle--;
+    j = p->first;
+    if (j == NULL)
+        return NULL;
+    p->first = j->next;
+    p->n_jobs--;
+    w->job = j;
+    return j;
+}
+
+/* The pool counts on this thread no more.  Called with the lock. */
+static void leave(struct worker *w)
+{
+    struct worker **at = &w->pool->workers;
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    w->pool->threads--;
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct mortise_pool *p = w->pool;
+    struct mortise_job *j;
+
+    mortise_thread_name("mortise-worker");
+    pthread_mutex_lock(&p->lock);
+    while (!w->given_up && (j = next_job(w)) != NULL) {
+        pthread_mutex_unlock(&p->lock);
+        j->run(j);
+        pthread_mutex_lock(&p->lock);
+        w->job = NULL;
+    }
+    if (!w->given_up)
+        leave(w);
+    pthread_cond_signal(&p->ended);
+    mortise_release(p->mem, w, sizeof *w);
+    unref(p);
+    return NULL;
+}
+
+/* Called with the lock. */
+static int start_thread(struct mortise_pool *p, struct mortise_err *err)
+{
+    struct worker *w = mortise_alloc(p->mem, sizeof *w);
+    pthread_t thread;
+    int rv;
+
+    if (w == NULL)
+        return mortise_nomem(err);
+    *w = (struct worker){.pool = p, .next = p->workers};
+    rv = mortise_thread_start(&thread, work, w);
+    if (rv != 0) {
+        mortise_release(p->mem, w, sizeof *w);
+        return mortise_syserr(err, rv, "start a worker");
+    }
+    pthread_detach(thread);
+    p->workers = w;
+    p->threads++;
+    p->refs++;
+    return MORTISE_OK;
+}
+
+int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
+                      struct mortise_err *err)
+{
+    struct mortise_pool *p = mortise_alloc(mem, sizeof *p);
+
+    *out = NULL;
+    if (p == NULL)
+        return mortise_nomem(err);
+    *p = (struct mortise_pool){
+        .mem = mem, .refs = 1, .most = MORTISE_POOL_THREADS};
+    pthread_mutex_init(&p->lock, NULL); /* on Linux these cannot fail */
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->ended, NULL);
+    *out = p;
+    return MORTISE_OK;
+}
+
+void mortise_pool_take_turns(struct mortise_pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    assert(p->threads == 0); /* those that there are would go on */
+    p->most = 1;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void mortise_pool_close(struct mortise_pool *p)
+{
+    if (p == NULL)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->closing = true;
+    pthread_cond_broadcast(&p->work);
+    while (p->threads > 0)
+        pthread_cond_wait(&p->ended, &p->lock);
+    unref(p);
+}
+
+int mortise_pool_put(struct mortise_pool *p, struct mortise_job *j,
+                     struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    j->next = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (p->n_jobs >= p->idle && p->threads < p->most)
+        rv = start_thread(p, err);
+    if (p->threads == 0) {
+        pthread_mutex_unlock(&p->lock);
+        return rv;
+    }
+    if (p->first == NULL)
+        p->first = j;
+    else
+        p->last->next = j;
+    p->last = j;
+    p->n_jobs++;
+    pthread_cond_signal(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    return MORTISE_OK; /* with fewer threads than wished, if need be */
+}
+
+bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_job *j)
+{
+    struct mortise_job **at, *before = NULL;
+
+    pthread_mutex_lock(&p->lock);
+    for (at = &p->first; *at != NULL && *at != j; at = &(*at)->next)
+        before = *at;
+    if (*at == NULL) {
+        pthread_mutex_unlock(&p->lock);
+        return false;
+    }
+    *at = j->next;
+    if (p->last == j)
+        p->last = before;
+    p->n_jobs--;
+    pthread_mutex_unlock(&p->lock);
+    return true;
+}
+
+void mortise_pool_give_up(struct mortise_pool *p, struct mortise_job *j)
+{
+    struct worker *w;
+
+    pthread_mutex_lock(&p->lock);
+    for (w = p->workers; w != NULL && w->job != j; w = w->next)
+        continue;
+    if (w != NULL) {
+        w->given_up = true;
+        leave(w);
+    }
+    /* Whoever waits gets a new thread now, if one can be had. */
+    if (w != NULL && p->n_jobs > p->idle)
+        (void)start_thread(p, NULL);
+    pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,100 @@
+/* call.h -- a call of a plugin, as calls.c and door.c share it. */
+#ifndef MORTISE_ENGINE_RUNS_CALL_H
+#define MORTISE_ENGINE_RUNS_CALL_H
+
+#include <stdatomic.h>
+
+#include "engine/runs/door.h"
+#include "plugin/inside.h"
+
+enum { MORTISE_NODE_MAX = 64 }; /* of node ids: graph/ lets no longer one in */
+
+struct mortise_lane {
+    struct mortise_hashed entry;
+    struct mortise *m;
+    const char *plugin; /* the manifest's */
+    const char *as;     /* the deployment's id of the guardrail, or "" */
+    bool guardrail;
+    struct mortise_instance *instance;
+    const struct mortise_manifest *manifest;
+    enum mortise_threading threading;
+    uint32_t limit, running;              /* limit 0: none */
+    struct mortise_ongoing *first, *last; /* waiting */
+    bool given_up;                        /* a call did not let go */
+    uint64_t idle_ms;                     /* 0: no such clock */
+};
+
+enum mortise_ongoing_state {
+    MORTISE_CALL_WAITING = 1,
+    MORTISE_CALL_CALLED,
+    MORTISE_CALL_ENDED
+};
+
+struct mortise_ongoing { /* a call */
+    struct mortise_hashed by_id, by_run;
+    uint64_t id, run_call;
+    struct mortise_live *live;
+    struct mortise_ongoing *next, *prev; /* of the run's */
+    struct mortise_ongoing *behind;      /* in the lane */
+    struct mortise_lane *lane;           /* NULL: it never got to one */
+    enum mortise_ongoing_state state;
+    bool scripted; /* script.c answers it, by `idle` */
+    bool cancelled;
+    bool told_to_wait; /* an ask of its was answered `suspended` */
+    uint64_t give_up_ns;
+    struct mortise_timer quiesce, idle;
+    bool idle_over; /* it was silent for too long */
+    bool let_go;    /* its plugin's end says no more than that it stopped */
+    bool mute;      /* ... or nothing at all of what it did */
+    struct mortise_task ended, starved;
+    struct mortise_task parked; /* nobody may be called: its run is paused */
+    bool is_parked;
+    bool is_starved; /* under calls_lock */
+    uint64_t unsaid; /* ... events that were missed and are yet to be told */
+    struct mortise_job job;
+    atomic_uint refs; /* the loop's, and a worker's */
+    const struct mortise_mem *mem;
+    struct mortise_asked *asked; /* what it waits for at the door */
+
+    /* What the plugin gets; the strings lie behind us. */
+    struct mortise_call call;
+    const char *path, *run_id;
+    struct mortise_whose whose; /* for who asks what died */
+    const char *node;           /* the graph's */
+    char *body;
+
+    /* How it ended; written before `ended` is posted. */
+    int32_t status;
+    bool violation;
+    json_t *output;
+    json_t *said; /* {update?, goto?}: besides its output; NULL: nothing */
+    struct mortise_usage usage;
+    bool plain; /* ... and it asked for nothing, either */
+    char *message;
+    char code[64];
+    const char *error_class; /* static */
+    uint64_t retry_after_ms;
+    bool has_cache_key; /* of a LOOKUP */
+    uint8_t cache_key[MORTISE_DIGEST];
+
+    size_t text_size;
+    char text[];
+};
+
+/* NULL when it has ended.  Elsewhere than on the loop only for who knows that
+ * it has not. */
+struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id);
+/* Its memory ran out where nothing could be said: cancel it.  [any] */
+void mortise_call_starve(struct mortise *m, uint64_t id);
+/* Why it failed, in place of what was said before.  [any] */
+void mortise_call_words(struct mortise_ongoing *c, const char *code,
+                        const char *error_class, const char *message);
+/* A task to the loop; without the mailbox when this is the loop.  [any] */
+void mortise_call_post(struct mortise *m, struct mortise_task *t);
+/* ---- cache.c ------------------------------------------------------------- */
+
+/* A LOOKUP's outcome, into c. */
+void mortise_cache_look_up(struct mortise_ongoing *c,
+                           const struct mortise_run_call *rc);
+
+#endif

@@ -1,0 +1,1056 @@
+/* calls.c -- calls of plugins.
+ *
+ * Every call goes through a lane: one for each interface of each plugin, which
+ * keeps to the concurrency that the manifest declares and holds the rest back,
+ * first come, first served.  Inline and async plugins are called on the loop;
+ * blocking ones on a worker.  A call ends once, through ended(), as a task: the
+ * run that made it hears of it then, if it still is.
+ *
+ * Cancelling: the plugin is asked, and has MORTISE_QUIESCE_MS to let go.  One
+ * that does not is given up: the call is closed, a worker that hangs in it is
+ * replaced, and the plugin is not used again.
+ *
+ * Four clocks, each with a code of its own: `timeout.start`, the plugin's
+ * create(); `timeout.call`, the node's timeout, which is the run's; and
+ * `timeout.idle`, a call that neither emits, asks nor looks whether it was
+ * cancelled for as long as its manifest's `idle` says (while it waits for an
+ * answer of ours it is not idle); each of these cancels, and behind them is
+ * `timeout.unresponsive`.  create() runs on the loop, which cannot be taken
+ * from it: one that is slow is told so when it is done.  What does not come back
+ * to the loop within its manifest's `idle` ends the process where that is ours
+ * (plugin/watchdog.c).
+ *
+ * `done` may come on any thread while the loop knows the call; `calls`, the
+ * table by id, is changed by the loop alone, under a lock.  A worker holds a
+ * reference of its own, as the plugin may finish a call (and the loop forget
+ * it) while the worker is still on its way out of it.
+ */
+#include "engine/runs/call.h"
+#include "engine/runs/script.h"
+#include "engine/common/grants.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "mortise/plugin.h"
+
+enum {
+    /* Bytes of an event beside what the plugin said: what it takes if it has to
+     * wait (held.c), so that what was let in here need not be left out there. */
+    EVENT_COSTS = 384,
+    ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
+    NS_PER_MS = 1000000
+};
+
+/* ---- records ------------------------------------------------------------ */
+
+/* [any] */
+static void unref(struct mortise_ongoing *c)
+{
+    if (atomic_fetch_sub(&c->refs, 1) != 1)
+        return;
+    json_decref(c->output);
+    json_decref(c->said);
+    mortise_usage_finish(&c->usage);
+    mortise_release_str(c->mem, c->message);
+    mortise_release(c->mem, c->body, c->call.body_size + 1);
+    mortise_release(c->mem, c, sizeof *c + c->text_size);
+}
+
+static uint64_t run_hash(const struct mortise_live *live, uint64_t run_call)
+{
+    return mortise_hash_u64s((uint64_t)(uintptr_t)live, run_call);
+}
+
+static void enlist(struct mortise_ongoing *c)
+{
+    struct mortise_live *live = c->live;
+    struct mortise *m = live->m;
+
+    c->next = live->calls;
+    if (c->next != NULL)
+        c->next->prev = c;
+    live->calls = c;
+    pthread_mutex_lock(&m->calls_lock);
+    mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
+    pthread_mutex_unlock(&m->calls_lock);
+    mortise_table_add(&m->run_calls, &c->by_run, run_hash(live, c->run_call));
+    m->n_calls++;
+}
+
+static void delist(struct mortise_ongoing *c)
+{
+    struct mortise_live *live = c->live;
+    struct mortise *m = live->m;
+
+    if (c->prev != NULL)
+        c->prev->next = c->next;
+    else
+        live->calls = c->next;
+    if (c->next != NULL)
+        c->next->prev = c->prev;
+    pthread_mutex_lock(&m->calls_lock);
+    mortise_table_remove(&m->calls, &c->by_id);
+    pthread_mutex_unlock(&m->calls_lock);
+    mortise_table_remove(&m->run_calls, &c->by_run);
+    mortise_timer_disarm(&m->timers, &c->quiesce);
+    mortise_timer_disarm(&m->timers, &c->idle);
+    m->n_calls--;
+    m->n_scripted -= c->scripted;
+    mortise_live_touch(live);
+}
+
+/* [any], with calls_lock. */
+static struct mortise_ongoing *find(struct mortise *m, uint64_t id)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&m->calls, mortise_hash_u64s(id, 0)); e != NULL;
+         e = mortise_table_more(e)) {
+        struct mortise_ongoing *c =
+            MORTISE_OF(e, struct mortise_ongoing, by_id);
+
+        if (c->id == id)
+            return c;
+    }
+    return NULL;
+}
+
+struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id)
+{
+    struct mortise_ongoing *c;
+
+    pthread_mutex_lock(&m->calls_lock);
+    c = find(m, id);
+    pthread_mutex_unlock(&m->calls_lock);
+    return c;
+}
+
+void mortise_call_post(struct mortise *m, struct mortise_task *t)
+{
+    if (pthread_equal(m->thread, pthread_self()))
+        mortise_ready(m, t);
+    else
+        mortise_mail_put(&m->mail, t, false);
+}
+
+/* ---- how it ended ------------------------------------------------------- */
+
+/* [any]: before a plugin saw it, or instead of what it said. */
+static void set_failed(struct mortise_ongoing *c, int32_t status,
+                       const char *code, const char *error_class,
+                       const char *message)
+{
+    c->status = status;
+    mortise_call_words(c, code, error_class, message);
+}
+
+/* [any] */
+static const char *class_of(const char *said)
+{
+    static const char *const classes[] = {"transient", "timeout", "cancelled"};
+
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        if (strcmp(said, classes[i]) == 0)
+            return classes[i];
+    }
+    return "permanent";
+}
+
+/* [any]: a value that was emitted; NULL: it is none, and the call failed. */
+static json_t *parse(struct mortise_ongoing *c, const char *what,
+                     const char *text, size_t n)
+{
+    struct mortise_err err, why;
+    json_t *value;
+
+    if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK) {
+        value = mortise_vault_masked(c->live->m->vault, value);
+        if (value != NULL)
+            return value;
+        mortise_nomem(&err);
+    }
+    mortise_fail(&why, MORTISE_EINVAL,
+                 "plugin '%s' emitted an %s that is not JSON: %s",
+                 c->lane->plugin, what, err.msg);
+    set_failed(c, MORTISE_S_FAILED, "bad_output", "permanent", why.msg);
+    return NULL;
+}
+
+/* [any]: what is no target anyway when a secret is in it. */
+static bool set_target(const struct mortise_ongoing *c,
+                       const struct mortise_call_done *done)
+{
+    json_t *target =
+        mortise_vault_masked(c->live->m->vault, json_string(done->target));
+
+    return json_object_set_new(c->said, "goto", target) == 0;
+}
+
+/* [any]: what it said besides its output. */
+static void take_said(struct mortise_ongoing *c,
+                      const struct mortise_call_done *done)
+{
+    json_t *update = done->has_update
+                         ? parse(c, "update", done->update, done->update_size)
+                         : NULL;
+
+    if (done->has_update && update == NULL)
+        return;
+    c->said = json_pack("{s:o*}", "update", update);
+    if (c->said == NULL || (done->target != NULL && !set_target(c, done)))
+        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
+                   "memory ran out for what the plugin emitted");
+}
+
+/* [any]: parsed here, once, and off the loop for plugins with threads. */
+static void take_output(struct mortise_ongoing *c,
+                        const struct mortise_call_done *done)
+{
+    if (done->has_output)
+        c->output = parse(c, "output", done->output, done->output_size);
+    if (c->status == MORTISE_S_OK && (done->has_update || done->target != NULL))
+        take_said(c, done);
+}
+
+/* [any]: names of models, without secrets; NULL: memory ran out. */
+static json_t *shown_models(const struct mortise_ongoing *c,
+                            const json_t *models)
+{
+    json_t *out = json_array(), *one;
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(models), i, one)
+    {
+        json_t *name =
+            mortise_vault_masked(c->live->m->vault, json_incref(one));
+
+        if (json_string_length(name) > MORTISE_USAGE_NAME_MAX) {
+            json_decref(name); /* of as many secrets */
+            name = json_string("[secret]");
+        }
+        if (json_array_append_new(out, name) != 0) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+/* [any]: what it used, which is the plugin's word.  MORTISE_ENOMEM: a name is
+ * missing. */
+static int take_usage(struct mortise_ongoing *c,
+                      const struct mortise_usage *said)
+{
+    struct mortise_usage more = *said;
+    int rv;
+
+    if (said->models != NULL)
+        more.models = shown_models(c, said->models);
+    rv = mortise_usage_add(&c->usage, &more);
+    if (said->models != NULL && more.models == NULL)
+        rv = MORTISE_ENOMEM;
+    json_decref(more.models);
+    return rv;
+}
+
+/* The instance's word that a call ended.  [any] */
+static void on_done(void *ud, const struct mortise_call_done *done)
+{
+    struct mortise *m = ud;
+    struct mortise_ongoing *c = mortise_call_find(m, done->id);
+
+    assert(c != NULL); /* the instance knows open calls only */
+    c->status = done->status;
+    c->let_go = done->status == MORTISE_S_CANCELLED ||
+                done->status == MORTISE_S_TIMEOUT;
+    c->violation = done->violation;
+    c->plain = done->plain;
+    c->retry_after_ms = done->retry_after_ms;
+    if (done->status != MORTISE_S_OK || done->violation)
+        mortise_call_words(c, done->error_code, class_of(done->error_class),
+                           done->message);
+    if (done->status == MORTISE_S_OK)
+        take_output(c, done);
+    if (take_usage(c, done->usage) != MORTISE_OK)
+        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
+                   "memory ran out for what the plugin emitted");
+    c->mute = done->mute ||
+              (done->status == MORTISE_S_OK && c->status != MORTISE_S_OK);
+    mortise_call_post(m, &c->ended);
+}
+
+static void feed_result(struct mortise_ongoing *c)
+{
+    struct mortise_input in = {
+        .kind = MORTISE_IN_RESULT,
+        .u.result = {.call = c->run_call,
+                     .status = c->status,
+                     .violation = c->violation,
+                     .output = c->output,
+                     .said = c->said,
+                     .usage = &c->usage,
+                     .plain = c->plain,
+                     .cache_key = c->has_cache_key ? c->cache_key : NULL,
+                     .silent = c->mute || (c->cancelled && c->let_go),
+                     .message = c->message != NULL ? c->message : "",
+                     .error_code = c->code,
+                     .retry_after_ms = c->retry_after_ms,
+                     .error_class =
+                         c->error_class != NULL ? c->error_class : ""}};
+
+    mortise_live_feed(c->live, &in);
+}
+
+/* ---- lanes -------------------------------------------------------------- */
+
+static void dispatch(struct mortise_ongoing *c);
+
+static void lane_put(struct mortise_lane *l, struct mortise_ongoing *c)
+{
+    c->behind = NULL;
+    if (l->first == NULL)
+        l->first = c;
+    else
+        l->last->behind = c;
+    l->last = c;
+}
+
+/* Take one out of the middle of the queue. */
+static void lane_remove(struct mortise_lane *l, struct mortise_ongoing *c)
+{
+    struct mortise_ongoing *before = NULL, *at = l->first;
+
+    for (; at != c; at = at->behind)
+        before = at;
+    if (before == NULL)
+        l->first = c->behind;
+    else
+        before->behind = c->behind;
+    if (l->last == c)
+        l->last = before;
+}
+
+/* The run is paused, which lets go of the call; it goes on when its plugin may
+ * be called again, and says until then why not (live.c). */
+static void parked(struct mortise_task *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, parked);
+
+    if (c->state == MORTISE_CALL_WAITING && !c->cancelled && !c->live->lost)
+        mortise_pause_one(c->live->m, c->live);
+    unref(c);
+}
+
+/* A call of a plugin that is not trusted any more, which no lane has. */
+static void park(struct mortise_ongoing *c, const struct mortise_err *why)
+{
+    struct mortise *m = c->live->m;
+
+    mortise_log(m, MORTISE_LOG_ERROR, "run %s is blocked at %s: %s", c->run_id,
+                c->path, why->msg);
+    c->lane = NULL;
+    c->is_parked = true;
+    atomic_fetch_add(&c->refs, 1);
+    c->parked.run = parked;
+    mortise_ready(m, &c->parked);
+}
+
+/* Call whoever waits, as far as the limit allows and the plugin is trusted. */
+static void lane_pump(struct mortise_lane *l)
+{
+    struct mortise_ongoing *c;
+    struct mortise_err why;
+
+    while ((c = l->first) != NULL && (l->limit == 0 || l->running < l->limit)) {
+        l->first = c->behind;
+        if (mortise_plugins_trusted(l->m->plugins, l->plugin, &why) ==
+            MORTISE_OK)
+            dispatch(c);
+        else
+            park(c, &why);
+    }
+}
+
+static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
+                                      const char *as, bool guardrail)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&m->lanes, mortise_hash_strs(plugin, as));
+         e != NULL; e = mortise_table_more(e)) {
+        struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
+
+        if (l->guardrail == guardrail && strcmp(l->plugin, plugin) == 0 &&
+            strcmp(l->as, as) == 0)
+            return l;
+    }
+    return NULL;
+}
+
+static int lane_new(struct mortise *m, struct mortise_instance *i,
+                    const char *as, bool guardrail, struct mortise_lane **out,
+                    struct mortise_err *err)
+{
+    const struct mortise_manifest *man = mortise_instance_manifest(i);
+    const struct mortise_provides *p =
+        guardrail ? &man->guardrail : &man->executor;
+    struct mortise_lane *l = mortise_zalloc(m->mem, sizeof *l);
+
+    if (l == NULL)
+        return mortise_nomem(err);
+    l->m = m;
+    l->plugin = man->name;
+    l->as = as;
+    l->guardrail = guardrail;
+    l->instance = i;
+    l->manifest = man;
+    l->threading = p->threading;
+    l->limit = p->concurrency;
+    l->idle_ms = p->threading != MORTISE_THREAD_INLINE ? p->idle_ms : 0;
+    mortise_table_add(&m->lanes, &l->entry, mortise_hash_strs(man->name, as));
+    *out = l;
+    return MORTISE_OK;
+}
+
+/* Start the plugin if it is not started, and find its lane; `name` is that of a
+ * plugin, or the id of a guardrail.  *took_ms: it had to be started. */
+static int lane_get(struct mortise *m, const char *name, bool guardrail,
+                    struct mortise_lane **out, uint64_t *took_ms,
+                    struct mortise_err *err)
+{
+    const struct mortise_guard *g =
+        guardrail ? mortise_guard_find(&m->site.deployment->guards, name)
+                  : NULL;
+    const char *plugin = g != NULL ? g->plugin : name;
+    const char *as = g != NULL ? g->id : "";
+    struct mortise_instance *i;
+    uint64_t before;
+    json_t *config;
+    int rv;
+
+    *took_ms = 0;
+    *out = lane_find(m, plugin, as, guardrail);
+    if (*out != NULL && !(*out)->given_up)
+        return MORTISE_OK;
+    before = mortise_mono_ns();
+    rv = mortise_secret_config(m, plugin, as, &config, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_plugins_start(m->plugins, plugin, as, config, &i, err);
+    if (rv != MORTISE_OK)
+        mortise_vault_cover(m->vault, err->msg, sizeof err->msg);
+    json_decref(config);
+    *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
+    if (rv != MORTISE_OK || *out != NULL)
+        return rv;
+    return lane_new(m, i, as, guardrail, out, err);
+}
+
+int mortise_calls_bring_up(struct mortise *m, const char *name,
+                           struct mortise_err *err)
+{
+    const char *id = mortise_guard_of_plugin(name);
+    struct mortise_lane *l;
+    uint64_t took_ms;
+
+    return lane_get(m, id != NULL ? id : name, id != NULL, &l, &took_ms, err);
+}
+
+/* ---- the end of a call -------------------------------------------------- */
+
+/* It ended, or will never be heard of again; the run is not told here. */
+static void forget(struct mortise_ongoing *c)
+{
+    struct mortise_lane *l = c->lane;
+
+    mortise_door_end(c);
+    delist(c);
+    if (l != NULL && c->state == MORTISE_CALL_CALLED) {
+        l->running--;
+        lane_pump(l);
+    }
+    c->state = MORTISE_CALL_ENDED;
+}
+
+/* It let go because we asked: why we did is why it failed. */
+static void set_idle(struct mortise_ongoing *c)
+{
+    char words[128];
+
+    snprintf(words, sizeof words, "the plugin gave no sign of life for %llu ms",
+             (unsigned long long)c->lane->idle_ms);
+    set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
+}
+
+static void ended(struct mortise_task *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
+
+    forget(c);
+    if (c->unsaid > 0)
+        mortise_watch_miss(c->live, c->unsaid);
+    if (c->idle_over && c->status != MORTISE_S_OK)
+        set_idle(c);
+    feed_result(c);
+    unref(c);
+}
+
+/* End one that no plugin has: as if it had said so. */
+static void end_early(struct mortise_ongoing *c, int32_t status,
+                      const char *code, const char *error_class,
+                      const char *message)
+{
+    set_failed(c, status, code, error_class, message);
+    mortise_ready(c->live->m, &c->ended);
+}
+
+/* ---- calling ------------------------------------------------------------ */
+
+static void wind_idle(struct mortise_ongoing *c)
+{
+    uint64_t ms = c->lane->idle_ms;
+
+    if (ms != 0 && !c->lane->given_up)
+        mortise_timer_arm(&c->live->m->timers, &c->idle, mortise_mono_in(ms));
+}
+
+/* [worker] */
+static void on_worker(struct mortise_job *j)
+{
+    struct mortise_ongoing *c = MORTISE_OF(j, struct mortise_ongoing, job);
+    struct mortise_lane *l = c->lane;
+    struct mortise_err err;
+
+    if (mortise_instance_call(l->instance, &c->call, &err) != MORTISE_OK) {
+        set_failed(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+        mortise_call_post(l->m, &c->ended);
+    }
+    unref(c);
+}
+
+static void dispatch(struct mortise_ongoing *c)
+{
+    struct mortise_lane *l = c->lane;
+    struct mortise_err err;
+    int rv;
+
+    c->state = MORTISE_CALL_CALLED;
+    l->running++;
+    wind_idle(c);
+    if (l->given_up) {
+        mortise_fail(&err, MORTISE_ESTATE,
+                     "plugin '%s' is not used any more: it did not let go of "
+                     "an earlier call",
+                     l->plugin);
+        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+        return;
+    }
+    if (l->threading == MORTISE_THREAD_BLOCKING) {
+        atomic_fetch_add(&c->refs, 1);
+        rv = mortise_pool_put(l->m->pool, &c->job, &err);
+        if (rv != MORTISE_OK)
+            unref(c);
+    } else {
+        rv = mortise_instance_call(l->instance, &c->call, &err);
+    }
+    if (rv != MORTISE_OK)
+        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+}
+
+static enum mortise_call_kind kind_of(enum mortise_run_call_kind kind)
+{
+    switch (kind) {
+    case MORTISE_RUN_RECONCILE:
+        return MORTISE_CALL_RECONCILE;
+    case MORTISE_RUN_CHECK:
+        return MORTISE_CALL_CHECK;
+    case MORTISE_RUN_EXECUTE:
+    case MORTISE_RUN_LOOKUP: /* no plugin gets it */
+        break;
+    }
+    return MORTISE_CALL_EXECUTE;
+}
+
+static uint32_t stage_of(enum mortise_guard_stage stage)
+{
+    static const uint32_t stages[] = {
+        [MORTISE_GUARD_TARGET] = MORTISE_STAGE_NODE,
+        [MORTISE_GUARD_INPUT] = MORTISE_STAGE_INPUT,
+        [MORTISE_GUARD_OUTPUT] = MORTISE_STAGE_OUTPUT,
+        [MORTISE_GUARD_DECISION] = MORTISE_STAGE_NODE,
+        [MORTISE_GUARD_EDGE] = MORTISE_STAGE_EDGE,
+    };
+
+    return stages[stage];
+}
+
+/* A copy of s behind those that are there; c->text_size made room for it. */
+static const char *keep(char **at, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = memcpy(*at, s, n);
+
+    *at += n;
+    return copy;
+}
+
+static const char *operation_of(const struct mortise_run_call *rc)
+{
+    return rc->operation != NULL ? rc->operation : "";
+}
+
+static size_t text_size(const struct mortise_live *live,
+                        const struct mortise_run_call *rc)
+{
+    return strlen(operation_of(rc)) + strlen(rc->path) + strlen(rc->key) +
+           strlen(live->id) + strlen(live->tenant) + 5;
+}
+
+/* What the plugin gets, ours until the call is forgotten. */
+static int fill_call(struct mortise_ongoing *c,
+                     const struct mortise_run_call *rc)
+{
+    struct mortise_call *to = &c->call;
+    char *at = c->text;
+
+    c->body = mortise_json_text(c->mem, rc->body);
+    if (c->body == NULL)
+        return MORTISE_ENOMEM;
+    to->operation = keep(&at, operation_of(rc));
+    c->path = to->node_path = keep(&at, rc->path);
+    to->idempotency_key = keep(&at, rc->key);
+    c->run_id = to->run_id = keep(&at, c->live->id);
+    to->tenant = keep(&at, c->live->tenant);
+    c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
+    c->node = rc->node->id;
+    to->kind = kind_of(rc->kind);
+    to->id = c->id;
+    to->attempt = rc->attempt;
+    to->visit = rc->visit;
+    to->stage = rc->kind == MORTISE_RUN_CHECK ? stage_of(rc->stage) : 0;
+    to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
+    to->body = c->body;
+    to->body_size = strlen(c->body);
+    return MORTISE_OK;
+}
+
+static void quiesce_over(struct mortise_timer *t);
+static void idle_over(struct mortise_timer *t);
+static void starved(struct mortise_task *t);
+
+static struct mortise_ongoing *call_new(struct mortise_live *live,
+                                        const struct mortise_run_call *rc)
+{
+    struct mortise *m = live->m;
+    size_t n = text_size(live, rc);
+    struct mortise_ongoing *c = mortise_zalloc(m->mem, sizeof *c + n);
+
+    if (c == NULL)
+        return NULL;
+    c->mem = m->mem;
+    c->text_size = n;
+    c->id = ++m->last_call;
+    c->run_call = rc->id;
+    c->live = live;
+    c->state = MORTISE_CALL_WAITING;
+    c->quiesce.fire = quiesce_over;
+    c->idle.fire = idle_over;
+    c->ended.run = ended;
+    c->starved.run = starved;
+    c->job.run = on_worker;
+    atomic_init(&c->refs, 1);
+    if (fill_call(c, rc) != MORTISE_OK) {
+        unref(c);
+        return NULL;
+    }
+    return c;
+}
+
+/* Else it is not for lack of trust that the plugin cannot be called. */
+static bool is_trusted(struct mortise *m, const struct mortise_run_call *rc,
+                       struct mortise_err *why)
+{
+    const struct mortise_guard *g =
+        rc->kind == MORTISE_RUN_CHECK
+            ? mortise_guard_find(&m->site.deployment->guards, rc->plugin)
+            : NULL;
+    struct mortise_err own;
+    bool trusted =
+        mortise_plugins_trusted(m->plugins, g != NULL ? g->plugin : rc->plugin,
+                                &own) == MORTISE_OK;
+
+    if (!trusted)
+        *why = own;
+    return trusted;
+}
+
+int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
+                        struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    struct mortise_ongoing *c = call_new(live, rc);
+    struct mortise_err why;
+    uint64_t took_ms;
+    int rv;
+
+    if (c == NULL)
+        return mortise_nomem(err);
+    enlist(c);
+    if (rc->kind == MORTISE_RUN_LOOKUP) {
+        mortise_cache_look_up(c, rc);
+        mortise_ready(m, &c->ended);
+        return MORTISE_OK;
+    }
+    if (mortise_script_call(c, rc))
+        return MORTISE_OK;
+    mortise_inside_for(&c->whose);
+    rv = lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,
+                  &took_ms, &why);
+    mortise_inside_for(NULL);
+    if (rv != MORTISE_OK) {
+        c->lane = NULL;
+        if (!is_trusted(m, rc, &why)) {
+            park(c, &why);
+            return MORTISE_OK;
+        }
+        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", why.msg);
+        return MORTISE_OK;
+    }
+    if (took_ms > m->start_ms) {
+        c->lane = NULL;
+        mortise_fail(&why, MORTISE_ELIMIT,
+                     "plugin '%s' took %llu ms to start, of %llu", rc->plugin,
+                     (unsigned long long)took_ms,
+                     (unsigned long long)m->start_ms);
+        end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
+        return MORTISE_OK;
+    }
+    lane_put(c->lane, c);
+    lane_pump(c->lane);
+    return MORTISE_OK;
+}
+
+/* ---- cancelling --------------------------------------------------------- */
+
+/* It did not let go. */
+static void give_up(struct mortise_ongoing *c)
+{
+    struct mortise_live *live = c->live;
+    struct mortise *m = live->m;
+    struct mortise_lane *l = c->lane;
+    struct mortise_input in = {
+        .kind = MORTISE_IN_UNRESPONSIVE,
+        .u.result = {.call = c->run_call, .usage = &c->usage}};
+    char why[128];
+
+    snprintf(why, sizeof why,
+             "it did not let go of a call within %llu ms of being cancelled",
+             (unsigned long long)m->quiesce_ms);
+    mortise_log(m, MORTISE_LOG_ERROR, "plugin '%s': %s (node %s of run %s)",
+                l->plugin, why, c->path, c->run_id);
+    mortise_plugins_quarantine(m->plugins, l->plugin, why);
+    l->given_up = true;
+    mortise_pool_give_up(m->pool, &c->job);
+    forget(c);
+    mortise_live_feed(live, &in);
+    unref(c);
+}
+
+static void ask_to_stop(struct mortise_ongoing *c)
+{
+    struct mortise *m = c->live->m;
+    uint64_t again = mortise_mono_in(ASK_AGAIN_MS);
+    bool heard;
+
+    mortise_door_cancel(c);
+    mortise_inside_for(&c->whose);
+    heard = mortise_instance_cancel(c->lane->instance, c->id);
+    mortise_inside_for(NULL);
+
+    mortise_timer_arm(&m->timers, &c->quiesce,
+                      heard || again > c->give_up_ns ? c->give_up_ns : again);
+}
+
+static void quiesce_over(struct mortise_timer *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, quiesce);
+    struct mortise_usage said = {0};
+
+    if (mortise_mono_ns() < c->give_up_ns) {
+        ask_to_stop(c);
+    } else if (mortise_instance_abandon(c->lane->instance, c->id, &said)) {
+        take_usage(c, &said); /* what it used counts, with a name or without */
+        mortise_usage_finish(&said);
+        give_up(c);
+    } /* else it has just ended: the task is on its way */
+}
+
+static void cancel(struct mortise_ongoing *c)
+{
+    struct mortise_lane *l = c->lane;
+
+    if (c->scripted)
+        mortise_script_cancel(c);
+    if (c->cancelled || (l == NULL && !c->is_parked))
+        return;
+    c->cancelled = true;
+    if (l == NULL) {
+        end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                  "cancelled before it began");
+        return;
+    }
+    mortise_timer_disarm(&l->m->timers, &c->idle);
+    if (c->state == MORTISE_CALL_WAITING) {
+        lane_remove(l, c);
+    } else if (l->threading == MORTISE_THREAD_BLOCKING &&
+               mortise_pool_take_back(l->m->pool, &c->job)) {
+        unref(c); /* the worker's */
+    } else {
+        c->give_up_ns = mortise_mono_in(l->m->quiesce_ms);
+        ask_to_stop(c);
+        return;
+    }
+    end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+              "cancelled before it began");
+}
+
+static void idle_over(struct mortise_timer *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
+
+    if (!mortise_instance_is_idle(c->lane->instance, c->id)) {
+        wind_idle(c);
+        return;
+    }
+    c->idle_over = true;
+    cancel(c);
+}
+
+void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&live->m->run_calls, run_hash(live, run_call));
+         e != NULL; e = mortise_table_more(e)) {
+        struct mortise_ongoing *c =
+            MORTISE_OF(e, struct mortise_ongoing, by_run);
+
+        if (c->live == live && c->run_call == run_call) {
+            cancel(c);
+            return;
+        }
+    }
+}
+
+void mortise_calls_cancel_all(struct mortise_live *live)
+{
+    struct mortise_ongoing *c;
+
+    for (c = live->calls; c != NULL; c = c->next)
+        cancel(c);
+}
+
+/* ---- what plugins tell ---------------------------------------------- */
+
+/* An event of a plugin, on its way to the loop. */
+struct message {
+    struct mortise_task task;
+    struct mortise *m;
+    uint64_t call;
+    uint64_t missed; /* so many before it */
+    size_t n;
+    char text[];
+};
+
+static void message_free(struct message *msg)
+{
+    mortise_passing_give(msg->m, EVENT_COSTS + msg->n);
+    mortise_release(msg->m->mem, msg, sizeof *msg + msg->n);
+}
+
+/* NULL: memory ran out, or too much is on its way already.  [any] */
+static struct message *message_new(struct mortise *m, uint64_t call,
+                                   const char *text, size_t n)
+{
+    struct message *msg;
+
+    if (!mortise_passing_take(m, EVENT_COSTS + n))
+        return NULL;
+    msg = mortise_zalloc(m->mem, sizeof *msg + n);
+    if (msg == NULL) {
+        mortise_passing_give(m, EVENT_COSTS + n);
+        return NULL;
+    }
+    msg->m = m;
+    msg->call = call;
+    msg->n = n;
+    memcpy(msg->text, text, n);
+    return msg;
+}
+
+/* How many events of a call were missed since it was asked last, with `more`
+ * now.  Another thread of the plugin may end the call meanwhile.  [any] */
+static uint64_t take_unsaid(struct mortise *m, uint64_t call, uint64_t more)
+{
+    struct mortise_ongoing *c;
+    uint64_t n = 0;
+
+    pthread_mutex_lock(&m->calls_lock);
+    c = find(m, call);
+    if (c != NULL && more > 0) {
+        c->unsaid += more;
+    } else if (c != NULL) {
+        n = c->unsaid;
+        c->unsaid = 0;
+    }
+    pthread_mutex_unlock(&m->calls_lock);
+    return n;
+}
+
+/* Progress, to whoever watches. */
+static void tell(struct mortise_ongoing *c, json_t *data)
+{
+    struct mortise_live *live = c->live;
+    char at[MORTISE_TIME_TEXT];
+    json_t *event;
+
+    mortise_time_text(at, mortise_now_ms());
+    event = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:O}",
+                      "ephemeral", 1, "run", live->id, "tenant", live->tenant,
+                      "at", at, "type", "progress", "node", c->node, "path",
+                      c->path, "attempt", (int)c->call.attempt, "data", data);
+    if (event != NULL)
+        mortise_watch_publish(live, event);
+    else
+        mortise_watch_miss(live, 1);
+    json_decref(event);
+}
+
+/* What it tells now it told before. */
+static bool is_repeating(const struct mortise_ongoing *c)
+{
+    return !c->live->lost &&
+           mortise_run_is_replaying(c->live->run, c->run_call);
+}
+
+/* The object that was emitted; NULL: it is none. */
+static json_t *read_event(const struct mortise_ongoing *c,
+                          const struct message *msg)
+{
+    struct mortise_err err;
+    json_t *data = NULL;
+
+    if (mortise_json_parse(&data, msg->text, msg->n, &err) == MORTISE_OK &&
+        json_is_object(data))
+        return mortise_vault_masked(msg->m->vault, data);
+    json_decref(data);
+    mortise_log(msg->m, MORTISE_LOG_WARN,
+                "plugin '%s' emitted an event that is no JSON object",
+                c->lane->plugin);
+    return NULL;
+}
+
+static void event_task(struct mortise_task *t)
+{
+    struct message *msg = MORTISE_OF(t, struct message, task);
+    struct mortise_ongoing *c = mortise_call_find(msg->m, msg->call);
+    uint64_t missed = msg->missed;
+    json_t *data = NULL;
+
+    if (c != NULL && (c->live->topic == NULL || is_repeating(c)))
+        c = NULL; /* nobody sees it, or it was seen before */
+    if (c != NULL)
+        data = read_event(c, msg);
+    message_free(msg); /* its room is for the event */
+    if (c != NULL && missed > 0)
+        mortise_watch_miss(c->live, missed);
+    if (data != NULL)
+        tell(c, data);
+    json_decref(data);
+}
+
+/* [any] */
+static void on_event(void *ud, uint64_t call, const char *json, size_t n)
+{
+    struct mortise *m = ud;
+    struct message *msg = message_new(m, call, json, n);
+
+    if (msg == NULL) {
+        take_unsaid(m, call, 1);
+        return;
+    }
+    msg->missed = take_unsaid(m, call, 0);
+    msg->task.run = event_task;
+    mortise_call_post(m, &msg->task);
+}
+
+/* Not even the ask could be passed on: cancelling answers all of them. */
+static void starved(struct mortise_task *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, starved);
+
+    if (c->state == MORTISE_CALL_CALLED)
+        cancel(c);
+    unref(c);
+}
+
+void mortise_call_starve(struct mortise *m, uint64_t call)
+{
+    struct mortise_ongoing *c;
+    bool first = false;
+
+    pthread_mutex_lock(&m->calls_lock);
+    c = find(m, call);
+    if (c != NULL && !c->is_starved) {
+        first = c->is_starved = true;
+        atomic_fetch_add(&c->refs, 1);
+    }
+    pthread_mutex_unlock(&m->calls_lock);
+    if (first)
+        mortise_call_post(m, &c->starved);
+}
+
+/* [any] */
+static void on_log(void *ud, int level, const char *plugin, const char *text)
+{
+    mortise_log(ud, level, "plugin '%s': %s", plugin, text);
+}
+
+void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
+{
+    *ops = (struct mortise_instance_ops){.ud = m,
+                                         .done = on_done,
+                                         .event = on_event,
+                                         .ask = mortise_door_ask,
+                                         .log = on_log};
+}
+
+/* ---- open and close ----------------------------------------------------- */
+
+int mortise_calls_open(struct mortise *m)
+{
+    mortise_table_init(&m->lanes, m->mem);
+    mortise_table_init(&m->calls, m->mem);
+    mortise_table_init(&m->run_calls, m->mem);
+    mortise_table_init(&m->asks, m->mem);
+    return pthread_mutex_init(&m->calls_lock, NULL) == 0 ? MORTISE_OK
+                                                         : MORTISE_ENOMEM;
+}
+
+void mortise_calls_close(struct mortise *m)
+{
+    struct mortise_hashed *e;
+
+    assert(m->n_calls == 0); /* engine.c waited for them */
+    while ((e = mortise_table_first(&m->lanes)) != NULL) {
+        mortise_table_remove(&m->lanes, e);
+        mortise_release(m->mem, MORTISE_OF(e, struct mortise_lane, entry),
+                        sizeof(struct mortise_lane));
+    }
+    mortise_table_finish(&m->lanes);
+    mortise_table_finish(&m->calls);
+    mortise_table_finish(&m->run_calls);
+    mortise_table_finish(&m->asks);
+    pthread_mutex_destroy(&m->calls_lock);
+}

@@ -1,0 +1,628 @@
+/* commits.c -- run/'s commits to the store, and what a failed write means.
+ *
+ * What the runs recorded in one round of the loop goes to the store in one
+ * batch; while that syncs, the next one forms.  A lone run's commit is written
+ * on the spot, since a hand-over to the store thread and back costs as much as
+ * the sync itself.
+ *
+ * Where the deployment lets steps be told before they are synced
+ * (store.durability), commits are lazy unless run/ says that something waits
+ * for one.  Lazy ones are synced by the next that is not, by a barrier when
+ * something comes to wait for them, and with `batch` by one that is due
+ * max_ms after the first was made.
+ *
+ * After any write error nobody knows what is on disk (R6b).  Then:
+ *   (1) nothing that was not acknowledged is published, now or later;
+ *   (2) every run in memory is dropped, and whoever waits for one is told;
+ *   (3) calls under way are cancelled and waited for, at most until they are
+ *       given up, so that no effect of the old life overlaps one of the new;
+ *   (4) then the store is opened again.  If that works the engine goes on, and
+ *       runs can be resumed; else everything that is asked of it says why not.
+ */
+#include "engine/runs/script.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/reserve.h"
+
+enum {
+    AGAIN_MS = 10,
+    CACHED_MAX = 1024 * 1024 /* bytes of JSON of a result that is kept */
+};
+
+/* A commit from the action that brought it to its answer. */
+struct mortise_flight {
+    struct mortise_commit commit;
+    struct mortise *m;
+    struct mortise_live *live; /* NULL: the barrier */
+    struct mortise_task landed;
+    struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
+    struct mortise_kv *kvs;                 /* ours; keys and values too */
+    struct mortise_cached *cached;          /* ours; values too ... */
+    size_t room_cached;                     /* ... room for so many */
+    void *entries;                          /* ours, of so much room */
+    size_t room;
+    int failed; /* the whole batch's result; m->write_why has the words */
+};
+
+static struct mortise_flight *flight_of(struct mortise_commit *c)
+{
+    return MORTISE_OF(c, struct mortise_flight, commit);
+}
+
+static void free_pending(const struct mortise_mem *mem,
+                         struct mortise_pending *list, size_t n)
+{
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        mortise_release_str(mem, (char *)(uintptr_t)list[i].id);
+        mortise_release(mem, (char *)(uintptr_t)list[i].payload,
+                        list[i].payload_size + 1);
+    }
+    mortise_release(mem, list, n * sizeof *list);
+}
+
+static void free_kvs(const struct mortise_mem *mem, struct mortise_kv *list,
+                     size_t n)
+{
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        mortise_release(mem, (void *)(uintptr_t)list[i].key, list[i].key_size);
+        mortise_release_str(mem, (char *)(uintptr_t)list[i].value);
+    }
+    mortise_release(mem, list, n * sizeof *list);
+}
+
+static void free_cached(const struct mortise_mem *mem,
+                        struct mortise_cached *list, size_t n, size_t room)
+{
+    for (size_t i = 0; list != NULL && i < n; i++)
+        mortise_release_str(mem, (char *)(uintptr_t)list[i].value);
+    mortise_release(mem, list, room * sizeof *list);
+}
+
+static void flight_free(struct mortise *m, struct mortise_flight *f)
+{
+    free_pending(m->mem, f->opens, f->commit.n_opens);
+    free_pending(m->mem, f->closes, f->commit.n_closes);
+    free_kvs(m->mem, f->kvs, f->commit.n_kvs);
+    free_cached(m->mem, f->cached, f->commit.n_cached, f->room_cached);
+    mortise_release(m->mem, f->entries, f->room);
+    mortise_release(m->mem, f, sizeof *f);
+}
+
+/* ---- from run/'s words to the store's ----------------------------------- */
+
+static int copy_pending(const struct mortise_mem *mem,
+                        struct mortise_pending **out,
+                        const struct mortise_run_open *from, size_t n)
+{
+    struct mortise_pending *list;
+
+    if (n == 0)
+        return MORTISE_OK;
+    list = *out = mortise_zalloc(mem, n * sizeof *list);
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        list[i].deadline_ms = from[i].deadline_ms;
+        list[i].timer = from[i].timer;
+        list[i].id = mortise_strdup(mem, from[i].id);
+        if (list[i].id == NULL)
+            return MORTISE_ENOMEM;
+        if (from[i].payload == NULL)
+            continue;
+        list[i].payload = mortise_json_text(mem, from[i].payload);
+        if (list[i].payload == NULL)
+            return MORTISE_ENOMEM;
+        list[i].payload_size = strlen(list[i].payload);
+    }
+    return MORTISE_OK;
+}
+
+static int copy_kvs(const struct mortise_mem *mem, struct mortise_kv **out,
+                    const struct mortise_run_kv *from, size_t n)
+{
+    struct mortise_kv *list;
+
+    if (n == 0)
+        return MORTISE_OK;
+    list = *out = mortise_zalloc(mem, n * sizeof *list);
+    if (list == NULL)
+        return MORTISE_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        size_t size = json_string_length(from[i].key);
+        void *key = mortise_alloc(mem, size);
+
+        if (key == NULL)
+            return MORTISE_ENOMEM;
+        list[i].plugin = from[i].plugin;
+        list[i].key = memcpy(key, json_string_value(from[i].key), size);
+        list[i].key_size = size;
+        if (from[i].value == NULL)
+            continue;
+        list[i].value = mortise_json_text(mem, from[i].value);
+        if (list[i].value == NULL)
+            return MORTISE_ENOMEM;
+        list[i].value_size = strlen(list[i].value);
+    }
+    return MORTISE_OK;
+}
+
+/* A large one costs more to keep than it is likely to save. */
+static int copy_cached(const struct mortise_mem *mem, struct mortise_flight *f,
+                       const struct mortise_run_cached *from, size_t n)
+{
+    if (n == 0)
+        return MORTISE_OK;
+    f->cached = mortise_zalloc(mem, n * sizeof *f->cached);
+    if (f->cached == NULL)
+        return MORTISE_ENOMEM;
+    f->room_cached = n;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_cached *to = &f->cached[f->commit.n_cached];
+        char *text = mortise_json_text(mem, from[i].value);
+
+        if (text == NULL)
+            return MORTISE_ENOMEM;
+        to->value = text;
+        to->value_size = strlen(text);
+        memcpy(to->key, from[i].key, sizeof to->key);
+        if (to->value_size <= CACHED_MAX)
+            f->commit.n_cached++;
+        else
+            mortise_release_str(mem, text);
+    }
+    f->commit.cached = f->cached;
+    return MORTISE_OK;
+}
+
+static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
+{
+    return m->site.deployment->durability != MORTISE_SYNC && !c->sync;
+}
+
+/* The one place where a run's commit becomes the store's. */
+static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
+{
+    struct mortise_live *live = f->live;
+    struct mortise *m = live->m;
+    const struct mortise_graph *g = live->graph;
+    struct mortise_commit *to = &f->commit;
+
+    f->entries = c->entries;
+    f->room = c->room;
+    c->entries = NULL; /* taken */
+    *to =
+        (struct mortise_commit){.tenant = live->tenant,
+                                .run = live->id,
+                                .expected_seq = c->seq - 1,
+                                .checkpoint = {.id = c->id,
+                                               .parent = c->parent,
+                                               .seq = c->seq,
+                                               .time_ms = c->now_ms,
+                                               .first_event = c->first_event,
+                                               .n_events = c->n_events,
+                                               .step = c->step,
+                                               .phase = c->phase,
+                                               .entries = f->entries,
+                                               .size = c->size},
+                                .head = {.seq = c->seq,
+                                         .checkpoint = c->id,
+                                         .epoch = mortise_store_epoch(m->store),
+                                         .created_ms = live->created_ms,
+                                         .updated_ms = c->now_ms,
+                                         .status = (uint32_t)c->status,
+                                         .dev = c->dev,
+                                         .n_pending = c->n_pending,
+                                         .reason = c->reason,
+                                         .graph_name = g->name},
+                                .n_opens = c->n_opens,
+                                .n_closes = c->n_closes,
+                                .n_kvs = c->n_kvs,
+                                .lazy = is_lazy(m, c)};
+    memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
+    memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
+    if (c->seq == 1) {
+        to->graph = g->sources;
+        to->n_graph = g->n_sources;
+    }
+    if (copy_pending(m->mem, &f->opens, c->opens, c->n_opens) != MORTISE_OK ||
+        copy_pending(m->mem, &f->closes, c->closes, c->n_closes) !=
+            MORTISE_OK ||
+        copy_kvs(m->mem, &f->kvs, c->kvs, c->n_kvs) != MORTISE_OK ||
+        copy_cached(m->mem, f, c->cached, c->n_cached) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    to->opens = f->opens;
+    to->closes = f->closes;
+    to->kvs = f->kvs;
+    return MORTISE_OK;
+}
+
+static void landed(struct mortise_task *t);
+
+/* For one commit, and the barrier. */
+static bool has_room(struct mortise *m)
+{
+    for (size_t n = m->n_batch; n < m->n_batch + 2; n++) {
+        struct mortise_commit **grown =
+            mortise_grow(m->mem, m->batch, n, &m->cap_batch, sizeof *grown);
+
+        if (grown == NULL)
+            return false;
+        m->batch = grown;
+    }
+    return true;
+}
+
+/* A lazy commit was made: it is to be synced in time. */
+static void wind_sync(struct mortise *m)
+{
+    const struct mortise_deployment *d = m->site.deployment;
+
+    if (d->durability == MORTISE_BATCH && !m->sync.armed)
+        mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(d->max_ms));
+}
+
+int mortise_commits_take(struct mortise_live *live,
+                         struct mortise_run_commit *c, struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    struct mortise_flight *f =
+        has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+
+    if (f == NULL)
+        return mortise_nomem(err);
+    f->m = m;
+    f->live = live;
+    f->landed.run = landed;
+    if (convert(f, c) != MORTISE_OK) {
+        flight_free(m, f);
+        return mortise_nomem(err);
+    }
+    m->batch[m->n_batch++] = &f->commit;
+    live->flying++;
+    if (f->commit.lazy)
+        wind_sync(m);
+    return MORTISE_OK;
+}
+
+void mortise_commits_forget(struct mortise_live *live)
+{
+    struct mortise *m = live->m;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->n_batch; i++) {
+        struct mortise_flight *f = flight_of(m->batch[i]);
+
+        if (f->live != live) { /* the barrier's is NULL */
+            m->batch[kept++] = m->batch[i];
+            continue;
+        }
+        live->flying--;
+        flight_free(m, f);
+    }
+    m->n_batch = kept;
+}
+
+/* ---- errors ------------------------------------------------------------- */
+
+void mortise_commits_failed(struct mortise *m, int result,
+                            const struct mortise_err *why)
+{
+    if (m->state != MORTISE_ENGINE_UP)
+        return;
+    m->state = MORTISE_ENGINE_FAILING;
+    m->trouble_untold = true;
+    if (result == MORTISE_ENOSPC)
+        mortise_fail(&m->trouble, result,
+                     "the disk that holds the store %s is full: free some "
+                     "space, then resume the runs (%s); nothing that was "
+                     "acknowledged is lost",
+                     m->site.store, why->msg);
+    else
+        mortise_fail(&m->trouble, result,
+                     "a write to the store %s failed: %s; runs in memory were "
+                     "dropped and can be resumed from what is on disk",
+                     m->site.store, why->msg);
+    mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
+    mortise_live_lose_all(m, &m->trouble);
+    mortise_watch_fail_all(m, &m->trouble);
+}
+
+void mortise_commits_reopen(struct mortise *m)
+{
+    struct mortise_err err;
+
+    mortise_writer_reset(m->writer);
+    m->write_why.code = MORTISE_OK;
+    if (mortise_store_reopen(m->store, &err) == MORTISE_OK) {
+        m->state = MORTISE_ENGINE_UP;
+        mortise_log(m, MORTISE_LOG_WARN, "the store %s is open again",
+                    m->site.store);
+        mortise_watch_reopened(m);
+        return;
+    }
+    m->state = MORTISE_ENGINE_BROKEN;
+    m->trouble_untold = true;
+    mortise_doing(&m->trouble, m->trouble.code,
+                  "the store cannot be opened again (%s) after this", err.msg);
+    mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
+}
+
+/* ---- the barrier -------------------------------------------------------- */
+
+void mortise_commits_sync(struct mortise *m)
+{
+    if (m->barrier == NULL) /* every commit is synced */
+        return;
+    m->sync_again = m->barrier_flies;
+    if (m->barrier_flies) /* it may be too early for what wants it now */
+        return;
+    m->barrier_flies = true;
+    m->batch[m->n_batch++] = &m->barrier->commit; /* it has room */
+}
+
+static void barrier_landed(struct mortise *m)
+{
+    m->barrier_flies = false;
+    if (m->sync_again)
+        mortise_commits_sync(m);
+}
+
+/* Memory ran out for handing it over. */
+static void try_sync_again(struct mortise *m)
+{
+    m->barrier_flies = false;
+    mortise_timer_disarm(&m->timers, &m->sync);
+    mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(AGAIN_MS));
+}
+
+static void sync_due(struct mortise_timer *t)
+{
+    mortise_commits_sync(MORTISE_OF(t, struct mortise, sync));
+}
+
+int mortise_commits_open(struct mortise *m, struct mortise_err *err)
+{
+    struct mortise_flight *f;
+
+    m->sync.fire = sync_due;
+    if (m->site.deployment->durability == MORTISE_SYNC)
+        return MORTISE_OK;
+    f = has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+    if (f == NULL)
+        return mortise_nomem(err);
+    f->m = m;
+    f->landed.run = landed;
+    m->barrier = f;
+    return MORTISE_OK;
+}
+
+void mortise_commits_finish(struct mortise *m)
+{
+    struct mortise_commit *barrier;
+    struct mortise_err err;
+    int result;
+
+    mortise_timer_disarm(&m->timers, &m->sync);
+    if (m->barrier == NULL)
+        return;
+    barrier = &m->barrier->commit;
+    mortise_writer_reset(m->writer); /* the last answer was given, surely */
+    if (mortise_writer_inline(m->writer, &barrier, 1, &result, &err) &&
+        result != MORTISE_OK)
+        mortise_log(m, MORTISE_LOG_ERROR,
+                    "a power cut may still take what was done last: %s",
+                    err.msg);
+}
+
+void mortise_commits_close(struct mortise *m)
+{
+    if (m->barrier != NULL)
+        mortise_release(m->mem, m->barrier, sizeof *m->barrier);
+    mortise_release(m->mem, m->batch, m->cap_batch * sizeof *m->batch);
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+static void refused(struct mortise_flight *f, int result)
+{
+    struct mortise_err why;
+
+    if (result == MORTISE_EEXISTS)
+        mortise_fail(&why, result, "a run '%s' exists already", f->commit.run);
+    else if (result == MORTISE_ENOSPC)
+        mortise_fail(&why, result,
+                     "the disk that holds the store %s is nearly full: no new "
+                     "run starts until %d MiB are free; those that are there "
+                     "can go on, be paused or cancelled",
+                     f->m->site.store, MORTISE_RESERVE_FREE_MIB);
+    else
+        mortise_fail(&why, result,
+                     "run %s was moved by somebody else; look at it again",
+                     f->commit.run);
+    mortise_live_lose(f->live, &why);
+}
+
+void mortise_commits_leave(struct mortise_live *live)
+{
+    if (live->at_unsynced == NULL)
+        return;
+    *live->at_unsynced = live->next_unsynced;
+    if (live->next_unsynced != NULL)
+        live->next_unsynced->at_unsynced = live->at_unsynced;
+    live->at_unsynced = NULL;
+}
+
+static void is_unsynced(struct mortise_live *live)
+{
+    struct mortise *m = live->m;
+
+    if (live->at_unsynced != NULL)
+        return;
+    live->next_unsynced = m->unsynced;
+    if (m->unsynced != NULL)
+        m->unsynced->at_unsynced = &live->next_unsynced;
+    live->at_unsynced = &m->unsynced;
+    m->unsynced = live;
+}
+
+/* Everything that has landed is on disk. */
+static void all_synced(struct mortise *m)
+{
+    struct mortise_live *live;
+
+    while ((live = m->unsynced) != NULL) {
+        mortise_commits_leave(live);
+        mortise_live_landed(live, live->written, live->written);
+    }
+}
+
+static void note_landed(struct mortise_live *live,
+                        const struct mortise_commit *c)
+{
+    uint64_t seq = c->checkpoint.seq;
+
+    mortise_live_landed(live, seq, c->synced ? seq : live->synced);
+    if (!c->synced)
+        is_unsynced(live);
+}
+
+static void answer(struct mortise *m, struct mortise_flight *f, int result)
+{
+    struct mortise_live *live = f->live;
+
+    live->flying--;
+    if (result == MORTISE_OK) {
+        mortise_script_commit(m, f->commit.checkpoint.seq, true);
+        for (size_t i = 0; i < f->commit.n_opens; i++)
+            if (f->opens[i].deadline_ms != 0)
+                mortise_due_note(m, f->opens[i].deadline_ms);
+        note_landed(live, &f->commit);
+    } else if (!live->lost) {
+        refused(f, result);
+    }
+    mortise_live_touch(live);
+    flight_free(m, f);
+}
+
+/* A whole batch failed. */
+static void fail_flight(struct mortise *m, struct mortise_flight *f)
+{
+    int result = f->failed;
+
+    if (f->live != NULL) {
+        f->live->flying--;
+        mortise_live_touch(f->live);
+        flight_free(m, f);
+    }
+    mortise_commits_failed(m, result, &m->write_why);
+}
+
+static void landed(struct mortise_task *t)
+{
+    struct mortise_flight *f = MORTISE_OF(t, struct mortise_flight, landed);
+    struct mortise *m = f->m;
+
+    m->n_flying--;
+    if (f == m->barrier)
+        barrier_landed(m);
+    if (f->failed == MORTISE_OK && f->commit.synced)
+        all_synced(m);
+    if (f->failed != MORTISE_OK)
+        fail_flight(m, f);
+    else if (f->live != NULL)
+        answer(m, f, f->commit.result);
+}
+
+void mortise_commits_landed(struct mortise *m)
+{
+    struct mortise_task *t;
+
+    while ((t = mortise_tasks_take(&m->landed)) != NULL)
+        t->run(t);
+}
+
+void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
+                             size_t n, int result,
+                             const struct mortise_err *err)
+{
+    struct mortise *m = ud;
+    struct mortise_tasks landed_now = {NULL, NULL};
+
+    if (result != MORTISE_OK && m->write_why.code == MORTISE_OK)
+        m->write_why = *err;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_flight *f = flight_of(commits[i]);
+
+        f->failed = result;
+        mortise_tasks_put(&landed_now, &f->landed);
+    }
+    /* At once, so that what they lead to makes one batch again. */
+    mortise_mail_bring(&m->mail, &landed_now, true);
+}
+
+/* ---- handing over ------------------------------------------------------- */
+
+/* Would a hand-over only cost time?  One run, and nothing else going on; or
+ * a script, which is to give the same each time. */
+static bool is_alone(const struct mortise *m)
+{
+    return m->script != NULL ||
+           (m->lives.n == 1 && m->n_calls == 0 && m->n_flying == 0);
+}
+
+/* The batch, written here; false: the store thread is at work. */
+static bool write_here(struct mortise *m)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+    size_t n = m->n_batch;
+    int result;
+
+    if (!mortise_writer_inline(m->writer, m->batch, n, &result, &err))
+        return false;
+    m->n_batch = 0; /* answering may take new commits into the array */
+    if (result != MORTISE_OK)
+        m->write_why = err;
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_flight *f = flight_of(m->batch[i]);
+
+        f->failed = result;
+        m->n_flying++;
+        mortise_tasks_put(&m->landed, &f->landed);
+    }
+    mortise_commits_landed(m);
+    return true;
+}
+
+/* Memory ran out where the batch was to be handed over: its runs are lost. */
+static void give_up(struct mortise *m, size_t n, const struct mortise_err *why)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct mortise_flight *f = flight_of(m->batch[i]);
+
+        if (f == m->barrier) {
+            try_sync_again(m);
+            continue;
+        }
+        f->live->flying--;
+        mortise_live_lose(f->live, why);
+        flight_free(m, f);
+    }
+}
+
+void mortise_commits_flush(struct mortise *m)
+{
+    size_t n = m->n_batch;
+    struct mortise_err err;
+
+    for (size_t i = 0; i < n; i++)
+        mortise_script_commit(m, m->batch[i]->checkpoint.seq, false);
+    if (n == 0 || (is_alone(m) && write_here(m)))
+        return;
+    m->n_batch = 0; /* losing a run must not look for it here */
+    if (mortise_writer_submit(m->writer, m->batch, n, &err) == MORTISE_OK)
+        m->n_flying += n;
+    else
+        give_up(m, n, &err);
+}

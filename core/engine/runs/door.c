@@ -1,0 +1,559 @@
+/* door.c -- the one door out: asks of plugins, from their `ask` to the answer.
+ *
+ * An ask comes on any thread, as text; it is parsed there, and becomes a task
+ * of the loop.  There its method (door.h) says whether it is one at all, and
+ * the run what becomes of it: it is performed, or answered without.  What was
+ * performed goes to the run, which keeps it and answers.
+ *
+ *   (1) Each ask is answered exactly once, also when its call has ended, or
+ *       ended before the ask came here.
+ *   (2) An answer never comes from inside the ask, nor from inside start(): it
+ *       is a task behind everything that was asked before.
+ *   (3) What is being performed for a call is let go of when the call is to
+ *       stop.  What had been performed by then the run still hears of, before
+ *       it hears that the call ended.
+ *       What is let go of before anything of it had left did not happen, which
+ *       the run hears too: nobody need be asked about it.
+ *   (4) Once a call was told to wait for somebody (MORTISE_S_SUSPENDED), all
+ *       that it asks is told the same, and none of it is recorded: nobody could
+ *       say afterwards that it would ask it again.
+ *   (5) The run keeps and shows an ask without the secrets that may be in it;
+ *       what is performed is what was asked.  The name of a step, by which it
+ *       is found again, cannot be another than was asked for: one with a secret
+ *       in it is refused.
+ */
+#include "engine/runs/door.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/common/vault.h"
+#include "engine/runs/call.h"
+#include "json/masked.h"
+
+enum { STEP_NAME_MAX = 128 }; /* of a step */
+
+static const struct mortise_door_method *method_of(const char *name)
+{
+    for (size_t i = 0; mortise_door_methods[i] != NULL; i++) {
+        if (strcmp(mortise_door_methods[i]->name, name) == 0)
+            return mortise_door_methods[i];
+    }
+    return NULL;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+static void asked_free(struct mortise_asked *a)
+{
+    json_decref(mortise_json_unconst(a->body));
+    json_decref(a->value);
+    json_decref(a->seen);
+    json_decref(a->name);
+    mortise_release(a->m->mem, a, sizeof *a);
+}
+
+static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
+{
+    struct mortise *m = a->m;
+
+    a->call = c;
+    a->next = c->asked;
+    if (a->next != NULL)
+        a->next->prev = a;
+    c->asked = a;
+    a->handle = ++m->last_ask;
+    mortise_table_add(&m->asks, &a->entry, mortise_hash_u64s(a->handle, 0));
+}
+
+static void unlink_asked(struct mortise_asked *a)
+{
+    mortise_table_remove(&a->m->asks, &a->entry);
+    if (a->prev != NULL)
+        a->prev->next = a->next;
+    else
+        a->call->asked = a->next;
+    if (a->next != NULL)
+        a->next->prev = a->prev;
+    a->call = NULL;
+}
+
+/* NULL when nobody waits for it any more. */
+static struct mortise_asked *find(const struct mortise *m, uint64_t handle)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&m->asks, mortise_hash_u64s(handle, 0));
+         e != NULL; e = mortise_table_more(e)) {
+        struct mortise_asked *a = MORTISE_OF(e, struct mortise_asked, entry);
+
+        if (a->handle == handle)
+            return a;
+    }
+    return NULL;
+}
+
+/* ---- answers ------------------------------------------------------------ */
+
+/* A plugin that dies of an answer does so for this call. */
+static void hand(struct mortise_ongoing *c, uint64_t ask, int32_t status,
+                 const char *text, size_t n)
+{
+    const struct mortise_whose *before = mortise_inside_for(&c->whose);
+
+    mortise_instance_answer(c->lane->instance, c->id, ask, status, text, n);
+    mortise_inside_for(before);
+}
+
+static void tell(struct mortise_ongoing *c, uint64_t ask, int32_t status,
+                 const char *text)
+{
+    hand(c, ask, status, text, strlen(text));
+}
+
+static void tell_answer(struct mortise_asked *a)
+{
+    struct mortise_ongoing *c = a->call;
+    const char *words = a->words;
+    char *text = NULL;
+
+    if (a->status == MORTISE_S_OK) {
+        words = text = mortise_json_text(c->mem, a->value);
+        if (text == NULL) {
+            a->status = MORTISE_S_NOMEM;
+            words = "out of memory";
+        }
+    } else if (json_is_string(a->value)) {
+        words = json_string_value(a->value);
+    }
+    c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
+    tell(c, a->id, a->status, words);
+    mortise_release_str(c->mem, text);
+}
+
+/* The run hears of what was performed; `a` may be gone afterwards. */
+static void feed_answer(struct mortise_asked *a)
+{
+    bool (*completed)(const json_t *) = a->method->completed;
+    struct mortise_input in = {
+        .kind = MORTISE_IN_ANSWER,
+        .u.answer = {.call = a->call->run_call,
+                     .ask = a->handle,
+                     .step = a->step,
+                     .status = a->status,
+                     .value = a->value,
+                     .words = a->words,
+                     .doubtful = a->doubtful,
+                     .seen = a->seen,
+                     .undone = a->undone,
+                     .completed = a->status == MORTISE_S_OK &&
+                                  (completed == NULL || completed(a->value))}};
+
+    a->state = MORTISE_ASKED_WAITS;
+    mortise_live_feed(a->call->live, &in);
+}
+
+/* Behind everything that was asked before (2). */
+static void go_on(struct mortise_task *t)
+{
+    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
+
+    a->queued = false;
+    if (a->call == NULL) {
+        asked_free(a);
+    } else if (a->state == MORTISE_ASKED_DONE) {
+        feed_answer(a);
+    } else if (a->state == MORTISE_ASKED_REPLIED) {
+        tell_answer(a);
+        unlink_asked(a);
+        asked_free(a);
+    }
+}
+
+static void become(struct mortise_asked *a, enum mortise_asked_state state,
+                   int32_t status, json_t *value)
+{
+    a->state = state;
+    a->status = status;
+    json_decref(a->value);
+    a->value = value;
+    if (a->queued)
+        return;
+    a->queued = true;
+    a->task.run = go_on;
+    mortise_ready(a->m, &a->task);
+}
+
+void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
+                         const char *words)
+{
+    assert(a->state == MORTISE_ASKED_BEGUN);
+    assert((status == MORTISE_S_OK) == (value != NULL));
+    if (words != a->words)
+        snprintf(a->words, sizeof a->words, "%s", words);
+    become(a,
+           a->method->effect == MORTISE_DOOR_UNRECORDED ? MORTISE_ASKED_REPLIED
+                                                        : MORTISE_ASKED_DONE,
+           status, value);
+}
+
+void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
+                        json_t *value)
+{
+    struct mortise_asked *a = find(m, ask);
+
+    if (a != NULL)
+        become(a, MORTISE_ASKED_REPLIED, status, json_incref(value));
+}
+
+void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n)
+{
+    struct mortise_ongoing *c = a->call;
+
+    if (c != NULL)
+        hand(c, a->id, MORTISE_S_PENDING, p, n);
+}
+
+/* Has anything of it left?  What waits for its secrets has not. */
+static bool has_left(const struct mortise_asked *a)
+{
+    return a->fetch == NULL &&
+           (a->method->has_left == NULL || a->method->has_left(a));
+}
+
+/* It waits for the value of a secret no more: true when it did. */
+static bool let_go_of_secret(struct mortise_asked *a)
+{
+    bool was = a->fetch != NULL;
+
+    if (was)
+        *a->fetch = NULL;
+    a->fetch = NULL;
+    return was;
+}
+
+static void stop(struct mortise_asked *a)
+{
+    if (a->state == MORTISE_ASKED_BEGUN && !let_go_of_secret(a) &&
+        a->method->cancel != NULL)
+        a->method->cancel(a);
+}
+
+/* An effect that did not happen (3). */
+static void take_back(struct mortise_asked *a)
+{
+    stop(a);
+    a->undone = true;
+    snprintf(a->words, sizeof a->words, "cancelled");
+    become(a, MORTISE_ASKED_DONE, MORTISE_S_CANCELLED, NULL);
+}
+
+static bool may_be_taken_back(const struct mortise_asked *a)
+{
+    return a->state == MORTISE_ASKED_BEGUN &&
+           a->method->effect == MORTISE_DOOR_CALLER && !has_left(a);
+}
+
+/* Nobody waits for it any more. */
+static void forget(struct mortise_asked *a)
+{
+    struct mortise_ongoing *c = a->call;
+
+    stop(a);
+    unlink_asked(a);
+    tell(c, a->id, MORTISE_S_CANCELLED, "cancelled");
+    if (!a->queued)
+        asked_free(a);
+}
+
+void mortise_door_cancel(struct mortise_ongoing *c)
+{
+    struct mortise_asked *a, *next;
+
+    for (a = c->asked; a != NULL; a = next) {
+        next = a->next;
+        if (may_be_taken_back(a))
+            take_back(a);
+        else if (a->state == MORTISE_ASKED_WAITS ||
+                 a->state == MORTISE_ASKED_BEGUN)
+            forget(a);
+    }
+}
+
+static struct mortise_asked *first_done(const struct mortise_ongoing *c)
+{
+    struct mortise_asked *a = c->asked;
+
+    while (a != NULL && a->state != MORTISE_ASKED_DONE)
+        a = a->next;
+    return a;
+}
+
+void mortise_door_end(struct mortise_ongoing *c)
+{
+    struct mortise_asked *a;
+
+    for (a = c->asked; a != NULL; a = a->next)
+        if (may_be_taken_back(a))
+            take_back(a);
+    while ((a = first_done(c)) != NULL)
+        feed_answer(a);
+    while (c->asked != NULL)
+        forget(c->asked);
+}
+
+/* The call ended before its ask came here, and with it went the knowledge whose
+ * it was: every instance is told, and the one that asked knows. */
+static void answer_late(const struct mortise_asked *a)
+{
+    static const char words[] = "the call is over";
+    struct mortise *m = a->m;
+    struct mortise_hashed *e;
+
+    if (m->plugins == NULL)
+        return; /* closed: the instance answered it */
+    for (e = mortise_table_first(&m->lanes); e != NULL;
+         e = mortise_table_next(&m->lanes, e))
+        mortise_instance_answer(
+            MORTISE_OF(e, struct mortise_lane, entry)->instance, a->run_call,
+            a->id, MORTISE_S_CANCELLED, words, sizeof words - 1);
+}
+
+/* ---- asking ------------------------------------------------------------- */
+
+void mortise_door_perform(struct mortise_live *live, uint64_t ask,
+                          uint32_t step, const char *key)
+{
+    struct mortise_asked *a = find(live->m, ask);
+
+    if (a == NULL)
+        return;
+    a->step = step;
+    memcpy(a->key, key, sizeof a->key);
+    a->state = MORTISE_ASKED_BEGUN;
+    a->live = live;
+    a->method->start(a);
+    a->live = NULL; /* an answer is a task: it is still there */
+}
+
+static int32_t refuse(char *words, int32_t status, const char *why)
+{
+    snprintf(words, MORTISE_DOOR_WORDS, "%s", why);
+    return status;
+}
+
+static bool tells_secret(const struct mortise *m, const json_t *value)
+{
+    struct mortise_mask *mask = mortise_vault_mask(m->vault);
+    bool tells = mortise_json_tells(mask, value);
+
+    mortise_mask_unref(mask);
+    return tells;
+}
+
+/* `step`, in the body of any method: the name of this ask, for who asks in no
+ * order.  The rest is the method's. */
+static int32_t take_name(struct mortise_asked *a, char *words)
+{
+    json_t *body = mortise_json_unconst(a->body);
+
+    a->name = json_incref(json_object_get(body, "step"));
+    if (a->name == NULL)
+        return MORTISE_S_OK;
+    json_object_del(body, "step");
+    if (!json_is_string(a->name) || json_string_length(a->name) == 0 ||
+        json_string_length(a->name) > STEP_NAME_MAX ||
+        strlen(json_string_value(a->name)) != json_string_length(a->name))
+        return refuse(words, MORTISE_S_INVALID,
+                      "step takes 1 to 128 bytes of text");
+    if (tells_secret(a->m, a->name))
+        return refuse(words, MORTISE_S_INVALID,
+                      "there is a secret in the step's name, which is kept and "
+                      "shown");
+    return MORTISE_S_OK;
+}
+
+/* Is it to be asked of the run?  Else its answer. */
+static int32_t judge(struct mortise_asked *a, char *words)
+{
+    const struct mortise_ongoing *c = a->call;
+    int32_t status;
+
+    if (a->status == MORTISE_S_NOMEM) /* found when it came */
+        return refuse(words, a->status, "out of memory");
+    if (a->status != MORTISE_S_OK)
+        return refuse(words, a->status, "the body is no JSON object");
+    if (c->live->lost || c->cancelled)
+        return refuse(words, MORTISE_S_CANCELLED, "the call is over");
+    if (c->told_to_wait)
+        return refuse(words, MORTISE_S_SUSPENDED, "the call is to let go");
+    status = take_name(a, words);
+    return status == MORTISE_S_OK ? a->method->check(a, words) : status;
+}
+
+static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
+{
+    const struct mortise_door_method *m = a->method;
+
+    if (m->changes != NULL && !m->changes(a->body))
+        return MORTISE_STEP_READ;
+    return m->repeats != NULL && m->repeats(a->body) ? MORTISE_STEP_REPEAT
+                                                     : MORTISE_STEP_EFFECT;
+}
+
+static enum mortise_step_kind kind_of(const struct mortise_asked *a)
+{
+    switch (a->method->effect) {
+    case MORTISE_DOOR_CALLER:
+        return kind_of_caller(a);
+    case MORTISE_DOOR_LOOK:
+        return MORTISE_STEP_LOOK;
+    case MORTISE_DOOR_QUESTION:
+        return MORTISE_STEP_QUESTION;
+    case MORTISE_DOOR_TIMER:
+        return MORTISE_STEP_TIMER;
+    case MORTISE_DOOR_GET:
+        return MORTISE_STEP_GET;
+    case MORTISE_DOOR_PUT:
+        return MORTISE_STEP_PUT;
+    case MORTISE_DOOR_UNRECORDED: /* the run is not asked */
+    case MORTISE_DOOR_READ:
+        break;
+    }
+    return MORTISE_STEP_READ;
+}
+
+/* `a` may be gone afterwards. */
+static void ask_run(struct mortise_asked *a, bool full)
+{
+    json_t *masked = mortise_vault_masked(
+        a->m->vault, json_incref(mortise_json_unconst(a->body)));
+    struct mortise_input in = {
+        .kind = MORTISE_IN_ASK,
+        .u.ask = {.call = a->run_call,
+                  .ask = a->handle,
+                  .kind = kind_of(a),
+                  .method = a->method->name,
+                  .key = a->name != NULL ? json_string_value(a->name) : "",
+                  .body = masked,
+                  .refused = full ? a->words : NULL}};
+
+    if (masked == NULL) {
+        become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
+        return;
+    }
+    a->state = MORTISE_ASKED_WAITS;
+    mortise_live_feed(a->call->live, &in);
+    json_decref(masked);
+}
+
+static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
+{
+    bool full = false;
+    int32_t status;
+
+    link_asked(a, c);
+    a->manifest = c->lane->manifest;
+    a->as = c->lane->as;
+    a->deadline_ns = c->call.deadline_ns;
+    a->node_path = c->path;
+    a->live = c->live;
+    a->run_call = c->run_call;
+    status = judge(a, a->words);
+    if (status == MORTISE_S_OK && a->method->is_full != NULL)
+        full = a->method->is_full(a, a->words);
+    a->live = NULL;
+    if (status == MORTISE_S_OK &&
+        a->method->effect == MORTISE_DOOR_UNRECORDED) {
+        a->state = MORTISE_ASKED_BEGUN;
+        a->method->start(a);
+    } else if (status == MORTISE_S_OK)
+        ask_run(a, full);
+    else {
+        mortise_vault_cover(a->m->vault, a->words, sizeof a->words);
+        become(a, MORTISE_ASKED_REPLIED, status, NULL);
+    }
+}
+
+static void ask_task(struct mortise_task *t)
+{
+    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
+    struct mortise_ongoing *c = mortise_call_find(a->m, a->run_call);
+
+    if (c != NULL) {
+        serve(a, c);
+        return;
+    }
+    answer_late(a);
+    asked_free(a);
+}
+
+/* [any]: the body, parsed off the loop where the plugin has threads. */
+static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
+{
+    json_t *body = NULL;
+    int rv = mortise_json_parse(&body, text, n, NULL);
+
+    a->body = body;
+    if (rv == MORTISE_ENOMEM)
+        return MORTISE_S_NOMEM;
+    return rv == MORTISE_OK && json_is_object(body) ? MORTISE_S_OK
+                                                    : MORTISE_S_INVALID;
+}
+
+void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
+                      const char *body, size_t n)
+{
+    struct mortise *m = ud;
+    struct mortise_asked *a = mortise_zalloc(m->mem, sizeof *a);
+
+    if (a == NULL) {
+        mortise_call_starve(m, call);
+        return;
+    }
+    a->m = m;
+    a->id = ask;
+    a->run_call = call; /* ours, until it is known whose it is */
+    a->method = method_of(method);
+    assert(a->method != NULL); /* manifest.c lets no other name in */
+    a->status = parse(a, body, n);
+    a->task.run = ask_task;
+    mortise_call_post(m, &a->task);
+}
+
+/* ---- what people say of it ---------------------------------------------- */
+
+static int check_resolved(const struct mortise_run *r,
+                          const struct mortise_command *c,
+                          struct mortise_err *err)
+{
+    const char *name = mortise_run_doubted(r, c->id), *expects;
+    const struct mortise_door_method *method;
+    json_t *value;
+
+    method = name != NULL ? method_of(name) : NULL;
+    if (method == NULL || method->expects == NULL || c->json == NULL ||
+        c->decision == NULL || strcmp(c->decision, "done") != 0 ||
+        mortise_json_parse(&value, c->json, strlen(c->json), NULL) !=
+            MORTISE_OK)
+        return MORTISE_OK; /* the run's own to judge */
+    expects = method->expects(value);
+    json_decref(value);
+    return expects == NULL
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "that is no answer to %s, which is %s", name,
+                              expects);
+}
+
+int mortise_door_check_resolved(const struct mortise_run *r,
+                                const struct mortise_command *list, size_t n,
+                                struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (list[i].kind == MORTISE_CMD_RESOLVE)
+            rv = check_resolved(r, &list[i], err);
+    return rv;
+}

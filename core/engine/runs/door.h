@@ -1,0 +1,160 @@
+/* door.h -- the one door out: what a plugin may `ask`, as a table of methods.
+ *
+ * A method is an entry of a table; what it does in the world is its own file
+ * (state.c, http.c ...), which knows nothing of journals and calls.  Whether,
+ * when and how often a method is started is the run's business (run/step.c):
+ *
+ *   (1) check() says whether the ask is one at all, before anything is
+ *       recorded.  It may look at the manifest, the body and the run's view.
+ *   (2) start() begins it, on the loop, and never blocks.  It is answered once,
+ *       by mortise_door_answer(), at once or later; unless
+ *   (3) cancel() comes first: then the method has let go when that returns, and
+ *       answers no more.
+ *
+ * Everything here is [loop]. */
+#ifndef MORTISE_ENGINE_RUNS_DOOR_H
+#define MORTISE_ENGINE_RUNS_DOOR_H
+
+#include "engine/common/engine.h"
+#include "mortise/plugin.h"
+
+enum { MORTISE_DOOR_WORDS = 512 };
+
+enum mortise_door_effect {
+    /* Changes nothing: performed at once, and again after a crash unless its
+     * answer is on disk. */
+    MORTISE_DOOR_READ = 1,
+    /* The same, and so cheap that the answer need not go to disk by itself. */
+    MORTISE_DOOR_LOOK,
+    /* Settled by whose operation asks: inside a `write` or `external` one it
+     * is performed once its intent is on disk, inside others it is a read. */
+    MORTISE_DOOR_CALLER,
+    /* Changes nothing and is no business of the run's: performed at once, each
+     * time anew, and no record ever holds the answer. */
+    MORTISE_DOOR_UNRECORDED,
+    /* The run's own: checked here, never started. */
+    MORTISE_DOOR_QUESTION,
+    MORTISE_DOOR_TIMER,
+    MORTISE_DOOR_PUT,
+    /* Reads what was put: behind the run's own puts. */
+    MORTISE_DOOR_GET
+};
+
+enum mortise_asked_state {
+    MORTISE_ASKED_WAITS = 1, /* with the run */
+    MORTISE_ASKED_BEGUN,     /* with its method */
+    MORTISE_ASKED_DONE,      /* the run is to hear of it */
+    MORTISE_ASKED_REPLIED    /* who asked is to hear of it */
+};
+
+struct mortise_door_method;
+
+/* An ask.  door.c's; the fields are for methods to read, `data` to use. */
+struct mortise_asked {
+    struct mortise *m;
+    const struct mortise_door_method *method;
+    const struct mortise_manifest *manifest; /* of the plugin that asks ... */
+    const char *as; /* ... and the guardrail's id that it works under, or "" */
+    const json_t *body;   /* JSON, an object */
+    uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
+    const char *node_path;
+    char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
+    void *data; /* the method's, from start() to its answer or cancel() */
+    /* The method's, of an effect, when it answers: whether it happened, nobody
+     * knows; and what there is to see of it, {cause, answer?}, for people. */
+    bool doubtful;
+    json_t *seen;
+    struct mortise_asked **fetch; /* secret.c has it go on from there, unless it
+                                     is NULL by then; NULL: it waits not */
+
+    /* The run that asks; only while check() and start() run. */
+    struct mortise_live *live;
+    uint64_t run_call;
+
+    /* door.c's alone. */
+    struct mortise_ongoing *call;      /* NULL: it is over */
+    struct mortise_asked *next, *prev; /* of the call's */
+    struct mortise_hashed entry;
+    struct mortise_task task;
+    bool queued;         /* the task is */
+    uint64_t id, handle; /* the instance's name for it, and the run's */
+    uint32_t step;
+    enum mortise_asked_state state;
+    bool undone;  /* it was let go of before anything of it had left */
+    json_t *name; /* of the step; NULL: none */
+    int32_t status;
+    json_t *value;
+    char words[MORTISE_DOOR_WORDS];
+};
+
+struct mortise_door_method {
+    const char *name; /* "state.get/1" */
+    enum mortise_door_effect effect;
+    /* CALLER: does this body change anything at all?  NULL: always. */
+    bool (*changes)(const json_t *body);
+    /* CALLER, of a body that changes something: is twice the same as once?
+     * NULL: never. */
+    bool (*repeats)(const json_t *body);
+    /* CALLER: does that answer say that it was done, so that it need not be
+     * done again by a new attempt?  NULL: every success does. */
+    bool (*completed)(const json_t *value);
+    /* CALLER: can that be an answer of it, so that a person may give it where
+     * nobody knows?  Then NULL, else what is expected.  NULL: anything can. */
+    const char *(*expects)(const json_t *value);
+    /* MORTISE_S_OK, or a status and words (room for MORTISE_DOOR_WORDS). */
+    int32_t (*check)(const struct mortise_asked *a, char *words);
+    /* PUT, checked: is there no room for it?  Then with words.  NULL: there
+     * always is.  The run records the answer, which holds when the call is
+     * entered again. */
+    bool (*is_full)(const struct mortise_asked *a, char *words);
+    void (*start)(struct mortise_asked *a);
+    /* Has anything left, so that it may happen although it is cancelled?  NULL:
+     * from the beginning. */
+    bool (*has_left)(const struct mortise_asked *a);
+    /* NULL: start() always answers before it returns. */
+    void (*cancel)(struct mortise_asked *a);
+};
+
+/* The methods of this build, NULL behind the last. */
+extern const struct mortise_door_method *const mortise_door_methods[];
+
+/* Each in the file that performs it. */
+extern const struct mortise_door_method mortise_door_state_get; /* state.c */
+extern const struct mortise_door_method
+    mortise_door_http_request;                                   /* request.c */
+extern const struct mortise_door_method mortise_door_interrupt;  /* await.c */
+extern const struct mortise_door_method mortise_door_timer;      /* await.c */
+extern const struct mortise_door_method mortise_door_kv_get;     /* kv.c */
+extern const struct mortise_door_method mortise_door_kv_put;     /* kv.c */
+extern const struct mortise_door_method mortise_door_secret_get; /* secret.c */
+
+/* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
+ * and value NULL. */
+void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
+                         const char *words);
+
+/* Before the answer: a piece of it, for an asker that does not wait.  The ask
+ * may be cancelled from inside it. */
+void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n);
+
+/* ---- for calls.c and live.c --------------------------------------------- */
+
+/* The instance's `ask`.  [any] */
+void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
+                      const char *body, size_t n);
+/* A call is to stop: let go of what is being performed for it. */
+void mortise_door_cancel(struct mortise_ongoing *c);
+/* A call ended: the run hears of what was done, the rest is forgotten. */
+void mortise_door_end(struct mortise_ongoing *c);
+/* Can those be what people say of steps in doubt?  MORTISE_EINVAL says what is
+ * expected. */
+int mortise_door_check_resolved(const struct mortise_run *r,
+                                const struct mortise_command *list, size_t n,
+                                struct mortise_err *err);
+/* What a run wants of an ask, which may be gone by now. */
+void mortise_door_perform(struct mortise_live *live, uint64_t ask,
+                          uint32_t step, const char *key);
+void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
+                        json_t *value);
+
+#endif

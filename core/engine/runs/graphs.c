@@ -1,0 +1,240 @@
+/* graphs.c -- compiled graphs, by digest.
+ *
+ * A run pins its graph; a thousand runs of one graph share the compiled form.
+ * What was compiled last is kept, a bounded number of them; a run holds a
+ * reference of its own, so dropping one here costs at most a compilation.
+ */
+#include "engine/common/engine.h"
+
+#include <string.h>
+
+#include "graph/disk.h"
+
+enum { KEPT = 32 };
+
+struct mortise_kept_graph { /* newest first */
+    struct mortise_kept_graph *next;
+    struct mortise_graph *graph; /* a reference */
+    bool lenient;
+};
+
+static void kept_free(struct mortise *m, struct mortise_kept_graph *k)
+{
+    mortise_graph_unref(k->graph);
+    mortise_release(m->mem, k, sizeof *k);
+}
+
+/* Forget the oldest ones beyond KEPT. */
+static void trim(struct mortise *m)
+{
+    struct mortise_kept_graph **at = &m->graphs, *k;
+
+    for (int n = 0; n < KEPT && *at != NULL; n++)
+        at = &(*at)->next;
+    while ((k = *at) != NULL) {
+        *at = k->next;
+        kept_free(m, k);
+    }
+}
+
+static void keep(struct mortise *m, struct mortise_graph *g, bool lenient)
+{
+    struct mortise_kept_graph *k = mortise_alloc(m->mem, sizeof *k);
+
+    if (k == NULL)
+        return; /* compiled again when it is needed again */
+    *k = (struct mortise_kept_graph){m->graphs, mortise_graph_ref(g), lenient};
+    m->graphs = k;
+    trim(m);
+}
+
+/* The kept one, moved to the front; borrowed. */
+static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
+                                  bool lenient)
+{
+    struct mortise_kept_graph **at, *k;
+
+    for (at = &m->graphs; (k = *at) != NULL; at = &k->next) {
+        if (memcmp(k->graph->digest, digest, MORTISE_DIGEST) != 0 ||
+            (k->lenient && !lenient))
+            continue;
+        *at = k->next;
+        k->next = m->graphs;
+        m->graphs = k;
+        return k->graph;
+    }
+    return NULL;
+}
+
+void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g)
+{
+    if (find(m, g->digest, false) == NULL)
+        keep(m, g, false);
+}
+
+static int compile(struct mortise *m, const struct mortise_catalog *catalog,
+                   const struct mortise_source *file,
+                   struct mortise_graph **out, struct mortise_buf *report,
+                   struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_diags_init(&diags, m->mem);
+    rv = mortise_graph_load(out, m->mem, file->path, file->text, file->size,
+                            catalog, &diags, err);
+    if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
+        mortise_diags_text(&diags, report);
+    if (rv == MORTISE_ECHECK)
+        rv = mortise_fail(err, mortise_diags_result(&diags),
+                          "%s has %zu error%s", file->path, diags.n_errors,
+                          diags.n_errors == 1 ? "" : "s");
+    mortise_diags_finish(&diags);
+    if (rv == MORTISE_OK && report->failed) {
+        mortise_graph_unref(*out);
+        *out = NULL;
+    }
+    return report->failed ? mortise_nomem(err) : rv;
+}
+
+int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
+                           const char *cwd, struct mortise_graph **out,
+                           struct mortise_buf *report, struct mortise_err *err)
+{
+    struct mortise_graph_files files;
+    struct mortise_catalog catalog =
+        mortise_disk_catalog(&m->stock.strict, &files, cwd);
+    int rv = compile(m, &catalog, file, out, report, err);
+
+    if (rv == MORTISE_OK)
+        mortise_graphs_keep(m, *out);
+    return rv;
+}
+
+/* ---- what was pinned ----------------------------------------------------- */
+
+/* The files of a run's graph, as they were when it started. */
+struct pinned {
+    struct mortise_source *files;
+    size_t n;
+};
+
+static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
+                       struct mortise_err *why)
+{
+    const struct pinned *p = ud;
+
+    for (size_t i = 0; i < p->n; i++) {
+        if (strcmp(p->files[i].path, path) != 0)
+            continue;
+        mortise_buf_put(text, p->files[i].text, p->files[i].size);
+        return text->failed ? mortise_nomem(why) : MORTISE_OK;
+    }
+    return mortise_fail(why, MORTISE_ENOTFOUND, "the run has not pinned it");
+}
+
+/* All of them: the loader knows which lie in a directory. */
+static int pinned_list(void *ud, const char *dir,
+                       int (*fn)(void *into, const char *path), void *into,
+                       struct mortise_err *why)
+{
+    const struct pinned *p = ud;
+    int rv = MORTISE_OK;
+
+    (void)dir;
+    (void)why;
+    for (size_t i = 1; i < p->n && rv == MORTISE_OK; i++)
+        rv = fn(into, p->files[i].path);
+    return rv;
+}
+
+/* The findings are about the store's copy: they are not to be taken for those
+ * of a file that has the same name now. */
+static int refuse(const struct mortise_source *file, const uint8_t *digest,
+                  int code, const char *findings, struct mortise_err *err)
+{
+    char hex[2 * MORTISE_DIGEST + 1];
+
+    mortise_hex(hex, digest, MORTISE_DIGEST);
+    return mortise_fail(
+        err, code,
+        "its graph %s, as the store has it (digest %.16s, not a file that is "
+        "there now) does not compile with this mortise (%s) and its plugins.  "
+        "Go on with the version and the plugins that it was started with, or "
+        "start a new run.\n%.560s",
+        file->path, hex, MORTISE_VERSION, findings);
+}
+
+/* Compile the store's copy, which must be of that digest. */
+static int compile_stored(struct mortise *m, const uint8_t *digest,
+                          bool lenient, struct pinned *pinned,
+                          struct mortise_graph **out, struct mortise_err *err)
+{
+    const struct mortise_graph_files files = {pinned, pinned_read, pinned_list};
+    struct mortise_catalog catalog =
+        lenient ? m->stock.lenient : m->stock.strict;
+    struct mortise_buf report;
+    int rv;
+
+    catalog.files = &files;
+    mortise_buf_init(&report, m->mem);
+    rv = compile(m, &catalog, &pinned->files[0], out, &report, err);
+    if (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
+        rv = refuse(&pinned->files[0], digest,
+                    rv == MORTISE_ECHECK ? MORTISE_EBLOCKED : rv,
+                    mortise_buf_cstr(&report) != NULL ? report.p : "", err);
+    mortise_buf_finish(&report);
+    if (rv == MORTISE_OK &&
+        memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
+        mortise_graph_unref(*out);
+        *out = NULL;
+        rv = mortise_fail(err, MORTISE_ECORRUPT,
+                          "the store's copy of graph %s is not the graph that "
+                          "its digest names",
+                          pinned->files[0].path);
+    }
+    return rv;
+}
+
+int mortise_graphs_get(struct mortise *m, const char *run,
+                       const uint8_t digest[MORTISE_DIGEST], bool lenient,
+                       struct mortise_graph **out, struct mortise_err *err)
+{
+    struct mortise_graph *g = find(m, digest, lenient);
+    struct mortise_arena arena;
+    struct pinned pinned;
+    bool stood_in = false;
+    int rv;
+
+    *out = NULL;
+    if (g != NULL) {
+        *out = mortise_graph_ref(g);
+        return MORTISE_OK;
+    }
+    mortise_arena_init(&arena, m->mem);
+    rv = mortise_store_graph(m->store, digest, &arena, &pinned.files, &pinned.n,
+                             err);
+    if (rv == MORTISE_ENOTFOUND) /* a run pins it */
+        rv = mortise_fail(err, MORTISE_ECORRUPT,
+                          "the store has lost the text of its graph");
+    if (rv == MORTISE_OK)
+        rv = compile_stored(m, digest, false, &pinned, out, err);
+    if (mortise_is_blocked(rv) && lenient) {
+        stood_in = true;
+        rv = compile_stored(m, digest, true, &pinned, out, err);
+    }
+    if (rv == MORTISE_OK)
+        keep(m, *out, stood_in);
+    mortise_arena_finish(&arena);
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
+}
+
+void mortise_graphs_close(struct mortise *m)
+{
+    struct mortise_kept_graph *k;
+
+    while ((k = m->graphs) != NULL) {
+        m->graphs = k->next;
+        kept_free(m, k);
+    }
+}

@@ -1,0 +1,157 @@
+/* held.c -- live events that wait for the durable ones in front of them.
+ *
+ * A run's queue, first come, first told: each in front of the first durable
+ * event that happened after it, also where one commit has several.  As it may be long (a plugin that
+ * emits 100,000 events in one call), an event waits as text, and all that is on
+ * its way to watchers anywhere in the engine, here and in the mailbox, stays
+ * within m->passing_max bytes.  What does not fit is counted, at its place:
+ * whoever is told of what surrounds it is told of that, too.
+ */
+#include "engine/common/engine.h"
+
+#include <string.h>
+
+struct mortise_held {
+    struct mortise_held *next;
+    uint64_t seq;    /* of the commit that goes before it */
+    uint64_t behind; /* so many durable events are in front of it */
+    uint64_t id;     /* counted in its run */
+    uint64_t missed; /* so many were here; it is no event then */
+    size_t n;
+    char text[];
+};
+
+bool mortise_passing_take(struct mortise *m, size_t n)
+{
+    if (atomic_fetch_add(&m->passing, n) + n <= m->passing_max)
+        return true;
+    atomic_fetch_sub(&m->passing, n);
+    return false;
+}
+
+void mortise_passing_give(struct mortise *m, size_t n)
+{
+    size_t before = atomic_fetch_sub(&m->passing, n);
+
+    assert(before >= n);
+    (void)before;
+}
+
+/* Behind all that has happened so far. */
+static void append(struct mortise_live *live, struct mortise_held *h)
+{
+    h->next = NULL;
+    h->seq = mortise_run_newest(live->run);
+    h->behind = mortise_run_events(live->run);
+    h->id = ++live->n_held;
+    if (live->held == NULL)
+        live->held = h;
+    else
+        live->last_held->next = h;
+    live->last_held = h;
+}
+
+void mortise_held_miss(struct mortise_live *live, uint64_t n)
+{
+    struct mortise_held *h = live->held != NULL ? live->last_held : NULL;
+
+    live->unsaid += n;
+    if (h == NULL || h->missed == 0 ||
+        h->behind != mortise_run_events(live->run)) {
+        h = mortise_zalloc(live->m->mem, sizeof *h);
+        if (h == NULL)
+            return; /* said with the next */
+        append(live, h);
+    }
+    h->missed += live->unsaid;
+    live->unsaid = 0;
+}
+
+void mortise_held_put(struct mortise_live *live, const json_t *event)
+{
+    const struct mortise_mem *mem = live->m->mem;
+    char *text = mortise_json_text(mem, event);
+    size_t n = text != NULL ? strlen(text) : 0;
+    struct mortise_held *h = NULL;
+
+    if (live->unsaid > 0)
+        mortise_held_miss(live, 0);
+    if (text != NULL && mortise_passing_take(live->m, sizeof *h + n)) {
+        h = mortise_zalloc(mem, sizeof *h + n);
+        if (h == NULL)
+            mortise_passing_give(live->m, sizeof *h + n);
+    }
+    if (h != NULL) {
+        h->n = n;
+        memcpy(h->text, text, n);
+        append(live, h);
+    } else {
+        mortise_held_miss(live, 1);
+    }
+    mortise_release_str(mem, text);
+}
+
+uint64_t mortise_held_seq(const struct mortise_live *live)
+{
+    return live->held != NULL ? live->held->seq : UINT64_MAX;
+}
+
+uint64_t mortise_held_behind(const struct mortise_live *live)
+{
+    return live->held != NULL ? live->held->behind : UINT64_MAX;
+}
+
+/* The event, or NULL and how many were missed. */
+static json_t *look_at(const struct mortise_held *h, uint64_t *id,
+                       uint64_t *missed)
+{
+    json_t *event = NULL;
+    struct mortise_err err;
+
+    *id = h->id;
+    *missed = h->missed;
+    if (h->missed == 0 &&
+        mortise_json_read(&event, h->text, h->n, &err) != MORTISE_OK)
+        *missed = 1; /* memory ran out */
+    return event;
+}
+
+static void drop_first(struct mortise_live *live)
+{
+    struct mortise_held *h = live->held;
+
+    live->held = h->next;
+    if (h->missed == 0)
+        mortise_passing_give(live->m, sizeof *h + h->n);
+    mortise_release(live->m->mem, h, sizeof *h + h->n);
+}
+
+json_t *mortise_held_take(struct mortise_live *live, uint64_t *id,
+                          uint64_t *missed)
+{
+    json_t *event = look_at(live->held, id, missed);
+
+    drop_first(live);
+    return event;
+}
+
+const struct mortise_held *mortise_held_find(const struct mortise_live *live,
+                                             const struct mortise_held *from,
+                                             uint64_t id, uint64_t seq,
+                                             struct mortise_held_copy *out)
+{
+    const struct mortise_held *h = from != NULL ? from->next : live->held;
+
+    while (h != NULL && h->id <= id)
+        h = h->next;
+    if (h == NULL || h->behind >= seq)
+        return NULL;
+    out->event = look_at(h, &out->id, &out->missed);
+    return h;
+}
+
+void mortise_held_drop(struct mortise_live *live)
+{
+    while (live->held != NULL)
+        drop_first(live);
+}

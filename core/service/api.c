@@ -1,0 +1,633 @@
+/* api.c -- mortise.h's functions.
+ *
+ * Each is a thin, waiting form of what the engine does in turns: it hands in
+ * the request, turns the loop until the answer is there, and returns it.
+ * While it waits, everything else goes on, so other runs' events may be
+ * delivered from inside; calling back in from there is refused.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "service/control.h"
+#include "engine/common/engine.h"
+#include "yaml/text.h"
+
+/* ---- helpers ------------------------------------------------------------ */
+
+/* Inner functions may count on an err, and may write to it on the way to a
+ * success; a caller's may be NULL, and is written by failures alone. */
+#define WITH_ERR(err)                                                          \
+    struct mortise_err own_err, *const their_err = (err);                      \
+    err = &own_err
+
+static int told(int rv, const struct mortise_err *err,
+                struct mortise_err *theirs)
+{
+    if (rv < 0 && theirs != NULL)
+        *theirs = *err;
+    return rv;
+}
+
+int mortise_open(struct mortise **out, const struct mortise_options *options,
+                 struct mortise_err *err)
+{
+    WITH_ERR(err);
+    return told(
+        mortise_control_serve(out, options, MORTISE_HOLDING_STAYS, NULL, err),
+        err, their_err);
+}
+
+/* May the caller come in now?  A write error that is being dealt with is waited
+ * for, so that the next call finds the engine going or broken. */
+static int begin(struct mortise *m, struct mortise_err *err)
+{
+    assert_on_loop(m);
+    if (m->turning)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "called from inside a callback of this engine");
+    while (m->state == MORTISE_ENGINE_FAILING)
+        mortise_turn(m, -1);
+    return mortise_engine_ready(m, err);
+}
+
+static const char *tenant_or_default(const char *tenant)
+{
+    return tenant != NULL ? tenant : "default";
+}
+
+/* Takes the value. */
+static int give_text(struct mortise *m, json_t *value, char **out,
+                     struct mortise_err *err)
+{
+    *out = mortise_json_text(m->mem, value);
+    json_decref(value);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+void mortise_free(struct mortise *m, char *text)
+{
+    mortise_release_str(m->mem, text);
+}
+
+/* ---- the loop ----------------------------------------------------------- */
+
+int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
+{
+    WITH_ERR(err);
+    assert_on_loop(m);
+    if (m->turning)
+        return told(
+            mortise_fail(err, MORTISE_ESTATE,
+                         "called from inside a callback of this engine"),
+            err, their_err);
+    if (m->state != MORTISE_ENGINE_BROKEN)
+        mortise_turn(m, timeout_ms);
+    if (m->trouble_untold || m->state == MORTISE_ENGINE_BROKEN) {
+        m->trouble_untold = false;
+        *err = m->trouble;
+        return told(m->trouble.code, err, their_err);
+    }
+    return told(m->lives.n > 0, err, their_err);
+}
+
+int mortise_fd(struct mortise *m)
+{
+    assert_on_loop(m);
+    return uv_backend_fd(&m->loop);
+}
+
+int mortise_timeout(struct mortise *m)
+{
+    assert_on_loop(m);
+    if (m->state == MORTISE_ENGINE_BROKEN)
+        return m->trouble_untold ? 0 : -1;
+    return m->trouble_untold ? 0 : mortise_loop_timeout(m);
+}
+
+/* ---- graphs ------------------------------------------------------------- */
+
+static int read_file(const char *path, struct mortise_buf *b,
+                     struct mortise_err *err)
+{
+    int errnum = mortise_text_slurp(path, b);
+
+    if (errnum != 0)
+        return mortise_syserr(err, errnum, "read %s", path);
+    return mortise_buf_cstr(b) != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+int mortise_load(struct mortise *m, const char *path,
+                 struct mortise_graph **out, char **report,
+                 struct mortise_err *err)
+{
+    struct mortise_buf text, findings;
+    int rv;
+
+    WITH_ERR(err);
+    *out = NULL;
+    if (report != NULL)
+        *report = NULL;
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    mortise_enter(m);
+    mortise_buf_init(&text, m->mem);
+    mortise_buf_init(&findings, m->mem);
+    rv = read_file(path, &text, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_graphs_compile(
+            m, &(struct mortise_source){path, text.p, text.n}, NULL, out,
+            &findings, err);
+    if (report != NULL &&
+        (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED) &&
+        findings.n > 0)
+        *report = mortise_strndup(m->mem, findings.p, findings.n);
+    mortise_buf_finish(&text);
+    mortise_buf_finish(&findings);
+    mortise_leave(m);
+    return told(rv, err, their_err);
+}
+
+void mortise_graph_close(struct mortise_graph *g)
+{
+    mortise_graph_unref(g);
+}
+
+/* ---- waiting ------------------------------------------------------------ */
+
+/* A watch that an API function waits for on its stack. */
+struct wait {
+    struct mortise_watch watch;
+    bool over;
+    int status;
+    struct mortise_err err;
+};
+
+static void wait_over(struct mortise_watch *w, int status, const char *reason,
+                      const struct mortise_err *err)
+{
+    struct wait *x = MORTISE_OF(w, struct wait, watch);
+
+    (void)reason;
+    x->over = true;
+    x->status = status;
+    x->err = *err;
+}
+
+static int wait_until(struct mortise *m, const char *tenant, const char *run,
+                      enum mortise_until until, int *status,
+                      struct mortise_err *err)
+{
+    struct wait x = {.watch = {.until = until, .done = wait_over}};
+    int rv = mortise_watch_add(m, &x.watch, tenant, run, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    while (!x.over)
+        mortise_turn(m, -1);
+    if (status != NULL)
+        *status = x.status;
+    if (x.err.code != MORTISE_OK)
+        *err = x.err;
+    return x.err.code;
+}
+
+int mortise_wait(struct mortise *m, const char *tenant, const char *run,
+                 int *status, struct mortise_err *err)
+{
+    int rv;
+
+    WITH_ERR(err);
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    return told(wait_until(m, tenant_or_default(tenant), run,
+                           MORTISE_UNTIL_IDLE, status, err),
+                err, their_err);
+}
+
+/* ---- subscriptions ------------------------------------------------------ */
+
+struct subscription {
+    struct mortise_watch watch;
+    struct mortise *m;
+    mortise_event_fn *fn;
+    void *ud;
+    struct wait *first; /* mortise_events() waits for the stored ones */
+    bool over;          /* it was ended from inside a callback: its next event
+                           finds it */
+};
+
+/* Nonzero: it wants no more. */
+static int call_back(struct subscription *s, const char *text)
+{
+    bool turning = s->m->turning;
+    int said;
+
+    s->m->turning = true; /* nothing of the engine may be called from there */
+    mortise_guest_pause(&s->m->guest);
+    said = s->fn(s->ud, text, strlen(text));
+    mortise_guest_resume(&s->m->guest, s->m->c_locale);
+    s->m->turning = turning;
+    return said != 0 || s->over;
+}
+
+/* The last word to a subscriber who wanted more; it needs no memory. */
+static void say_last(struct subscription *s, int code)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "{\"ephemeral\":true,\"type\":\"missed\",\"since\":%llu,"
+             "\"error\":\"%s\",\"last\":true}",
+             (unsigned long long)s->watch.after, mortise_result_name(code));
+    call_back(s, text);
+}
+
+static int on_event(struct mortise_watch *w, json_t *event)
+{
+    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    const json_t *seq = json_object_get(event, "seq");
+    char *text = s->over ? NULL : mortise_json_text(s->m->mem, event);
+    int said;
+
+    if (s->over)
+        return 1;
+    if (text == NULL) {
+        w->after -= seq != NULL; /* it has not got it */
+        say_last(s, MORTISE_ENOMEM);
+        return 1;
+    }
+    said = call_back(s, text);
+    mortise_release_str(s->m->mem, text);
+    return said;
+}
+
+static void subscription_over(struct mortise_watch *w, int status,
+                              const char *reason, const struct mortise_err *err)
+{
+    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    const struct mortise_err fine = {.code = MORTISE_OK};
+
+    if (s->first != NULL)
+        wait_over(&s->first->watch, status, reason, err != NULL ? err : &fine);
+    else if (err != NULL && err->code != MORTISE_OK && !s->over)
+        say_last(s, err->code);
+    mortise_release(s->m->mem, s, sizeof *s);
+}
+
+static struct subscription *subscription_new(struct mortise *m,
+                                             mortise_event_fn *fn, void *ud)
+{
+    struct subscription *s = mortise_zalloc(m->mem, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    *s = (struct subscription){.watch = {.until = MORTISE_UNTIL_CLOSED,
+                                         .event = on_event,
+                                         .done = subscription_over},
+                               .m = m,
+                               .fn = fn,
+                               .ud = ud};
+    return s;
+}
+
+/* ---- starting ----------------------------------------------------------- */
+
+static int parse_input(const char *text, json_t **out, struct mortise_err *err)
+{
+    int rv;
+
+    if (text == NULL) {
+        *out = json_object();
+        return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    rv = mortise_json_parse(out, text, strlen(text), err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "input") : rv;
+}
+
+/* The caller's options, which may be of an older size or a newer one. */
+static int copy_start(struct mortise_start_options *to,
+                      const struct mortise_start_options *from,
+                      struct mortise_err *err)
+{
+    size_t least = offsetof(struct mortise_start_options, event);
+
+    if (from == NULL || from->size < least || from->flags != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "start.size or start.flags is wrong");
+    *to = (struct mortise_start_options){.size = sizeof *to};
+    memcpy(to, from, from->size < sizeof *to ? from->size : sizeof *to);
+    return MORTISE_OK;
+}
+
+/* Before the loop turns, so that nothing has been told yet. */
+static int subscribe(struct mortise *m, const struct mortise_live *live,
+                     const struct mortise_start_options *s, uint64_t *id,
+                     struct mortise_err *err)
+{
+    struct subscription *sub;
+    int rv;
+
+    *id = 0;
+    if (s->event == NULL)
+        return MORTISE_OK;
+    sub = subscription_new(m, s->event, s->event_ud);
+    if (sub == NULL)
+        return mortise_nomem(err);
+    rv = mortise_watch_add(m, &sub->watch, live->tenant, live->id, err);
+    if (rv == MORTISE_OK)
+        *id = sub->watch.id;
+    else
+        mortise_release(m->mem, sub, sizeof *sub);
+    return rv;
+}
+
+static void unsubscribe(struct mortise *m, uint64_t id)
+{
+    struct mortise_watch *w = mortise_watch_find(m, id);
+
+    if (w == NULL || w->event != on_event)
+        return;
+    if (m->turning) { /* somebody is on the way through the watches */
+        MORTISE_OF(w, struct subscription, watch)->over = true;
+        return;
+    }
+    mortise_watch_end(m, w);
+    mortise_release(m->mem, MORTISE_OF(w, struct subscription, watch),
+                    sizeof(struct subscription));
+}
+
+static int start(struct mortise *m, struct mortise_graph *g,
+                 const struct mortise_start_options *s, char *run_id,
+                 uint64_t *event_id, struct mortise_err *err)
+{
+    const char *tenant = tenant_or_default(s->tenant);
+    struct mortise_live *live;
+    json_t *input;
+    int rv = parse_input(s->input, &input, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_live_start(m, g, tenant, s->run, input,
+                            s->actor != NULL ? s->actor : m->actor, NULL, &live,
+                            err);
+    json_decref(input);
+    if (rv != MORTISE_OK)
+        return rv;
+    strcpy(run_id, live->id); /* at most 128 bytes: live.c checked */
+    rv = subscribe(m, live, s, event_id, err);
+    if (rv == MORTISE_OK)
+        rv = wait_until(m, tenant, run_id, MORTISE_UNTIL_SYNCED, NULL, err);
+    if (rv == MORTISE_OK)
+        return rv;
+    unsubscribe(m, *event_id);
+    *event_id = 0;
+    run_id[0] = '\0';
+    return rv;
+}
+
+int mortise_start(struct mortise *m, struct mortise_graph *g,
+                  const struct mortise_start_options *options,
+                  char run_id[MORTISE_RUN_MAX], struct mortise_err *err)
+{
+    struct mortise_start_options s;
+    uint64_t event_id = 0;
+    int rv;
+
+    WITH_ERR(err);
+    run_id[0] = '\0';
+    rv = begin(m, err);
+    if (rv == MORTISE_OK)
+        rv = copy_start(&s, options, err);
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    mortise_enter(m);
+    rv = start(m, g, &s, run_id, &event_id, err);
+    mortise_leave(m);
+    if (s.event_id != NULL)
+        *s.event_id = event_id;
+    return told(rv, err, their_err);
+}
+
+/* ---- commands ----------------------------------------------------------- */
+
+struct ordered {
+    struct mortise_order order;
+    bool over;
+    struct mortise_err err;
+};
+
+static void order_over(struct mortise_order *o, const struct mortise_err *err)
+{
+    struct ordered *x = MORTISE_OF(o, struct ordered, order);
+
+    x->over = true;
+    x->err = *err;
+}
+
+/* Which of MORTISE_CMD_... mean something to a command of this kind. */
+static uint32_t flags_of(uint32_t kind)
+{
+    switch (kind) {
+    case MORTISE_CMD_UPDATE:
+        return MORTISE_CMD_MERGE;
+    case MORTISE_CMD_GOTO:
+        return MORTISE_CMD_FORCE;
+    case MORTISE_CMD_PAUSE:
+        return MORTISE_CMD_SHUTDOWN;
+    default:
+        return 0;
+    }
+}
+
+/* The caller's commands, whose struct may be larger than ours. */
+static int copy_commands(struct mortise *m, const struct mortise_command *from,
+                         size_t n, struct mortise_command **out,
+                         struct mortise_err *err)
+{
+    struct mortise_command *list;
+    size_t stride;
+
+    if (n == 0 || from == NULL || from->size < sizeof *from)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "no commands, or command.size is wrong");
+    stride = from->size;
+    if (n > SIZE_MAX / stride)
+        return mortise_fail(err, MORTISE_EINVAL, "too many commands");
+    list = mortise_alloc(m->mem, n * sizeof *list);
+    if (list == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&list[i], (const char *)from + i * stride, sizeof *list);
+        if (list[i].size == stride &&
+            (list[i].flags & ~flags_of(list[i].kind)) == 0)
+            continue;
+        mortise_fail(err, MORTISE_EINVAL,
+                     list[i].size == stride
+                         ? "commands[%zu].flags has bits that mean nothing "
+                           "for its kind"
+                         : "commands[%zu].size differs from the first's",
+                     i);
+        mortise_release(m->mem, list, n * sizeof *list);
+        return MORTISE_EINVAL;
+    }
+    *out = list;
+    return MORTISE_OK;
+}
+
+int mortise_apply(struct mortise *m, const char *tenant, const char *run,
+                  const struct mortise_command *commands, size_t n_commands,
+                  uint32_t flags, const char *actor, struct mortise_err *err)
+{
+    struct mortise_command *list = NULL;
+    struct ordered x = {.over = false};
+    int rv;
+
+    WITH_ERR(err);
+    rv = begin(m, err);
+    if (rv == MORTISE_OK &&
+        (flags & ~(MORTISE_NO_CONTINUE | MORTISE_ACCEPT_PLUGINS)) != 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "flags has bits that this version does not know");
+    if (rv == MORTISE_OK)
+        rv = copy_commands(m, commands, n_commands, &list, err);
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    x.order = (struct mortise_order){.list = list,
+                                     .n = n_commands,
+                                     .flags = flags,
+                                     .actor = actor != NULL ? actor : m->actor,
+                                     .done = order_over};
+    mortise_enter(m);
+    rv = mortise_live_command(m, tenant_or_default(tenant), run, &x.order, err);
+    mortise_leave(m);
+    while (rv == MORTISE_OK && !x.over)
+        mortise_turn(m, -1);
+    mortise_release(m->mem, list, n_commands * sizeof *list);
+    if (rv == MORTISE_OK && x.err.code != MORTISE_OK) {
+        *err = x.err;
+        rv = err->code;
+    }
+    return told(rv, err, their_err);
+}
+
+/* ---- reading ------------------------------------------------------------ */
+
+typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
+                    size_t limit, json_t **out, struct mortise_err *err);
+typedef int look_fn(struct mortise *m, const char *tenant, const char *run,
+                    json_t **out, struct mortise_err *err);
+
+static int list(struct mortise *m, list_fn *fn, const char *tenant,
+                const char *after, size_t limit, char **json,
+                struct mortise_err *err)
+{
+    json_t *value = NULL;
+    int rv;
+
+    WITH_ERR(err);
+    *json = NULL;
+    rv = begin(m, err);
+    if (rv == MORTISE_OK)
+        rv = fn(m, tenant_or_default(tenant), after, limit, &value, err);
+    return told(rv == MORTISE_OK ? give_text(m, value, json, err) : rv, err,
+                their_err);
+}
+
+static int look(struct mortise *m, look_fn *fn, const char *tenant,
+                const char *run, char **json, struct mortise_err *err)
+{
+    json_t *value = NULL;
+    int rv;
+
+    WITH_ERR(err);
+    *json = NULL;
+    rv = begin(m, err);
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    mortise_enter(m);
+    rv = fn(m, tenant_or_default(tenant), run, &value, err);
+    mortise_leave(m);
+    return told(rv == MORTISE_OK ? give_text(m, value, json, err) : rv, err,
+                their_err);
+}
+
+int mortise_runs(struct mortise *m, const char *tenant, const char *after,
+                 size_t limit, char **json, struct mortise_err *err)
+{
+    return list(m, mortise_query_runs, tenant, after, limit, json, err);
+}
+
+int mortise_inbox(struct mortise *m, const char *tenant, const char *after,
+                  size_t limit, char **json, struct mortise_err *err)
+{
+    return list(m, mortise_query_inbox, tenant, after, limit, json, err);
+}
+
+int mortise_show(struct mortise *m, const char *tenant, const char *run,
+                 char **json, struct mortise_err *err)
+{
+    return look(m, mortise_query_show, tenant, run, json, err);
+}
+
+int mortise_history(struct mortise *m, const char *tenant, const char *run,
+                    char **json, struct mortise_err *err)
+{
+    return look(m, mortise_query_history, tenant, run, json, err);
+}
+
+/* ---- reading events ------------------------------------------------------ */
+
+int mortise_events(struct mortise *m, const char *tenant, const char *run,
+                   uint64_t after, uint32_t flags, mortise_event_fn *fn,
+                   void *ud, uint64_t *id, struct mortise_err *err)
+{
+    struct subscription *s;
+    struct wait x = {.over = false};
+    uint64_t made;
+    int rv;
+
+    WITH_ERR(err);
+    if (id != NULL)
+        *id = 0;
+    rv = begin(m, err);
+    if (rv == MORTISE_OK && (flags & ~MORTISE_EVENTS_FOLLOW) != 0)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "flags has bits that this version does not know");
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    s = subscription_new(m, fn, ud);
+    if (s == NULL)
+        return told(mortise_nomem(err), err, their_err);
+    if ((flags & MORTISE_EVENTS_FOLLOW) == 0)
+        s->watch.until = MORTISE_UNTIL_NOW;
+    s->watch.after = after;
+    s->first = &x;
+    mortise_enter(m);
+    rv = mortise_watch_add(m, &s->watch, tenant_or_default(tenant), run, err);
+    mortise_leave(m);
+    if (rv != MORTISE_OK) {
+        mortise_release(m->mem, s, sizeof *s);
+        return told(rv, err, their_err);
+    }
+    made = m->last_watch;
+    while (!x.over && s->watch.behind)
+        mortise_turn(m, -1);
+    if (x.over) {
+        if (x.err.code != MORTISE_OK)
+            *err = x.err;
+        return told(x.err.code, err, their_err);
+    }
+    s->first = NULL;
+    if (id != NULL)
+        *id = made;
+    return MORTISE_OK;
+}
+
+void mortise_unsubscribe(struct mortise *m, uint64_t id)
+{
+    assert_on_loop(m);
+    unsubscribe(m, id);
+}

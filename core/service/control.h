@@ -1,0 +1,41 @@
+/* control.h -- the control socket, both ends. */
+#ifndef MORTISE_SERVICE_CONTROL_H
+#define MORTISE_SERVICE_CONTROL_H
+
+#include <sys/types.h>
+
+#include "engine/common/engine.h"
+
+enum {
+    MORTISE_LINE_MAX = 64 << 20, /* of a reply, for a client */
+    MORTISE_PROTOCOL = 1         /* what `hello` compares */
+};
+
+/* Listen at STORE/control.sock. */
+int mortise_control_open(struct mortise *m, struct mortise_err *err);
+/* Answer what is under way (the engine is closing), remove the socket.  The
+ * handles are gone when the loop has turned. */
+void mortise_control_close(struct mortise *m);
+
+/* mortise_engine_open(), and serve others unless it holds its store for a moment
+ * only. */
+int mortise_control_serve(struct mortise **out,
+                          const struct mortise_options *options,
+                          enum mortise_holding holding,
+                          struct mortise_site *site, struct mortise_err *err);
+
+/* Is somebody connected? */
+bool mortise_control_is_used(const struct mortise *m);
+
+/* A client's connection to the engine that holds `store`, and its pid; nothing
+ * is said yet, and the descriptor does not block.  MORTISE_ENOTFOUND when
+ * nobody listens there, MORTISE_EDENIED when it is not to be trusted (peer.h),
+ * MORTISE_EBUSY when it takes no connections now. */
+int mortise_control_connect(const char *store, int *fd, pid_t *pid,
+                            struct mortise_err *err);
+
+/* Is there still a process of this pid?  A socket that was inherited answers to
+ * connect() beyond the end of its engine. */
+bool mortise_control_is_alive(pid_t pid);
+
+#endif

@@ -1,0 +1,93 @@
+/* peer.c -- may this store, and whoever answers at its socket, be told
+ * anything?
+ *
+ * A store's directory decides who hears our graphs and commands: whoever owns
+ * it can put a lock and a socket of their own there.  So before a word is said:
+ *
+ *   (1) The directory is ours, or root's.  Root has no business in a user's
+ *       store, either: what it says there, the user reads, and what it makes
+ *       there, the user cannot remove.  (sudo -u USER does what is meant.)
+ *   (2) Nobody but its owner may write there.
+ *   (3) Who answers is the owner: the kernel's word (SO_PEERCRED), not the
+ *       file's.
+ *
+ * All of it is asked of descriptors, so that what was looked at is what is
+ * used, whatever becomes of its name meanwhile.
+ */
+#include "service/peer.h"
+#include "base/owner.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "service/control.h"
+
+enum { PERMISSIONS = 07777 };
+
+int mortise_peer_judge_store(uid_t we, const struct stat *store,
+                             const char *path, struct mortise_err *err)
+{
+    char owner[64], us[64];
+
+    if (store->st_uid != we && store->st_uid != 0) {
+        mortise_owner_name(store->st_uid, owner);
+        mortise_owner_name(we, us);
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "the store %s belongs to %s (uid %lu), and you are %s (uid %lu): "
+            "its owner would read and could change what is said there; use it "
+            "as its owner (sudo -u '%s' mortise ...), or name a store of your "
+            "own (--store DIR)",
+            path, owner, (unsigned long)store->st_uid, us, (unsigned long)we,
+            owner);
+    }
+    if ((store->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "others than its owner may write to the store %s (mode %04o): "
+            "whoever does could answer in its engine's place; chmod go-w '%s'",
+            path, (unsigned)(store->st_mode & PERMISSIONS), path);
+    return MORTISE_OK;
+}
+
+int mortise_peer_judge(uid_t we, const struct stat *store, const char *path,
+                       uid_t peer, pid_t pid, struct mortise_err *err)
+{
+    char owner[64], other[64];
+
+    if (peer == store->st_uid || peer == we)
+        return MORTISE_OK;
+    mortise_owner_name(store->st_uid, owner);
+    mortise_owner_name(peer, other);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "process %ld, of %s (uid %lu), answers at the socket "
+                        "of the store %s, which is %s's: nothing was said to "
+                        "it; find out who that is (ps -fp %ld)",
+                        (long)pid, other, (unsigned long)peer, path, owner,
+                        (long)pid);
+}
+
+int mortise_peer_check_store(int dir, const char *path, struct mortise_err *err)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) != 0)
+        return mortise_syserr(err, errno, "look at %s", path);
+    return mortise_peer_judge_store(geteuid(), &st, path, err);
+}
+
+int mortise_peer_check(int fd, int dir, const char *path, pid_t *pid,
+                       struct mortise_err *err)
+{
+    struct stat st;
+    struct ucred who;
+    socklen_t n = sizeof who;
+
+    *pid = 0;
+    if (fstat(dir, &st) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0)
+        return mortise_syserr(err, errno, "ask who answers at %s", path);
+    *pid = who.pid;
+    return mortise_peer_judge(geteuid(), &st, path, who.uid, who.pid, err);
+}

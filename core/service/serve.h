@@ -1,0 +1,36 @@
+/* serve.h -- requests to the engine (link.h lists them), wherever they come
+ * from. */
+#ifndef MORTISE_SERVICE_SERVE_H
+#define MORTISE_SERVICE_SERVE_H
+
+#include "engine/common/engine.h"
+
+/* Whoever asked, and gets the answer: items, then one reply or one error. */
+struct mortise_asker {
+    /* Borrowed; nonzero: no more, and no reply either. */
+    int (*item)(struct mortise_asker *a, json_t *item);
+    void (*reply)(struct mortise_asker *a, json_t *reply);
+    void (*error)(struct mortise_asker *a, const struct mortise_err *err);
+    /* Is no room left for events?  mortise_serve_go_on() once there is some;
+     * NULL: it takes all. */
+    bool (*full)(struct mortise_asker *a);
+    struct mortise_request *request; /* under way; NULL: none */
+    bool greeted; /* it said hello: it understands {"alive": true} */
+};
+
+/* Serve one; the answer may come before this returns, or later. */
+void mortise_serve(struct mortise *m, json_t *request, const char *actor,
+                   struct mortise_asker *a);
+/* The asker is gone: nothing is told to it any more; what runs goes on. */
+void mortise_serve_detach(struct mortise_asker *a);
+
+/* Will what is under way go on for as long as the asker listens? */
+bool mortise_serve_is_follow(const struct mortise_asker *a);
+
+/* It has room again. */
+void mortise_serve_go_on(struct mortise_asker *a);
+
+/* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO for a word that is none. */
+int mortise_serve_code(const char *name);
+
+#endif
