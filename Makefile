@@ -15,6 +15,7 @@
 #   make keys       each key of the language has such a test
 #   make rooms      calls and includes go down from room to room (core/ROOMS)
 #   make entries    docs/format.md has the entries of the journal as they are
+#   make extend     what docs/extending.md says is one file and one row
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
 #                   those of FUZZ="import json"
@@ -66,7 +67,8 @@ $(B)/deps.mk: tools/deps.sh
 	@NO_DEPS=$(NO_DEPS) sh tools/deps.sh "$(PKGS)" >$@.tmp
 	@mv $@.tmp $@
 
-CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c))
+CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
+    $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
                 $(wildcard core/draw/*.c core/import/*.c core/cli/*.c)))
@@ -82,7 +84,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys rooms entries patches unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms entries patches extend extended unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -300,7 +302,8 @@ PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_lost cli_salvage
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 BENCH_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/bench/plugins/*.c))
 TEST_PLUGIN_HEADERS := $(wildcard tests/plugins/*.h)
-$(TEST_PLUGINS) $(BENCH_PLUGINS): $(B)/%.so: %.c $(HEADERS) \
+$(TEST_PLUGINS) $(BENCH_PLUGINS) $(B)/tests/extend/plugin/echoes.so: \
+    $(B)/%.so: %.c $(HEADERS) \
     $(TEST_PLUGIN_HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
@@ -331,10 +334,20 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys rooms entries patches
+check: unit headers keys rooms entries patches extend
 	$(call say,AGAIN,"every call through the wire encoding")
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
+
+# What docs/extending.md says is one file and one row is just that: a build in
+# which tests/extend/ has a file and a row more of each, and core/ is as it is.
+extend:
+	$(call say,AGAIN,"with the rows of tests/extend")
+	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/extend \
+	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
+EXTENDED := $(B)/tests/extend/test_extend
+extended: $(B)/mortise $(EXTENDED) $(B)/tests/extend/plugin/echoes.so
+	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
 
 # Each matrix of tests/test_hostile_*.c whole (tests/lib/hostile.h).
 HOSTILE := $(patsubst tests/test_%.c,%,$(wildcard tests/test_hostile_*.c))

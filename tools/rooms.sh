@@ -82,6 +82,7 @@ $1 == "R" {
     most[$2] = $3 == "" ? 6 : $3
 }
 $1 == "I" { includes[++n_includes] = $2 " " $3 }
+$1 == "S" && $3 == "_exit" { next } # of the C library
 $1 == "S" {
     file = $2
     sub(/\.o$/, ".c", file)

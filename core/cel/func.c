@@ -1,4 +1,4 @@
-/* func.c -- the functions of the language: the tables, and what they share.
+/* func.c -- what the functions of the language share.
  *
  * Each function is handed values of any kind, in the number that its row says,
  * and answers with a value or a fault.  What it reads it is charged for, and
@@ -8,22 +8,6 @@
 #include "cel/func.h"
 
 #include <string.h>
-
-const struct mortise_cel_function *mortise_cel_function_at(size_t i)
-{
-    static const struct mortise_cel_functions *const tables[] = {
-        &mortise_cel_text_functions,   &mortise_cel_convert_functions,
-        &mortise_cel_time_functions,   &mortise_cel_string_functions,
-        &mortise_cel_format_functions, &mortise_cel_math_functions,
-    };
-
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
-        if (i < tables[t]->n)
-            return &tables[t]->rows[i];
-        i -= tables[t]->n;
-    }
-    return NULL;
-}
 
 bool mortise_cel_overload(struct mortise_cel_ctx *c,
                           const struct mortise_cel_node *n,

@@ -21,44 +21,6 @@ bool mortise_cli_same_budget(const json_t *a, const json_t *b)
     return strcmp(mortise_cli_text(a, "kind"), "budget") == 0;
 }
 
-/* Said with a unit, kept in milliseconds. */
-static bool is_time(const char *name)
-{
-    return strcmp(name, "wall") == 0;
-}
-
-/* Dollars; everything else is counted. */
-static bool is_money(const char *name)
-{
-    return strcmp(name, "usd") == 0;
-}
-
-/* As much again. */
-void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
-                              const char *run, const json_t *request,
-                              const char *more)
-{
-    const char *graph = mortise_cli_text(request, "graph");
-    const char *name = mortise_cli_text(request, "budget");
-    char amount[MORTISE_REAL_TEXT];
-
-    mortise_cli_suggest(cli, o, "raise-budget", run);
-    mortise_out_puts(o, " ");
-    mortise_out_word(o, name);
-    if (is_money(name))
-        mortise_real_text(amount,
-                          json_number_value(json_object_get(request, "limit")));
-    else
-        snprintf(amount, sizeof amount, "%lld",
-                 (long long)mortise_cli_integer(request, "limit"));
-    mortise_out_printf(o, "=+%s%s", amount, is_time(name) ? "ms" : "");
-    if (graph[0] != '\0') {
-        mortise_out_puts(o, " --at ");
-        mortise_out_shell(o, graph);
-    }
-    mortise_out_printf(o, "%s\n", more);
-}
-
 /* A new reference. */
 static json_t *make_money(const char *text, bool more, struct mortise_err *err)
 {
@@ -80,7 +42,7 @@ static int read_amount(const char *name, const char *text, uint64_t *out,
     const struct mortise_yaml scalar = {
         .kind = MORTISE_YAML_STRING, .str = text, .len = strlen(text)};
 
-    if (!is_time(name))
+    if (!mortise_cli_is_time(name))
         return mortise_cli_number(name, text, out, err);
     return mortise_yaml_duration(&scalar, out) == 0
                ? MORTISE_OK
@@ -95,7 +57,7 @@ static json_t *make_amount(const char *name, const char *text, bool more,
 {
     uint64_t number;
 
-    if (is_money(name))
+    if (mortise_cli_is_money(name))
         return make_money(text, more, err);
     if (read_amount(name, text, &number, err) != MORTISE_OK)
         return NULL;

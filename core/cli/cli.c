@@ -145,7 +145,7 @@ static bool may_look(const struct mortise_cli *cli, int code)
 /* The store is damaged: what to do, once. */
 static void say_salvage(struct mortise_cli *cli)
 {
-    if (cli->said_salvage || cli->cmd == &mortise_cmd_store_salvage)
+    if (cli->said_salvage || (cli->cmd != NULL && cli->cmd->salvages))
         return;
     cli->said_salvage = true;
     mortise_out_puts(&cli->err, "To save what can be read:\n  ");

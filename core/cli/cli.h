@@ -213,6 +213,9 @@ bool mortise_cli_is_timer(const json_t *request);
 bool mortise_cli_has_expired(const json_t *request);
 /* ---- budget.c: ... that is a greater budget ------------------------------ */
 
+/* Is the budget of this name one of dollars; of time? */
+bool mortise_cli_is_money(const char *name);
+bool mortise_cli_is_time(const char *name);
 /* Do these requests wait for the same? */
 bool mortise_cli_same_budget(const json_t *a, const json_t *b);
 void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
@@ -246,44 +249,8 @@ enum { MORTISE_COMMANDS_MAX = 64 };
 extern const struct mortise_cmd *const mortise_commands[];
 extern const size_t mortise_n_commands;
 
-extern const struct mortise_cmd mortise_cmd_run;
-extern const struct mortise_cmd mortise_cmd_resume;
-extern const struct mortise_cmd mortise_cmd_approve;
-extern const struct mortise_cmd mortise_cmd_reject;
-extern const struct mortise_cmd mortise_cmd_answer;
-extern const struct mortise_cmd mortise_cmd_resolve;
-extern const struct mortise_cmd mortise_cmd_cancel;
-extern const struct mortise_cmd mortise_cmd_engine;
-extern const struct mortise_cmd mortise_cmd_runs;
-extern const struct mortise_cmd mortise_cmd_pause;
-extern const struct mortise_cmd mortise_cmd_raise_budget;
-extern const struct mortise_cmd mortise_cmd_why;
-extern const struct mortise_cmd mortise_cmd_show;
-extern const struct mortise_cmd mortise_cmd_history;
-extern const struct mortise_cmd mortise_cmd_events;
-extern const struct mortise_cmd mortise_cmd_inbox;
-extern const struct mortise_cmd mortise_cmd_store_salvage;
-extern const struct mortise_cmd mortise_cmd_check;
-extern const struct mortise_cmd mortise_cmd_graph_show;
-extern const struct mortise_cmd mortise_cmd_graph_import;
-extern const struct mortise_cmd mortise_cmd_plugin_list;
-extern const struct mortise_cmd mortise_cmd_plugin_inspect;
-extern const struct mortise_cmd mortise_cmd_plugin_check;
-extern const struct mortise_cmd mortise_cmd_plugin_verify;
-extern const struct mortise_cmd mortise_cmd_plugin_sign;
-extern const struct mortise_cmd mortise_cmd_plugin_unquarantine;
-extern const struct mortise_cmd mortise_cmd_key_new;
-extern const struct mortise_cmd mortise_cmd_key_list;
-extern const struct mortise_cmd mortise_cmd_key_trust;
-extern const struct mortise_cmd mortise_cmd_key_revoke;
-extern const struct mortise_cmd mortise_cmd_config_print;
-extern const struct mortise_cmd mortise_cmd_config_allow;
-extern const struct mortise_cmd mortise_cmd_eval;
-extern const struct mortise_cmd mortise_cmd_explain;
-extern const struct mortise_cmd mortise_cmd_schema;
-extern const struct mortise_cmd mortise_cmd_test;
-extern const struct mortise_cmd mortise_cmd_doctor;
-extern const struct mortise_cmd mortise_cmd_completion;
-extern const struct mortise_cmd mortise_cmd_version;
+#define COMMAND(name) extern const struct mortise_cmd mortise_cmd_##name;
+#include "cli/commands.def"
+#undef COMMAND
 
 #endif

@@ -39,7 +39,7 @@ const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
 {
     size_t own = 0;
 
-    while (cmd->opts[own].name != NULL)
+    while (cmd->opts != NULL && cmd->opts[own].name != NULL)
         own++;
     assert(own + 2 < MOST_OPTIONS); /* the names fit in unknown()'s array */
     if (i < own)

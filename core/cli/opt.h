@@ -99,12 +99,13 @@ struct mortise_cmd {
     size_t min, max;      /* how many of them */
     bool dashes; /* they may begin with `-`: what names no option is one */
     bool looks;  /* it only reads: where the store does not open, a copy does */
+    bool salvages;                  /* it is what a damaged store needs */
     const char *summary;            /* one line, for the overview */
     const char *text;               /* paragraphs */
-    const struct mortise_opt *opts; /* ends with MORTISE_OPT_END */
-    unsigned exits;      /* MORTISE_EXITS(...): what it may end with */
-    unsigned link; /* MORTISE_LINK_...: how it reaches the engine (link.h) */
-    const char *example; /* lines, without `$ ` and indent */
+    const struct mortise_opt *opts; /* ends with MORTISE_OPT_END; NULL: none */
+    unsigned exits; /* MORTISE_EXITS(...): what it may end with */
+    unsigned link;  /* MORTISE_LINK_...: how it reaches the engine (link.h) */
+    const char *example;                 /* lines, without `$ ` and indent */
     int (*run)(struct mortise_cli *cli); /* the exit code */
 };
 

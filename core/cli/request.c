@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/real.h"
 #include "cli/cli.h"
 #include "cli/sample.h"
 #include "json/value.h"
@@ -271,4 +272,42 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
     }
     mortise_cli_suggest(cli, o, "resume", run);
     mortise_out_printf(o, "%s\n", way.more);
+}
+
+/* Said with a unit, kept in milliseconds. */
+bool mortise_cli_is_time(const char *name)
+{
+    return strcmp(name, "wall") == 0;
+}
+
+/* Dollars; everything else is counted. */
+bool mortise_cli_is_money(const char *name)
+{
+    return strcmp(name, "usd") == 0;
+}
+
+/* As much again. */
+void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
+                              const char *run, const json_t *request,
+                              const char *more)
+{
+    const char *graph = mortise_cli_text(request, "graph");
+    const char *name = mortise_cli_text(request, "budget");
+    char amount[MORTISE_REAL_TEXT];
+
+    mortise_cli_suggest(cli, o, "raise-budget", run);
+    mortise_out_puts(o, " ");
+    mortise_out_word(o, name);
+    if (mortise_cli_is_money(name))
+        mortise_real_text(amount,
+                          json_number_value(json_object_get(request, "limit")));
+    else
+        snprintf(amount, sizeof amount, "%lld",
+                 (long long)mortise_cli_integer(request, "limit"));
+    mortise_out_printf(o, "=+%s%s", amount, mortise_cli_is_time(name) ? "ms" : "");
+    if (graph[0] != '\0') {
+        mortise_out_puts(o, " --at ");
+        mortise_out_shell(o, graph);
+    }
+    mortise_out_printf(o, "%s\n", more);
 }

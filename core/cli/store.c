@@ -212,6 +212,7 @@ static const struct mortise_opt salvage_opts[] = {
 
 const struct mortise_cmd mortise_cmd_store_salvage = {
     .name = "store salvage",
+    .salvages = true,
     .operands = "NEW-DIR",
     .min = 1,
     .max = 1,

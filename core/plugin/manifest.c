@@ -756,13 +756,9 @@ static void read_provides(void *ctx, void *into,
  */
 
 static const struct mortise_word methods[] = {
-    {.word = "interrupt.request/1"},
-    {.word = "state.get/1"},
-    {.word = "http.request/1"},
-    {.word = "timer.wait/1"},
-    {.word = "kv.get/1"},
-    {.word = "kv.put/1"},
-    {.word = "secret.get/1"},
+#define METHOD(id, name, changes) {.word = name},
+#include "plugin/methods.def"
+#undef METHOD
     {.word = "model.call/1", .later = true},
     {.word = "model.embed/1", .later = true},
     {.word = "tool.list/1", .later = true},
@@ -862,7 +858,8 @@ static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest *m = into;
 
-    m->net = names_of(ctx, slot, is_host_port, "HOST:PORT, HOST:PORT private or config:PATH");
+    m->net = names_of(ctx, slot, is_host_port,
+                      "HOST:PORT, HOST:PORT private or config:PATH");
 }
 
 static void read_fs_read(void *ctx, void *into, const struct mortise_slot *slot)
@@ -1085,12 +1082,25 @@ const struct mortise_place mortise_manifest_place = {
 
 /* ---- intents -------------------------------------------------------------- */
 
-/* May any of the methods that it requires change the world?  (door.h's
- * MORTISE_DOOR_CALLER.) */
+static bool changes_the_world(const char *method)
+{
+    static const char *const names[] = {
+#define METHOD(id, name, changes) (changes) ? (name) : "",
+#include "plugin/methods.def"
+#undef METHOD
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(method, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* May any of the methods that it requires? */
 static bool asks_effects(const struct mortise_manifest *m)
 {
     for (size_t i = 0; i < m->n_methods; i++)
-        if (strcmp(m->methods[i], "http.request/1") == 0)
+        if (changes_the_world(m->methods[i]))
             return true;
     return false;
 }
@@ -1285,10 +1295,9 @@ int mortise_manifest_check_host(const struct mortise_manifest *m,
  * leave it open. */
 static bool has_no_member(const struct mortise_yaml *schema, const char *name)
 {
-    static const char *const open[] = {"$ref",  "$dynamicRef",
-                                       "allOf", "anyOf",
-                                       "oneOf", "if",
-                                       "not",   "patternProperties"};
+    static const char *const open[] = {
+        "$ref",  "$dynamicRef", "allOf", "anyOf",
+        "oneOf", "if",          "not",   "patternProperties"};
     const struct mortise_yaml *more =
         mortise_yaml_get(schema, "additionalProperties");
 

@@ -11,23 +11,23 @@
 #include "base/clock.h"
 #include "run/step.h"
 
-int apply_intent(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_intent(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     x->effect_open = true;
-    doubt_forget(x);
+    mortise_doubt_forget(x);
     memcpy(x->key, e->digest, sizeof x->key);
-    return exec_intend(r, x, e, err);
+    return mortise_exec_intend(r, x, e, err);
 }
 
 /* It is on disk that it is about to start. */
-int apply_before(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_before(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     if (x->state != X_READY)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     x->noted = e->generation;
-    return exec_intend(r, x, e, err);
+    return mortise_exec_intend(r, x, e, err);
 }
 
 /* How long it took, what it cost, and whether it was called at all. */
@@ -36,60 +36,63 @@ static int announce_end(struct mortise_run *r, const struct exec *x,
 {
     json_t *extra = NULL;
 
-    if (seen(r)) {
+    if (mortise_run_is_seen(r)) {
         extra = json_pack("{s:I}", "ms",
                           e->at_ms > e->started_ms /* else the clock was set */
                               ? (json_int_t)(e->at_ms - e->started_ms)
                               : 0);
-        if (extra == NULL || usage_put(extra, x) != 0 ||
+        if (extra == NULL || mortise_usage_put(extra, x) != 0 ||
             (x->cached && json_object_set_new(extra, "cached", json_true()))) {
             json_decref(extra);
             return mortise_nomem(err);
         }
     }
-    return announce(r, x, "node_end", extra, err);
+    return mortise_event_announce(r, x, "node_end", extra, err);
 }
 
-int apply_done(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_done(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv;
 
-    if (!exec_edges_fit(n->out, n->n_out, e))
-        return corrupt(err, e);
+    if (!mortise_exec_edges_fit(n->out, n->n_out, e))
+        return mortise_entry_corrupt(err, e);
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
     x->ended_ms = e->at_ms;
-    x->effect_open = e->how == DONE_ON_ERROR &&
-                     (x->unknown || doubt_is_useless(x)); /* doubt.c (11) */
-    doubt_forget(x);
+    x->effect_open =
+        e->how == DONE_ON_ERROR &&
+        (x->unknown || mortise_doubt_is_useless(x)); /* doubt.c (11) */
+    mortise_doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
-    hold(&x->output, e->value);
-    drop(&x->error); /* of an earlier attempt */
-    drop(&x->said);
-    rv = exec_forget_live(r, x, err);
+    mortise_json_hold(&x->output, e->value);
+    mortise_json_drop(&x->error); /* of an earlier attempt */
+    mortise_json_drop(&x->said);
+    rv = mortise_exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
-        rv = writes_put(r, x, e, err);
+        rv = mortise_writes_put(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = exec_keep_taken(r, x, e, err);
+        rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = guard_keep(r, x, e, err);
+        rv = mortise_guard_keep(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = announce_end(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
-    exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
-    return n->interrupt_after ? MORTISE_OK : frame_follow(r, x, EDGE_DEAD, err);
+    mortise_exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
+    return n->interrupt_after ? MORTISE_OK
+                              : mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
 
 static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
                            const struct mortise_entry *e)
 {
-    json_t *extra = seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
+    json_t *extra =
+        mortise_run_is_seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
 
-    if (extra != NULL && usage_put(extra, x) != 0)
-        drop(&extra);
+    if (extra != NULL && mortise_usage_put(extra, x) != 0)
+        mortise_json_drop(&extra);
     return extra;
 }
 
@@ -97,14 +100,14 @@ static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
  * cannot just be done again, for then it has to go on from there. */
 static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
-    return step_is_open(x) && !n->op->idempotent &&
+    return mortise_step_is_open(x) && !n->op->idempotent &&
            n->on_in_doubt != MORTISE_DOUBT_RETRY;
 }
 
-int apply_retry(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_retry(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
 {
     json_t *extra = error_extra(r, x, e);
     char next[MORTISE_TIME_TEXT];
@@ -114,57 +117,61 @@ int apply_retry(struct mortise_run *r, struct exec *x,
         mortise_time_text(next, e->at_ms);
         json_object_set_new(extra, "next_at", json_string(next));
     }
-    rv = announce(r, x, "retry_scheduled", extra, err);
+    rv = mortise_event_announce(r, x, "retry_scheduled", extra, err);
     if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
-        rv = step_clear(r, x, err);
+        rv = mortise_step_clear(r, x, err);
     if (x->was.state == 0) /* else that is what it failed of */
-        hold(&x->error, e->value);
+        mortise_json_hold(&x->error, e->value);
     x->child_again = r->rules >= MORTISE_RULES_SECOND && x->child != NULL &&
-                     sub_failed(x->child);
+                     mortise_sub_failed(x->child);
     x->attempt = e->attempt + 1;
     x->started_ms = e->started_ms;
     x->next_ms = e->at_ms;
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
     x->effect_open = false;
     x->stop = STOP_NONE;
-    if (!step_is_open(x))
-        doubt_forget(x);
-    exec_become(r, x, X_BACKOFF);
+    if (!mortise_step_is_open(x))
+        mortise_doubt_forget(x);
+    mortise_exec_become(r, x, X_BACKOFF);
     return rv;
 }
 
-int apply_failed(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_failed(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv;
 
-    if (!exec_edges_fit(n->out, n->n_out, e) || !json_is_object(e->value))
-        return corrupt(err, e);
+    if (!mortise_exec_edges_fit(n->out, n->n_out, e) ||
+        !json_is_object(e->value))
+        return mortise_entry_corrupt(err, e);
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
     x->ended_ms = e->at_ms;
     x->handled = e->n_edges > 0;
-    x->child_failed = x->child != NULL && sub_failed(x->child);
+    x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
     x->child_over |= x->child != NULL && x->child->scope->over &&
                      !x->child_failed; /* what it came to was refused */
     x->doubted = e->how != 0;          /* it never answered */
     if (!x->doubted)
-        doubt_forget(x);
+        mortise_doubt_forget(x);
     x->effect_open = false;
-    x->effect_open = (x->doubted && !step_is_kept(x)) || doubt_is_useless(x);
-    hold(&x->error, e->value);
-    rv = exec_forget_live(r, x, err);
+    x->effect_open =
+        (x->doubted && !mortise_step_is_kept(x)) || mortise_doubt_is_useless(x);
+    mortise_json_hold(&x->error, e->value);
+    rv = mortise_exec_forget_live(r, x, err);
     if (rv == MORTISE_OK)
-        rv = exec_keep_taken(r, x, e, err);
+        rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = guard_keep(r, x, e, err);
+        rv = mortise_guard_keep(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = announce(r, x, "node_failed", error_extra(r, x, e), err);
+        rv = mortise_event_announce(r, x, "node_failed", error_extra(r, x, e),
+                                    err);
     if (rv != MORTISE_OK)
         return rv;
-    exec_become(r, x, X_FAILED);
-    return frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
+    mortise_exec_become(r, x, X_FAILED);
+    return mortise_frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED,
+                                err);
 }
 
 /* Does a node of this type ask so? */
@@ -182,34 +189,35 @@ static bool may_ask(const struct mortise_node *n, uint8_t how)
     }
 }
 
-int apply_ask(struct mortise_run *r, struct exec *x,
-              const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_ask(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
 {
     json_t *extra = NULL;
     int rv;
 
     if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
-        x->request[0] != '\0' || !may_ask(node_of(r, x), e->how) ||
+        x->request[0] != '\0' || !may_ask(mortise_exec_node(r, x), e->how) ||
         (x->state == X_HELD) != (e->how == MORTISE_ASK_AFTER))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     memcpy(x->request, e->id, REQUEST_ID);
     x->deadline_ms = e->at_ms;
-    hold(&x->payload, e->value);
+    mortise_json_hold(&x->payload, e->value);
     x->ordinal++;
     if (x->started_ms == 0)
         x->started_ms = r->time_ms;
-    if (seen(r))
+    if (mortise_run_is_seen(r))
         extra =
             json_pack("{s:s, s:O}", "id", x->request, "request", x->payload);
-    rv = announce(r, x, "interrupt", extra, err);
+    rv = mortise_event_announce(r, x, "interrupt", extra, err);
     if (rv != MORTISE_OK)
         return rv;
     x->ask = (enum mortise_ask)e->how;
-    if (x->ask == MORTISE_ASK_DOUBT && doubt_tell(x, x->payload, false) != 0)
+    if (x->ask == MORTISE_ASK_DOUBT &&
+        mortise_doubt_tell(x, x->payload, false) != 0)
         return mortise_nomem(err);
     if (e->how != MORTISE_ASK_AFTER)
-        exec_become(r, x, X_ASKED);
-    return pending_open(r, x->request, x->deadline_ms, x->payload, err);
+        mortise_exec_become(r, x, X_ASKED);
+    return mortise_pending_open(r, x->request, x->deadline_ms, x->payload, err);
 }
 
 /* Arguments that whoever approved them edited are others, and are judged by
@@ -217,11 +225,11 @@ int apply_ask(struct mortise_run *r, struct exec *x,
 static void approve_args(struct exec *x, json_t *args)
 {
     if (args != NULL) {
-        hold(&x->body, args);
+        mortise_json_hold(&x->body, args);
         x->body_is_given = true;
         x->checked = 0;
     } else if (!x->body_is_given) {
-        drop(&x->body);
+        mortise_json_drop(&x->body);
     }
 }
 
@@ -234,147 +242,151 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (strcmp(x->request, e->id) != 0 || x->request[0] == '\0')
-        return apply_settle_step(r, x, e, err);
+        return mortise_apply_settle_step(r, x, e, err);
     if (e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
-        return corrupt(err, e);
-    rv = announce_decision(r, x, e, err);
+        return mortise_entry_corrupt(err, e);
+    rv = mortise_event_decision(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = pending_close(r, x->request, x->deadline_ms, false, err);
+        rv = mortise_pending_close(r, x->request, x->deadline_ms, false, err);
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
-        rv = step_resolved(r, x, json_object_get(x->payload, "step"), e, err);
+        rv = mortise_step_resolved(r, x, json_object_get(x->payload, "step"), e,
+                                   err);
     else if (e->how == MORTISE_SETTLE_RETRY) { /* the call, and all in it */
-        step_clear_doubts(x);
-        drop(&x->result);
+        mortise_step_clear_doubts(x);
+        mortise_json_drop(&x->result);
     }
     if (rv != MORTISE_OK)
         return rv;
     x->request[0] = '\0';
     x->deadline_ms = 0;
-    drop(&x->payload);
+    mortise_json_drop(&x->payload);
     if (x->state == X_HELD) {
-        exec_become(r, x, X_DONE);
-        return frame_follow(r, x, EDGE_DEAD, err);
+        mortise_exec_become(r, x, X_DONE);
+        return mortise_frame_follow(r, x, EDGE_DEAD, err);
     }
     if (e->how == MORTISE_SETTLE_APPROVED) {
         x->approved = true;
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
         approve_args(x, json_object_get(e->value, "args"));
     }
-    if (x->ask == MORTISE_ASK_HUMAN && human_keep(r, x, e, err) != MORTISE_OK)
+    if (x->ask == MORTISE_ASK_HUMAN &&
+        mortise_human_keep(r, x, e, err) != MORTISE_OK)
         return err->code;
     x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
-        doubt_forget(x);
+        mortise_doubt_forget(x);
     /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
         x->effect_open = false;
-    return exec_ready(r, x, err);
+    return mortise_exec_ready(r, x, err);
 }
 
-int apply_settle(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_settle(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     int rv = settle_request(r, x, e, err);
 
-    return rv == MORTISE_OK ? settled_add(r, e, err) : rv;
+    return rv == MORTISE_OK ? mortise_settled_add(r, e, err) : rv;
 }
 
 /* It had ended before, and is over as it was then. */
 static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
                          struct mortise_err *err)
 {
-    x->effect_open |= step_is_open(x) && !step_is_kept(x);
-    if (exec_forget_live(r, x, err) != MORTISE_OK)
+    x->effect_open |= mortise_step_is_open(x) && !mortise_step_is_kept(x);
+    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    doubt_over(r, x);
+    mortise_doubt_over(r, x);
     if (!lost)
         return MORTISE_OK;
-    if (race_quiet(r, x->frame->top, err) != MORTISE_OK)
+    if (mortise_race_quiet(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     return r->after == MORTISE_RUN_CANCELLED
-               ? announce_skipped(r, node_of(r, x), "the run was cancelled",
-                                  err)
+               ? mortise_event_skipped(r, mortise_exec_node(r, x),
+                                       "the run was cancelled", err)
                : MORTISE_OK;
 }
 
 /* Who lost a race has not taken any of its edges; what was stopped otherwise
  * has decided nothing. */
-int apply_stopped(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
     bool lost = e->type == MORTISE_E_LOST;
 
     if (lost && x->loss == LOSS_NONE)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (x->was.state != 0)
         return apply_settled(r, x, lost, err);
-    drop(&x->error);
+    mortise_json_drop(&x->error);
     x->error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
-                         race_words(lost ? x->loss : LOSS_NONE));
+                         mortise_race_words(lost ? x->loss : LOSS_NONE));
     if (x->error == NULL)
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
     x->cut = r->cancelling;
     x->effect_open |= /* should it be tried again */
-        step_is_open(x) && !step_is_kept(x);
-    if (exec_forget_live(r, x, err) != MORTISE_OK)
+        mortise_step_is_open(x) && !mortise_step_is_kept(x);
+    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    exec_become(r, x, X_CANCELLED);
+    mortise_exec_become(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
-        frame_leave_behind(x->child);
+        mortise_frame_leave_behind(x->child);
     if (!lost)
         return MORTISE_OK;
-    if (race_quiet(r, x->frame->top, err) != MORTISE_OK)
+    if (mortise_race_quiet(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    if (announce_skipped(r, node_of(r, x), race_words(x->loss), err) !=
-        MORTISE_OK)
+    if (mortise_event_skipped(r, mortise_exec_node(r, x),
+                              mortise_race_words(x->loss), err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    return x->loss == LOSS_RACE ? frame_follow(r, x, EDGE_DEAD, err)
+    return x->loss == LOSS_RACE ? mortise_frame_follow(r, x, EDGE_DEAD, err)
                                 : MORTISE_OK;
 }
 
 /* The child of a subgraph's execution begins. */
-int apply_child(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_child(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
 {
-    const struct mortise_graph *g = node_of(r, x)->sub;
+    const struct mortise_graph *g = mortise_exec_node(r, x)->sub;
     struct exec *start;
     int rv;
 
     if (g == NULL || x->state == X_INSIDE || !json_is_object(e->value) ||
-        !exec_edges_fit(g->start, g->n_start, e))
-        return corrupt(err, e);
+        !mortise_exec_edges_fit(g->start, g->n_start, e))
+        return mortise_entry_corrupt(err, e);
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
-    rv = sub_begin(r, x, e->value, err);
+    rv = mortise_sub_begin(r, x, e->value, err);
     if (rv != MORTISE_OK)
         return rv;
-    start = exec_new(r, x->child, MORTISE_START, 1, NULL, 0, err);
-    rv = start != NULL ? exec_keep_taken(r, start, e, err) : MORTISE_ENOMEM;
+    start = mortise_exec_new(r, x->child, MORTISE_START, 1, NULL, 0, err);
+    rv = start != NULL ? mortise_exec_keep_taken(r, start, e, err)
+                       : MORTISE_ENOMEM;
     if (rv != MORTISE_OK)
         return rv;
-    exec_become(r, start, X_DONE);
+    mortise_exec_become(r, start, X_DONE);
     r->n_finished--; /* START is no step */
-    return frame_follow_start(r, start, err);
+    return mortise_frame_follow_start(r, start, err);
 }
 
 /* The list of a map edge, ahead of the `done` that takes it. */
-int apply_fan(struct mortise_run *r, struct exec *x,
-              const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_fan(struct mortise_run *r, struct exec *x,
+                      const struct mortise_entry *e, struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
 
     if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
         g->edges[e->edges[0]].kind != MORTISE_EDGE_MAP ||
         g->edges[e->edges[0]].from != x->node || !json_is_array(e->value))
-        return corrupt(err, e);
-    return map_keep(r, x, e->edges[0], e->value, err);
+        return mortise_entry_corrupt(err, e);
+    return mortise_map_keep(r, x, e->edges[0], e->value, err);
 }
 
 /* What a discovery edge came to, ahead of the `done` that takes it. */
-int apply_found(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_found(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
     const struct mortise_edge *edge;
@@ -382,63 +394,63 @@ int apply_found(struct mortise_run *r, struct exec *x,
 
     if (x->fan != NULL || e->n_edges != 1 || e->edges[0] >= g->n_edges ||
         !json_is_object(e->value))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     edge = &g->edges[e->edges[0]];
     if (edge->discovery == NULL || edge->from != x->node)
-        return corrupt(err, e);
-    if (seen(r))
+        return mortise_entry_corrupt(err, e);
+    if (mortise_run_is_seen(r))
         extra =
             json_pack("{s:s}", "chosen",
                       edge->to == MORTISE_END ? "END" : g->nodes[edge->to].id);
     if (extra != NULL && json_object_update(extra, e->value) != 0)
-        drop(&extra);
-    return announce(r, x, "discovery_result", extra, err);
+        mortise_json_drop(&extra);
+    return mortise_event_announce(r, x, "discovery_result", extra, err);
 }
 
-int apply_gather(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_gather(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     int rv;
 
     if (x->fan == NULL)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     x->ended_ms = e->at_ms;
-    rv = writes_put(r, x, e, err);
+    rv = mortise_writes_put(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     x->n_taken = 1; /* the edge to the join, in no node's list */
-    exec_become(r, x, X_DONE);
+    mortise_exec_become(r, x, X_DONE);
     r->n_finished--; /* no step */
-    return frame_follow(r, x, EDGE_DEAD, err);
+    return mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
 
 /* What an effect gave is known, whatever becomes of its node. */
-int apply_result(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_result(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     (void)r;
     (void)err;
-    hold(&x->result, e->value);
-    drop(&x->said);
+    mortise_json_hold(&x->result, e->value);
+    mortise_json_drop(&x->said);
     memcpy(x->result_key, e->digest, sizeof x->result_key);
     x->effect_open = false;
-    step_clear_doubts(x); /* it is of all that it did */
-    doubt_forget(x);
+    mortise_step_clear_doubts(x); /* it is of all that it did */
+    mortise_doubt_forget(x);
     return MORTISE_OK;
 }
 
-int apply_said(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_said(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     (void)r;
     if (!json_is_object(e->value))
-        return corrupt(err, e);
-    hold(&x->said, e->value);
+        return mortise_entry_corrupt(err, e);
+    mortise_json_hold(&x->said, e->value);
     return MORTISE_OK;
 }
 
-int apply_left(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_left(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     (void)r;
     (void)e;

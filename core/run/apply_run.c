@@ -8,51 +8,52 @@
 
 #include "run/step.h"
 
-int apply_pins(struct mortise_run *r, const struct mortise_entry *e,
-               struct mortise_err *err)
+int mortise_apply_pins(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
 {
-    int rv = json_is_object(e->value) ? pins_replace(r, e->value, err)
-                                      : corrupt(err, e);
+    int rv = json_is_object(e->value) ? mortise_pins_replace(r, e->value, err)
+                                      : mortise_entry_corrupt(err, e);
 
     if (rv == MORTISE_OK)
-        rv = announce_command(r, "accept_plugins", e->actor, NULL, NULL, err);
-    return rv == MORTISE_OK ? pins_announce(r, e->value, err) : rv;
+        rv = mortise_event_command(r, "accept_plugins", e->actor, NULL, NULL,
+                                   err);
+    return rv == MORTISE_OK ? mortise_pins_announce(r, e->value, err) : rv;
 }
 
-int apply_admit(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     struct exec *x;
     int rv;
 
     if (r->n_execs != 0 || !json_is_object(e->value) ||
-        !exec_edges_fit(r->graph->start, r->graph->n_start, e))
-        return corrupt(err, e);
-    hold(&r->frames[0]->scope->input, e->value);
+        !mortise_exec_edges_fit(r->graph->start, r->graph->n_start, e))
+        return mortise_entry_corrupt(err, e);
+    mortise_json_hold(&r->frames[0]->scope->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
     r->created_ms = r->time_ms;
-    rv = pins_admit(r, e->note, err);
+    rv = mortise_pins_admit(r, e->note, err);
     x = rv == MORTISE_OK
-            ? exec_new(r, r->frames[0], MORTISE_START, 1, NULL, 0, err)
+            ? mortise_exec_new(r, r->frames[0], MORTISE_START, 1, NULL, 0, err)
             : NULL;
     if (x == NULL)
         return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
-    rv = exec_keep_taken(r, x, e, err);
-    if (rv == MORTISE_OK && seen(r))
-        rv = announce(r, NULL, "run_start",
-                      json_pack("{s:s, s:s, s:s*}", "graph", r->graph->name,
-                                "actor", e->actor, "order",
-                                order_of(r, e->actor)),
-                      err);
+    rv = mortise_exec_keep_taken(r, x, e, err);
+    if (rv == MORTISE_OK && mortise_run_is_seen(r))
+        rv = mortise_event_announce(
+            r, NULL, "run_start",
+            json_pack("{s:s, s:s, s:s*}", "graph", r->graph->name, "actor",
+                      e->actor, "order", mortise_order_of(r, e->actor)),
+            err);
     else if (rv == MORTISE_OK)
-        rv = announce(r, NULL, "run_start", NULL, err);
+        rv = mortise_event_announce(r, NULL, "run_start", NULL, err);
     if (rv == MORTISE_OK)
-        rv = pins_announce(r, e->note, err);
+        rv = mortise_pins_announce(r, e->note, err);
     if (rv != MORTISE_OK)
         return rv;
-    exec_become(r, x, X_DONE);
+    mortise_exec_become(r, x, X_DONE);
     r->n_finished--; /* START is no step */
-    return frame_follow_start(r, x, err);
+    return mortise_frame_follow_start(r, x, err);
 }
 
 /* What starts from now on comes after the update: what failed or has not ended
@@ -67,51 +68,52 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     if (x->state == X_HELD)
         x->heir = u->index;
     if (x->state == X_HELD || x->state == X_DONE ||
-        (x->state == X_CANCELLED && !race_may_return(x)) ||
+        (x->state == X_CANCELLED && !mortise_race_may_return(x)) ||
         (x->state == X_FAILED && x->handled))
         return MORTISE_OK;
-    drop(&x->view);
-    rv = past_link(r, x, &u->index, 1, err);
+    mortise_json_drop(&x->view);
+    rv = mortise_past_link(r, x, &u->index, 1, err);
     /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
      * still one. */
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
         x->state == X_ASKED || x->state == X_INSIDE)
         return rv;
-    rv = exec_next_generation(r, x, err);
+    rv = mortise_exec_next_generation(r, x, err);
     x->child_again = x->child_asks = again;
     return rv;
 }
 
 /* A commit after everything, by an execution of its own. */
-int apply_update(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err)
+int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
+                         struct mortise_err *err)
 {
     uint32_t *preds, n;
     struct exec *u;
     size_t before = r->n_execs, room;
-    int rv = past_frontier(r, r->frames[0], &preds, &n, &room, err);
+    int rv = mortise_past_frontier(r, r->frames[0], &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    u = exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before, preds, n, err);
+    u = mortise_exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before, preds,
+                         n, err);
     mortise_release(r->mem, preds, room);
     if (u == NULL)
         return MORTISE_ENOMEM;
-    rv = writes_put(r, u, e, err);
+    rv = mortise_writes_put(r, u, e, err);
     if (rv != MORTISE_OK)
         return rv;
     r->update = u->index;
     u->n_taken = 2; /* never handed on: several may follow it */
-    exec_become(r, u, X_DONE);
+    mortise_exec_become(r, u, X_DONE);
     r->n_finished--; /* no step either */
-    frame_lead_from(r, u);
+    mortise_frame_lead_from(r, u);
     for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
         if (r->execs[i]->frame->top == r->frames[0])
             rv = follow_update(r, r->execs[i], u, err);
     }
     return rv != MORTISE_OK
                ? rv
-               : announce_command(r, "update", e->actor, NULL, NULL, err);
+               : mortise_event_command(r, "update", e->actor, NULL, NULL, err);
 }
 
 /* It goes on, whether or not it had ended; its status so far. */
@@ -139,26 +141,27 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
     struct frame *f = e->frame < r->n_frames ? r->frames[e->frame] : NULL;
 
     if (f == NULL || f->parent != NULL || e->node >= f->graph->n_nodes ||
-        e->visit != frame_visits(f, e->node) + 1)
-        return corrupt(err, e);
+        e->visit != mortise_frame_visits(f, e->node) + 1)
+        return mortise_entry_corrupt(err, e);
     for (size_t i = 0; i < r->n_execs; i++) {
         struct exec *old = r->execs[i];
 
         if (!is_within(old, f))
             continue;
-        if (!exec_is_over(old))
-            return corrupt(err, e); /* their ends were recorded before */
+        if (!mortise_exec_is_over(old))
+            return mortise_entry_corrupt(
+                err, e); /* their ends were recorded before */
         old->cut = false;
         if (old->state == X_FAILED && !old->handled) {
             old->handled = true; /* nobody tries it again */
             r->n_failed--;
         }
     }
-    return frame_goto(r, f, e->node, e->visit, out, err);
+    return mortise_frame_goto(r, f, e->node, e->visit, out, err);
 }
 
-int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
-               struct mortise_err *err)
+int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
 {
     struct exec *x;
     int rv;
@@ -168,136 +171,138 @@ int apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     x->before_passed = e->how != 0; /* force */
-    drop(&r->error);
+    mortise_json_drop(&r->error);
     r->cancelling = false;
-    rv = exec_ready(r, x, err);
+    rv = mortise_exec_ready(r, x, err);
     return rv != MORTISE_OK
                ? rv
-               : announce_command(r, "goto", e->actor,
-                                  r->graph->nodes[e->node].id, NULL, err);
+               : mortise_event_command(r, "goto", e->actor,
+                                       r->graph->nodes[e->node].id, NULL, err);
 }
 
 /* What an end left in doubt is asked about (doubt.c (11)).  A run that had ended
  * so does that, and no more; beside what failed, which is tried again. */
-int apply_look_back(struct mortise_run *r, const struct mortise_entry *e,
-                    struct mortise_err *err)
+int mortise_apply_look_back(struct mortise_run *r,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err)
 {
     int ended = reopen(r), rv = MORTISE_OK;
 
     if (ended >= MORTISE_RUN_COMPLETED) {
         r->after = ended;
         r->cancelling = true;
-        rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
+        rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
     }
-    return rv == MORTISE_OK ? doubt_return(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_doubt_return(r, err) : rv;
 }
 
 /* What failed is tried again, and what was skipped for it waits again: once the
  * run failed of it, or will.  To end a pause is not to try again; and a run that
  * was cancelled looks back, as `resume` had it do before there was another
  * entry for that. */
-int apply_resume(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err)
+int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
+                         struct mortise_err *err)
 {
     bool paused = r->paused != MORTISE_PAUSE_OVER;
     int rv;
 
     if (r->status == MORTISE_RUN_CANCELLED)
-        return apply_look_back(r, e, err);
+        return mortise_apply_look_back(r, e, err);
     reopen(r);
-    rv = announce_command(r, "resume", e->actor, NULL, NULL, err);
+    rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
     r->paused = MORTISE_PAUSE_OVER;
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
-    drop(&r->error);
-    return frame_again(r, NULL, err);
+    mortise_json_drop(&r->error);
+    return mortise_frame_again(r, NULL, err);
 }
 
-int apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err)
+int mortise_apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
+                         struct mortise_err *err)
 {
     r->cancelling = true;
     r->paused = MORTISE_PAUSE_OVER;
-    doubt_leave(r);
-    return announce_command(r, "cancel", e->actor, NULL, e->value, err);
+    mortise_doubt_leave(r);
+    return mortise_event_command(r, "cancel", e->actor, NULL, e->value, err);
 }
 
-int apply_end(struct mortise_run *r, const struct mortise_entry *e,
-              struct mortise_err *err)
+int mortise_apply_end(struct mortise_run *r, const struct mortise_entry *e,
+                      struct mortise_err *err)
 {
     json_t *extra = NULL;
 
     if (e->how != MORTISE_RUN_COMPLETED && e->how != MORTISE_RUN_FAILED &&
         e->how != MORTISE_RUN_CANCELLED)
-        return corrupt(err, e);
-    doubt_all_over(r);
+        return mortise_entry_corrupt(err, e);
+    mortise_doubt_all_over(r);
     r->after = 0;
     r->cancelling = e->how == MORTISE_RUN_CANCELLED;
     r->status = e->how;
     r->reason = "";
-    hold(&r->error, e->value);
-    if (seen(r)) {
+    mortise_json_hold(&r->error, e->value);
+    if (mortise_run_is_seen(r)) {
         extra = json_pack("{s:s, s:O*}", "status",
                           mortise_run_status_name(e->how), "error", e->value);
-        if (extra == NULL || usage_put_all(extra, r) != 0) {
+        if (extra == NULL || mortise_usage_put_all(extra, r) != 0) {
             json_decref(extra);
             return mortise_nomem(err);
         }
     }
-    return announce(r, NULL, "run_end", extra, err);
+    return mortise_event_announce(r, NULL, "run_end", extra, err);
 }
 
 /* It stands still, or does so no more: then the update or the goto that comes
  * with it says why. */
-int apply_pause(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     if (e->how > MORTISE_PAUSE_SHUTDOWN)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     r->paused = (enum mortise_pause)e->how;
     if (r->paused == MORTISE_PAUSE_OVER)
         return MORTISE_OK;
     for (size_t i = 1; i < r->n_execs; i++)
-        doubt_paused(r->execs[i]);
-    return announce_command(r, "pause", e->actor, NULL, e->value, err);
+        mortise_doubt_paused(r->execs[i]);
+    return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
-int apply_halt(struct mortise_run *r, const struct mortise_entry *e,
-               struct mortise_err *err)
+int mortise_apply_halt(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
 {
     if (e->frame >= r->n_frames || r->frames[e->frame]->parent != NULL ||
         (e->how != LOSS_TIME && e->how != LOSS_BUDGET) ||
         (e->how == LOSS_BUDGET && r->frames[e->frame]->scope->purse == NULL))
-        return corrupt(err, e);
-    return race_halt(r, r->frames[e->frame], (enum loss)e->how, err);
+        return mortise_entry_corrupt(err, e);
+    return mortise_race_halt(r, r->frames[e->frame], (enum loss)e->how, err);
 }
 
 /* A budget's on_exceeded: {goto}. */
-int apply_lead(struct mortise_run *r, const struct mortise_entry *e,
-               struct mortise_err *err)
+int mortise_apply_lead(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
 {
     struct exec *x;
-    int rv = e->frame < r->n_frames && budget_leads(r->frames[e->frame]->scope)
+    int rv = e->frame < r->n_frames &&
+                     mortise_budget_leads(r->frames[e->frame]->scope)
                  ? move_frontier(r, e, &x, err)
-                 : corrupt(err, e);
+                 : mortise_entry_corrupt(err, e);
 
     if (rv != MORTISE_OK)
         return rv;
-    budget_has_led(r->frames[e->frame]->scope);
-    return exec_ready(r, x, err);
+    mortise_budget_has_led(r->frames[e->frame]->scope);
+    return mortise_exec_ready(r, x, err);
 }
 
-int apply_clock(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_clock(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     (void)err;
-    clock_set(r, e->at_ms);
+    mortise_clock_set(r, e->at_ms);
     return MORTISE_OK;
 }
 
-int apply_limit(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_limit(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
-    limit_raise(r, e->value);
-    return announce_command(r, "limit", e->actor, NULL, e->value, err);
+    mortise_limit_raise(r, e->value);
+    return mortise_event_command(r, "limit", e->actor, NULL, e->value, err);
 }

@@ -32,22 +32,24 @@ enum { MOST_WAITING = 256 * 1024 }; /* bytes of a record */
 /* Does the graph want it on disk that this node has ended? */
 static bool is_wanted(const struct mortise_run *r, const struct exec *x)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     return n->checkpoint_said ? n->checkpoint_after : !x->frame->graph->coarse;
 }
 
-bool commit_done_may_wait(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_entry *e)
+bool mortise_commit_done_may_wait(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  const struct mortise_entry *e)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     return (e->how == DONE_EXECUTED || e->how == DONE_CACHED) &&
            !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
 }
 
-bool commit_fan_may_wait(const struct mortise_run *r, const struct exec *x,
-                         const struct mortise_entry *e)
+bool mortise_commit_fan_may_wait(const struct mortise_run *r,
+                                 const struct exec *x,
+                                 const struct mortise_entry *e)
 {
     (void)r;
     (void)x;
@@ -55,8 +57,9 @@ bool commit_fan_may_wait(const struct mortise_run *r, const struct exec *x,
     return true;
 }
 
-bool commit_node_may_wait(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_entry *e)
+bool mortise_commit_node_may_wait(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  const struct mortise_entry *e)
 {
     (void)e;
     return !is_wanted(r, x);
@@ -64,11 +67,11 @@ bool commit_node_may_wait(const struct mortise_run *r, const struct exec *x,
 
 /* ---- what waits for a sync ---------------------------------------------- */
 
-bool commit_is_going(const struct mortise_run *r)
+bool mortise_commit_is_going(const struct mortise_run *r)
 {
     return r->live && !mortise_run_is_finished(r) &&
            r->n_running + r->n_waiting + r->n_near > 0 &&
-           limit_holds(r) == NULL;
+           mortise_limit_holds(r) == NULL;
 }
 
 static void later(uint64_t *seq, uint64_t other)
@@ -87,7 +90,7 @@ static uint64_t awaited(const struct mortise_run *r)
         later(&seq, r->execs[r->intents[i]]->intent_seq);
     if (r->n_step_waits > 0)
         later(&seq, r->step_waits[r->n_step_waits - 1].seq);
-    if (r->seq == 1 || r->asked || !commit_is_going(r))
+    if (r->seq == 1 || r->asked || !mortise_commit_is_going(r))
         later(&seq, r->seq);
     return seq;
 }
@@ -104,8 +107,9 @@ static int ask_for_sync(struct mortise_run *r,
         return MORTISE_OK;
     r->sync_asked = r->seq;
     if (commit == NULL)
-        return action_new(r, MORTISE_ACT_SYNC, err) != NULL ? MORTISE_OK
-                                                            : MORTISE_ENOMEM;
+        return mortise_action_new(r, MORTISE_ACT_SYNC, err) != NULL
+                   ? MORTISE_OK
+                   : MORTISE_ENOMEM;
     commit->sync = true;
     return MORTISE_OK;
 }
@@ -194,7 +198,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->status = r->status;
     c->reason = r->reason;
     c->n_pending = r->n_asked + r->n_questions;
-    c->dev = pins_dev(r);
+    c->dev = mortise_pins_dev(r);
     c->size = r->record.n;
     c->room = r->record.cap;
     c->entries = r->record.p;
@@ -260,21 +264,22 @@ static int go_without(struct mortise_run *r, size_t slot,
     memmove(a->list + slot, a->list + slot + 1,
             (a->n - slot) * sizeof a->list[0]);
     if (rv == MORTISE_OK && r->applied &&
-        action_new(r, MORTISE_ACT_APPLIED, err) == NULL)
+        mortise_action_new(r, MORTISE_ACT_APPLIED, err) == NULL)
         return MORTISE_ENOMEM;
     return rv == MORTISE_OK ? ask_for_sync(r, NULL, err) : rv;
 }
 
-int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
+int mortise_commit_step(struct mortise_run *r, size_t slot,
+                        struct mortise_err *err)
 {
     bool waits = !r->must && r->n_running > 0 && r->record.n < MOST_WAITING &&
-                 commit_is_going(r);
+                 mortise_commit_is_going(r);
     struct mortise_run_commit *c;
     int rv;
 
     if (r->record.n == 0 || waits)
         return go_without(r, slot, err);
-    rv = clock_store(r, err);
+    rv = mortise_clock_store(r, err);
     if (rv != MORTISE_OK)
         return rv;
     c = &r->actions->list[slot].u.commit;

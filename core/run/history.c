@@ -21,13 +21,13 @@ static void put_value(json_t *out, const char *name,
         json_object_set(out, name, e->value);
 }
 
-void describe_nothing(json_t *out, const struct mortise_entry *e)
+void mortise_describe_nothing(json_t *out, const struct mortise_entry *e)
 {
     (void)out;
     (void)e;
 }
 
-void describe_done(json_t *out, const struct mortise_entry *e)
+void mortise_describe_done(json_t *out, const struct mortise_entry *e)
 {
     static const char *const names[] = {NULL,       "reconciled", "resolved",
                                         "answered", "on_error",   "recorded",
@@ -37,18 +37,18 @@ void describe_done(json_t *out, const struct mortise_entry *e)
         put_how(out, names[e->how]);
 }
 
-void describe_error(json_t *out, const struct mortise_entry *e)
+void mortise_describe_error(json_t *out, const struct mortise_entry *e)
 {
     put_value(out, "error", e);
 }
 
-void describe_ask(json_t *out, const struct mortise_entry *e)
+void mortise_describe_ask(json_t *out, const struct mortise_entry *e)
 {
     if (e->how <= MORTISE_ASK_BUDGET)
         put_how(out, mortise_ask_name((enum mortise_ask)e->how));
 }
 
-void describe_settle(json_t *out, const struct mortise_entry *e)
+void mortise_describe_settle(json_t *out, const struct mortise_entry *e)
 {
     json_t *approved = json_object_get(e->value, "approved");
 
@@ -58,31 +58,31 @@ void describe_settle(json_t *out, const struct mortise_entry *e)
         json_object_set(out, "approved", approved);
 }
 
-void describe_step(json_t *out, const struct mortise_entry *e)
+void mortise_describe_step(json_t *out, const struct mortise_entry *e)
 {
     put_how(out, e->how == MORTISE_STEP_QUESTION ? "custom"
                  : e->how == MORTISE_STEP_TIMER  ? "timer"
                                                  : "effect");
 }
 
-void describe_spend(json_t *out, const struct mortise_entry *e)
+void mortise_describe_spend(json_t *out, const struct mortise_entry *e)
 {
     if (e->how < MORTISE_N_SPENDS)
         put_how(out, mortise_spend_name((enum mortise_spend)e->how));
 }
 
-void describe_end(json_t *out, const struct mortise_entry *e)
+void mortise_describe_end(json_t *out, const struct mortise_entry *e)
 {
     put_how(out, mortise_run_status_name(e->how));
     put_value(out, "error", e);
 }
 
-void describe_reason(json_t *out, const struct mortise_entry *e)
+void mortise_describe_reason(json_t *out, const struct mortise_entry *e)
 {
     put_value(out, "reason", e);
 }
 
-void describe_pause(json_t *out, const struct mortise_entry *e)
+void mortise_describe_pause(json_t *out, const struct mortise_entry *e)
 {
     put_how(out, e->how != MORTISE_PAUSE_OVER
                      ? mortise_pause_name((enum mortise_pause)e->how)
@@ -90,29 +90,29 @@ void describe_pause(json_t *out, const struct mortise_entry *e)
     put_value(out, "reason", e);
 }
 
-void describe_budget(json_t *out, const struct mortise_entry *e)
+void mortise_describe_budget(json_t *out, const struct mortise_entry *e)
 {
     put_value(out, "budget", e);
 }
 
-void describe_usage(json_t *out, const struct mortise_entry *e)
+void mortise_describe_usage(json_t *out, const struct mortise_entry *e)
 {
     put_value(out, "usage", e);
 }
 
-void describe_pins(json_t *out, const struct mortise_entry *e)
+void mortise_describe_pins(json_t *out, const struct mortise_entry *e)
 {
     put_value(out, "plugins", e);
 }
 
-void describe_doubt(json_t *out, const struct mortise_entry *e)
+void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
 {
     json_object_set(out, "cause", json_object_get(e->value, "cause"));
 }
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* Its node, and where that was: as exec_path() spells it.  What gathers a map
+/* Its node, and where that was: as mortise_exec_path() spells it.  What gathers a map
  * is named after a node that is not of its frame's region. */
 static void put_place(json_t *out, const struct mortise_run *r,
                       const struct mortise_entry *e)
@@ -152,7 +152,7 @@ static json_t *entry_json(const struct mortise_run *r,
         json_object_set_new(out, "actor", json_string(e->actor));
     if (e->id[0] != '\0')
         json_object_set_new(out, "id", json_string(e->id));
-    entry_rules(e)->describe(out, e);
+    mortise_entry_rules(e)->describe(out, e);
     return out;
 }
 
@@ -172,9 +172,9 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
         if (e.type == MORTISE_E_FRAME)
             frame = e.frame;
         e.frame = frame;
-        if (!entry_rules(&e)->hidden &&
+        if (!mortise_entry_rules(&e)->hidden &&
             json_array_append_new(list, entry_json(r, &e)) != 0)
-            drop(&list);
+            mortise_json_drop(&list);
         mortise_entry_finish(&e);
     }
     mortise_arena_finish(&a);
@@ -190,9 +190,9 @@ void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status)
     mortise_arena_init(&a, &mortise_heap);
     mortise_reader_init(&reader, entries, size);
     while (mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
-        if (entry_rules(&e)->then == RUN_ENDS)
+        if (mortise_entry_rules(&e)->then == RUN_ENDS)
             *status = e.how;
-        else if (entry_rules(&e)->then == RUN_GOES_ON)
+        else if (mortise_entry_rules(&e)->then == RUN_GOES_ON)
             *status = 0;
         mortise_entry_finish(&e);
     }

@@ -29,8 +29,9 @@ static int make_room(struct mortise_run *r, struct mortise_err *err)
         mortise_arena_alloc(&r->arena, g->n_resources * sizeof *r->users);
     if (r->self == NULL || r->users == NULL)
         return mortise_nomem(err);
-    return frame_begin(r, g, "1.0/", NULL, err) != NULL ? MORTISE_OK
-                                                        : MORTISE_ENOMEM;
+    return mortise_frame_begin(r, g, "1.0/", NULL, err) != NULL
+               ? MORTISE_OK
+               : MORTISE_ENOMEM;
 }
 
 static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
@@ -64,7 +65,7 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
 
 static void exec_finish(struct mortise_run *r, struct exec *x)
 {
-    step_finish(r, x);
+    mortise_step_finish(r, x);
     json_decref(x->broke);
     json_decref(x->failure);
     json_decref(x->told);
@@ -88,15 +89,15 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->decision);
     json_decref(x->caught);
     json_decref(x->inner);
-    usage_finish(x);
+    mortise_usage_drop(x);
 }
 
 void mortise_run_free(struct mortise_run *r)
 {
     if (r == NULL)
         return;
-    command_drop_held(r);
-    action_forget_kept(r);
+    mortise_command_drop_held(r);
+    mortise_action_forget_kept(r);
     for (size_t i = 0; i < r->n_execs; i++)
         exec_finish(r, r->execs[i]);
     for (size_t i = r->unsent_head; i < r->n_unsent; i++)
@@ -120,7 +121,7 @@ void mortise_run_free(struct mortise_run *r)
     json_decref(r->self);
     json_decref(r->error);
     mortise_usage_finish(&r->usage);
-    map_finish(r);
+    mortise_map_finish(r);
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         json_decref(in->input);
         json_decref(in->loop_error);
@@ -143,12 +144,12 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
         e.how = (uint8_t)r->after;
         e.value = json_incref(r->error);
     } else if (!r->cancelling) {
-        rv = total_outcome(r, r->frames[0], &e.value, &state, err);
+        rv = mortise_total_outcome(r, r->frames[0], &e.value, &state, err);
         json_decref(state);
         e.how = e.value != NULL ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED;
     }
     if (rv == MORTISE_OK)
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     return rv;
 }
@@ -181,7 +182,7 @@ static void find_status(struct mortise_run *r)
         return;
     if (r->paused != MORTISE_PAUSE_OVER)
         set_status(r, MORTISE_RUN_PAUSED, mortise_pause_name(r->paused));
-    else if (limit_holds(r) != NULL)
+    else if (mortise_limit_holds(r) != NULL)
         set_status(r, MORTISE_RUN_PAUSED, "limit");
     else if (r->n_running + r->n_waiting > 0)
         set_going(r);
@@ -209,14 +210,14 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = r->ready_head;
-         rv == MORTISE_OK && i < r->n_ready && run_has_room(r); i++) {
+         rv == MORTISE_OK && i < r->n_ready && mortise_run_has_room(r); i++) {
         struct exec *x = r->execs[r->ready[i]];
 
         if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE ||
-            exec_must_wait(r, x))
+            mortise_exec_must_wait(r, x))
             continue;
         r->ready[i] = 0; /* START is never ready */
-        rv = start_exec(r, x, err);
+        rv = mortise_start_exec(r, x, err);
     }
     return rv;
 }
@@ -238,15 +239,15 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && r->ready_head + passed < r->n_ready &&
-           run_has_room(r)) {
+           mortise_run_has_room(r)) {
         uint32_t *at = &r->ready[r->ready_head + passed];
         struct exec *x = r->execs[*at];
         bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */
 
-        if (starts && limit_of(r, x) != LIMIT_NONE)
+        if (starts && mortise_limit_of(r, x) != LIMIT_NONE)
             return start_again(r, err);
         passed++;
-        if (starts && exec_must_wait(r, x))
+        if (starts && mortise_exec_must_wait(r, x))
             continue;
         *at = 0; /* START is never ready */
         if (passed == 1) {
@@ -255,8 +256,8 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
         }
         if (!starts)
             continue;
-        exec_count(r, x);
-        rv = start_exec(r, x, err);
+        mortise_exec_count(r, x);
+        rv = mortise_start_exec(r, x, err);
     }
     skip_started(r);
     return rv;
@@ -279,16 +280,16 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
     int rv;
 
     do {
-        rv = stop_losers(r, err);
+        rv = mortise_stop_losers(r, err);
         losers = r->n_losers;
         if (rv == MORTISE_OK)
-            rv = subgraph_end_all(r, err);
+            rv = mortise_subgraph_end_all(r, err);
         if (rv == MORTISE_OK && !r->cancelling)
-            rv = gather_all(r, err);
+            rv = mortise_gather_all(r, err);
         if (rv == MORTISE_OK && r->held == NULL)
-            rv = budget_try_again(r, err);
+            rv = mortise_budget_try_again(r, err);
         if (rv == MORTISE_OK && r->cancelling)
-            rv = command_stop_idle(r, err);
+            rv = mortise_command_stop_idle(r, err);
         else if (rv == MORTISE_OK && r->held == NULL)
             rv = start_ready(r, err);
     } while (rv == MORTISE_OK &&
@@ -309,7 +310,7 @@ static bool is_quiet(const struct mortise_run *r)
 static int advance(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
-    int rv = command_apply_held(r, err);
+    int rv = mortise_command_apply_held(r, err);
 
     if (rv != MORTISE_OK || has_ended(r))
         return rv;
@@ -318,8 +319,8 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
     rv = advance_all(r, err);
     if (rv != MORTISE_OK || r->held != NULL)
         return rv;
-    if (is_quiet(r) && !r->cancelling && budget_leads(in)) {
-        rv = budget_lead(r, in, err);
+    if (is_quiet(r) && !r->cancelling && mortise_budget_leads(in)) {
+        rv = mortise_budget_lead(r, in, err);
         if (rv == MORTISE_OK)
             rv = advance_all(r, err);
     }
@@ -331,9 +332,9 @@ static int call_later(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
     if (x->effect_open)
-        return fail_not_done(r, x, err);
-    budget_not_called(x);
-    return exec_ready(r, x, err);
+        return mortise_fail_not_done(r, x, err);
+    mortise_budget_not_called(x);
+    return mortise_exec_ready(r, x, err);
 }
 
 /* What was only to be noted begins now. */
@@ -341,9 +342,9 @@ static int go_ahead(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
     if (x->effect_open || (x->hold != NULL && x->hold->open))
-        return call_start(r, x, MORTISE_RUN_EXECUTE, err);
-    exec_become(r, x, X_READY);
-    return start_exec(r, x, err);
+        return mortise_call_start(r, x, MORTISE_RUN_EXECUTE, err);
+    mortise_exec_become(r, x, X_READY);
+    return mortise_start_exec(r, x, err);
 }
 
 /* Intents that are on disk: their effects may happen now. */
@@ -373,7 +374,8 @@ static int publish_written(struct mortise_run *r, struct mortise_err *err)
 {
     while (r->unsent_head < r->n_unsent &&
            r->unsent[r->unsent_head].seq <= r->written) {
-        struct mortise_action *a = action_new(r, MORTISE_ACT_PUBLISH, err);
+        struct mortise_action *a =
+            mortise_action_new(r, MORTISE_ACT_PUBLISH, err);
 
         if (a == NULL)
             return MORTISE_ENOMEM;
@@ -399,8 +401,9 @@ static int answer_applied(struct mortise_run *r, struct mortise_err *err)
     if (r->applied_seq == 0 || r->applied_seq > r->synced)
         return MORTISE_OK;
     r->applied_seq = 0;
-    return action_new(r, MORTISE_ACT_APPLIED, err) != NULL ? MORTISE_OK
-                                                           : MORTISE_ENOMEM;
+    return mortise_action_new(r, MORTISE_ACT_APPLIED, err) != NULL
+               ? MORTISE_OK
+               : MORTISE_ENOMEM;
 }
 
 static int on_synced(struct mortise_run *r, uint64_t seq,
@@ -415,7 +418,7 @@ static int on_synced(struct mortise_run *r, uint64_t seq,
     if (rv == MORTISE_OK)
         rv = answer_applied(r, err);
     if (rv == MORTISE_OK)
-        rv = step_synced(r, err);
+        rv = mortise_step_synced(r, err);
     return rv == MORTISE_OK && r->live ? start_intents(r, err) : rv;
 }
 
@@ -445,8 +448,9 @@ static int begin_step(struct mortise_run *r, struct mortise_actions *actions,
     r->recorded = r->record.n;
     r->applied = false;
     *slot = actions->n;
-    return action_new(r, MORTISE_ACT_COMMIT, err) != NULL ? MORTISE_OK
-                                                          : MORTISE_ENOMEM;
+    return mortise_action_new(r, MORTISE_ACT_COMMIT, err) != NULL
+               ? MORTISE_OK
+               : MORTISE_ENOMEM;
 }
 
 static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
@@ -454,11 +458,11 @@ static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
     int rv = advance(r, err);
 
     if (rv == MORTISE_OK)
-        rv = clock_tell(r, err);
+        rv = mortise_clock_tell(r, err);
     if (rv == MORTISE_OK)
         find_status(r);
     if (rv == MORTISE_OK)
-        rv = commit_step(r, slot, err);
+        rv = mortise_commit_step(r, slot, err);
     r->actions = NULL;
     return rv;
 }
@@ -483,24 +487,24 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
                  struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ADMIT, .actor = adm->actor};
-    int rv = total_check_input(r->graph, adm->input, &e.value, err);
+    int rv = mortise_total_check_input(r->graph, adm->input, &e.value, err);
 
     if (rv != MORTISE_OK)
         return rv;
     memcpy(e.digest, adm->seed, sizeof e.digest);
     memcpy(r->seed, adm->seed, sizeof r->seed);
-    e.note = pins_json(adm->pins, adm->n_pins);
+    e.note = mortise_pins_json(adm->pins, adm->n_pins);
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
     rv = e.note != NULL && e.edges != NULL
-             ? total_choose_start(r, r->graph, e.value, &e, err)
+             ? mortise_total_choose_start(r, r->graph, e.value, &e, err)
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = order_record_start(r, adm->order, err);
+        rv = mortise_order_record_start(r, adm->order, err);
     if (rv == MORTISE_OK)
-        rv = rules_record(r, adm->store, err);
+        rv = mortise_rules_record(r, adm->store, err);
     if (rv == MORTISE_OK)
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     mortise_entry_finish(&e);
     return rv;
 }
@@ -559,7 +563,7 @@ static int apply_in(struct mortise_run *r, uint32_t frame,
                     struct mortise_entry *e, struct mortise_err *err)
 {
     e->frame = frame;
-    return apply_entry(r, e, err);
+    return mortise_apply_entry(r, e, err);
 }
 
 int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
@@ -613,13 +617,13 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
 {
     switch (in->kind) {
     case MORTISE_IN_RECOVER:
-        return command_recover(r, err);
+        return mortise_command_recover(r, err);
     case MORTISE_IN_RESULT:
-        return settle_result(r, &in->u.result, err);
+        return mortise_settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:
-        return settle_unresponsive(r, &in->u.result, err);
+        return mortise_settle_unresponsive(r, &in->u.result, err);
     case MORTISE_IN_TIMER:
-        return settle_timer(r, in->u.timer, err);
+        return mortise_settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
         return on_synced(r, in->u.seq, err);
     case MORTISE_IN_WRITTEN:
@@ -628,13 +632,13 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
         r->must |= r->record.n > 0;
         return MORTISE_OK;
     case MORTISE_IN_ASK:
-        return step_ask(r, &in->u.ask, err);
+        return mortise_step_ask(r, &in->u.ask, err);
     case MORTISE_IN_ANSWER:
-        return step_answer(r, &in->u.answer, err);
+        return mortise_step_answer(r, &in->u.answer, err);
     case MORTISE_IN_COMMAND:
         break;
     }
-    return command_step(r, in, err);
+    return mortise_command_step(r, in, err);
 }
 
 int mortise_run_step(struct mortise_run *r, const struct mortise_input *in,
@@ -724,8 +728,8 @@ bool mortise_run_is_going(const struct mortise_run *r)
 
 bool mortise_run_is_idle(const struct mortise_run *r)
 {
-    return !commit_is_going(r) && r->n_running == 0 && r->synced == r->seq &&
-           r->held == NULL && r->applied_seq == 0;
+    return !mortise_commit_is_going(r) && r->n_running == 0 &&
+           r->synced == r->seq && r->held == NULL && r->applied_seq == 0;
 }
 
 struct mortise_graph *mortise_run_graph(const struct mortise_run *r)

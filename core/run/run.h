@@ -263,7 +263,7 @@ struct mortise_action {
             uint64_t in_ms; /* from now ... */
             bool wall;      /* ... unless the clock is set: at_ms counts */
         } timer;            /* ARM, DISARM */
-        json_t *publish; /* owned */
+        json_t *publish;    /* owned */
         struct {
             int result; /* MORTISE_OK or why not */
             struct mortise_err err;

@@ -36,9 +36,9 @@ static json_t *after_json(const struct mortise_run *r, const struct exec *x)
     char path[MORTISE_EXEC_PATH];
 
     for (uint32_t i = 0; list != NULL && i < x->n_preds; i++) {
-        exec_path(r, r->execs[x->preds[i]], path);
+        mortise_exec_path(r, r->execs[x->preds[i]], path);
         if (json_array_append_new(list, json_string(path)) != 0)
-            drop(&list);
+            mortise_json_drop(&list);
     }
     return list;
 }
@@ -48,14 +48,14 @@ static int put_budget(json_t *to, const struct mortise_run *r,
                       const struct scope *in)
 {
     return in->purse != NULL
-               ? json_object_set_new(to, "budget", budget_json(r, in))
+               ? json_object_set_new(to, "budget", mortise_budget_json(r, in))
                : 0;
 }
 
 static bool is_unsettled(const struct mortise_run *r, const struct exec *x)
 {
-    return exec_is_over(x) ? doubt_is_kept(r, x)
-                           : x->effect_open || step_is_open(x);
+    return mortise_exec_is_over(x) ? mortise_doubt_is_kept(r, x)
+                                   : x->effect_open || mortise_step_is_open(x);
 }
 
 /* One execution's record (graph.md 4). */
@@ -64,13 +64,13 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o}", "node",
-                    node_of(r, x)->id, "path", path, "type",
-                    mortise_node_type_name(node_of(r, x)->type), "status",
-                    state_name(x), "attempts", (int)x->attempt, "visit",
-                    (int)x->visit, "generation", (int)x->generation, "after",
-                    after_json(r, x));
+                    mortise_exec_node(r, x)->id, "path", path, "type",
+                    mortise_node_type_name(mortise_exec_node(r, x)->type),
+                    "status", state_name(x), "attempts", (int)x->attempt,
+                    "visit", (int)x->visit, "generation", (int)x->generation,
+                    "after", after_json(r, x));
     if (out == NULL)
         return NULL;
     if (put_time(out, "started", x->started_ms) != 0 ||
@@ -81,7 +81,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         (x->notes != NULL &&
          json_object_set(out, "guardrails", x->notes) != 0) ||
         (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
-        usage_put(out, x) != 0 ||
+        mortise_usage_put(out, x) != 0 ||
         (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
         (is_unsettled(r, x) &&
          json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
@@ -94,7 +94,8 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 /* A node that never started: waiting for its edges, or skipped. */
 static json_t *node_json(const struct mortise_run *r, uint32_t i)
 {
-    bool skipped = mortise_run_is_finished(r) || frame_skipped(r->frames[0], i);
+    bool skipped =
+        mortise_run_is_finished(r) || mortise_frame_skipped(r->frames[0], i);
 
     return json_pack("{s:s, s:s, s:s}", "node", r->graph->nodes[i].id, "type",
                      mortise_node_type_name(r->graph->nodes[i].type), "status",
@@ -112,7 +113,7 @@ static json_t *nodes_json(const struct mortise_run *r)
     bool *ran = mortise_zalloc(r->mem, r->graph->n_nodes * sizeof *ran);
 
     if (ran == NULL)
-        drop(&list);
+        mortise_json_drop(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
@@ -121,11 +122,11 @@ static json_t *nodes_json(const struct mortise_run *r)
         if (x->frame->top == r->frames[0])
             ran[x->node] = true;
         if (json_array_append_new(list, exec_json(r, x)) != 0)
-            drop(&list);
+            mortise_json_drop(&list);
     }
     for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
         if (!ran[i] && json_array_append_new(list, node_json(r, i)) != 0)
-            drop(&list);
+            mortise_json_drop(&list);
     }
     mortise_release(r->mem, ran, r->graph->n_nodes * sizeof *ran);
     return list;
@@ -139,8 +140,8 @@ static json_t *pending_json(const struct mortise_run *r)
         const struct exec *x = r->execs[i];
         json_t *one;
 
-        if (step_pending_json(x, list) != MORTISE_OK) {
-            drop(&list);
+        if (mortise_step_pending_json(x, list) != MORTISE_OK) {
+            mortise_json_drop(&list);
             break;
         }
         if (x->request[0] == '\0')
@@ -148,7 +149,7 @@ static json_t *pending_json(const struct mortise_run *r)
         one = json_copy(x->payload);
         if (one == NULL || put_time(one, "deadline", x->deadline_ms) != 0 ||
             json_array_append_new(list, one) != 0)
-            drop(&list);
+            mortise_json_drop(&list);
     }
     return list;
 }
@@ -158,7 +159,7 @@ static json_t *state_json(struct mortise_run *r)
 {
     json_t *state, *out;
 
-    if (past_total(r, r->frames[0], false, &state, NULL) != MORTISE_OK)
+    if (mortise_past_total(r, r->frames[0], false, &state, NULL) != MORTISE_OK)
         return json_pack("{s:O}", "input", r->frames[0]->scope->input);
     out = json_pack("{s:O, s:O, s:O}", "input", r->frames[0]->scope->input,
                     "scratch", json_object_get(state, "scratch"), "artifacts",
@@ -172,7 +173,7 @@ json_t *mortise_run_show(const struct mortise_run *run)
     /* Folding caches views in the run; what it is does not change. */
     struct mortise_run *r = (struct mortise_run *)(uintptr_t)run;
     const struct exec *held =
-        r->status == MORTISE_RUN_PAUSED ? limit_holds(r) : NULL;
+        r->status == MORTISE_RUN_PAUSED ? mortise_limit_holds(r) : NULL;
     char digest[MORTISE_DIGEST_HEX], head[MORTISE_UUID_TEXT];
     json_t *out;
 
@@ -186,17 +187,19 @@ json_t *mortise_run_show(const struct mortise_run *run)
         digest, "status", mortise_run_status_name(r->status), "reason",
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
         (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
-        "pending", pending_json(r), "plugins", pins_show(r), "error", r->error);
-    if (out != NULL &&
-        (put_time(out, "created", r->created_ms) != 0 ||
-         put_time(out, "updated", r->time_ms) != 0 ||
-         (held != NULL &&
-          json_object_set_new(out, "limit", limit_json(r, held)) != 0) ||
-         usage_put_all(out, r) != 0 ||
-         (pins_dev(r) &&
-          json_object_set_new(out, "unsigned", pins_dev_json(r)) != 0) ||
-         put_budget(out, r, r->frames[0]->scope) != 0))
-        drop(&out);
+        "pending", pending_json(r), "plugins", mortise_pins_show(r), "error",
+        r->error);
+    if (out != NULL && (put_time(out, "created", r->created_ms) != 0 ||
+                        put_time(out, "updated", r->time_ms) != 0 ||
+                        (held != NULL &&
+                         json_object_set_new(
+                             out, "limit", mortise_limit_json(r, held)) != 0) ||
+                        mortise_usage_put_all(out, r) != 0 ||
+                        (mortise_pins_dev(r) &&
+                         json_object_set_new(out, "unsigned",
+                                             mortise_pins_dev_json(r)) != 0) ||
+                        put_budget(out, r, r->frames[0]->scope) != 0))
+        mortise_json_drop(&out);
     return out;
 }
 
@@ -209,8 +212,9 @@ json_t *mortise_run_running(const struct mortise_run *r)
 
         if ((x->state == X_RUNNING || x->state == X_STOPPING) &&
             x->call != MORTISE_RUN_LOOKUP &&
-            json_array_append_new(list, live_event(r, x, "node_start")) != 0)
-            drop(&list);
+            json_array_append_new(list,
+                                  mortise_event_live(r, x, "node_start")) != 0)
+            mortise_json_drop(&list);
     }
     return list;
 }

@@ -11,16 +11,20 @@
 /* May these wait for the commit of a later step (entry_rules)?  Of what a node
  * gave; of the elements of a map, as the `done` behind it; of what else says how
  * far a node has come. */
-bool commit_done_may_wait(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_entry *e);
-bool commit_fan_may_wait(const struct mortise_run *r, const struct exec *x,
-                         const struct mortise_entry *e);
-bool commit_node_may_wait(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_entry *e);
+bool mortise_commit_done_may_wait(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  const struct mortise_entry *e);
+bool mortise_commit_fan_may_wait(const struct mortise_run *r,
+                                 const struct exec *x,
+                                 const struct mortise_entry *e);
+bool mortise_commit_node_may_wait(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  const struct mortise_entry *e);
 /* The end of a step: the action at `slot` is its commit's, or goes. */
-int commit_step(struct mortise_run *r, size_t slot, struct mortise_err *err);
+int mortise_commit_step(struct mortise_run *r, size_t slot,
+                        struct mortise_err *err);
 /* Will something happen without anybody's help? */
-bool commit_is_going(const struct mortise_run *r);
+bool mortise_commit_is_going(const struct mortise_run *r);
 
 /* ---- run.c ---- */
 

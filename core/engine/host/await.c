@@ -119,13 +119,11 @@ static int32_t check_timer(const struct mortise_asked *a, char *words)
 }
 
 const struct mortise_door_method mortise_door_interrupt = {
-    .name = "interrupt.request/1",
     .effect = MORTISE_DOOR_QUESTION,
     .check = check_interrupt,
 };
 
 const struct mortise_door_method mortise_door_timer = {
-    .name = "timer.wait/1",
     .effect = MORTISE_DOOR_TIMER,
     .check = check_timer,
 };

@@ -262,14 +262,12 @@ static void start_get(struct mortise_asked *a)
 }
 
 const struct mortise_door_method mortise_door_kv_get = {
-    .name = "kv.get/1",
     .effect = MORTISE_DOOR_GET,
     .check = check_get,
     .start = start_get,
 };
 
 const struct mortise_door_method mortise_door_kv_put = {
-    .name = "kv.put/1",
     .effect = MORTISE_DOOR_PUT,
     .check = check_put,
     .is_full = is_full,

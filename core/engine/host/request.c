@@ -768,7 +768,6 @@ static const char *expects(const json_t *answer)
 }
 
 const struct mortise_door_method mortise_door_http_request = {
-    .name = "http.request/1",
     .effect = MORTISE_DOOR_CALLER,
     .changes = changes,
     .repeats = repeats,

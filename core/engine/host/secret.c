@@ -118,7 +118,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
 
     if (name == NULL || json_object_size(a->body) != 1) {
         snprintf(words, MORTISE_DOOR_WORDS, "a request of %s is {name}",
-                 a->method->name);
+                 a->method_name);
         return MORTISE_S_INVALID;
     }
     rv = mortise_secret_granted(a->m->site.deployment, a->manifest, a->as, name,
@@ -162,7 +162,6 @@ static void start(struct mortise_asked *a)
 }
 
 const struct mortise_door_method mortise_door_secret_get = {
-    .name = "secret.get/1",
     .effect = MORTISE_DOOR_UNRECORDED,
     .check = check,
     .start = start,

@@ -46,7 +46,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
     if (!json_is_string(json_object_get(a->body, "path")) ||
         json_object_size(a->body) != 1) {
         snprintf(words, MORTISE_DOOR_WORDS, "a request of %s is {path}",
-                 a->method->name);
+                 a->method_name);
         return MORTISE_S_INVALID;
     }
     mortise_arena_init(&arena, a->m->mem);
@@ -85,7 +85,6 @@ static void start(struct mortise_asked *a)
 }
 
 const struct mortise_door_method mortise_door_state_get = {
-    .name = "state.get/1",
     .effect = MORTISE_DOOR_LOOK,
     .check = check,
     .start = start,

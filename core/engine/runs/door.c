@@ -33,13 +33,14 @@
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 
-static const struct mortise_door_method *method_of(const char *name)
+/* NULL: there is no such method. */
+static const struct mortise_door_row *row_of(const char *name)
 {
-    for (size_t i = 0; mortise_door_methods[i] != NULL; i++) {
-        if (strcmp(mortise_door_methods[i]->name, name) == 0)
-            return mortise_door_methods[i];
-    }
-    return NULL;
+    const struct mortise_door_row *row = mortise_door_methods;
+
+    while (row->name != NULL && strcmp(row->name, name) != 0)
+        row++;
+    return row->name != NULL ? row : NULL;
 }
 
 /* ---- records ------------------------------------------------------------ */
@@ -433,7 +434,7 @@ static void ask_run(struct mortise_asked *a, bool full)
         .u.ask = {.call = a->run_call,
                   .ask = a->handle,
                   .kind = kind_of(a),
-                  .method = a->method->name,
+                  .method = a->method_name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL}};
@@ -506,6 +507,7 @@ void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
 {
     struct mortise *m = ud;
     struct mortise_asked *a = mortise_zalloc(m->mem, sizeof *a);
+    const struct mortise_door_row *row;
 
     if (a == NULL) {
         mortise_call_starve(m, call);
@@ -514,8 +516,10 @@ void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
     a->m = m;
     a->id = ask;
     a->run_call = call; /* ours, until it is known whose it is */
-    a->method = method_of(method);
-    assert(a->method != NULL); /* manifest.c lets no other name in */
+    row = row_of(method);
+    assert(row != NULL); /* manifest.c lets no other name in */
+    a->method = row->method;
+    a->method_name = row->name;
     a->status = parse(a, body, n);
     a->task.run = ask_task;
     mortise_call_post(m, &a->task);
@@ -528,16 +532,15 @@ static int check_resolved(const struct mortise_run *r,
                           struct mortise_err *err)
 {
     const char *name = mortise_run_doubted(r, c->id), *expects;
-    const struct mortise_door_method *method;
+    const struct mortise_door_row *row = name != NULL ? row_of(name) : NULL;
     json_t *value;
 
-    method = name != NULL ? method_of(name) : NULL;
-    if (method == NULL || method->expects == NULL || c->json == NULL ||
+    if (row == NULL || row->method->expects == NULL || c->json == NULL ||
         c->decision == NULL || strcmp(c->decision, "done") != 0 ||
         mortise_json_parse(&value, c->json, strlen(c->json), NULL) !=
             MORTISE_OK)
         return MORTISE_OK; /* the run's own to judge */
-    expects = method->expects(value);
+    expects = row->method->expects(value);
     json_decref(value);
     return expects == NULL
                ? MORTISE_OK

@@ -53,6 +53,7 @@ struct mortise_door_method;
 struct mortise_asked {
     struct mortise *m;
     const struct mortise_door_method *method;
+    const char *method_name;                 /* static */
     const struct mortise_manifest *manifest; /* of the plugin that asks ... */
     const char *as; /* ... and the guardrail's id that it works under, or "" */
     const json_t *body;   /* JSON, an object */
@@ -88,7 +89,6 @@ struct mortise_asked {
 };
 
 struct mortise_door_method {
-    const char *name; /* "state.get/1" */
     enum mortise_door_effect effect;
     /* CALLER: does this body change anything at all?  NULL: always. */
     bool (*changes)(const json_t *body);
@@ -115,18 +115,17 @@ struct mortise_door_method {
     void (*cancel)(struct mortise_asked *a);
 };
 
-/* The methods of this build, NULL behind the last. */
-extern const struct mortise_door_method *const mortise_door_methods[];
+/* The methods of this build; a row of NULL behind the last. */
+extern const struct mortise_door_row {
+    const char *name; /* "state.get/1" */
+    const struct mortise_door_method *method;
+} mortise_door_methods[];
 
 /* Each in the file that performs it. */
-extern const struct mortise_door_method mortise_door_state_get; /* state.c */
-extern const struct mortise_door_method
-    mortise_door_http_request;                                   /* request.c */
-extern const struct mortise_door_method mortise_door_interrupt;  /* await.c */
-extern const struct mortise_door_method mortise_door_timer;      /* await.c */
-extern const struct mortise_door_method mortise_door_kv_get;     /* kv.c */
-extern const struct mortise_door_method mortise_door_kv_put;     /* kv.c */
-extern const struct mortise_door_method mortise_door_secret_get; /* secret.c */
+#define METHOD(id, name, changes)                                              \
+    extern const struct mortise_door_method mortise_door_##id;
+#include "plugin/methods.def"
+#undef METHOD
 
 /* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
  * and value NULL. */

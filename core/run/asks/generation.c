@@ -7,33 +7,34 @@
  */
 #include "run/asks/asks.h"
 
-void exec_drop_body(struct exec *x)
+void mortise_exec_drop_body(struct exec *x)
 {
-    if (x->body_is_given && (x->effect_open || step_is_kept(x)))
+    if (x->body_is_given && (x->effect_open || mortise_step_is_kept(x)))
         return;
-    drop(&x->body);
+    mortise_json_drop(&x->body);
     x->body_is_given = false;
 }
 
-int exec_forget_live(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
+int mortise_exec_forget_live(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
-    exec_forget_leaving(x);
-    exec_drop_body(x);
-    drop(&x->broke);
-    drop(&x->failure);
-    drop(&x->subject);
-    drop(&x->judged);
-    drop(&x->verdicts);
-    drop(&x->decision);
+    mortise_exec_forget_leaving(x);
+    mortise_exec_drop_body(x);
+    mortise_json_drop(&x->broke);
+    mortise_json_drop(&x->failure);
+    mortise_json_drop(&x->subject);
+    mortise_json_drop(&x->judged);
+    mortise_json_drop(&x->verdicts);
+    mortise_json_drop(&x->decision);
     x->stop = STOP_NONE;
-    return step_is_kept(x) ? step_rest(r, x, err) : step_clear(r, x, err);
+    return mortise_step_is_kept(x) ? mortise_step_rest(r, x, err)
+                                   : mortise_step_clear(r, x, err);
 }
 
 /* A new start of the same visit, with an empty journal; unless a step in it is
  * to be settled first. */
-int exec_next_generation(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_exec_next_generation(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
     x->generation++;
     x->attempt = 1;
@@ -41,13 +42,13 @@ int exec_next_generation(struct mortise_run *r, struct exec *x,
     x->ordinal = 0;
     x->ended_ms = 0;
     x->unknown = false;
-    exec_drop_body(x);
-    exec_forget_leaving(x);
-    drop(&x->decision);
-    drop(&x->error);
-    drop(&x->notes);
-    budget_call_ended(r, x);
-    if (!step_is_kept(x) && step_clear(r, x, err) != MORTISE_OK)
+    mortise_exec_drop_body(x);
+    mortise_exec_forget_leaving(x);
+    mortise_json_drop(&x->decision);
+    mortise_json_drop(&x->error);
+    mortise_json_drop(&x->notes);
+    mortise_budget_call_ended(r, x);
+    if (!mortise_step_is_kept(x) && mortise_step_clear(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    return exec_ready(r, x, err);
+    return mortise_exec_ready(r, x, err);
 }

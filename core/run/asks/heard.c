@@ -2,21 +2,21 @@
  * was heard of it; of a call, what people were told.  doubt.c says what follows. */
 #include "run/asks/asks.h"
 
-bool doubt_may_be_repeated(const struct mortise_node *n)
+bool mortise_doubt_may_be_repeated(const struct mortise_node *n)
 {
     return n->op->idempotent || n->on_in_doubt == MORTISE_DOUBT_RETRY;
 }
 
-bool doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
-                      const struct step *s)
+bool mortise_doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
+                              const struct step *s)
 {
     return s->kind == MORTISE_STEP_EFFECT && s->has_effect &&
-           !doubt_may_be_repeated(node_of(r, x));
+           !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
-int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
-                const struct mortise_answer_in *in, json_t *value,
-                struct mortise_err *err)
+int mortise_doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
+                        const struct mortise_answer_in *in, json_t *value,
+                        struct mortise_err *err)
 {
     struct heard *h = s->heard;
 
@@ -26,12 +26,12 @@ int doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
         return mortise_nomem(err);
     h->status = in->status;
     h->after = x->journal->issued;
-    hold(&h->value, value);
-    hold(&h->seen, in->seen);
+    mortise_json_hold(&h->value, value);
+    mortise_json_hold(&h->seen, in->seen);
     return MORTISE_OK;
 }
 
-void heard_forget(struct mortise_run *r, struct step *s)
+void mortise_heard_forget(struct mortise_run *r, struct step *s)
 {
     if (s->heard == NULL)
         return;
@@ -41,21 +41,21 @@ void heard_forget(struct mortise_run *r, struct step *s)
     s->heard = NULL;
 }
 
-int doubt_tell(struct exec *x, const json_t *what, bool apart)
+int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart)
 {
     json_t *told =
         json_pack("{s:O*, s:O*, s:O*}", "cause", json_object_get(what, "cause"),
                   "step", json_object_get(what, "step"), "answer",
                   json_object_get(what, "answer"));
 
-    drop(&x->told);
+    mortise_json_drop(&x->told);
     x->told = told;
     x->told_apart = apart;
     return told != NULL ? 0 : -1;
 }
 
-void doubt_forget(struct exec *x)
+void mortise_doubt_forget(struct exec *x)
 {
-    drop(&x->told);
+    mortise_json_drop(&x->told);
     x->told_apart = false;
 }

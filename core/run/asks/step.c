@@ -57,7 +57,7 @@ enum { NEAR_MS = 60000 }; /* a timer that is worth staying in memory for */
 static int reply(struct mortise_run *r, uint64_t ask, int32_t status,
                  json_t *value, struct mortise_err *err)
 {
-    struct mortise_action *a = action_new(r, MORTISE_ACT_REPLY, err);
+    struct mortise_action *a = mortise_action_new(r, MORTISE_ACT_REPLY, err);
 
     if (a == NULL)
         return MORTISE_ENOMEM;
@@ -81,7 +81,7 @@ static int reply_words(struct mortise_run *r, uint64_t ask, int32_t status,
 static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
                    const uint8_t *key, struct mortise_err *err)
 {
-    struct mortise_action *a = action_new(r, MORTISE_ACT_PERFORM, err);
+    struct mortise_action *a = mortise_action_new(r, MORTISE_ACT_PERFORM, err);
 
     if (a == NULL)
         return MORTISE_ENOMEM;
@@ -119,7 +119,7 @@ static struct mortise_entry entry_for(const struct mortise_run *r,
                                       const struct step *s,
                                       enum mortise_entry_type type)
 {
-    struct mortise_entry e = entry_of(r, x, type);
+    struct mortise_entry e = mortise_exec_entry(r, x, type);
 
     e.ordinal = s->ordinal;
     e.key = s->key;
@@ -162,7 +162,7 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
     e.how = completed;
     e.value = value;
     e.looked = s->kind == MORTISE_STEP_LOOK;
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
 /* ---- asking for the first time ------------------------------------------ */
@@ -176,7 +176,7 @@ static int record_step(struct mortise_run *r, struct exec *x, struct step *s,
 
     e.how = (uint8_t)s->kind;
     e.value = in->body;
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     return rv != MORTISE_OK ? rv : wait_for_sync(r, x, s, err);
 }
 
@@ -185,12 +185,12 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
 {
     json_t *known;
 
-    if (node_of(r, x)->effect < MORTISE_WRITE) {
+    if (mortise_exec_node(r, x)->effect < MORTISE_WRITE) {
         s->kind = MORTISE_STEP_READ;
         return perform(r, in->ask, s->index, NULL, err);
     }
-    step_become_effect(r, x, s);
-    known = step_effect_answer(x, s->effect);
+    mortise_step_become_effect(r, x, s);
+    known = mortise_step_effect_answer(x, s->effect);
     if (known != NULL)
         return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
     return record_step(r, x, s, in, err);
@@ -241,7 +241,7 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
 
     if (in->refused != NULL)
         return refuse_put(r, x, s, in->refused, err);
-    rv = keep_kv(r, node_of(r, x)->plugin, in->body, err);
+    rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
 
     if (rv == MORTISE_OK)
         rv = wait_for_sync(r, x, s, err);
@@ -250,7 +250,7 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
                : rv;
 }
 
-const char *step_kind_name(const struct step *s)
+const char *mortise_step_kind_name(const struct step *s)
 {
     return s->kind == MORTISE_STEP_TIMER ? "timer" : "custom";
 }
@@ -268,14 +268,15 @@ static json_t *request_payload(const struct mortise_run *r,
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
-    exec_path(r, x, path);
-    out = json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind", step_kind_name(s),
-                    "node", node_of(r, x)->id, "path", path);
+    mortise_exec_path(r, x, path);
+    out = json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind",
+                    mortise_step_kind_name(s), "node",
+                    mortise_exec_node(r, x)->id, "path", path);
     for (size_t i = 0; out != NULL && members[i] != NULL; i++) {
         json_t *value = json_object_get(body, members[i]);
 
         if (value != NULL && json_object_set(out, members[i], value) != 0)
-            drop(&out);
+            mortise_json_drop(&out);
     }
     return out;
 }
@@ -288,7 +289,7 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
 
-    exec_hasher(&h, r, x);
+    mortise_exec_hasher(&h, r, x);
     mortise_hasher_str(&h, "step");
     mortise_hasher_field(&h, r->seed, sizeof r->seed);
     mortise_hasher_u64(&h, x->generation);
@@ -318,7 +319,7 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     else if (until != NULL)
         e.at_ms = (uint64_t)json_integer_value(until);
     e.value = request_payload(r, x, s, in->body, id);
-    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     s->ask = 0;
     if (s->lasts_ms != 0)
@@ -370,7 +371,7 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
     case STEP_OUT:
         break;
     }
-    assert(false); /* step_put() replaces what was never recorded */
+    assert(false); /* mortise_step_put() replaces what was never recorded */
     return MORTISE_OK;
 }
 
@@ -388,18 +389,18 @@ static int violation(struct mortise_run *r, struct exec *x,
         snprintf(words, sizeof words,
                  "E_DETERMINISM: step %s of '%s' was %s, and is %s now that it "
                  "is run again",
-                 which, node_of(r, x)->id, s->method, in->method);
+                 which, mortise_exec_node(r, x)->id, s->method, in->method);
     else
         snprintf(words, sizeof words,
                  "E_DETERMINISM: step %s of '%s', %s, has other arguments now "
                  "that it is run again",
-                 which, node_of(r, x)->id, s->method);
-    drop(&x->broke);
+                 which, mortise_exec_node(r, x)->id, s->method);
+    mortise_json_drop(&x->broke);
     x->broke = json_string(words);
     if (x->broke == NULL)
         return mortise_nomem(err);
     rv = reply(r, in->ask, MORTISE_S_FAILED, x->broke, err);
-    return rv != MORTISE_OK ? rv : cancel_call(r, x, STOP_BROKE, err);
+    return rv != MORTISE_OK ? rv : mortise_exec_cancel(r, x, STOP_BROKE, err);
 }
 
 static bool is_same(const struct step *s, const struct mortise_ask_in *in,
@@ -417,14 +418,14 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     uint8_t digest[MORTISE_DIGEST];
     struct journal *j;
     struct step *s;
-    int rv = step_journal(r, x, &j, err);
+    int rv = mortise_step_journal(r, x, &j, err);
 
     if (rv != MORTISE_OK ||
         mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
     if (in->key[0] == '\0')
         id.ordinal = j->next++;
-    s = step_find(j, id);
+    s = mortise_step_find(j, id);
     if (s != NULL && s->entrance == j->entrance)
         return reply_words(r, in->ask, MORTISE_S_INVALID,
                            "another ask of this call has that step key", err);
@@ -433,7 +434,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
                            "an execution may ask 65536 times", err);
     j->issued++;
     if (s == NULL || s->state == STEP_OUT) {
-        rv = step_put(r, j, id, in->method, digest, &s, err);
+        rv = mortise_step_put(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
             return rv;
         s->kind = in->kind;
@@ -462,10 +463,10 @@ static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
     return perform(r, in->ask, NO_STEP, NULL, err);
 }
 
-int step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
-             struct mortise_err *err)
+int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
+                     struct mortise_err *err)
 {
-    struct exec *x = exec_at(r, in->call);
+    struct exec *x = mortise_exec_at(r, in->call);
 
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
@@ -491,7 +492,7 @@ static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
                         const struct mortise_answer_in *in, json_t *value,
                         struct mortise_err *err)
 {
-    int rv = doubt_heard(r, x, s, in, value, err);
+    int rv = mortise_doubt_heard(r, x, s, in, value, err);
 
     s->ask = 0;
     return rv != MORTISE_OK
@@ -500,8 +501,8 @@ static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
                              "whether it happened is not known yet", err);
 }
 
-int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
-                struct mortise_err *err)
+int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
+                        struct mortise_err *err)
 {
     const struct heard *h = s->heard;
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
@@ -511,15 +512,16 @@ int step_refute(struct mortise_run *r, struct exec *x, struct step *s,
     e.after = h != NULL ? h->after : x->journal->issued;
     e.value =
         h != NULL ? json_incref(h->value) : json_string("it did not happen");
-    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     return rv;
 }
 
-int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
-                struct mortise_err *err)
+int mortise_step_answer(struct mortise_run *r,
+                        const struct mortise_answer_in *in,
+                        struct mortise_err *err)
 {
-    struct exec *x = exec_at(r, in->call);
+    struct exec *x = mortise_exec_at(r, in->call);
     struct journal *j = x != NULL ? x->journal : NULL;
     json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
                                                : json_string(in->words);
@@ -538,7 +540,7 @@ int step_answer(struct mortise_run *r, const struct mortise_answer_in *in,
         s = j->steps[in->step];
         if (in->undone)
             rv = take_back(r, s, in, value, err);
-        else if (in->doubtful && doubt_is_of_step(r, x, s))
+        else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
             rv = answer_later(r, x, s, in, value, err);
         else
             rv = record_answer(r, x, s, in->status, value,
@@ -567,7 +569,7 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
     return pump(r, j, err);
 }
 
-int step_synced(struct mortise_run *r, struct mortise_err *err)
+int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
 {
     size_t n = 0;
     int rv = MORTISE_OK;
@@ -584,7 +586,7 @@ int step_synced(struct mortise_run *r, struct mortise_err *err)
 
 /* ---- coming and going --------------------------------------------------- */
 
-void step_enter(struct exec *x)
+void mortise_step_enter(struct exec *x)
 {
     struct journal *j = x->journal;
 
@@ -598,7 +600,7 @@ void step_enter(struct exec *x)
         j->steps[i]->ask = 0;
 }
 
-bool step_left_unasked(const struct exec *x)
+bool mortise_step_left_unasked(const struct exec *x)
 {
     const struct journal *j = x->journal;
 
@@ -634,29 +636,32 @@ static struct step *soonest(const struct mortise_run *r, const struct exec *x)
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         struct step *s = j->steps[i];
 
-        if (step_is_request(s) && s->deadline_ms != 0 &&
+        if (mortise_step_is_request(s) && s->deadline_ms != 0 &&
             (best == NULL || left_ms(r, s) < left_ms(r, best)))
             best = s;
     }
     return best;
 }
 
-int step_arm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_step_arm(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
 {
     struct step *s = soonest(r, x);
 
     assert(x->state == X_SUSPENDED);
     if (s == NULL || x->timer)
         return MORTISE_OK;
-    exec_near(r, x, s->kind == MORTISE_STEP_TIMER && left_ms(r, s) <= NEAR_MS);
+    mortise_exec_near(
+        r, x, s->kind == MORTISE_STEP_TIMER && left_ms(r, s) <= NEAR_MS);
     x->serial++;
-    return s->lasts_ms != 0 ? arm_in(r, x, left_ms(r, s), err)
-                            : arm(r, x, s->deadline_ms, err);
+    return s->lasts_ms != 0 ? mortise_exec_arm_in(r, x, left_ms(r, s), err)
+                            : mortise_exec_arm(r, x, s->deadline_ms, err);
 }
 
-int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_step_let_go(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_LET_GO);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LET_GO);
     const struct journal *j = x->journal;
     bool pending = false, settled = false;
     int rv;
@@ -673,29 +678,31 @@ int step_let_go(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (!pending && !settled)
         return MORTISE_ENOTFOUND;
     e.how = settled;
-    rv = record(r, &e, err);
-    return rv == MORTISE_OK && !settled ? step_arm(r, x, err) : rv;
+    rv = mortise_run_record(r, &e, err);
+    return rv == MORTISE_OK && !settled ? mortise_step_arm(r, x, err) : rv;
 }
 
-int step_expired(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_step_expired(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     struct step *s;
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && (s = soonest(r, x)) != NULL &&
            left_ms(r, s) == 0) {
-        struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+        struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
 
         e.how = MORTISE_SETTLE_EXPIRED;
         e.id = s->request;
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     }
-    return rv == MORTISE_OK && x->state == X_SUSPENDED ? step_arm(r, x, err)
-                                                       : rv;
+    return rv == MORTISE_OK && x->state == X_SUSPENDED
+               ? mortise_step_arm(r, x, err)
+               : rv;
 }
 
-int step_check_answer(struct mortise_run *r, const struct step *s,
-                      const json_t *value, struct mortise_err *err)
+int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
+                              const json_t *value, struct mortise_err *err)
 {
     json_t *json = json_object_get(s->payload, "schema");
     struct mortise_schema *schema = NULL;
@@ -714,24 +721,26 @@ int step_check_answer(struct mortise_run *r, const struct step *s,
     return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
 }
 
-int step_answered(struct mortise_run *r, struct exec *x, struct step *s,
-                  json_t *value, const char *actor, struct mortise_err *err)
+int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
+                          json_t *value, const char *actor,
+                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
-    int rv = x->state == X_SUSPENDED ? disarm(r, x, err) : MORTISE_OK;
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
+    int rv =
+        x->state == X_SUSPENDED ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
 
     e.how = MORTISE_SETTLE_ANSWERED;
     e.id = s->request;
     e.value = value;
     e.actor = actor;
-    return rv != MORTISE_OK ? rv : record(r, &e, err);
+    return rv != MORTISE_OK ? rv : mortise_run_record(r, &e, err);
 }
 
 /* ---- looking ------------------------------------------------------------ */
 
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
 {
-    const struct exec *x = exec_at(r, call);
+    const struct exec *x = mortise_exec_at(r, call);
     const struct journal *j = x != NULL ? x->journal : NULL;
 
     return j != NULL && j->told < j->n_answers &&

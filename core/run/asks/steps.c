@@ -18,7 +18,7 @@ static uint64_t hash_of(struct step_id id)
                              : mortise_hash_u64s(id.ordinal, 0);
 }
 
-struct step *step_find(const struct journal *j, struct step_id id)
+struct step *mortise_step_find(const struct journal *j, struct step_id id)
 {
     struct mortise_hashed *e =
         j != NULL ? mortise_table_find(&j->by_name, hash_of(id)) : NULL;
@@ -53,14 +53,14 @@ static struct step *step_new(struct mortise_run *r, struct step_id id,
 
 static void step_free(struct mortise_run *r, struct step *s)
 {
-    heard_forget(r, s);
+    mortise_heard_forget(r, s);
     json_decref(s->answer);
     json_decref(s->payload);
     mortise_release(r->mem, s, s->size);
 }
 
-int step_journal(struct mortise_run *r, struct exec *x, struct journal **out,
-                 struct mortise_err *err)
+int mortise_step_journal(struct mortise_run *r, struct exec *x,
+                         struct journal **out, struct mortise_err *err)
 {
     struct journal *j = x->journal;
 
@@ -76,11 +76,12 @@ int step_journal(struct mortise_run *r, struct exec *x, struct journal **out,
 }
 
 /* A new step; one of that identity that was never recorded makes way. */
-int step_put(struct mortise_run *r, struct journal *j, struct step_id id,
-             const char *method, const uint8_t *digest, struct step **out,
-             struct mortise_err *err)
+int mortise_step_put(struct mortise_run *r, struct journal *j,
+                     struct step_id id, const char *method,
+                     const uint8_t *digest, struct step **out,
+                     struct mortise_err *err)
 {
-    struct step *old = step_find(j, id), *s, **grown;
+    struct step *old = mortise_step_find(j, id), *s, **grown;
 
     *out = NULL;
     grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
@@ -101,7 +102,7 @@ int step_put(struct mortise_run *r, struct journal *j, struct step_id id,
     return MORTISE_OK;
 }
 
-bool step_is_request(const struct step *s)
+bool mortise_step_is_request(const struct step *s)
 {
     return s->state == STEP_PENDING;
 }
@@ -146,7 +147,7 @@ static void effects_free(struct mortise_run *r, struct exec *x)
     x->effects = NULL;
 }
 
-void step_finish(struct mortise_run *r, struct exec *x)
+void mortise_step_finish(struct mortise_run *r, struct exec *x)
 {
     journal_free(r, x);
     effects_free(r, x);
@@ -155,8 +156,8 @@ void step_finish(struct mortise_run *r, struct exec *x)
 static int request_over(struct mortise_run *r, const struct step *s,
                         struct mortise_err *err)
 {
-    return pending_close(r, s->request, s->deadline_ms,
-                         s->kind == MORTISE_STEP_TIMER, err);
+    return mortise_pending_close(r, s->request, s->deadline_ms,
+                                 s->kind == MORTISE_STEP_TIMER, err);
 }
 
 /* A request that nobody needs to answer any more. */
@@ -169,7 +170,7 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
 
     --*counter_of(r, s);
     if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce_decision(r, x, &e, err);
+        rv = mortise_event_decision(r, x, &e, err);
     return rv == MORTISE_OK ? request_over(r, s, err) : rv;
 }
 
@@ -183,8 +184,8 @@ static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
 }
 
 /* NULL: it did not happen in an earlier attempt or generation. */
-json_t *step_effect_answer(const struct exec *x,
-                           const uint8_t key[MORTISE_DIGEST])
+json_t *mortise_step_effect_answer(const struct exec *x,
+                                   const uint8_t key[MORTISE_DIGEST])
 {
     struct mortise_hashed *e =
         x->effects != NULL ? mortise_table_find(x->effects, hash_of_key(key))
@@ -205,7 +206,7 @@ static int keep_effect(struct mortise_run *r, struct exec *x,
 {
     struct effect *f;
 
-    if (step_effect_answer(x, s->effect) != NULL)
+    if (mortise_step_effect_answer(x, s->effect) != NULL)
         return MORTISE_OK; /* it was told of one from before */
     if (x->effects == NULL) {
         x->effects = mortise_alloc(r->mem, sizeof *x->effects);
@@ -222,7 +223,8 @@ static int keep_effect(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_step_clear(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
@@ -230,18 +232,19 @@ int step_clear(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     for (size_t i = 0; j != NULL && rv == MORTISE_OK && i < j->n; i++) {
         struct step *s = j->steps[i];
 
-        if (step_is_request(s))
+        if (mortise_step_is_request(s))
             rv = withdraw(r, x, s, err);
         else if (s->completed)
             rv = keep_effect(r, x, s, err);
     }
     if (rv == MORTISE_OK)
         journal_free(r, x);
-    usage_forget(x);
+    mortise_usage_forget(x);
     return rv;
 }
 
-int step_rest(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_step_rest(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
 {
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
@@ -249,12 +252,12 @@ int step_rest(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
         struct step *s = j->steps[i];
 
-        if (!step_is_request(s))
+        if (!mortise_step_is_request(s))
             continue;
         rv = withdraw(r, x, s, err);
         s->state = STEP_OUT;
         s->request[0] = '\0';
-        drop(&s->payload);
+        mortise_json_drop(&s->payload);
         j->recorded--;
     }
     return rv;
@@ -283,8 +286,8 @@ static uint64_t occurrence_of(struct journal *j, struct step *s)
 
 /* It is an effect, with a key that is the same in every attempt and generation,
  * and never another's. */
-void step_become_effect(const struct mortise_run *r, const struct exec *x,
-                        struct step *s)
+void mortise_step_become_effect(const struct mortise_run *r,
+                                const struct exec *x, struct step *s)
 {
     uint64_t occurrence;
     struct mortise_hasher h;
@@ -293,9 +296,9 @@ void step_become_effect(const struct mortise_run *r, const struct exec *x,
         return;
     s->has_effect = true;
     occurrence = occurrence_of(x->journal, s);
-    exec_hasher(&h, r, x);
-    mortise_hasher_str(&h, node_of(r, x)->plugin);
-    mortise_hasher_str(&h, node_of(r, x)->operation);
+    mortise_exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, mortise_exec_node(r, x)->plugin);
+    mortise_hasher_str(&h, mortise_exec_node(r, x)->operation);
     mortise_hasher_str(&h, s->method);
     mortise_hasher_field(&h, s->digest, sizeof s->digest);
     mortise_hasher_str(&h, s->key);
@@ -316,7 +319,7 @@ static const struct step *first_open(const struct exec *x, uint64_t synced)
     return NULL;
 }
 
-void step_clear_doubts(const struct exec *x)
+void mortise_step_clear_doubts(const struct exec *x)
 {
     const struct journal *j = x->journal;
 
@@ -324,24 +327,24 @@ void step_clear_doubts(const struct exec *x)
         j->steps[i]->cleared |= j->steps[i]->state == STEP_OPEN;
 }
 
-const struct step *step_in_doubt(const struct mortise_run *r,
-                                 const struct exec *x)
+const struct step *mortise_step_in_doubt(const struct mortise_run *r,
+                                         const struct exec *x)
 {
     return first_open(x, r->synced);
 }
 
-bool step_is_open(const struct exec *x)
+bool mortise_step_is_open(const struct exec *x)
 {
     return first_open(x, UINT64_MAX) != NULL;
 }
 
-bool step_is_kept(const struct exec *x)
+bool mortise_step_is_kept(const struct exec *x)
 {
     return !x->effect_open && x->told_apart &&
-           json_object_get(x->told, "step") != NULL && step_is_open(x);
+           json_object_get(x->told, "step") != NULL && mortise_step_is_open(x);
 }
 
-bool step_was_awaited(const struct exec *x)
+bool mortise_step_was_awaited(const struct exec *x)
 {
     const struct journal *j = x->journal;
 
@@ -353,12 +356,12 @@ bool step_was_awaited(const struct exec *x)
     return false;
 }
 
-struct step *step_requested(const struct exec *x, const char *id)
+struct step *mortise_step_requested(const struct exec *x, const char *id)
 {
     const struct journal *j = x->journal;
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
-        if (step_is_request(j->steps[i]) &&
+        if (mortise_step_is_request(j->steps[i]) &&
             strcmp(j->steps[i]->request, id) == 0)
             return j->steps[i];
     }
@@ -384,20 +387,20 @@ static int step_of(struct mortise_run *r, struct exec *x,
 {
     struct step_id id = {e->ordinal, e->key};
     struct journal *j;
-    int rv = step_journal(r, x, &j, err);
+    int rv = mortise_step_journal(r, x, &j, err);
 
-    *out = rv == MORTISE_OK ? step_find(j, id) : NULL;
+    *out = rv == MORTISE_OK ? mortise_step_find(j, id) : NULL;
     if (rv != MORTISE_OK)
         return rv;
     if (e->generation != x->generation || e->method[0] == '\0' ||
         (e->ordinal == MORTISE_STEP_UNORDERED) == (e->key[0] == '\0'))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (*out == NULL || ((*out)->state == STEP_OUT && !is_like(*out, e)))
         rv = j->n < STEPS_MAX || *out != NULL
-                 ? step_put(r, j, id, e->method, e->digest, out, err)
-                 : corrupt(err, e);
+                 ? mortise_step_put(r, j, id, e->method, e->digest, out, err)
+                 : mortise_entry_corrupt(err, e);
     if (rv == MORTISE_OK && !is_like(*out, e))
-        rv = corrupt(err, e);
+        rv = mortise_entry_corrupt(err, e);
     if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
         j->recorded++;
     return rv;
@@ -411,37 +414,39 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
 
     if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
         s->state != STEP_OUT)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     memcpy(s->request, e->id, REQUEST_ID);
     s->deadline_ms = e->at_ms;
     s->lasts_ms = (uint64_t)json_integer_value(
         s->kind == MORTISE_STEP_TIMER ? json_object_get(e->value, "for_ms")
                                       : NULL);
-    hold(&s->payload, e->value);
+    mortise_json_hold(&s->payload, e->value);
     s->state = STEP_PENDING;
     ++*counter_of(r, s);
-    if (s->kind == MORTISE_STEP_QUESTION && seen(r))
+    if (s->kind == MORTISE_STEP_QUESTION && mortise_run_is_seen(r))
         extra =
             json_pack("{s:s, s:O}", "id", s->request, "request", s->payload);
     if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce(r, x, "interrupt", extra, err);
+        rv = mortise_event_announce(r, x, "interrupt", extra, err);
     if (rv != MORTISE_OK)
         return rv;
-    return pending_open(r, s->request, s->deadline_ms,
-                        s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
+    return mortise_pending_open(
+        r, s->request, s->deadline_ms,
+        s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
 }
 
-enum mortise_phase step_phase(const struct mortise_entry *e)
+enum mortise_phase mortise_step_phase(const struct mortise_entry *e)
 {
     return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
                                          : MORTISE_PHASE_INTERRUPT;
 }
 
-int apply_step(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_step(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     struct step *s;
-    int rv = is_kind(e->how) ? step_of(r, x, e, &s, err) : corrupt(err, e);
+    int rv = is_kind(e->how) ? step_of(r, x, e, &s, err)
+                             : mortise_entry_corrupt(err, e);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -449,12 +454,12 @@ int apply_step(struct mortise_run *r, struct exec *x,
     if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER)
         return apply_request(r, x, s, e, err);
     if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     s->state = STEP_OPEN;
     s->cleared = false;
-    heard_forget(r, s);
-    hold(&s->payload, e->value);
-    step_become_effect(r, x, s);
+    mortise_heard_forget(r, s);
+    mortise_json_hold(&s->payload, e->value);
+    mortise_step_become_effect(r, x, s);
     return MORTISE_OK;
 }
 
@@ -474,14 +479,14 @@ static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
     s->status = status;
     s->after = after;
     s->settled = j->entrance;
-    hold(&s->answer, value);
-    drop(&s->payload);
-    heard_forget(r, s);
+    mortise_json_hold(&s->answer, value);
+    mortise_json_drop(&s->payload);
+    mortise_heard_forget(r, s);
     return MORTISE_OK;
 }
 
-int apply_answer(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_answer(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     struct step *s;
     int rv = step_of(r, x, e, &s, err);
@@ -489,11 +494,11 @@ int apply_answer(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     s->completed = e->how != 0;
     if (s->completed) {
         s->kind = MORTISE_STEP_EFFECT;
-        step_become_effect(r, x, s);
+        mortise_step_become_effect(r, x, s);
     }
     return conclude(r, x->journal, s, e->status, e->value, e->after, err);
 }
@@ -518,42 +523,44 @@ static int conclude_request(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int apply_settle_step(struct mortise_run *r, struct exec *x,
-                      const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
+                              const struct mortise_entry *e,
+                              struct mortise_err *err)
 {
-    struct step *s = step_requested(x, e->id);
+    struct step *s = mortise_step_requested(x, e->id);
     int rv = MORTISE_OK;
 
     if (s == NULL ||
         (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (s->kind == MORTISE_STEP_QUESTION)
-        rv = announce_decision(r, x, e, err);
+        rv = mortise_event_decision(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = request_over(r, s, err);
     if (rv != MORTISE_OK)
         return rv;
     --*counter_of(r, s);
     rv = conclude_request(r, x, s, e, err);
-    return rv == MORTISE_OK && x->state == X_SUSPENDED ? exec_ready(r, x, err)
-                                                       : rv;
+    return rv == MORTISE_OK && x->state == X_SUSPENDED
+               ? mortise_exec_ready(r, x, err)
+               : rv;
 }
 
-int apply_let_go(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
 {
     if (x->journal == NULL)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     x->effect_open = false; /* it stopped of its own accord */
-    doubt_forget(x);
+    mortise_doubt_forget(x);
     if (e->how != 0)
-        return exec_ready(r, x, err);
-    exec_become(r, x, X_SUSPENDED);
+        return mortise_exec_ready(r, x, err);
+    mortise_exec_become(r, x, X_SUSPENDED);
     return MORTISE_OK;
 }
 
 /* How a request in doubt names the step: its ordinal, or its key. */
-json_t *step_name(const struct step *s)
+json_t *mortise_step_name(const struct step *s)
 {
     return s->key[0] != '\0' ? json_string(s->key) : json_integer(s->ordinal);
 }
@@ -566,16 +573,17 @@ static struct step *named(const struct exec *x, const json_t *name)
         id.key = json_string_value(name);
     else if (json_is_integer(name))
         id.ordinal = (uint32_t)json_integer_value(name);
-    return step_find(x->journal, id);
+    return mortise_step_find(x->journal, id);
 }
 
-int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
-                  const struct mortise_entry *e, struct mortise_err *err)
+int mortise_step_resolved(struct mortise_run *r, struct exec *x,
+                          const json_t *name, const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
     struct step *s = named(x, name);
 
     if (s == NULL || s->state != STEP_OPEN)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (e->how == MORTISE_SETTLE_RETRY) {
         s->cleared = true;
         return MORTISE_OK;
@@ -588,7 +596,7 @@ int step_resolved(struct mortise_run *r, struct exec *x, const json_t *name,
                     x->journal->recorded, err);
 }
 
-int step_pending_json(const struct exec *x, json_t *list)
+int mortise_step_pending_json(const struct exec *x, json_t *list)
 {
     const struct journal *j = x->journal;
 
@@ -597,7 +605,7 @@ int step_pending_json(const struct exec *x, json_t *list)
         char at[MORTISE_TIME_TEXT];
         json_t *one;
 
-        if (!step_is_request(s))
+        if (!mortise_step_is_request(s))
             continue;
         one = json_copy(s->payload);
         if (one != NULL && s->deadline_ms != 0) {

@@ -22,7 +22,7 @@
 
 #include "run/command/command.h"
 
-bool command_has(const struct held_command *h, uint32_t kind)
+bool mortise_command_has(const struct held_command *h, uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (h->list[i].kind == kind)
@@ -31,8 +31,8 @@ bool command_has(const struct held_command *h, uint32_t kind)
     return false;
 }
 
-int command_json(json_t **out, const struct mortise_command *c,
-                 const char *what, struct mortise_err *err)
+int mortise_command_json(json_t **out, const struct mortise_command *c,
+                         const char *what, struct mortise_err *err)
 {
     int rv;
 
@@ -49,7 +49,7 @@ int command_json(json_t **out, const struct mortise_command *c,
 static bool is_under_way(const struct mortise_run *r, const struct exec *x)
 {
     return (x->state == X_RUNNING || x->state == X_STOPPING) &&
-           x->call == MORTISE_RUN_EXECUTE && doubt_is_open(r, x);
+           x->call == MORTISE_RUN_EXECUTE && mortise_doubt_is_open(r, x);
 }
 
 /* What would have to be cancelled to move the frontier, and can. */
@@ -57,13 +57,13 @@ static bool is_live_call(const struct mortise_run *r, const struct exec *x)
 {
     return r->live && (x->state == X_INTENT ||
                        ((x->state == X_RUNNING || x->state == X_STOPPING) &&
-                        !doubt_is_open(r, x)));
+                        !mortise_doubt_is_open(r, x)));
 }
 
 static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
                         struct mortise_err *err)
 {
-    const char *node = node_of(r, x)->id;
+    const char *node = mortise_exec_node(r, x)->id;
 
     return x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT
                ? mortise_fail(err, MORTISE_EINDOUBT,
@@ -80,7 +80,7 @@ static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
 static bool is_open(const struct mortise_run *r, const struct exec *x)
 {
     return x->was.state != 0 ||
-           ((x->effect_open || step_in_doubt(r, x) != NULL) &&
+           ((x->effect_open || mortise_step_in_doubt(r, x) != NULL) &&
             !is_live_call(r, x));
 }
 
@@ -88,7 +88,7 @@ static bool is_open(const struct mortise_run *r, const struct exec *x)
 static int refuse_kept(const struct mortise_run *r, const struct exec *x,
                        struct mortise_err *err)
 {
-    const char *id = node_of(r, x)->id;
+    const char *id = mortise_exec_node(r, x)->id;
 
     return r->status >= MORTISE_RUN_COMPLETED
                ? mortise_fail(err, MORTISE_EINDOUBT,
@@ -118,10 +118,10 @@ static int check_settled(const struct mortise_run *r, bool back,
             return mortise_fail(err, MORTISE_EINDOUBT,
                                 "the effect of node '%s' is under way; wait "
                                 "for it, or `mortise pause %s` first",
-                                node_of(r, x)->id, r->id);
-        if (!exec_is_over(x) && is_open(r, x))
+                                mortise_exec_node(r, x)->id, r->id);
+        if (!mortise_exec_is_over(x) && is_open(r, x))
             return refuse_doubt(r, x, err);
-        if (doubt_is_kept(r, x) && (back || doubt_may_go_on(x)))
+        if (mortise_doubt_is_kept(r, x) && (back || mortise_doubt_may_go_on(x)))
             return refuse_kept(r, x, err);
     }
     return MORTISE_OK;
@@ -162,7 +162,7 @@ static bool is_resolved(const struct mortise_run *r,
         const struct mortise_command *c = &h->list[i];
 
         if (c->kind == MORTISE_CMD_RESOLVE &&
-            (x->loss == LOSS_NONE || decide_subject(r, c) == x))
+            (x->loss == LOSS_NONE || mortise_decide_subject(r, c) == x))
             return true;
     }
     return false;
@@ -175,9 +175,10 @@ static bool is_stopping(const struct mortise_run *r, bool but_doubts)
     for (size_t i = 1; i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
-        if (x->loss != LOSS_NONE && x->was.state == 0 && race_may_return(x) &&
-            !exec_is_over(x) &&
-            !(but_doubts && (doubt_is_asked(x) || x->state == X_INSIDE)))
+        if (x->loss != LOSS_NONE && x->was.state == 0 &&
+            mortise_race_may_return(x) && !mortise_exec_is_over(x) &&
+            !(but_doubts &&
+              (mortise_doubt_is_asked(x) || x->state == X_INSIDE)))
             return true;
     }
     return false;
@@ -204,7 +205,7 @@ static int check_resume(const struct mortise_run *r,
                     err, MORTISE_EINDOUBT,
                     "the effect of node '%s' may have happened: find out, "
                     "and say what came of it (request %s)",
-                    node_of(r, x)->id, x->request);
+                    mortise_exec_node(r, x)->id, x->request);
         }
     }
     return MORTISE_OK;
@@ -217,7 +218,8 @@ static int check_stop(const struct mortise_run *r, const struct held_command *h,
 {
     if (r->status < MORTISE_RUN_COMPLETED ||
         (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ||
-        command_has(h, MORTISE_CMD_GOTO) || command_has(h, MORTISE_CMD_RESUME))
+        mortise_command_has(h, MORTISE_CMD_GOTO) ||
+        mortise_command_has(h, MORTISE_CMD_RESUME))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
                         "run %s has ended already: it is %s", r->id,
@@ -233,13 +235,13 @@ static int check_limit(const struct mortise_run *r,
     json_t *body;
     int rv;
 
-    if (run_is_over(r) && !command_has(h, MORTISE_CMD_GOTO))
+    if (mortise_run_is_over(r) && !mortise_command_has(h, MORTISE_CMD_GOTO))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s: no limit holds it", r->id,
                             mortise_run_status_name(r->status));
-    rv = command_json(&body, c, "limits", err);
+    rv = mortise_command_json(&body, c, "limits", err);
     if (rv == MORTISE_OK)
-        rv = limit_check(r, body, err);
+        rv = mortise_limit_check(r, body, err);
     json_decref(body);
     return rv;
 }
@@ -248,10 +250,10 @@ static int do_limit(struct mortise_run *r, const struct mortise_command *c,
                     const char *actor, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_LIMIT, .actor = actor};
-    int rv = command_json(&e.value, c, "limits", err);
+    int rv = mortise_command_json(&e.value, c, "limits", err);
 
     if (rv == MORTISE_OK)
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     return rv;
 }
@@ -268,23 +270,23 @@ static int check_one(struct mortise_run *r, const struct held_command *h,
         return check_resume(r, h, err);
     case MORTISE_CMD_UPDATE:
         rv = check_settled(r, false, err);
-        return rv != MORTISE_OK ? rv : update_check(r, h, c, err);
+        return rv != MORTISE_OK ? rv : mortise_update_check(r, h, c, err);
     case MORTISE_CMD_GOTO:
         return check_goto(r, c, err);
     case MORTISE_CMD_APPROVE_TOOL:
-        return decide_check_approve(r, c, err);
+        return mortise_decide_check_approve(r, c, err);
     case MORTISE_CMD_ANSWER:
-        return decide_check_answer(r, c, h->actor, err);
+        return mortise_decide_check_answer(r, c, h->actor, err);
     case MORTISE_CMD_RESOLVE:
-        return decide_check_resolve(r, c, err);
+        return mortise_decide_check_resolve(r, c, err);
     case MORTISE_CMD_CANCEL:
         return check_stop(r, h, c, err);
     case MORTISE_CMD_LIMIT:
         return check_limit(r, h, c, err);
     case MORTISE_CMD_BUDGET:
-        return budget_check(r, c, err);
+        return mortise_budget_check(r, c, err);
     case MORTISE_CMD_PAUSE:
-        return command_has(h, MORTISE_CMD_RESUME)
+        return mortise_command_has(h, MORTISE_CMD_RESUME)
                    ? mortise_fail(err, MORTISE_EINVAL,
                                   "pause and resume in one call contradict "
                                   "each other")
@@ -303,9 +305,10 @@ static int check_pairs(const struct mortise_run *r,
         for (size_t k = i + 1; k < h->n; k++) {
             const struct mortise_command *a = &h->list[i], *b = &h->list[k];
 
-            if (decide_is(a->kind) && decide_is(b->kind)) {
-                if (decide_subject(r, a) != NULL &&
-                    decide_subject(r, a) == decide_subject(r, b))
+            if (mortise_decide_is(a->kind) && mortise_decide_is(b->kind)) {
+                if (mortise_decide_subject(r, a) != NULL &&
+                    mortise_decide_subject(r, a) ==
+                        mortise_decide_subject(r, b))
                     return mortise_fail(err, MORTISE_EMISMATCH,
                                         "request '%s' is decided twice", a->id);
             } else if (a->kind == b->kind) {
@@ -329,7 +332,7 @@ static int check_all(struct mortise_run *r, const struct held_command *h,
 
 /* ---- doing it ----------------------------------------------------------- */
 
-int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
+int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -340,14 +343,14 @@ int command_stop_idle(struct mortise_run *r, struct mortise_err *err)
         if (x->loss == LOSS_CANCEL)
             continue; /* it ends when its doubt is settled */
         if (x->state == X_INTENT && x->effect_open && r->live)
-            rv = fail_not_done(r, x, err); /* it was not called yet */
+            rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
         if (rv != MORTISE_OK)
             break;
         if (x->state == X_READY || x->state == X_ASKED ||
             x->state == X_INTENT || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED || x->state == X_HELD ||
             x->state == X_INSIDE)
-            rv = stop_exec(r, x, MORTISE_E_STOPPED, err);
+            rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;
 }
@@ -362,12 +365,12 @@ static int do_goto(struct mortise_run *r, const struct mortise_command *c,
         .how = (c->flags & MORTISE_CMD_FORCE) != 0,
         .actor = actor,
     };
-    int rv = command_stop_idle(r, err);
+    int rv = mortise_command_stop_idle(r, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    e.visit = frame_visits(r->frames[0], n->index) + 1;
-    return record(r, &e, err);
+    e.visit = mortise_frame_visits(r->frames[0], n->index) + 1;
+    return mortise_run_record(r, &e, err);
 }
 
 static int do_cancel(struct mortise_run *r, const struct mortise_command *c,
@@ -377,20 +380,20 @@ static int do_cancel(struct mortise_run *r, const struct mortise_command *c,
     int rv;
 
     if (r->status >= MORTISE_RUN_COMPLETED ||
-        (r->cancelling && !doubt_has_returned(r)))
+        (r->cancelling && !mortise_doubt_has_returned(r)))
         return MORTISE_OK;
     e.value = c->reason != NULL
                   ? mortise_json_strn(c->reason, strlen(c->reason))
                   : NULL;
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if (x->state == X_RUNNING || x->state == X_STOPPING)
-            rv = cancel_call(r, x, STOP_RUN, err);
+            rv = mortise_exec_cancel(r, x, STOP_RUN, err);
     }
-    return rv != MORTISE_OK ? rv : command_stop_idle(r, err);
+    return rv != MORTISE_OK ? rv : mortise_command_stop_idle(r, err);
 }
 
 static int record_pause(struct mortise_run *r, enum mortise_pause how,
@@ -406,7 +409,7 @@ static int record_pause(struct mortise_run *r, enum mortise_pause how,
         if (e.value == NULL)
             return mortise_nomem(err);
     }
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     return rv;
 }
@@ -430,23 +433,23 @@ static int go_live(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        budget_cut_off(r, x);
+        mortise_budget_cut_off(r, x);
         if (x->state == X_INTENT) {
-            rv = exec_ready(r, x, err);
+            rv = mortise_exec_ready(r, x, err);
         } else if (x->state == X_BACKOFF && !x->timer) {
             x->serial++;
-            rv = arm_in(r, x, pause_left_ms(r, x), err);
+            rv = mortise_exec_arm_in(r, x, pause_left_ms(r, x), err);
         } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
             x->serial++;
-            rv = arm(r, x, x->deadline_ms, err);
+            rv = mortise_exec_arm(r, x, x->deadline_ms, err);
         } else if (x->state == X_SUSPENDED) {
-            rv = step_arm(r, x, err);
+            rv = mortise_step_arm(r, x, err);
         }
     }
     return rv;
 }
 
-int command_recover(struct mortise_run *r, struct mortise_err *err)
+int mortise_command_recover(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -470,9 +473,9 @@ static int do_pause(struct mortise_run *r, const struct mortise_command *c,
         r->paused == how || r->paused == MORTISE_PAUSE_OPERATOR)
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = disarm(r, r->execs[i], err);
+        rv = mortise_exec_disarm(r, r->execs[i], err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = doubt_hold(r, r->execs[i], err);
+        rv = mortise_doubt_hold(r, r->execs[i], err);
     r->live = false;
     return rv != MORTISE_OK ? rv : record_pause(r, how, c->reason, actor, err);
 }
@@ -482,11 +485,11 @@ static int do_pause(struct mortise_run *r, const struct mortise_command *c,
 static int do_continue(struct mortise_run *r, const struct held_command *h,
                        struct mortise_err *err)
 {
-    bool moves =
-        command_has(h, MORTISE_CMD_UPDATE) || command_has(h, MORTISE_CMD_GOTO);
+    bool moves = mortise_command_has(h, MORTISE_CMD_UPDATE) ||
+                 mortise_command_has(h, MORTISE_CMD_GOTO);
     int rv = MORTISE_OK;
 
-    if (r->live || command_has(h, MORTISE_CMD_PAUSE))
+    if (r->live || mortise_command_has(h, MORTISE_CMD_PAUSE))
         return MORTISE_OK;
     if ((h->flags & MORTISE_NO_CONTINUE) != 0) {
         r->stays = h->blocked ? "plugin" : "no_continue";
@@ -520,21 +523,21 @@ static int do_resume(struct mortise_run *r, const char *actor,
     int rv;
 
     if (mortise_run_keeps_doubt(r))
-        return record(r, &back, err);
-    if (run_is_over(r) || r->cancelling ||
+        return mortise_run_record(r, &back, err);
+    if (mortise_run_is_over(r) || r->cancelling ||
         (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)) ||
         is_decided(r))
         return MORTISE_OK;
-    rv = record(r, &e, err);
-    if (rv == MORTISE_OK && ended && doubt_is_any_kept(r))
-        rv = record(r, &back, err);
+    rv = mortise_run_record(r, &e, err);
+    if (rv == MORTISE_OK && ended && mortise_doubt_is_any_kept(r))
+        rv = mortise_run_record(r, &back, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if ((x->state == X_ASKED && x->ask == MORTISE_ASK_BEFORE) ||
             x->state == X_HELD)
-            rv = request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor,
-                                err);
+            rv = mortise_request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL,
+                                        actor, err);
     }
     return rv;
 }
@@ -568,15 +571,15 @@ static int do_accept(struct mortise_run *r, const struct held_command *h,
 
     if (h->n_pins == 0)
         return MORTISE_OK;
-    e.value = pins_json(h->pins, h->n_pins);
-    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    e.value = mortise_pins_json(h->pins, h->n_pins);
+    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if (x->state == X_ASKED && x->ask == MORTISE_ASK_APPROVAL &&
-            has_changed(h, node_of(r, x)->plugin))
-            rv = request_withdraw(r, x, err);
+            has_changed(h, mortise_exec_node(r, x)->plugin))
+            rv = mortise_request_withdraw(r, x, err);
     }
     return rv;
 }
@@ -594,24 +597,24 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
 
     r->ordering = h;
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
-        if (decide_is(h->list[i].kind))
-            rv = decide_do(r, &h->list[i], h->actor, err);
+        if (mortise_decide_is(h->list[i].kind))
+            rv = mortise_decide_do(r, &h->list[i], h->actor, err);
     }
     if (rv == MORTISE_OK)
         rv = do_accept(r, h, err);
     if (rv == MORTISE_OK && limit != NULL)
         rv = do_limit(r, limit, h->actor, err);
     if (rv == MORTISE_OK && budget != NULL)
-        rv = budget_raise(r, budget, h->actor, err);
+        rv = mortise_budget_raise(r, budget, h->actor, err);
     if (rv == MORTISE_OK && update != NULL)
-        rv = update_do(r, update, h->actor, err);
+        rv = mortise_update_do(r, update, h->actor, err);
     if (rv == MORTISE_OK && jump != NULL)
         rv = do_goto(r, jump, h->actor, err);
     if (rv == MORTISE_OK && cancel != NULL)
         rv = do_cancel(r, cancel, h->actor, err);
     if (rv == MORTISE_OK && pause != NULL)
         rv = do_pause(r, pause, h->actor, err);
-    if (rv == MORTISE_OK && command_has(h, MORTISE_CMD_RESUME))
+    if (rv == MORTISE_OK && mortise_command_has(h, MORTISE_CMD_RESUME))
         rv = do_resume(r, h->actor, err);
     if (rv == MORTISE_OK)
         rv = do_continue(r, h, err);
@@ -625,7 +628,7 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
 static int order_again(struct mortise_run *r, const struct held_command *h,
                        struct mortise_err *err)
 {
-    int rv = order_check(r, h, err);
+    int rv = mortise_order_check(r, h, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -687,7 +690,7 @@ static struct held_command *held_new(struct mortise_run *r,
     return out;
 }
 
-void command_drop_held(struct mortise_run *r)
+void mortise_command_drop_held(struct mortise_run *r)
 {
     if (r->held == NULL)
         return;
@@ -699,10 +702,10 @@ void command_drop_held(struct mortise_run *r)
 /* Only a pause waits for effects; what changes the state does not. */
 static bool is_patient(const struct held_command *h)
 {
-    return command_has(h, MORTISE_CMD_PAUSE) &&
-           !command_has(h, MORTISE_CMD_UPDATE) &&
-           !command_has(h, MORTISE_CMD_GOTO) &&
-           !command_has(h, MORTISE_CMD_CANCEL);
+    return mortise_command_has(h, MORTISE_CMD_PAUSE) &&
+           !mortise_command_has(h, MORTISE_CMD_UPDATE) &&
+           !mortise_command_has(h, MORTISE_CMD_GOTO) &&
+           !mortise_command_has(h, MORTISE_CMD_CANCEL);
 }
 
 /* Ask a call to stop; one with an effect, only when patience is over. */
@@ -710,16 +713,18 @@ static int stop_call(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
     uint64_t until = r->steady_ms + r->held->patience_ms;
-    uint64_t end = call_end_ms(r, x);
+    uint64_t end = mortise_call_end_ms(r, x);
     int rv;
 
     if (!is_patient(r->held) || x->call == MORTISE_RUN_CHECK ||
-        node_of(r, x)->effect < MORTISE_WRITE)
-        return cancel_call(r, x, STOP_COMMAND, err);
+        mortise_exec_node(r, x)->effect < MORTISE_WRITE)
+        return mortise_exec_cancel(r, x, STOP_COMMAND, err);
     if (end != 0 && end <= until)
         return MORTISE_OK;
-    rv = disarm(r, x, err);
-    return rv != MORTISE_OK ? rv : arm_in(r, x, r->held->patience_ms, err);
+    rv = mortise_exec_disarm(r, x, err);
+    return rv != MORTISE_OK
+               ? rv
+               : mortise_exec_arm_in(r, x, r->held->patience_ms, err);
 }
 
 static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
@@ -739,7 +744,7 @@ static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
     return MORTISE_OK;
 }
 
-int command_apply_held(struct mortise_run *r, struct mortise_err *err)
+int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_action *a;
     struct mortise_err why;
@@ -750,11 +755,11 @@ int command_apply_held(struct mortise_run *r, struct mortise_err *err)
     rv = check_all(r, r->held, &why);
     if (rv == MORTISE_OK) {
         rv = apply_all(r, r->held, err);
-        command_drop_held(r);
+        mortise_command_drop_held(r);
         return rv;
     }
-    command_drop_held(r);
-    a = action_new(r, MORTISE_ACT_APPLIED, err);
+    mortise_command_drop_held(r);
+    a = mortise_action_new(r, MORTISE_ACT_APPLIED, err);
     if (a == NULL)
         return MORTISE_ENOMEM;
     a->u.applied.result = rv;
@@ -762,8 +767,8 @@ int command_apply_held(struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int command_step(struct mortise_run *r, const struct mortise_input *in,
-                 struct mortise_err *err)
+int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
+                         struct mortise_err *err)
 {
     const struct held_command h = {.list = in->u.command.list,
                                    .n = in->u.command.n,
@@ -785,9 +790,9 @@ int command_step(struct mortise_run *r, const struct mortise_input *in,
     rv = check_all(r, &h, err);
     if (rv != MORTISE_OK)
         return rv;
-    if ((command_has(&h, MORTISE_CMD_UPDATE) ||
-         command_has(&h, MORTISE_CMD_GOTO) ||
-         command_has(&h, MORTISE_CMD_PAUSE)) &&
+    if ((mortise_command_has(&h, MORTISE_CMD_UPDATE) ||
+         mortise_command_has(&h, MORTISE_CMD_GOTO) ||
+         mortise_command_has(&h, MORTISE_CMD_PAUSE)) &&
         in_flight(r))
         return hold_until_quiet(r, &h, err);
     return apply_all(r, &h, err);

@@ -22,7 +22,7 @@ static struct exec *request_of(const struct mortise_run *r, const char *id,
         if ((x->state == X_ASKED || x->state == X_HELD) &&
             x->loss == LOSS_NONE && strcmp(x->request, id) == 0)
             return x;
-        *s = step_requested(x, id);
+        *s = mortise_step_requested(x, id);
         if (*s != NULL)
             return x;
     }
@@ -49,7 +49,7 @@ static int find_request(const struct mortise_run *r,
         return rv;
     *out = request_of(r, c->id, s);
     if (*out == NULL)
-        return settled_refuse(r, c->id, err);
+        return mortise_settled_refuse(r, c->id, err);
     deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
     if (deadline_ms != 0 && r->time_ms >= deadline_ms)
         return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
@@ -100,17 +100,19 @@ static int check_args(struct mortise_run *r, struct exec *x,
                       const struct mortise_command *c, struct mortise_err *err)
 {
     json_t *args;
-    int rv = command_json(&args, c, "args", err);
+    int rv = mortise_command_json(&args, c, "args", err);
 
     (void)r;
     if (rv == MORTISE_OK && args != NULL)
-        rv = arguments_judge(node_of(r, x), args, r->mem, err);
+        rv =
+            mortise_arguments_judge(mortise_exec_node(r, x), args, r->mem, err);
     json_decref(args);
     return rv;
 }
 
-int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
-                         struct mortise_err *err)
+int mortise_decide_check_approve(struct mortise_run *r,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
 {
     struct exec *x;
     struct step *s;
@@ -125,11 +127,12 @@ int decide_check_approve(struct mortise_run *r, const struct mortise_command *c,
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL || x->ask != MORTISE_ASK_APPROVAL)
-        return mortise_fail(
-            err, MORTISE_EMISMATCH,
-            "request '%s' asks for no tool approval (it is "
-            "'%s'); answer it instead",
-            c->id, s != NULL ? step_kind_name(s) : mortise_ask_name(x->ask));
+        return mortise_fail(err, MORTISE_EMISMATCH,
+                            "request '%s' asks for no tool approval (it is "
+                            "'%s'); answer it instead",
+                            c->id,
+                            s != NULL ? mortise_step_kind_name(s)
+                                      : mortise_ask_name(x->ask));
     digest = json_string_value(json_object_get(x->payload, "digest"));
     if (c->digest != NULL && (digest == NULL || strcmp(digest, c->digest) != 0))
         return mortise_fail(err, MORTISE_EMISMATCH,
@@ -213,17 +216,18 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
         return mortise_fail(err, MORTISE_EDENIED,
                             "'%s' is not among those who may answer '%s'",
                             actor, c->id);
-    rv = command_json(&value, c, "answer", err);
+    rv = mortise_command_json(&value, c, "answer", err);
     if (rv == MORTISE_OK && value == NULL)
         rv = mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
     if (rv == MORTISE_OK)
-        rv = step_check_answer(r, s, value, err);
+        rv = mortise_step_check_answer(r, s, value, err);
     json_decref(value);
     return rv;
 }
 
-int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
-                        const char *actor, struct mortise_err *err)
+int mortise_decide_check_answer(struct mortise_run *r,
+                                const struct mortise_command *c,
+                                const char *actor, struct mortise_err *err)
 {
     struct exec *x;
     struct step *s;
@@ -245,15 +249,16 @@ int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
             mortise_ask_name(x->ask),
             x->ask == MORTISE_ASK_DOUBT ? "resolve" : "approve or reject");
-    rv = command_json(&value, c, "answer", err);
+    rv = mortise_command_json(&value, c, "answer", err);
     if (rv != MORTISE_OK)
         return rv;
-    if (x->ask == MORTISE_ASK_HUMAN && !may_answer(node_of(r, x), actor))
+    if (x->ask == MORTISE_ASK_HUMAN &&
+        !may_answer(mortise_exec_node(r, x), actor))
         rv = mortise_fail(err, MORTISE_EDENIED,
                           "'%s' is not among those who may answer '%s'", actor,
-                          node_of(r, x)->id);
+                          mortise_exec_node(r, x)->id);
     else if (x->ask == MORTISE_ASK_HUMAN)
-        rv = check_decision_value(node_of(r, x), value, err);
+        rv = check_decision_value(mortise_exec_node(r, x), value, err);
     else if (!json_is_true(json_object_get(value, "approved")))
         rv = mortise_fail(err, MORTISE_EDECISION,
                           "a scheduled pause can only be passed; cancel the "
@@ -262,8 +267,9 @@ int decide_check_answer(struct mortise_run *r, const struct mortise_command *c,
     return rv;
 }
 
-int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
-                         struct mortise_err *err)
+int mortise_decide_check_resolve(struct mortise_run *r,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
     struct exec *x;
@@ -279,7 +285,7 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
                             "request '%s' of run %s is not in doubt", c->id,
                             r->id);
     if (x == NULL)
-        return settled_refuse(r, c->id, err);
+        return mortise_settled_refuse(r, c->id, err);
     if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
         return MORTISE_OK;
     if (strcmp(d, "done") != 0)
@@ -287,27 +293,27 @@ int decide_check_resolve(struct mortise_run *r, const struct mortise_command *c,
                             "a doubt is resolved by done, retry or fail, not "
                             "'%s'",
                             d);
-    rv = command_json(&result, c, "result", err);
+    rv = mortise_command_json(&result, c, "result", err);
     if (rv == MORTISE_OK && result == NULL)
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "done needs the result that the effect had");
     if (rv == MORTISE_OK)
         rv = json_object_get(x->payload, "step") != NULL
                  ? mortise_fold_check_depth(result, err)
-                 : judge_output(node_of(r, x), result, err);
+                 : mortise_judge_output(mortise_exec_node(r, x), result, err);
     json_decref(result);
     return rv;
 }
 
-bool decide_is(uint32_t kind)
+bool mortise_decide_is(uint32_t kind)
 {
     return kind == MORTISE_CMD_APPROVE_TOOL || kind == MORTISE_CMD_ANSWER ||
            kind == MORTISE_CMD_RESOLVE;
 }
 
 /* What a decision is about; NULL: nothing. */
-const void *decide_subject(const struct mortise_run *r,
-                           const struct mortise_command *c)
+const void *mortise_decide_subject(const struct mortise_run *r,
+                                   const struct mortise_command *c)
 {
     struct step *s;
 
@@ -332,12 +338,14 @@ static int do_reject(struct mortise_run *r, struct exec *x,
 
     if (value == NULL)
         return mortise_nomem(err);
-    rv = request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL, actor, err);
+    rv = mortise_request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL,
+                                actor, err);
     json_decref(value);
     mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
                  reason[0] != '\0' ? ": " : "", reason);
-    return rv != MORTISE_OK ? rv
-                            : fail_attempt_err(r, x, "rejected", &why, err);
+    return rv != MORTISE_OK
+               ? rv
+               : mortise_fail_attempt_err(r, x, "rejected", &why, err);
 }
 
 static int do_approve(struct mortise_run *r, const struct mortise_command *c,
@@ -351,18 +359,18 @@ static int do_approve(struct mortise_run *r, const struct mortise_command *c,
 
     if (strcmp(c->decision, "reject") == 0)
         return do_reject(r, x, c, actor, err);
-    rv = command_json(&args, c, "args", err);
+    rv = mortise_command_json(&args, c, "args", err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = exec_approval_digest(
+    rv = mortise_exec_approval_digest(
         r, x, args != NULL ? args : json_object_get(x->payload, "args"), digest,
         err);
     value = json_pack("{s:o*}", "args", args);
     if (rv == MORTISE_OK && value == NULL)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = request_settle(r, x, MORTISE_SETTLE_APPROVED, value, digest, actor,
-                            err);
+        rv = mortise_request_settle(r, x, MORTISE_SETTLE_APPROVED, value,
+                                    digest, actor, err);
     json_decref(value);
     return rv;
 }
@@ -374,20 +382,21 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
     struct exec *x = request_of(r, c->id, &s);
     bool human = x->ask == MORTISE_ASK_HUMAN;
     json_t *value;
-    int rv = command_json(&value, c, "answer", err);
+    int rv = mortise_command_json(&value, c, "answer", err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL) {
-        rv = step_answered(r, x, s, value, actor, err);
+        rv = mortise_step_answered(r, x, s, value, actor, err);
         json_decref(value);
         return rv;
     }
-    rv = request_settle(r, x,
-                        human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
-                        human ? value : NULL, NULL, actor, err);
+    rv = mortise_request_settle(
+        r, x, human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
+        human ? value : NULL, NULL, actor, err);
     if (rv == MORTISE_OK && human)
-        rv = human_decided(r, x, human_answered(r, x, value, actor), err);
+        rv = mortise_human_decided(
+            r, x, mortise_human_answered(r, x, value, actor), err);
     json_decref(value);
     return rv;
 }
@@ -396,20 +405,23 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
 static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
                           struct mortise_err *err)
 {
-    return !failed && doubt_outlives(r, x) ? MORTISE_OK : stop_lost(r, x, err);
+    return !failed && mortise_doubt_outlives(r, x)
+               ? MORTISE_OK
+               : mortise_stop_lost(r, x, err);
 }
 
 static int resolve_failed(struct mortise_run *r, struct exec *x,
                           const struct mortise_command *c, const char *actor,
                           struct mortise_err *err)
 {
-    int rv = doubt_note(r, x, err);
+    int rv = mortise_doubt_note(r, x, err);
 
     if (rv == MORTISE_OK)
-        rv = request_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL, actor, err);
+        rv = mortise_request_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL,
+                                    actor, err);
     if (rv != MORTISE_OK || x->loss != LOSS_NONE)
         return rv != MORTISE_OK ? rv : resolved_loser(r, x, true, err);
-    return doubt_fail(
+    return mortise_doubt_fail(
         r, x, c->reason != NULL ? c->reason : "resolved as failed", err);
 }
 
@@ -422,30 +434,31 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
     int rv;
 
     if (strcmp(c->decision, "retry") == 0) {
-        rv = request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL, actor, err);
+        rv = mortise_request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL,
+                                    actor, err);
         if (rv != MORTISE_OK)
             return rv;
-        return x->loss == LOSS_NONE ? doubt_denied(r, x, err)
+        return x->loss == LOSS_NONE ? mortise_doubt_denied(r, x, err)
                                     : resolved_loser(r, x, false, err);
     }
     if (strcmp(c->decision, "fail") == 0)
         return resolve_failed(r, x, c, actor, err);
-    rv = command_json(&result, c, "result", err);
+    rv = mortise_command_json(&result, c, "result", err);
     if (rv == MORTISE_OK)
-        rv = request_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL, actor,
-                            err);
+        rv = mortise_request_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL,
+                                    actor, err);
     if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
         rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
     else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
-        rv = settle_lost_done(r, x, result, DONE_RESOLVED, err);
+        rv = mortise_settle_lost_done(r, x, result, DONE_RESOLVED, err);
     else if (rv == MORTISE_OK)
-        rv = done_settle(r, x, result, DONE_RESOLVED, err);
+        rv = mortise_done_settle(r, x, result, DONE_RESOLVED, err);
     json_decref(result);
     return rv;
 }
 
-int decide_do(struct mortise_run *r, const struct mortise_command *c,
-              const char *actor, struct mortise_err *err)
+int mortise_decide_do(struct mortise_run *r, const struct mortise_command *c,
+                      const char *actor, struct mortise_err *err)
 {
     switch (c->kind) {
     case MORTISE_CMD_APPROVE_TOOL:
@@ -453,7 +466,7 @@ int decide_do(struct mortise_run *r, const struct mortise_command *c,
     case MORTISE_CMD_ANSWER:
         return do_answer(r, c, actor, err);
     default:
-        assert(c->kind == MORTISE_CMD_RESOLVE); /* decide_is() */
+        assert(c->kind == MORTISE_CMD_RESOLVE); /* mortise_decide_is() */
         return do_resolve(r, c, actor, err);
     }
 }

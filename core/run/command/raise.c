@@ -16,7 +16,7 @@ static struct scope *find_purse(const struct mortise_run *r, const char *path)
         return r->frames[0]->scope;
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         if (in->owner != NULL && in->owner->child == in->root &&
-            strcmp(budget_path(r, in, own), path) == 0)
+            strcmp(mortise_budget_path(r, in, own), path) == 0)
             return in;
     }
     return NULL;
@@ -69,11 +69,11 @@ static int find_limit(const struct purse *p, const char *name,
         return mortise_fail(err, MORTISE_EINVAL,
                             "the budget's %s is %s already; it can only be "
                             "raised",
-                            name, budget_spell(text, *k, p->most[*k]));
+                            name, mortise_budget_spell(text, *k, p->most[*k]));
     if (*out < p->spent[*k] + p->held[*k])
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "of the budget's %s %s are used already", name,
-                            budget_spell(text, *k, p->spent[*k] + p->held[*k]));
+        return mortise_fail(
+            err, MORTISE_EINVAL, "of the budget's %s %s are used already", name,
+            mortise_budget_spell(text, *k, p->spent[*k] + p->held[*k]));
     return MORTISE_OK;
 }
 
@@ -103,7 +103,7 @@ static int resolve(const struct mortise_run *r, const struct scope *in,
             rv = mortise_nomem(err);
     }
     if (rv != MORTISE_OK)
-        drop(out);
+        mortise_json_drop(out);
     return rv;
 }
 
@@ -112,7 +112,7 @@ static int limits_of(const struct mortise_run *r,
                      json_t **limits, struct mortise_err *err)
 {
     json_t *body;
-    int rv = command_json(&body, c, "budget", err);
+    int rv = mortise_command_json(&body, c, "budget", err);
 
     *limits = NULL;
     if (rv != MORTISE_OK)
@@ -131,14 +131,15 @@ static int limits_of(const struct mortise_run *r,
     return rv;
 }
 
-int budget_check(const struct mortise_run *r, const struct mortise_command *c,
-                 struct mortise_err *err)
+int mortise_budget_check(const struct mortise_run *r,
+                         const struct mortise_command *c,
+                         struct mortise_err *err)
 {
     struct scope *in;
     json_t *limits;
     int rv;
 
-    if (run_is_over(r))
+    if (mortise_run_is_over(r))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s: it spends nothing more", r->id,
                             mortise_run_status_name(r->status));
@@ -158,7 +159,8 @@ static bool asks_for(const struct mortise_run *r, const struct exec *x,
         x->loss != LOSS_NONE)
         return false;
     graph = json_string_value(json_object_get(x->payload, "graph"));
-    return strcmp(budget_path(r, in, path), graph != NULL ? graph : "") == 0;
+    return strcmp(mortise_budget_path(r, in, path),
+                  graph != NULL ? graph : "") == 0;
 }
 
 /* The request is ours, but it was on a disk. */
@@ -184,19 +186,19 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
 
         if (!asks_for(r, x, in))
             continue;
-        budget_need(r, x, need);
-        if (!budget_leaves_room(&left, need, asked_about(x)))
+        mortise_budget_need(r, x, need);
+        if (!mortise_budget_leaves_room(&left, need, asked_about(x)))
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
             left.spent[k] += need[k];
-        rv =
-            request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL, actor, err);
+        rv = mortise_request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL,
+                                    actor, err);
     }
     return rv;
 }
 
-int budget_raise(struct mortise_run *r, const struct mortise_command *c,
-                 const char *actor, struct mortise_err *err)
+int mortise_budget_raise(struct mortise_run *r, const struct mortise_command *c,
+                         const char *actor, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = actor};
     struct scope *in;
@@ -205,9 +207,9 @@ int budget_raise(struct mortise_run *r, const struct mortise_command *c,
     if (rv != MORTISE_OK)
         return rv;
     e.frame = in->root->index;
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     if (rv == MORTISE_OK)
-        rv = clock_again(r, in, err);
+        rv = mortise_clock_again(r, in, err);
     return rv == MORTISE_OK ? pass_some(r, in, actor, err) : rv;
 }

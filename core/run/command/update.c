@@ -12,13 +12,13 @@ static int update_make(struct mortise_run *r, struct patch *p,
                        const struct mortise_command *c, struct mortise_err *err)
 {
     json_t *body;
-    int rv = command_json(&body, c, "update", err);
+    int rv = mortise_command_json(&body, c, "update", err);
 
-    patch_init(p, r, r->graph);
+    mortise_patch_init(p, r, r->graph);
     p->plain = MORTISE_REDUCE_LAST;
     p->whole = (c->flags & MORTISE_CMD_MERGE) == 0;
     if (rv == MORTISE_OK)
-        rv = patch_make(p, body, err);
+        rv = mortise_patch_make(p, body, err);
     json_decref(body);
     return rv;
 }
@@ -30,7 +30,7 @@ static int update_try(struct mortise_run *r, struct patch *u,
 {
     uint64_t size;
     json_t *state;
-    int rv = past_total(r, r->frames[0], false, &state, err);
+    int rv = mortise_past_total(r, r->frames[0], false, &state, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
         struct mortise_path path;
@@ -44,10 +44,10 @@ static int update_try(struct mortise_run *r, struct patch *u,
         if (rv == MORTISE_OK)
             rv = mortise_fold_write(&state, &w, r->graph->expr_cost, err);
         if (rv == MORTISE_OK)
-            rv = judge_field_of(r->graph, state, &path, err);
+            rv = mortise_judge_field_of(r->graph, state, &path, err);
     }
     if (rv == MORTISE_OK)
-        rv = size_within(r->graph, state, &size, err);
+        rv = mortise_size_within(r->graph, state, &size, err);
     json_decref(state);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
 }
@@ -64,8 +64,9 @@ static bool update_reduces(const struct patch *u)
 
 /* Answers and results are applied before the update, and what they write is
  * not known before: an update that they could break must come after them. */
-int update_check(struct mortise_run *r, const struct held_command *h,
-                 const struct mortise_command *c, struct mortise_err *err)
+int mortise_update_check(struct mortise_run *r, const struct held_command *h,
+                         const struct mortise_command *c,
+                         struct mortise_err *err)
 {
     struct patch u;
     int rv;
@@ -74,12 +75,12 @@ int update_check(struct mortise_run *r, const struct held_command *h,
     if (rv == MORTISE_OK)
         rv = update_try(r, &u, err);
     if (rv == MORTISE_OK && update_reduces(&u) &&
-        (command_has(h, MORTISE_CMD_ANSWER) ||
-         command_has(h, MORTISE_CMD_RESOLVE)))
+        (mortise_command_has(h, MORTISE_CMD_ANSWER) ||
+         mortise_command_has(h, MORTISE_CMD_RESOLVE)))
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "an update through reducers cannot come in one call "
                           "with an answer or a result; give it afterwards");
-    patch_finish(&u);
+    mortise_patch_finish(&u);
     return rv;
 }
 
@@ -97,16 +98,16 @@ static int record_update(struct mortise_run *r, const struct mortise_command *c,
                                   .writes = u.writes,
                                   .n_writes = u.n};
 
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     }
-    patch_finish(&u);
+    mortise_patch_finish(&u);
     return rv;
 }
 
 /* Questions are asked again, since the state that they are about changes; a
  * scheduled pause is about none. */
-int update_do(struct mortise_run *r, const struct mortise_command *c,
-              const char *actor, struct mortise_err *err)
+int mortise_update_do(struct mortise_run *r, const struct mortise_command *c,
+                      const char *actor, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -115,10 +116,10 @@ int update_do(struct mortise_run *r, const struct mortise_command *c,
 
         if (x->frame->top != r->frames[0])
             continue; /* it has another state */
-        rv = disarm(r, x, err);
+        rv = mortise_exec_disarm(r, x, err);
         if (rv == MORTISE_OK && x->state == X_ASKED &&
             x->ask != MORTISE_ASK_BEFORE)
-            rv = request_withdraw(r, x, err);
+            rv = mortise_request_withdraw(r, x, err);
     }
     return rv != MORTISE_OK ? rv : record_update(r, c, actor, err);
 }

@@ -10,18 +10,20 @@
 
 #include "run/flow/flow.h"
 
-void frame_lead_from(struct mortise_run *r, const struct exec *u)
+void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u)
 {
     for (size_t i = 0; i < r->n_frames; i++) {
         struct frame *f = r->frames[i];
         uint32_t n = f->top == r->frames[0] ? f->region->n_edges : 0;
 
         for (uint32_t k = 0; k < n; k++) {
-            const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+            const struct mortise_edge *e =
+                mortise_frame_edge(f, f->region->edges[k]);
             const struct mortise_region *child;
 
             if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
-                !e->yields && item_to(f, e->to, &child)->phase == ITEM_WAITS)
+                !e->yields &&
+                mortise_item_to(f, e->to, &child)->phase == ITEM_WAITS)
                 f->edge_src[k] = u->index;
         }
     }
@@ -35,13 +37,13 @@ static int open_from(struct mortise_run *r, struct frame *f,
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < n_out; i++) {
-        const struct mortise_edge *e = frame_edge(f, out[i]);
+        const struct mortise_edge *e = mortise_frame_edge(f, out[i]);
 
         if (e->home != f->region->index)
             continue;
         f->edges[e->slot] = EDGE_OPEN;
         if (e->to != MORTISE_END && !e->back && !e->yields)
-            rv = frame_push(r, f, out[i], err);
+            rv = mortise_frame_push(r, f, out[i], err);
     }
     return rv;
 }
@@ -59,19 +61,20 @@ static int open_item(struct mortise_run *r, struct frame *f, uint32_t node,
 static void count_dead(struct frame *f)
 {
     f->n_open = 0;
-    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+    for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
         struct item *it = &f->items[i];
 
         it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
         f->n_open += it->phase == ITEM_WAITS;
     }
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+        const struct mortise_edge *e =
+            mortise_frame_edge(f, f->region->edges[k]);
         const struct mortise_region *child;
 
         if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back &&
             !e->yields)
-            item_to(f, e->to, &child)->n_decided++;
+            mortise_item_to(f, e->to, &child)->n_decided++;
     }
 }
 
@@ -80,11 +83,11 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
                  struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = item_to(f, node, &child);
+    struct item *it = mortise_item_to(f, node, &child);
     int rv;
 
     memset(f->edges, EDGE_DEAD, f->region->n_edges);
-    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+    for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
         f->items[i].phase = ITEM_SKIPPED;
         f->items[i].lost = f->items[i].discard = false;
     }
@@ -94,9 +97,9 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
     it->phase = ITEM_WAITS;
     rv = open_item(r, f, node, child, err);
     while (rv == MORTISE_OK && r->n_work > 0) {
-        uint32_t to = frame_edge(f, r->work[--r->n_work].edge)->to;
+        uint32_t to = mortise_frame_edge(f, r->work[--r->n_work].edge)->to;
 
-        it = item_to(f, to, &child);
+        it = mortise_item_to(f, to, &child);
         if (it->phase == ITEM_WAITS)
             continue;
         it->phase = ITEM_WAITS;
@@ -116,10 +119,10 @@ static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
 
     for (;;) {
         rv = reset(r, f, node, err);
-        it = item_to(f, node, &child);
+        it = mortise_item_to(f, node, &child);
         if (rv != MORTISE_OK || child == NULL)
             break;
-        f = frame_new(r, f, f->scope, child, it->visit, err);
+        f = mortise_frame_new(r, f, f->scope, child, it->visit, err);
         if (f == NULL)
             return MORTISE_ENOMEM;
         it->visit = f;
@@ -128,7 +131,7 @@ static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
     if (rv != MORTISE_OK)
         return rv;
     assert(it->visits + 1 == visit_no); /* apply.c compared */
-    *out = exec_new(r, f, node, visit_no, preds, n, err);
+    *out = mortise_exec_new(r, f, node, visit_no, preds, n, err);
     if (*out == NULL)
         return MORTISE_ENOMEM;
     it->visits = visit_no;
@@ -137,18 +140,19 @@ static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
     return MORTISE_OK;
 }
 
-int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
-               uint32_t visit, struct exec **out, struct mortise_err *err)
+int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
+                       uint32_t visit, struct exec **out,
+                       struct mortise_err *err)
 {
     uint32_t *preds, n;
     size_t room;
-    int rv = past_frontier(r, f, &preds, &n, &room, err);
+    int rv = mortise_past_frontier(r, f, &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    frame_leave_behind(f);
+    mortise_frame_leave_behind(f);
     f->behind = false;
-    drop(&f->scope->loop_error);
+    mortise_json_drop(&f->scope->loop_error);
     f->scope->halt = LOSS_NONE;
     f->scope->over = false;
     rv = enter(r, f, node, visit, preds, n, out, err);
@@ -166,15 +170,16 @@ static bool is_settled(const struct mortise_run *r, const struct frame *f,
 
     if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return !join_minds_late(r, n, it) ||
-           !exec_counts_in(r->execs[f->edge_src[e->slot]], f);
+    return !mortise_join_minds_late(r, n, it) ||
+           !mortise_exec_counts_in(r->execs[f->edge_src[e->slot]], f);
 }
 
 /* Failed edges are undecided again, but for those. */
 static void reopen_edges(const struct mortise_run *r, struct frame *f)
 {
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        const struct mortise_edge *e = frame_edge(f, f->region->edges[k]);
+        const struct mortise_edge *e =
+            mortise_frame_edge(f, f->region->edges[k]);
         const struct mortise_region *child;
         struct item *it;
 
@@ -184,7 +189,7 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
             f->edges[k] = EDGE_OPEN;
             continue;
         }
-        it = item_to(f, e->to, &child);
+        it = mortise_item_to(f, e->to, &child);
         if (is_settled(r, f, e, it))
             continue;
         f->edges[k] = EDGE_OPEN;
@@ -197,9 +202,9 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
 static bool is_open(struct frame *f, const uint32_t *out, uint32_t n_out)
 {
     for (uint32_t i = 0; i < n_out; i++) {
-        const struct mortise_edge *e = frame_edge(f, out[i]);
+        const struct mortise_edge *e = mortise_frame_edge(f, out[i]);
 
-        if (frame_home(f, out[i])->edges[e->slot] == EDGE_OPEN)
+        if (mortise_frame_home(f, out[i])->edges[e->slot] == EDGE_OPEN)
             return true;
     }
     return n_out == 0;
@@ -216,12 +221,13 @@ static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
         return false;
     if (it->visit->for_good)
         return true;
-    if (!exec_counts_in(r->execs[it->visit->cause], f))
+    if (!mortise_exec_counts_in(r->execs[it->visit->cause], f))
         return false;
     for (uint32_t i = 0; i < loop->n_exits; i++) {
-        const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
+        const struct mortise_edge *e = mortise_frame_edge(f, loop->exits[i]);
 
-        if (frame_home(f, loop->exits[i])->edges[e->slot] == EDGE_FAILED)
+        if (mortise_frame_home(f, loop->exits[i])->edges[e->slot] ==
+            EDGE_FAILED)
             return false;
     }
     return true;
@@ -267,16 +273,16 @@ static int weigh_all(struct mortise_run *r, struct frame *f,
     const struct mortise_region *in = f->region;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < frame_n_items(in); i++) {
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_frame_n_items(in); i++) {
         uint32_t node =
             i < in->n_nodes
                 ? in->nodes[i]
                 : f->graph->regions[in->regions[i - in->n_nodes]].entry;
 
         if (f->items[i].phase == ITEM_WAITS)
-            rv = frame_weigh(r, f, node, &f->items[i], err);
+            rv = mortise_frame_weigh(r, f, node, &f->items[i], err);
     }
-    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
 /* Is f in that element, or around everything? */
@@ -309,7 +315,7 @@ static void reopen_frame(const struct mortise_run *r, struct frame *f)
     }
     f->failed = f->for_good = false;
     f->cause = 0;
-    for (size_t k = 0; k < frame_n_items(f->region); k++)
+    for (size_t k = 0; k < mortise_frame_n_items(f->region); k++)
         reopen_item(r, f, k);
 }
 
@@ -329,10 +335,11 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
     for (size_t i = first; i < n; i++) {
         struct frame *f = r->frames[i];
 
-        if (!is_within(f, element) || !frame_is_alive(f) || has_ended(f))
+        if (!is_within(f, element) || !mortise_frame_is_alive(f) ||
+            has_ended(f))
             continue;
         if (f->over && f->failed)
-            map_wait(f);
+            mortise_map_wait(f);
         if (!is_waiting(f))
             reopen_frame(r, f);
     }
@@ -344,7 +351,7 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
             continue;
         f->lost &= !halted;
         f->halted = false;
-        if (halted && frame_is_alive(f))
+        if (halted && mortise_frame_is_alive(f))
             rv = weigh_all(r, f, err);
     }
     return rv;
@@ -362,25 +369,25 @@ static bool is_replaced(const struct exec *x)
 static int exec_again(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
-    bool returns = x->state == X_CANCELLED && race_may_return(x);
+    bool returns = x->state == X_CANCELLED && mortise_race_may_return(x);
 
     if ((x->state == X_FAILED && x->child_failed) ||
         (returns && x->child != NULL && !x->child_over)) {
         x->loss = LOSS_NONE;
-        drop(&x->error);
-        exec_become(r, x, X_INSIDE); /* what failed is inside */
+        mortise_json_drop(&x->error);
+        mortise_exec_become(r, x, X_INSIDE); /* what failed is inside */
     } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
         x->handled = true; /* nobody tries it again */
         r->n_failed--;
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
         x->loss = LOSS_NONE;
-        return exec_next_generation(r, x, err);
+        return mortise_exec_next_generation(r, x, err);
     }
     return MORTISE_OK;
 }
 
-int frame_again(struct mortise_run *r, const struct frame *element,
-                struct mortise_err *err)
+int mortise_frame_again(struct mortise_run *r, const struct frame *element,
+                        struct mortise_err *err)
 {
     int rv = reopen_frames(r, element, err);
 
@@ -389,8 +396,9 @@ int frame_again(struct mortise_run *r, const struct frame *element,
 
         if (x->node < x->frame->graph->n_nodes &&
             is_within(x->frame, element) && !is_waiting(x->frame) &&
-            item_of_exec(x)->phase == ITEM_ACTIVE && frame_is_alive(x->frame))
+            mortise_exec_item(x)->phase == ITEM_ACTIVE &&
+            mortise_frame_is_alive(x->frame))
             rv = exec_again(r, x, err);
     }
-    return rv == MORTISE_OK ? map_go_on(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_map_go_on(r, err) : rv;
 }

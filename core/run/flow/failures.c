@@ -32,7 +32,7 @@ static void meet(struct group *g, uint32_t index)
 {
     struct exec *x = g->r->execs[index];
 
-    if (!is_failure(x, g->f->top) || !exec_counts_in(x, g->f))
+    if (!is_failure(x, g->f->top) || !mortise_exec_counts_in(x, g->f))
         return;
     g->named |= x->mark == g->r->stamp;
     if (!g->marks || x->mark == g->r->stamp)
@@ -45,7 +45,7 @@ static void meet(struct group *g, uint32_t index)
 static void meet_join(struct group *g, const struct mortise_node *node)
 {
     for (uint32_t i = 0; i < node->n_in; i++) {
-        uint32_t slot = frame_edge(g->f, node->in[i])->slot;
+        uint32_t slot = mortise_frame_edge(g->f, node->in[i])->slot;
 
         if (g->f->edges[slot] == EDGE_FAILED)
             meet(g, g->f->edge_src[slot]);
@@ -82,7 +82,7 @@ static bool spread(struct mortise_run *r, const struct frame *f)
 {
     bool grew = false;
 
-    for (size_t i = 0; i < frame_n_items(f->region); i++) {
+    for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
         struct group g = {.r = r, .f = f};
 
         meet_item(&g, i);
@@ -151,9 +151,9 @@ static json_t *failure_json(const struct mortise_run *r, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
 
-    exec_path(r, x, path);
-    return json_pack("{s:s, s:s, s:O}", "node", node_of(r, x)->id, "path", path,
-                     "error", x->error);
+    mortise_exec_path(r, x, path);
+    return json_pack("{s:s, s:s, s:O}", "node", mortise_exec_node(r, x)->id,
+                     "path", path, "error", x->error);
 }
 
 /* Everybody who is named, in the order of activation: [{node, path, error}]. */
@@ -166,7 +166,7 @@ static json_t *all_json(const struct mortise_run *r, const struct frame *top)
 
         if (is_failure(x, top) && x->mark == r->stamp &&
             json_array_append_new(list, failure_json(r, x)) != 0)
-            drop(&list);
+            mortise_json_drop(&list);
     }
     return list;
 }
@@ -182,11 +182,11 @@ static json_t *tell(const struct mortise_run *r, json_t *failed)
          (json_array_size(failed) > 1 &&
           (json_object_set_new(error, "message", words_of(r, failed)) != 0 ||
            json_object_set(error, "failed", failed) != 0))))
-        drop(&error);
+        mortise_json_drop(&error);
     return error;
 }
 
-json_t *failures_of(struct mortise_run *r, const struct frame *top)
+json_t *mortise_failures_of(struct mortise_run *r, const struct frame *top)
 {
     json_t *failed, *error;
 

@@ -10,152 +10,164 @@
 /* ---- join.c ---- */
 enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
 /* What a failed branch is to the join of n, by the run's rules. */
-enum mortise_branch_error join_on_error(const struct mortise_run *r,
-                                        const struct mortise_node *n);
-enum join_verdict join_judge(const struct mortise_run *r, const struct frame *f,
+enum mortise_branch_error mortise_join_on_error(const struct mortise_run *r,
+                                                const struct mortise_node *n);
+enum join_verdict mortise_join_judge(const struct mortise_run *r,
+                                     const struct frame *f,
+                                     const struct mortise_node *n,
+                                     const struct item *it);
+bool mortise_join_minds_late(const struct mortise_run *r,
                              const struct mortise_node *n,
                              const struct item *it);
-bool join_minds_late(const struct mortise_run *r, const struct mortise_node *n,
-                     const struct item *it);
 /* Is it a race in which each element of a map counts? */
-bool join_counts_elements(const struct mortise_run *r,
-                          const struct mortise_node *n);
+bool mortise_join_counts_elements(const struct mortise_run *r,
+                                  const struct mortise_node *n);
 /* So many have to come to n, a race's. */
-uint32_t join_need(const struct mortise_node *n);
+uint32_t mortise_join_need(const struct mortise_node *n);
 /* May they, still?  `over`: a map that has no more to come; NULL: none. */
-bool join_in_reach(const struct mortise_run *r, const struct frame *f,
-                   const struct mortise_node *n, const struct item *it,
-                   const struct fan *over);
+bool mortise_join_in_reach(const struct mortise_run *r, const struct frame *f,
+                           const struct mortise_node *n, const struct item *it,
+                           const struct fan *over);
 /* How many maps lead to n, and the k-th of them; NULL: it is not at work in f,
  * or its edge is decided. */
-uint32_t join_n_maps(const struct frame *f, const struct mortise_node *n);
-struct fan *join_map(const struct frame *f, const struct mortise_node *n,
-                     uint32_t k);
+uint32_t mortise_join_n_maps(const struct frame *f,
+                             const struct mortise_node *n);
+struct fan *mortise_join_map(const struct frame *f,
+                             const struct mortise_node *n, uint32_t k);
 /* Edges that failed, for x, which collects them: [{node, error}]. */
-int join_collect(struct mortise_run *r, const struct frame *f,
-                 const struct mortise_node *n, struct exec *x,
-                 struct mortise_err *err);
+int mortise_join_collect(struct mortise_run *r, const struct frame *f,
+                         const struct mortise_node *n, struct exec *x,
+                         struct mortise_err *err);
 /* The executions behind the edges that were taken; `preds` has room for n_in.
  */
-uint32_t join_sources(const struct frame *f, const struct mortise_node *n,
-                      uint32_t *preds);
+uint32_t mortise_join_sources(const struct frame *f,
+                              const struct mortise_node *n, uint32_t *preds);
 
 /* ---- failures.c ---- */
 /* What the graph of this frame, which failed, failed of: {code, message, span,
  * path} of the first, in the order of activation, and of several also `failed`,
  * [{node, path, error}].  A new reference; NULL when memory ran out. */
-json_t *failures_of(struct mortise_run *r, const struct frame *top);
+json_t *mortise_failures_of(struct mortise_run *r, const struct frame *top);
 
 /* ---- frame.c ---- */
 /* A frame of a graph, with nothing decided; visits go on from `before`. */
-struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
-                          const char *prefix, const struct frame *before,
-                          struct mortise_err *err);
+struct frame *mortise_frame_begin(struct mortise_run *r,
+                                  const struct mortise_graph *g,
+                                  const char *prefix,
+                                  const struct frame *before,
+                                  struct mortise_err *err);
 /* All in f, a graph's, is over, whatever became of it. */
-void frame_leave_behind(struct frame *f);
+void mortise_frame_leave_behind(struct frame *f);
 /* Does its item in the frame around it live, and so on outwards? */
-bool frame_is_alive(const struct frame *f);
+bool mortise_frame_is_alive(const struct frame *f);
 /* The edges out of START: those in `taken` (in their order) are taken. */
-int frame_follow_start(struct mortise_run *r, const struct exec *start,
-                       struct mortise_err *err);
+int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
+                               struct mortise_err *err);
 /* The edges out of x: x->taken are taken, the others are `rest`.  Its item is
  * over, and whatever follows from that happens. */
-int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
-                 struct mortise_err *err);
-/* An edge is decided, and its target is to be told: by frame_spread(), which
+int mortise_frame_follow(struct mortise_run *r, struct exec *x,
+                         enum edge_state rest, struct mortise_err *err);
+/* An edge is decided, and its target is to be told: by mortise_frame_spread(), which
  * tells all that are. */
-int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
-               struct mortise_err *err);
-int frame_spread(struct mortise_run *r, struct mortise_err *err);
+int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
+                       struct mortise_err *err);
+int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err);
 /* Has the join of `node`, which waits, something to say by now? */
-int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
-                const struct item *it, struct mortise_err *err);
+int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
+                        const struct item *it, struct mortise_err *err);
 /* Was it, or what it is in, skipped? */
-bool frame_skipped(const struct frame *f, uint32_t node);
+bool mortise_frame_skipped(const struct frame *f, uint32_t node);
 
-struct frame *frame_new(struct mortise_run *r, struct frame *parent,
-                        struct scope *scope,
-                        const struct mortise_region *region,
-                        const struct frame *before, struct mortise_err *err);
+struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
+                                struct scope *scope,
+                                const struct mortise_region *region,
+                                const struct frame *before,
+                                struct mortise_err *err);
 /* Start what `node` is, or is the entry of, in f: after `preds`, and after an
  * update made since there were `since` executions. */
-int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                const uint32_t *preds, uint32_t n, size_t since,
-                struct mortise_err *err);
+int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                        const uint32_t *preds, uint32_t n, size_t since,
+                        struct mortise_err *err);
 /* The map's edge to the join is this ... */
-int frame_map_decided(struct mortise_run *r, struct fan *fan,
-                      enum edge_state state, uint32_t src,
-                      struct mortise_err *err);
+int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
+                              enum edge_state state, uint32_t src,
+                              struct mortise_err *err);
 /* ... and it has no more to do. */
-int frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
-                   struct mortise_err *err);
+int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
+                           struct mortise_err *err);
 
 /* ---- again.c ---- */
 /* Taken edges that led nowhere yet lead from u. */
-void frame_lead_from(struct mortise_run *r, const struct exec *u);
+void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u);
 /* In f, which is a graph's, all is behind but what `node` leads to; it is made,
  * to start after everything there. */
-int frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
-               uint32_t visit, struct exec **out, struct mortise_err *err);
+int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
+                       uint32_t visit, struct exec **out,
+                       struct mortise_err *err);
 /* What failed is tried again, and what was skipped for it waits again: in the
  * element of a map that waited for it, or (NULL) everywhere. */
-int frame_again(struct mortise_run *r, const struct frame *element,
-                struct mortise_err *err);
+int mortise_frame_again(struct mortise_run *r, const struct frame *element,
+                        struct mortise_err *err);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */
-int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
-             struct mortise_err *err);
+int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
+                     struct mortise_err *err);
 /* Nothing more happens in f, which is a graph's. */
-int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
-              struct mortise_err *err);
+int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
+                      struct mortise_err *err);
 /* If nobody is at work any more in f, a graph's that is halted, it is over. */
-int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err);
+int mortise_race_quiet(struct mortise_run *r, struct frame *f,
+                       struct mortise_err *err);
 /* x is not to come to its end.  Nothing where it did, or has lost already. */
-int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
-              struct mortise_err *err);
+int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
+                      struct mortise_err *err);
 /* f, an element that is not over, lost a race in the frame `in`. */
-int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
-                bool finish, struct mortise_err *err);
+int mortise_race_beaten(struct mortise_run *r, struct frame *f,
+                        const struct frame *in, bool finish,
+                        struct mortise_err *err);
 /* What begins in an item of f is discarded so. */
-uint32_t race_discard(const struct frame *f, const struct item *it);
+uint32_t mortise_race_discard(const struct frame *f, const struct item *it);
 /* Was it stopped by a failure, which a resume may mend? */
-bool race_may_return(const struct exec *x);
+bool mortise_race_may_return(const struct exec *x);
 /* ... and nothing around it otherwise?  Also of what was not stopped at all. */
-bool race_may_come_back(const struct exec *x);
-const char *race_words(enum loss why);
+bool mortise_race_may_come_back(const struct exec *x);
+const char *mortise_race_words(enum loss why);
 
 /* ---- sub.c ---- */
 /* Its child begins. */
-int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
-              struct mortise_err *err);
+int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
+                      struct mortise_err *err);
 /* Nothing is left to do in f, a graph's: its owner will end. */
-int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err);
+int mortise_sub_over(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err);
 /* Is what ended it a failure inside? */
-bool sub_failed(const struct frame *f);
+bool mortise_sub_failed(const struct frame *f);
 /* x->inner, of a child that is over and did not fail, with these artifacts. */
-int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
-               struct mortise_err *err);
+int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
+                       struct mortise_err *err);
 
 /* ---- map.c ---- */
 /* The list for a map edge that x is about to take. */
-int map_keep(struct mortise_run *r, struct exec *x, uint32_t edge, json_t *list,
-             struct mortise_err *err);
+int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
+                     json_t *list, struct mortise_err *err);
 /* The edge was taken. */
-int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
-              uint32_t n, struct mortise_err *err);
-int map_element_over(struct mortise_run *r, struct frame *f,
-                     struct mortise_err *err);
+int mortise_map_begin(struct mortise_run *r, struct item *it,
+                      const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err);
+int mortise_map_element_over(struct mortise_run *r, struct frame *f,
+                             struct mortise_err *err);
 /* Are all elements over that are to be? */
-bool map_is_over(const struct fan *fan);
+bool mortise_map_is_over(const struct fan *fan);
 /* The join of `node` waits in f: have enough elements come to it?  Then the
  * maps that they are of gather.  `own` is one of them, if anything. */
-int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
-             const struct item *it, struct fan *own, struct mortise_err *err);
+int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
+                     const struct item *it, struct fan *own,
+                     struct mortise_err *err);
 /* An element that is over is to be tried again, when its turn comes ... */
-void map_wait(struct frame *f);
+void mortise_map_wait(struct frame *f);
 /* ... which it does now, where there is room. */
-int map_go_on(struct mortise_run *r, struct mortise_err *err);
-void map_finish(struct mortise_run *r);
+int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err);
+void mortise_map_finish(struct mortise_run *r);
 
 #endif

@@ -33,22 +33,24 @@
  * scope, came to. */
 static void carry_on(struct frame *f, const struct frame *before)
 {
-    for (size_t i = 0; before != NULL && i < frame_n_items(f->region); i++) {
+    for (size_t i = 0; before != NULL && i < mortise_frame_n_items(f->region);
+         i++) {
         f->items[i].visits = before->items[i].visits;
         f->items[i].visit = before->items[i].visit;
         f->items[i].fan = before->items[i].fan;
     }
 }
 
-struct frame *frame_new(struct mortise_run *r, struct frame *parent,
-                        struct scope *scope,
-                        const struct mortise_region *region,
-                        const struct frame *before, struct mortise_err *err)
+struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
+                                struct scope *scope,
+                                const struct mortise_region *region,
+                                const struct frame *before,
+                                struct mortise_err *err)
 {
     struct frame **grown = mortise_grow(r->mem, r->frames, r->n_frames,
                                         &r->cap_frames, sizeof grown[0]);
     struct frame *f = mortise_arena_alloc(&r->arena, sizeof *f);
-    size_t n = frame_n_items(region);
+    size_t n = mortise_frame_n_items(region);
 
     if (grown != NULL)
         r->frames = grown;
@@ -65,7 +67,8 @@ struct frame *frame_new(struct mortise_run *r, struct frame *parent,
         return NULL;
     }
     f->index = (uint32_t)r->n_frames;
-    f->graph = parent != NULL ? parent->graph : NULL; /* frame_begin() */
+    f->graph =
+        parent != NULL ? parent->graph : NULL; /* mortise_frame_begin() */
     f->region = region;
     f->parent = parent;
     f->top = parent != NULL ? parent->top : f;
@@ -80,9 +83,11 @@ struct frame *frame_new(struct mortise_run *r, struct frame *parent,
     return f;
 }
 
-struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
-                          const char *prefix, const struct frame *before,
-                          struct mortise_err *err)
+struct frame *mortise_frame_begin(struct mortise_run *r,
+                                  const struct mortise_graph *g,
+                                  const char *prefix,
+                                  const struct frame *before,
+                                  struct mortise_err *err)
 {
     struct scope *scope = mortise_arena_alloc(&r->arena, sizeof *scope);
 
@@ -97,23 +102,24 @@ struct frame *frame_begin(struct mortise_run *r, const struct mortise_graph *g,
     scope->suffix = "";
     scope->next = r->graphs;
     r->graphs = scope;
-    if (budget_begin(r, scope, g, err) != MORTISE_OK)
+    if (mortise_budget_begin(r, scope, g, err) != MORTISE_OK)
         return NULL;
-    scope->root = frame_new(r, NULL, scope, &g->regions[0], before, err);
+    scope->root =
+        mortise_frame_new(r, NULL, scope, &g->regions[0], before, err);
     if (scope->root != NULL)
         scope->root->graph = g;
     return scope->root;
 }
 
-void frame_leave_behind(struct frame *f)
+void mortise_frame_leave_behind(struct frame *f)
 {
     f->behind = true;
     for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
         if (x->child != NULL)
-            frame_leave_behind(x->child);
+            mortise_frame_leave_behind(x->child);
     }
     for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        frame_leave_behind(kid);
+        mortise_frame_leave_behind(kid);
 }
 
 /* ---- failures ----------------------------------------------------------- */
@@ -147,7 +153,7 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
 {
     const struct exec *x = r->execs[cause];
     struct frame *root = f->scope->root;
-    bool apart = !exec_counts_in(x, root);
+    bool apart = !mortise_exec_counts_in(x, root);
 
     /* A loser that was left to finish fails its own branch alone. */
     fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
@@ -155,19 +161,20 @@ static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
         return MORTISE_OK; /* what of it, the map's join says */
     fail_for_ever(f, cause);
     r->execs[cause]->surfaced = true;
-    return root->graph->fail_fast ? race_halt(r, root, LOSS_FAIL, err)
+    return root->graph->fail_fast ? mortise_race_halt(r, root, LOSS_FAIL, err)
                                   : MORTISE_OK;
 }
 
 /* Is that how x's failure ends, wherever it leads? */
 static bool is_doomed(const struct mortise_run *r, const struct exec *x)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     if (x->fan != NULL)
         n = &x->frame->graph->nodes[x->fan->map->join];
-    return exec_counts_in(x, x->frame->top) && !n->mendable[r->rules] &&
-           (x->fan == NULL || join_on_error(r, n) == MORTISE_BRANCH_FAIL);
+    return mortise_exec_counts_in(x, x->frame->top) && !n->mendable[r->rules] &&
+           (x->fan == NULL ||
+            mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL);
 }
 
 /* Known at once, so that what puts an early end to its graph finds it. */
@@ -176,14 +183,14 @@ static int doom(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     fail_for_ever(x->frame, x->index);
     x->surfaced = true;
     return x->frame->graph->fail_fast
-               ? race_halt(r, x->frame->top, LOSS_FAIL, err)
+               ? mortise_race_halt(r, x->frame->top, LOSS_FAIL, err)
                : MORTISE_OK;
 }
 
 /* ---- deciding edges ----------------------------------------------------- */
 
-int frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
-               struct mortise_err *err)
+int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
+                       struct mortise_err *err)
 {
     struct due *grown =
         mortise_grow(r->mem, r->work, r->n_work, &r->cap_work, sizeof *grown);
@@ -222,8 +229,8 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
                     enum edge_state state, uint32_t src,
                     struct mortise_err *err)
 {
-    const struct mortise_edge *e = frame_edge(f, edge);
-    struct frame *home = frame_around(f, e->home);
+    const struct mortise_edge *e = mortise_frame_edge(f, edge);
+    struct frame *home = mortise_frame_around(f, e->home);
 
     if (home->edges[e->slot] != EDGE_OPEN)
         return MORTISE_OK; /* a goto moved the frontier past it */
@@ -246,9 +253,9 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
         return fail_all(r, home, src, err);
     if (e->to == MORTISE_END)
         return state == EDGE_TAKEN && f->graph->end_first
-                   ? race_halt(r, f->top, LOSS_END, err)
+                   ? mortise_race_halt(r, f->top, LOSS_END, err)
                    : MORTISE_OK;
-    return frame_push(r, home, edge, err);
+    return mortise_frame_push(r, home, edge, err);
 }
 
 /* ---- loops -------------------------------------------------------------- */
@@ -275,15 +282,15 @@ static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
 static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
                     const uint32_t *preds, uint32_t n, struct mortise_err *err)
 {
-    struct item *it = item_of(f, node);
-    struct exec *x = exec_new(r, f, node, ++it->visits, preds, n, err);
+    struct item *it = mortise_item_of(f, node);
+    struct exec *x = mortise_exec_new(r, f, node, ++it->visits, preds, n, err);
 
     if (x == NULL)
         return MORTISE_ENOMEM;
-    x->discard = race_discard(f, it);
+    x->discard = mortise_race_discard(f, it);
     it->exec = x->index;
     it->phase = ITEM_ACTIVE;
-    return exec_ready(r, x, err);
+    return mortise_exec_ready(r, x, err);
 }
 
 /* The next visit of a loop whose item in f is `it`. */
@@ -291,11 +298,12 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
                  const struct mortise_region *loop, const uint32_t *preds,
                  uint32_t n, struct mortise_err *err)
 {
-    struct frame *next = frame_new(r, f, f->scope, loop, it->visit, err);
+    struct frame *next =
+        mortise_frame_new(r, f, f->scope, loop, it->visit, err);
 
     if (next == NULL)
         return MORTISE_ENOMEM;
-    next->discard = race_discard(f, it);
+    next->discard = mortise_race_discard(f, it);
     it->visit = next;
     it->phase = ITEM_ACTIVE;
     return activate(r, next, loop->entry, preds, n, err);
@@ -306,19 +314,19 @@ static int start(struct mortise_run *r, struct frame *f, uint32_t node,
                  const uint32_t *preds, uint32_t n, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = item_to(f, node, &child);
+    struct item *it = mortise_item_to(f, node, &child);
 
     if (child == NULL)
         return activate(r, f, node, preds, n, err);
     if (child->kind == MORTISE_REGION_LOOP)
         return visit(r, f, it, child, preds, n, err);
     it->phase = ITEM_ACTIVE;
-    return map_begin(r, it, preds, n, err);
+    return mortise_map_begin(r, it, preds, n, err);
 }
 
-int frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                const uint32_t *preds, uint32_t n, size_t since,
-                struct mortise_err *err)
+int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
+                        const uint32_t *preds, uint32_t n, size_t since,
+                        struct mortise_err *err)
 {
     uint32_t *both;
     int rv;
@@ -341,8 +349,9 @@ static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
     uint32_t *preds, n;
     size_t room;
     size_t since =
-        r->execs[item_of(before, before->region->entry)->exec]->index;
-    int rv = past_of_frames(r, &before, 1, since, &preds, &n, &room, err);
+        r->execs[mortise_item_of(before, before->region->entry)->exec]->index;
+    int rv =
+        mortise_past_of_frames(r, &before, 1, since, &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -355,18 +364,18 @@ static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
 static int loop_and_exit(struct mortise_run *r, const struct frame *f,
                          struct mortise_err *err)
 {
-    const struct exec *x = r->execs[item_of(f, f->region->entry)->exec];
+    const struct exec *x = r->execs[mortise_item_of(f, f->region->entry)->exec];
     struct scope *in = f->top->scope;
     char path[MORTISE_EXEC_PATH];
     struct mortise_err words;
 
     if (in->loop_error != NULL)
         return MORTISE_OK; /* one is enough to fail of */
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     mortise_fail(&words, MORTISE_EINVAL,
                  "the loop of '%s' took an edge back to it and one out of the "
                  "loop in the same visit, %u",
-                 node_of(r, x)->id, x->visit);
+                 mortise_exec_node(r, x)->id, x->visit);
     in->loop_error = json_pack("{s:s, s:s, s:s}", "code", "loop", "message",
                                words.msg, "path", path);
     return in->loop_error != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -384,8 +393,8 @@ static int close_exits(struct mortise_run *r, struct frame *f,
     int rv = MORTISE_OK;
 
     for (uint32_t i = loop->n_exits; rv == MORTISE_OK && i-- > 0;) {
-        const struct mortise_edge *e = frame_edge(f, loop->exits[i]);
-        const struct frame *home = frame_around(f, e->home);
+        const struct mortise_edge *e = mortise_frame_edge(f, loop->exits[i]);
+        const struct frame *home = mortise_frame_around(f, e->home);
 
         if (home->edges[e->slot] != EDGE_OPEN)
             continue;
@@ -401,7 +410,7 @@ static int visit_over(struct mortise_run *r, struct frame *f,
                       struct mortise_err *err)
 {
     struct frame *home = f->parent;
-    struct item *it = item_of_region(home, f->region->index);
+    struct item *it = mortise_item_of_region(home, f->region->index);
     bool again = f->again && !f->failed && !f->lost;
     int rv = MORTISE_OK;
 
@@ -424,11 +433,11 @@ static int frame_over(struct mortise_run *r, struct frame *f,
     case MORTISE_REGION_LOOP:
         return visit_over(r, f, err);
     case MORTISE_REGION_MAP:
-        return map_element_over(r, f, err);
+        return mortise_map_element_over(r, f, err);
     case MORTISE_REGION_GRAPH:
         break;
     }
-    return sub_over(r, f, err);
+    return mortise_sub_over(r, f, err);
 }
 
 /* ---- joins -------------------------------------------------------------- */
@@ -438,11 +447,11 @@ static int win(struct mortise_run *r, struct frame *f,
                const struct mortise_node *n, const struct item *it,
                struct mortise_err *err)
 {
-    int rv =
-        it->n_decided < n->n_in ? race_won(r, f, n->index, err) : MORTISE_OK;
+    int rv = it->n_decided < n->n_in ? mortise_race_won(r, f, n->index, err)
+                                     : MORTISE_OK;
 
     return rv == MORTISE_OK && it->n_failed > 0 &&
-                   join_on_error(r, n) == MORTISE_BRANCH_FAIL
+                   mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL
                ? fail_all(r, f, it->cause, err)
                : rv;
 }
@@ -453,17 +462,17 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
     const struct mortise_node *n = &f->graph->nodes[node];
     uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds), n_preds;
     const struct mortise_region *child;
-    struct item *it = item_to(f, node, &child);
+    struct item *it = mortise_item_to(f, node, &child);
     int rv;
 
     if (preds == NULL)
         return mortise_nomem(err);
-    n_preds = join_sources(f, n, preds);
+    n_preds = mortise_join_sources(f, n, preds);
     rv = start(r, f, node, preds, n_preds, err);
     mortise_release(r->mem, preds, n->n_in * sizeof *preds);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
-        join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
-        rv = join_collect(r, f, n, r->execs[r->n_execs - 1], err);
+        mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
+        rv = mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err);
     return rv == MORTISE_OK && n->join.kind != MORTISE_JOIN_ALL
                ? win(r, f, n, it, err)
                : rv;
@@ -478,7 +487,7 @@ static int skip_node(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      bool failed, struct mortise_err *err)
 {
-    int rv = announce_skipped(r, n, skipped_words(failed), err);
+    int rv = mortise_event_skipped(r, n, skipped_words(failed), err);
 
     if (rv == MORTISE_OK && failed && n->n_out == 0)
         rv = fail_all(r, f, it->cause, err);
@@ -496,8 +505,8 @@ static int announce_region(struct mortise_run *r, const struct mortise_graph *g,
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_nodes; i++)
-        rv = announce_skipped(r, &g->nodes[region->nodes[i]],
-                              skipped_words(failed), err);
+        rv = mortise_event_skipped(r, &g->nodes[region->nodes[i]],
+                                   skipped_words(failed), err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_regions; i++)
         rv =
             announce_region(r, g, &g->regions[region->regions[i]], failed, err);
@@ -521,7 +530,7 @@ static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
                 bool failed, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = item_to(f, node, &child);
+    struct item *it = mortise_item_to(f, node, &child);
     int rv;
 
     if (child == NULL)
@@ -534,10 +543,10 @@ static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
                : rv;
 }
 
-int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
-                const struct item *it, struct mortise_err *err)
+int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
+                        const struct item *it, struct mortise_err *err)
 {
-    switch (join_judge(r, f, &f->graph->nodes[node], it)) {
+    switch (mortise_join_judge(r, f, &f->graph->nodes[node], it)) {
     case JOIN_FIRE:
         return fire(r, f, node, err);
     case JOIN_SKIP:
@@ -547,7 +556,7 @@ int frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
     case JOIN_WAIT:
         break;
     }
-    return map_look(r, f, node, it, NULL, err);
+    return mortise_map_look(r, f, node, it, NULL, err);
 }
 
 /* A failure that came to a race which was over without it. */
@@ -555,7 +564,8 @@ static int come_late(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      uint32_t src, struct mortise_err *err)
 {
-    return join_minds_late(r, n, it) && exec_counts_in(r->execs[src], f)
+    return mortise_join_minds_late(r, n, it) &&
+                   mortise_exec_counts_in(r->execs[src], f)
                ? fail_all(r, f, src, err)
                : MORTISE_OK;
 }
@@ -567,7 +577,7 @@ static uint32_t weight(const struct mortise_run *r, const struct frame *f,
     const struct exec *src = r->execs[f->edge_src[e->slot]];
 
     return e->kind == MORTISE_EDGE_GATHER &&
-                   join_counts_elements(r, &f->graph->nodes[e->to])
+                   mortise_join_counts_elements(r, &f->graph->nodes[e->to])
                ? (uint32_t)src->fan->n_came
                : 1;
 }
@@ -576,7 +586,7 @@ static int tell(struct mortise_run *r, struct frame *f,
                 const struct mortise_edge *e, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = item_to(f, e->to, &child);
+    struct item *it = mortise_item_to(f, e->to, &child);
     bool failed = f->edges[e->slot] == EDGE_FAILED;
     uint32_t src = f->edge_src[e->slot];
 
@@ -589,14 +599,14 @@ static int tell(struct mortise_run *r, struct frame *f,
     if (f->halted)
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
-        return frame_weigh(r, f, e->to, it, err);
+        return mortise_frame_weigh(r, f, e->to, it, err);
     return failed ? come_late(r, f, &f->graph->nodes[e->to], it, src, err)
                   : MORTISE_OK;
 }
 
 /* The edges on the stack are decided: tell their targets.  Then frames may be
  * over. */
-int frame_spread(struct mortise_run *r, struct mortise_err *err)
+int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -604,7 +614,7 @@ int frame_spread(struct mortise_run *r, struct mortise_err *err)
         if (r->n_work > 0) {
             struct due d = r->work[--r->n_work];
 
-            rv = tell(r, d.home, frame_edge(d.home, d.edge), err);
+            rv = tell(r, d.home, mortise_frame_edge(d.home, d.edge), err);
         } else {
             struct frame *f = r->ended[--r->n_ended];
 
@@ -632,24 +642,24 @@ static int decide(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
-int frame_follow_start(struct mortise_run *r, const struct exec *start,
-                       struct mortise_err *err)
+int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
+                               struct mortise_err *err)
 {
     const struct mortise_graph *g = start->frame->graph;
     int rv = decide(r, start, g->start, g->n_start, EDGE_DEAD, err);
 
-    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
-int frame_map_decided(struct mortise_run *r, struct fan *fan,
-                      enum edge_state state, uint32_t src,
-                      struct mortise_err *err)
+int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
+                              enum edge_state state, uint32_t src,
+                              struct mortise_err *err)
 {
     return set_edge(r, fan->home, fan->map->gather, state, src, err);
 }
 
-int frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
-                   struct mortise_err *err)
+int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
+                           struct mortise_err *err)
 {
     return close_item(r, fan->home, fan->item, failed ? ITEM_FAILED : ITEM_OVER,
                       err);
@@ -660,17 +670,17 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err)
 {
     enum edge_state state = x->state == X_DONE ? EDGE_TAKEN : rest;
-    int rv = frame_map_decided(r, x->fan, state, x->index, err);
+    int rv = mortise_frame_map_decided(r, x->fan, state, x->index, err);
 
-    if (rv == MORTISE_OK && map_is_over(x->fan))
-        rv = frame_map_over(r, x->fan, state == EDGE_FAILED, err);
-    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+    if (rv == MORTISE_OK && mortise_map_is_over(x->fan))
+        rv = mortise_frame_map_over(r, x->fan, state == EDGE_FAILED, err);
+    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
-int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
-                 struct mortise_err *err)
+int mortise_frame_follow(struct mortise_run *r, struct exec *x,
+                         enum edge_state rest, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     bool failed = rest == EDGE_FAILED;
     int rv = MORTISE_OK;
 
@@ -685,24 +695,24 @@ int frame_follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
     if (rv == MORTISE_OK)
         rv = decide(r, x, n->out, n->n_out, rest, err);
     if (rv == MORTISE_OK)
-        rv = close_item(r, x->frame, item_of(x->frame, x->node),
+        rv = close_item(r, x->frame, mortise_item_of(x->frame, x->node),
                         failed ? ITEM_FAILED : ITEM_OVER, err);
-    return rv == MORTISE_OK ? frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
 /* ---- what people do ----------------------------------------------------- */
 
-bool frame_skipped(const struct frame *f, uint32_t node)
+bool mortise_frame_skipped(const struct frame *f, uint32_t node)
 {
     const struct mortise_region *child;
-    enum item_phase phase = frame_innermost(f, node, &child)->phase;
+    enum item_phase phase = mortise_frame_innermost(f, node, &child)->phase;
 
     return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
 }
 
 /* ---- trying again ------------------------------------------------------- */
 
-bool frame_is_alive(const struct frame *f)
+bool mortise_frame_is_alive(const struct frame *f)
 {
     const struct exec *owner = f->scope->owner;
     const struct item *it;
@@ -712,12 +722,12 @@ bool frame_is_alive(const struct frame *f)
     if (f->parent == NULL)
         return owner == NULL ||
                (owner->child == f && owner->loss != LOSS_RACE &&
-                item_of_exec(owner)->phase == ITEM_ACTIVE &&
-                frame_is_alive(owner->frame));
-    it = item_of_region(f->parent, f->region->index);
+                mortise_exec_item(owner)->phase == ITEM_ACTIVE &&
+                mortise_frame_is_alive(owner->frame));
+    it = mortise_item_of_region(f->parent, f->region->index);
     return it->phase == ITEM_ACTIVE &&
            (f->region->kind == MORTISE_REGION_LOOP
                 ? it->visit == f
                 : it->fan == f->scope->fan && !(it->fan->enough && f->over)) &&
-           frame_is_alive(f->parent);
+           mortise_frame_is_alive(f->parent);
 }

@@ -14,8 +14,8 @@
  */
 #include "run/flow/flow.h"
 
-enum mortise_branch_error join_on_error(const struct mortise_run *r,
-                                        const struct mortise_node *n)
+enum mortise_branch_error mortise_join_on_error(const struct mortise_run *r,
+                                                const struct mortise_node *n)
 {
     return n->join.on_branch_error[r->rules];
 }
@@ -26,7 +26,7 @@ static bool is_forgotten(const struct mortise_run *r,
                          const struct mortise_node *n)
 {
     return r->rules < MORTISE_RULES_SECOND &&
-           join_on_error(r, n) == MORTISE_BRANCH_DROP;
+           mortise_join_on_error(r, n) == MORTISE_BRANCH_DROP;
 }
 
 static enum join_verdict skipped(const struct mortise_run *r,
@@ -42,7 +42,7 @@ static enum join_verdict judge_all(const struct mortise_run *r,
                                    const struct mortise_node *n,
                                    const struct item *it)
 {
-    if (it->n_failed > 0 && join_on_error(r, n) == MORTISE_BRANCH_FAIL)
+    if (it->n_failed > 0 && mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL)
         return JOIN_SKIP_FAILED;
     if (it->n_decided < n->n_in)
         return JOIN_WAIT;
@@ -51,37 +51,39 @@ static enum join_verdict judge_all(const struct mortise_run *r,
 
 /* ---- races -------------------------------------------------------------- */
 
-bool join_counts_elements(const struct mortise_run *r,
-                          const struct mortise_node *n)
+bool mortise_join_counts_elements(const struct mortise_run *r,
+                                  const struct mortise_node *n)
 {
     return n->join.kind != MORTISE_JOIN_ALL && r->rules >= MORTISE_RULES_THIRD;
 }
 
-uint32_t join_need(const struct mortise_node *n)
+uint32_t mortise_join_need(const struct mortise_node *n)
 {
     return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
 }
 
-uint32_t join_n_maps(const struct frame *f, const struct mortise_node *n)
+uint32_t mortise_join_n_maps(const struct frame *f,
+                             const struct mortise_node *n)
 {
     uint32_t k = 0;
 
     /* Nobody wrote those edges: they stand behind the others. */
-    while (k < n->n_in &&
-           frame_edge(f, n->in[n->n_in - 1 - k])->kind == MORTISE_EDGE_GATHER)
+    while (k < n->n_in && mortise_frame_edge(f, n->in[n->n_in - 1 - k])->kind ==
+                              MORTISE_EDGE_GATHER)
         k++;
     return k;
 }
 
-struct fan *join_map(const struct frame *f, const struct mortise_node *n,
-                     uint32_t k)
+struct fan *mortise_join_map(const struct frame *f,
+                             const struct mortise_node *n, uint32_t k)
 {
     uint32_t edge = n->in[n->n_in - 1 - k];
     const struct mortise_region *child;
-    const struct item *it = item_from(f, edge, &child);
+    const struct item *it = mortise_item_from(f, edge, &child);
 
-    return f->edges[frame_edge(f, edge)->slot] == EDGE_OPEN && child != NULL &&
-                   child->kind == MORTISE_REGION_MAP && it->phase == ITEM_ACTIVE
+    return f->edges[mortise_frame_edge(f, edge)->slot] == EDGE_OPEN &&
+                   child != NULL && child->kind == MORTISE_REGION_MAP &&
+                   it->phase == ITEM_ACTIVE
                ? it->fan
                : NULL;
 }
@@ -93,25 +95,27 @@ static uint64_t may_come(const struct mortise_run *r, const struct frame *f,
                          const struct fan *over)
 {
     uint64_t n_more = n->n_in - it->n_decided;
-    uint32_t n_maps = join_counts_elements(r, n) ? join_n_maps(f, n) : 0;
+    uint32_t n_maps =
+        mortise_join_counts_elements(r, n) ? mortise_join_n_maps(f, n) : 0;
 
     for (uint32_t k = 0; k < n_maps; k++) {
         uint32_t edge = n->in[n->n_in - 1 - k];
 
-        if (f->edges[frame_edge(f, edge)->slot] != EDGE_OPEN)
+        if (f->edges[mortise_frame_edge(f, edge)->slot] != EDGE_OPEN)
             continue;
         n_more--;
-        n_more += over != NULL && over == join_map(f, n, k) ? over->n_came
-                                                            : UINT32_MAX;
+        n_more += over != NULL && over == mortise_join_map(f, n, k)
+                      ? over->n_came
+                      : UINT32_MAX;
     }
     return n_more;
 }
 
-bool join_in_reach(const struct mortise_run *r, const struct frame *f,
-                   const struct mortise_node *n, const struct item *it,
-                   const struct fan *over)
+bool mortise_join_in_reach(const struct mortise_run *r, const struct frame *f,
+                           const struct mortise_node *n, const struct item *it,
+                           const struct fan *over)
 {
-    return it->n_taken + may_come(r, f, n, it, over) >= join_need(n);
+    return it->n_taken + may_come(r, f, n, it, over) >= mortise_join_need(n);
 }
 
 static enum join_verdict judge_race(const struct mortise_run *r,
@@ -119,28 +123,31 @@ static enum join_verdict judge_race(const struct mortise_run *r,
                                     const struct mortise_node *n,
                                     const struct item *it)
 {
-    if (it->n_taken >= join_need(n))
+    if (it->n_taken >= mortise_join_need(n))
         return JOIN_FIRE;
-    return join_in_reach(r, f, n, it, NULL) ? JOIN_WAIT : skipped(r, n, it);
+    return mortise_join_in_reach(r, f, n, it, NULL) ? JOIN_WAIT
+                                                    : skipped(r, n, it);
 }
 
 /* Is a failure that comes when a race is over one of what it is in?  Of a join
  * that was skipped, as nobody is there to mend it; not of one whose own failure
  * was handed on: that said it already. */
-bool join_minds_late(const struct mortise_run *r, const struct mortise_node *n,
-                     const struct item *it)
+bool mortise_join_minds_late(const struct mortise_run *r,
+                             const struct mortise_node *n,
+                             const struct item *it)
 {
     if (n->join.kind == MORTISE_JOIN_ALL || is_forgotten(r, n) ||
         it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return join_on_error(r, n) == MORTISE_BRANCH_FAIL ||
+    return mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL ||
            it->phase == ITEM_SKIPPED;
 }
 
 /* The item of node `n` in f, or of the region that it is the entry of. */
-enum join_verdict join_judge(const struct mortise_run *r, const struct frame *f,
-                             const struct mortise_node *n,
-                             const struct item *it)
+enum join_verdict mortise_join_judge(const struct mortise_run *r,
+                                     const struct frame *f,
+                                     const struct mortise_node *n,
+                                     const struct item *it)
 {
     enum join_verdict v = n->join.kind == MORTISE_JOIN_ALL
                               ? judge_all(r, n, it)
@@ -150,32 +157,33 @@ enum join_verdict join_judge(const struct mortise_run *r, const struct frame *f,
 }
 
 /* Edges that failed, for who collects them: [{node, error}] in their order. */
-int join_collect(struct mortise_run *r, const struct frame *f,
-                 const struct mortise_node *n, struct exec *x,
-                 struct mortise_err *err)
+int mortise_join_collect(struct mortise_run *r, const struct frame *f,
+                         const struct mortise_node *n, struct exec *x,
+                         struct mortise_err *err)
 {
     x->caught = json_array();
     for (uint32_t i = 0; x->caught != NULL && i < n->n_in; i++) {
-        uint32_t slot = frame_edge(f, n->in[i])->slot;
+        uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
         const struct exec *by = r->execs[f->edge_src[slot]];
 
         if (f->edges[slot] == EDGE_FAILED &&
-            json_array_append_new(
-                x->caught, json_pack("{s:s, s:O}", "node", node_of(r, by)->id,
-                                     "error", by->error)) != 0)
-            drop(&x->caught);
+            json_array_append_new(x->caught,
+                                  json_pack("{s:s, s:O}", "node",
+                                            mortise_exec_node(r, by)->id,
+                                            "error", by->error)) != 0)
+            mortise_json_drop(&x->caught);
     }
     return x->caught != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 /* The executions behind the edges that were taken. */
-uint32_t join_sources(const struct frame *f, const struct mortise_node *n,
-                      uint32_t *preds)
+uint32_t mortise_join_sources(const struct frame *f,
+                              const struct mortise_node *n, uint32_t *preds)
 {
     uint32_t n_preds = 0;
 
     for (uint32_t i = 0; i < n->n_in; i++) {
-        uint32_t slot = frame_edge(f, n->in[i])->slot;
+        uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
 
         if (f->edges[slot] == EDGE_TAKEN &&
             (n_preds == 0 || preds[n_preds - 1] != f->edge_src[slot]))

@@ -29,12 +29,13 @@
 
 /* ---- lists -------------------------------------------------------------- */
 
-int map_keep(struct mortise_run *r, struct exec *x, uint32_t edge, json_t *list,
-             struct mortise_err *err)
+int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
+                     json_t *list, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct frame *home = frame_home(x->frame, edge);
-    struct item *it = item_to(home, home->graph->edges[edge].to, &child);
+    struct frame *home = mortise_frame_home(x->frame, edge);
+    struct item *it =
+        mortise_item_to(home, home->graph->edges[edge].to, &child);
     struct fan *fan = mortise_arena_alloc(&r->arena, sizeof *fan);
 
     if (fan == NULL)
@@ -57,7 +58,7 @@ int map_keep(struct mortise_run *r, struct exec *x, uint32_t edge, json_t *list,
     return MORTISE_OK;
 }
 
-void map_finish(struct mortise_run *r)
+void mortise_map_finish(struct mortise_run *r)
 {
     for (struct fan *fan = r->fans; fan != NULL; fan = fan->next)
         json_decref(fan->list);
@@ -109,16 +110,17 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
 
     if (scope == NULL)
         return mortise_nomem(err);
-    f = frame_new(r, fan->home, scope, fan->map, older_element(fan, i), err);
+    f = mortise_frame_new(r, fan->home, scope, fan->map, older_element(fan, i),
+                          err);
     if (f == NULL)
         return MORTISE_ENOMEM;
     scope->root = f;
     f->late = fan->enough; /* losers: finish */
-    f->discard =
-        f->late ? fan->home->index + 1 : race_discard(fan->home, fan->item);
+    f->discard = f->late ? fan->home->index + 1
+                         : mortise_race_discard(fan->home, fan->item);
     fan->elements[fan->n_begun++] = f;
-    return frame_enter(r, f, fan->map->entry, fan->preds, fan->n_preds,
-                       fan->made, err);
+    return mortise_frame_enter(r, f, fan->map->entry, fan->preds, fan->n_preds,
+                               fan->made, err);
 }
 
 /* Did it, or what it is in, lose a race? */
@@ -138,7 +140,7 @@ static bool is_closed(const struct fan *fan)
     return is_lost(fan) || (fan->enough && !join_of(fan)->join.finish);
 }
 
-bool map_is_over(const struct fan *fan)
+bool mortise_map_is_over(const struct fan *fan)
 {
     return fan->n_over == fan->n_begun &&
            (is_closed(fan) || fan->n_waiting + (fan->n - fan->n_begun) == 0);
@@ -156,7 +158,7 @@ static int return_element(struct mortise_run *r, struct fan *fan,
     fan->n_waiting--;
     fan->n_failed--; /* which is why it waited */
     fan->n_over--;
-    return frame_again(r, fan->elements[i], err);
+    return mortise_frame_again(r, fan->elements[i], err);
 }
 
 /* Those that were begun come before those that were not. */
@@ -173,20 +175,21 @@ static int begin_some(struct mortise_run *r, struct fan *fan,
     return rv;
 }
 
-void map_wait(struct frame *f)
+void mortise_map_wait(struct frame *f)
 {
     f->scope->fan->n_waiting += !f->waits;
     f->waits = true;
 }
 
-int map_go_on(struct mortise_run *r, struct mortise_err *err)
+int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (struct fan *fan = r->fans; rv == MORTISE_OK && fan != NULL;
          fan = fan->next) {
         if (fan->n_waiting > 0 && fan->item->fan == fan &&
-            fan->item->phase == ITEM_ACTIVE && frame_is_alive(fan->home))
+            fan->item->phase == ITEM_ACTIVE &&
+            mortise_frame_is_alive(fan->home))
             rv = begin_some(r, fan, err);
     }
     return rv;
@@ -224,20 +227,22 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
     for (size_t i = 0; i < fan->n_begun; i++)
         if (!fan->elements[i]->late)
             who[n_who++] = fan->elements[i];
-    rv = past_of_frames(r, who, n_who, fan->made, &preds, &n, &room, err);
+    rv = mortise_past_of_frames(r, who, n_who, fan->made, &preds, &n, &room,
+                                err);
     mortise_release(r->mem, who, fan->n_begun * sizeof who[0] + 1);
     if (rv != MORTISE_OK)
         return rv;
-    x = exec_new(r, fan->home, fan->map->entry, fan->number,
-                 n > 0 ? preds : fan->preds, n > 0 ? n : fan->n_preds, err);
+    x = mortise_exec_new(r, fan->home, fan->map->entry, fan->number,
+                         n > 0 ? preds : fan->preds, n > 0 ? n : fan->n_preds,
+                         err);
     mortise_release(r->mem, preds, room);
     if (x == NULL)
         return MORTISE_ENOMEM;
     x->fan = fan;
     x->counted = true; /* it is no step */
-    x->discard = race_discard(fan->home, fan->item);
+    x->discard = mortise_race_discard(fan->home, fan->item);
     fan->gather = x;
-    return exec_ready(r, x, err);
+    return mortise_exec_ready(r, x, err);
 }
 
 /* ---- a race among elements (5) ------------------------------------------ */
@@ -245,15 +250,15 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
 /* Does the join count its elements?  Not where the way to it leads back. */
 static bool is_counted(const struct mortise_run *r, const struct fan *fan)
 {
-    return !frame_edge(fan->home, fan->map->gather)->back &&
-           join_counts_elements(r, join_of(fan));
+    return !mortise_frame_edge(fan->home, fan->map->gather)->back &&
+           mortise_join_counts_elements(r, join_of(fan));
 }
 
 /* Did an element fail, and is nothing gathered then? */
 static bool has_failed(const struct mortise_run *r, const struct fan *fan)
 {
     return fan->n_failed > 0 &&
-           join_on_error(r, join_of(fan)) == MORTISE_BRANCH_FAIL;
+           mortise_join_on_error(r, join_of(fan)) == MORTISE_BRANCH_FAIL;
 }
 
 /* What stands for the join in *f, the frame that it is in. */
@@ -261,8 +266,8 @@ static const struct item *join_item(const struct fan *fan, struct frame **f)
 {
     const struct mortise_region *child;
 
-    *f = frame_home(fan->home, fan->map->gather);
-    return item_to(*f, fan->map->join, &child);
+    *f = mortise_frame_home(fan->home, fan->map->gather);
+    return mortise_item_to(*f, fan->map->join, &child);
 }
 
 static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
@@ -275,7 +280,7 @@ static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
         if (fan->elements[i]->over)
             continue;
         fan->elements[i]->late = true;
-        rv = race_beaten(r, fan->elements[i], fan->home, finish, err);
+        rv = mortise_race_beaten(r, fan->elements[i], fan->home, finish, err);
     }
     return rv == MORTISE_OK ? gather_later(r, fan, err) : rv;
 }
@@ -290,27 +295,29 @@ static size_t came_of(const struct mortise_run *r, const struct fan *fan)
 static int win_some(struct mortise_run *r, struct fan *fan,
                     struct mortise_err *err)
 {
-    return came_of(r, fan) > 0 && !fan->enough && !map_is_over(fan)
+    return came_of(r, fan) > 0 && !fan->enough && !mortise_map_is_over(fan)
                ? win(r, fan, err)
                : MORTISE_OK;
 }
 
-int map_look(struct mortise_run *r, struct frame *f, uint32_t node,
-             const struct item *it, struct fan *own, struct mortise_err *err)
+int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
+                     const struct item *it, struct fan *own,
+                     struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
-    uint32_t n_maps = join_counts_elements(r, n) ? join_n_maps(f, n) : 0;
+    uint32_t n_maps =
+        mortise_join_counts_elements(r, n) ? mortise_join_n_maps(f, n) : 0;
     /* A map in a loop whose join is outside is not found from there. */
     bool apart = own != NULL && own->home != f;
     size_t came = it->n_taken + (apart ? came_of(r, own) : 0);
     int rv = MORTISE_OK;
 
     for (uint32_t k = 0; k < n_maps; k++)
-        came += came_of(r, join_map(f, n, k));
-    if (n_maps == 0 || came < join_need(n))
+        came += came_of(r, mortise_join_map(f, n, k));
+    if (n_maps == 0 || came < mortise_join_need(n))
         return MORTISE_OK;
     for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
-        rv = win_some(r, join_map(f, n, k), err);
+        rv = win_some(r, mortise_join_map(f, n, k), err);
     return rv == MORTISE_OK && apart ? win_some(r, own, err) : rv;
 }
 
@@ -323,7 +330,7 @@ static int count_one(struct mortise_run *r, struct fan *fan,
 
     fan->n_came++;
     return is_counted(r, fan) && it->phase == ITEM_WAITS
-               ? map_look(r, f, fan->map->join, it, fan, err)
+               ? mortise_map_look(r, f, fan->map->join, it, fan, err)
                : MORTISE_OK;
 }
 
@@ -334,8 +341,9 @@ static bool is_too_few(const struct mortise_run *r, const struct fan *fan)
     const struct item *it = join_item(fan, &f);
 
     return is_counted(r, fan) &&
-           (fan->n_came == 0 || (it->phase == ITEM_WAITS && f == fan->home &&
-                                 !join_in_reach(r, f, join_of(fan), it, fan)));
+           (fan->n_came == 0 ||
+            (it->phase == ITEM_WAITS && f == fan->home &&
+             !mortise_join_in_reach(r, f, join_of(fan), it, fan)));
 }
 
 /* ---- the end of a map ---------------------------------------------------- */
@@ -343,18 +351,20 @@ static bool is_too_few(const struct mortise_run *r, const struct fan *fan)
 static int end_map(struct mortise_run *r, struct fan *fan,
                    enum edge_state state, uint32_t src, struct mortise_err *err)
 {
-    int rv = frame_map_decided(r, fan, state, src, err);
+    int rv = mortise_frame_map_decided(r, fan, state, src, err);
 
-    return rv == MORTISE_OK ? frame_map_over(r, fan, state == EDGE_FAILED, err)
-                            : rv;
+    return rv == MORTISE_OK
+               ? mortise_frame_map_over(r, fan, state == EDGE_FAILED, err)
+               : rv;
 }
 
 /* The last element is over of one that has gathered, or is about to. */
 static int end_won(struct mortise_run *r, struct fan *fan,
                    struct mortise_err *err)
 {
-    return exec_is_over(fan->gather)
-               ? frame_map_over(r, fan, fan->gather->state == X_FAILED, err)
+    return mortise_exec_is_over(fan->gather)
+               ? mortise_frame_map_over(r, fan, fan->gather->state == X_FAILED,
+                                        err)
                : MORTISE_OK;
 }
 
@@ -374,8 +384,9 @@ static int map_over(struct mortise_run *r, struct fan *fan,
     return gather_later(r, fan, err);
 }
 
-int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
-              uint32_t n, struct mortise_err *err)
+int mortise_map_begin(struct mortise_run *r, struct item *it,
+                      const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err)
 {
     struct fan *fan = it->fan;
     int rv;
@@ -394,8 +405,8 @@ int map_begin(struct mortise_run *r, struct item *it, const uint32_t *preds,
     return rv == MORTISE_OK && fan->n == 0 ? map_over(r, fan, err) : rv;
 }
 
-int map_element_over(struct mortise_run *r, struct frame *f,
-                     struct mortise_err *err)
+int mortise_map_element_over(struct mortise_run *r, struct frame *f,
+                             struct mortise_err *err)
 {
     struct fan *fan = f->scope->fan;
     int rv = MORTISE_OK;
@@ -407,5 +418,6 @@ int map_element_over(struct mortise_run *r, struct frame *f,
         rv = count_one(r, fan, err);
     if (rv == MORTISE_OK)
         rv = begin_some(r, fan, err);
-    return rv == MORTISE_OK && map_is_over(fan) ? map_over(r, fan, err) : rv;
+    return rv == MORTISE_OK && mortise_map_is_over(fan) ? map_over(r, fan, err)
+                                                        : rv;
 }

@@ -28,7 +28,7 @@
 
 #include "run/flow/flow.h"
 
-const char *race_words(enum loss why)
+const char *mortise_race_words(enum loss why)
 {
     static const char *const words[] = {"the run was stopped",
                                         "another branch was first",
@@ -42,19 +42,19 @@ const char *race_words(enum loss why)
     return words[why];
 }
 
-bool race_may_return(const struct exec *x)
+bool mortise_race_may_return(const struct exec *x)
 {
     return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
            x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER ||
            x->loss == LOSS_CANCEL;
 }
 
-bool race_may_come_back(const struct exec *x)
+bool mortise_race_may_come_back(const struct exec *x)
 {
     if (x->loss == LOSS_CANCEL) /* that is why it did */
         return true;
     for (; x != NULL; x = x->frame->top->scope->owner) {
-        if (x->loss != LOSS_NONE && !race_may_return(x))
+        if (x->loss != LOSS_NONE && !mortise_race_may_return(x))
             return false;
     }
     return true;
@@ -71,8 +71,8 @@ static bool is_at_work(const struct exec *x)
 static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
                       struct mortise_err *err);
 
-int race_lose(struct mortise_run *r, struct exec *x, enum loss why,
-              struct mortise_err *err)
+int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
+                      struct mortise_err *err)
 {
     uint32_t *grown;
 
@@ -103,14 +103,14 @@ static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
     f->halted = why != LOSS_RACE;
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        rv = race_lose(r, x, why, err);
+        rv = mortise_race_lose(r, x, why, err);
     for (struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
          kid = kid->sibling)
         rv = lose_frame(r, kid, why, err);
     return rv;
 }
 
-uint32_t race_discard(const struct frame *f, const struct item *it)
+uint32_t mortise_race_discard(const struct frame *f, const struct item *it)
 {
     return it->discard ? f->index + 1 : f->discard;
 }
@@ -138,8 +138,9 @@ static void discard_frame(struct frame *f, const struct frame *in)
         discard_frame(kid, in);
 }
 
-int race_beaten(struct mortise_run *r, struct frame *f, const struct frame *in,
-                bool finish, struct mortise_err *err)
+int mortise_race_beaten(struct mortise_run *r, struct frame *f,
+                        const struct frame *in, bool finish,
+                        struct mortise_err *err)
 {
     if (!finish)
         return lose_frame(r, f, LOSS_RACE, err);
@@ -177,11 +178,11 @@ static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
 
     fan->lost |= !c->finish;
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
-        rv = race_beaten(c->r, fan->elements[i], c->f, c->finish, err);
+        rv = mortise_race_beaten(c->r, fan->elements[i], c->f, c->finish, err);
     if (fan->gather != NULL && c->finish)
         discard_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)
-        rv = race_lose(c->r, fan->gather, LOSS_RACE, err);
+        rv = mortise_race_lose(c->r, fan->gather, LOSS_RACE, err);
     return rv;
 }
 
@@ -197,7 +198,7 @@ static int mark_item(struct race *c, struct item *it,
     if (child == NULL && c->finish)
         discard_exec(c->r->execs[it->exec], c->f);
     else if (child == NULL)
-        return race_lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
+        return mortise_race_lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
     else if (child->kind == MORTISE_REGION_MAP)
         return mark_map(c, it->fan, err);
     else if (c->finish)
@@ -211,7 +212,7 @@ static int mark_item(struct race *c, struct item *it,
 static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = item_from(c->f, edge, &child);
+    struct item *it = mortise_item_from(c->f, edge, &child);
     uint32_t from = c->f->graph->edges[edge].from;
     const struct mortise_node *n =
         &c->f->graph->nodes[child == NULL ? from : child->entry];
@@ -228,15 +229,15 @@ static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
                : rv;
 }
 
-int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
-             struct mortise_err *err)
+int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
+                     struct mortise_err *err)
 {
     const struct mortise_graph *g = f->graph;
     const struct mortise_region *child;
     struct race c = {.r = r, .f = f, .finish = g->nodes[node].join.finish};
     int rv = MORTISE_OK;
 
-    item_to(f, node, &child);
+    mortise_item_to(f, node, &child);
     c.goal = child == NULL ? g->nodes[node].fate : child->fate;
     ++r->stamp;
     rv = walk_back(&c, node, err);
@@ -254,8 +255,8 @@ int race_won(struct mortise_run *r, struct frame *f, uint32_t node,
     return rv;
 }
 
-int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
-              struct mortise_err *err)
+int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
+                      struct mortise_err *err)
 {
     int rv;
 
@@ -264,11 +265,12 @@ int race_halt(struct mortise_run *r, struct frame *f, enum loss why,
         return MORTISE_OK;
     f->scope->halt = why;
     rv = lose_frame(r, f, why, err);
-    return rv == MORTISE_OK ? race_quiet(r, f, err) : rv;
+    return rv == MORTISE_OK ? mortise_race_quiet(r, f, err) : rv;
 }
 
-int race_quiet(struct mortise_run *r, struct frame *f, struct mortise_err *err)
+int mortise_race_quiet(struct mortise_run *r, struct frame *f,
+                       struct mortise_err *err)
 {
-    return f->halted && f->scope->n_live == 0 ? sub_over(r, f, err)
+    return f->halted && f->scope->n_live == 0 ? mortise_sub_over(r, f, err)
                                               : MORTISE_OK;
 }

@@ -4,16 +4,16 @@
 
 #include "run/flow/flow.h"
 
-int apply_again(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_again(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
 {
     if (!x->child_again || x->child == NULL || x->state == X_INSIDE)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
     x->child_again = x->child_asks = false;
-    exec_become(r, x, X_INSIDE);
-    return frame_again(r, x->child, err);
+    mortise_exec_become(r, x, X_INSIDE);
+    return mortise_frame_again(r, x->child, err);
 }
 
 /* The names of what is in x begin with its path; a long one is told by its
@@ -22,7 +22,7 @@ static const char *prefix_of(struct mortise_run *r, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH + 1];
 
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     if (strlen(path) > MORTISE_EXEC_PATH / 2) {
         uint8_t digest[MORTISE_DIGEST];
         struct mortise_hasher h;
@@ -37,29 +37,31 @@ static const char *prefix_of(struct mortise_run *r, const struct exec *x)
     return mortise_arena_strdup(&r->arena, path);
 }
 
-int sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
-              struct mortise_err *err)
+int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
+                      struct mortise_err *err)
 {
     struct frame *before = x->child;
     const char *prefix = prefix_of(r, x);
-    struct frame *f =
-        prefix != NULL ? frame_begin(r, node_of(r, x)->sub, prefix, before, err)
-                       : NULL;
+    struct frame *f = prefix != NULL
+                          ? mortise_frame_begin(r, mortise_exec_node(r, x)->sub,
+                                                prefix, before, err)
+                          : NULL;
 
     if (f == NULL)
         return prefix != NULL ? MORTISE_ENOMEM : mortise_nomem(err);
     if (before != NULL)
-        frame_leave_behind(before);
+        mortise_frame_leave_behind(before);
     f->scope->owner = x;
-    hold(&f->scope->input, input);
+    mortise_json_hold(&f->scope->input, input);
     x->child = f;
     x->child_over = false;
     x->child_again = x->child_asks = false;
-    exec_become(r, x, X_INSIDE);
+    mortise_exec_become(r, x, X_INSIDE);
     return MORTISE_OK;
 }
 
-int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err)
+int mortise_sub_over(struct mortise_run *r, struct frame *f,
+                     struct mortise_err *err)
 {
     uint32_t *grown;
 
@@ -75,7 +77,7 @@ int sub_over(struct mortise_run *r, struct frame *f, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-bool sub_failed(const struct frame *f)
+bool mortise_sub_failed(const struct frame *f)
 {
     const struct scope *in = f->scope;
 
@@ -83,14 +85,14 @@ bool sub_failed(const struct frame *f)
                         in->halt == LOSS_TIME || in->halt == LOSS_BUDGET);
 }
 
-int sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
-               struct mortise_err *err)
+int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
+                       struct mortise_err *err)
 {
     struct mortise_err why; /* its end had been judged: memory, then */
     json_t *state = NULL;
-    int rv = past_total(r, x->child, false, &state, &why);
+    int rv = mortise_past_total(r, x->child, false, &state, &why);
 
-    drop(&x->inner);
+    mortise_json_drop(&x->inner);
     if (rv == MORTISE_OK && (x->inner = json_copy(state)) != NULL)
         rv = json_object_set(x->inner, "artifacts", artifacts);
     json_decref(state);

@@ -5,7 +5,8 @@
 
 /* Must somebody approve the call?  The graph may want it, and the deployment
  * of an operation. */
-bool arguments_are_approved(const struct exec *x, const struct mortise_node *n)
+bool mortise_arguments_are_approved(const struct exec *x,
+                                    const struct mortise_node *n)
 {
     return x->frame->graph->approve_tools || n->op->ask;
 }
@@ -13,7 +14,7 @@ bool arguments_are_approved(const struct exec *x, const struct mortise_node *n)
 /* Approvals and effects are bound to the arguments; nothing else is. */
 static bool needs_digest(const struct exec *x, const struct mortise_node *n)
 {
-    return n->effect >= MORTISE_WRITE || arguments_are_approved(x, n);
+    return n->effect >= MORTISE_WRITE || mortise_arguments_are_approved(x, n);
 }
 
 /* The arguments are those of the generation's first attempt: the same after a
@@ -21,32 +22,32 @@ static bool needs_digest(const struct exec *x, const struct mortise_node *n)
 static int eval_args(struct mortise_run *r, struct exec *x,
                      struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_tmpl *args = node_of(r, x)->args;
+    const struct mortise_tmpl *args = mortise_exec_node(r, x)->args;
     uint32_t attempt = x->attempt;
     struct env env;
     int rv;
 
     x->attempt = 1;
-    rv =
-        env_init(&env, r, x, x->view, NULL, NULL, mortise_tmpl_uses(args), err);
+    rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                          mortise_tmpl_uses(args), err);
     x->attempt = attempt;
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_tmpl_eval(args, &env.cel, &x->body, why);
-    env_finish(&env);
+    mortise_env_finish(&env);
     if (rv == MORTISE_OK &&
         mortise_fold_check_depth(x->body, why) != MORTISE_OK) {
-        drop(&x->body);
+        mortise_json_drop(&x->body);
         rv = MORTISE_EINVAL;
     }
-    return judge_verdict(rv, err);
+    return mortise_judge_verdict(rv, err);
 }
 
 /* The arguments, evaluated once a generation; `why` for MORTISE_EINVAL. */
-int arguments_eval(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *why, struct mortise_err *err)
+int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = MORTISE_OK;
 
     if (x->body == NULL && n->args == NULL) {
@@ -61,16 +62,17 @@ int arguments_eval(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int arguments_find(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *why, struct mortise_err *err)
+int mortise_arguments_find(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *why, struct mortise_err *err)
 {
-    int rv = judge_verdict(past_view(r, x, why), err);
+    int rv = mortise_judge_verdict(mortise_past_view(r, x, why), err);
 
-    return rv == MORTISE_OK ? arguments_eval(r, x, why, err) : rv;
+    return rv == MORTISE_OK ? mortise_arguments_eval(r, x, why, err) : rv;
 }
 
-int arguments_judge(const struct mortise_node *n, const json_t *body,
-                    const struct mortise_mem *mem, struct mortise_err *err)
+int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

@@ -28,8 +28,8 @@ static bool is_asked(const struct exec *x)
     return x->journal == NULL && (x->hold == NULL || !x->hold->uncalled);
 }
 
-int cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
-                struct mortise_err *err)
+int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
+                        struct mortise_err *err)
 {
     if (x->fresh == NULL)
         x->fresh = mortise_arena_alloc(&r->arena, sizeof *x->fresh);
@@ -40,25 +40,25 @@ int cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
     return MORTISE_OK;
 }
 
-void cache_missed(struct exec *x, const struct mortise_result_in *in)
+void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in)
 {
     x->fresh->open = in->cache_key != NULL;
     if (x->fresh->open)
         memcpy(x->fresh->key, in->cache_key, MORTISE_DIGEST);
 }
 
-void cache_note(struct exec *x, const struct mortise_result_in *in)
+void mortise_cache_note(struct exec *x, const struct mortise_result_in *in)
 {
     if (x->fresh == NULL)
         return;
-    drop(&x->fresh->output);
+    mortise_json_drop(&x->fresh->output);
     if (x->fresh->open && in->plain && in->said == NULL && x->journal == NULL)
         x->fresh->output = json_incref(in->output);
     x->fresh->open = false; /* it is this call's key alone */
 }
 
-int cache_keep(struct mortise_run *r, const struct exec *x, enum done_how how,
-               struct mortise_err *err)
+int mortise_cache_keep(struct mortise_run *r, const struct exec *x,
+                       enum done_how how, struct mortise_err *err)
 {
     struct mortise_run_cached *grown;
 

@@ -6,13 +6,13 @@
 static void fill_call(struct mortise_run *r, struct exec *x,
                       struct mortise_run_call *c)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     bool check = x->call == MORTISE_RUN_CHECK;
 
-    c->id = exec_handle(x);
+    c->id = mortise_exec_handle(x);
     c->kind = x->call;
     c->node = n;
-    c->plugin = check ? guard_id(r, x) : n->plugin;
+    c->plugin = check ? mortise_guard_id(r, x) : n->plugin;
     c->operation = check ? "" : n->operation;
     c->body = json_incref(check ? x->subject : x->body);
     c->stage = x->stage;
@@ -20,11 +20,11 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->attempt = x->attempt;
     c->visit = x->visit;
     c->timeout_ms = n->timeout_ms;
-    c->resumed = step_was_awaited(x);
-    exec_path(r, x, c->path);
+    c->resumed = mortise_step_was_awaited(x);
+    mortise_exec_path(r, x, c->path);
     if (!check && n->effect >= MORTISE_WRITE) {
         if (!x->effect_open || n->op->steps) /* else its intent made it */
-            exec_effect_key(r, x, x->key);
+            mortise_exec_effect_key(r, x, x->key);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
 }
@@ -36,16 +36,17 @@ static bool is_step_in(const struct exec *x, enum mortise_run_call_kind kind)
            (kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET);
 }
 
-int call_start(struct mortise_run *r, struct exec *x,
-               enum mortise_run_call_kind kind, struct mortise_err *err)
+int mortise_call_start(struct mortise_run *r, struct exec *x,
+                       enum mortise_run_call_kind kind, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_action *a;
     int rv;
 
-    rv = is_step_in(x, kind) ? MORTISE_OK
-                             : announce_live(r, x, "node_start", err);
-    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CALL, err) : NULL;
+    rv = is_step_in(x, kind)
+             ? MORTISE_OK
+             : mortise_event_announce_live(r, x, "node_start", err);
+    a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
     if (a == NULL)
         return MORTISE_ENOMEM;
     x->serial++;
@@ -55,11 +56,11 @@ int call_start(struct mortise_run *r, struct exec *x,
     x->called_ms = r->steady_ms;
     fill_call(r, x, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE) {
-        drop(&x->failure);
-        step_enter(x);
+        mortise_json_drop(&x->failure);
+        mortise_step_enter(x);
     }
-    exec_become(r, x, X_RUNNING);
+    mortise_exec_become(r, x, X_RUNNING);
     return n->timeout_ms != 0 && kind != MORTISE_RUN_LOOKUP
-               ? arm_in(r, x, n->timeout_ms, err)
+               ? mortise_exec_arm_in(r, x, n->timeout_ms, err)
                : MORTISE_OK;
 }

@@ -37,17 +37,18 @@ static int make_said(struct patch *said, const struct exec *x,
                      enum done_how how, struct mortise_err *why,
                      struct mortise_err *err)
 {
-    const json_t *update = judge_said(x, how, "update");
+    const json_t *update = mortise_judge_said(x, how, "update");
 
-    return update != NULL ? judge_verdict(patch_make(said, update, why), err)
+    return update != NULL ? mortise_judge_verdict(
+                                mortise_patch_make(said, update, why), err)
                           : MORTISE_OK;
 }
 
-int done_ask_after(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err)
+int mortise_done_ask_after(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
-    return request_ask(r, x, MORTISE_ASK_AFTER,
-                       json_pack("{s:s}", "when", "after"), 0, err);
+    return mortise_request_ask(r, x, MORTISE_ASK_AFTER,
+                               json_pack("{s:s}", "when", "after"), 0, err);
 }
 
 /* What was judged: what its edges stand on, then the success itself. */
@@ -56,25 +57,25 @@ static int record_done(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
-    int rv = cache_keep(r, x, (enum done_how)e->how, err);
+    int rv = mortise_cache_keep(r, x, (enum done_how)e->how, err);
 
     for (size_t i = 0, k = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
         const struct mortise_edge *edge = &g->edges[e->edges[i]];
-        struct mortise_entry first = entry_of(
+        struct mortise_entry first = mortise_exec_entry(
             r, x,
             edge->kind == MORTISE_EDGE_MAP ? MORTISE_E_FAN : MORTISE_E_FOUND);
 
-        if (!route_stands_on(edge))
+        if (!mortise_route_stands_on(edge))
             continue;
         first.edges = &e->edges[i];
         first.n_edges = 1;
         first.value = json_array_get(grounds, k++);
-        rv = record(r, &first, err);
+        rv = mortise_run_record(r, &first, err);
     }
-    return rv == MORTISE_OK ? record(r, e, err) : rv;
+    return rv == MORTISE_OK ? mortise_run_record(r, e, err) : rv;
 }
 
-bool done_is_kept(const struct exec *x)
+bool mortise_done_is_kept(const struct exec *x)
 {
     return x->result != NULL &&
            memcmp(x->key, x->result_key, sizeof x->key) == 0;
@@ -84,34 +85,36 @@ bool done_is_kept(const struct exec *x)
 static int keep_said(struct mortise_run *r, struct exec *x, json_t *said,
                      struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_SAID);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SAID);
 
     e.value = said;
     return mortise_fold_check_depth(said, NULL) == MORTISE_OK
-               ? record(r, &e, err)
+               ? mortise_run_record(r, &e, err)
                : MORTISE_OK;
 }
 
 /* The effect is acknowledged, whatever becomes of its node. */
-int done_keep_result(struct mortise_run *r, struct exec *x, json_t *output,
-                     enum done_how how, struct mortise_err *err)
+int mortise_done_keep_result(struct mortise_run *r, struct exec *x,
+                             json_t *output, enum done_how how,
+                             struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_RESULT);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESULT);
     json_t *said;
     int rv;
 
-    if (node_of(r, x)->effect < MORTISE_WRITE ||
+    if (mortise_exec_node(r, x)->effect < MORTISE_WRITE ||
         (how != DONE_EXECUTED && how != DONE_RECONCILED &&
          how != DONE_RESOLVED) ||
-        (done_is_kept(x) &&
-         judge_output(node_of(r, x), x->result, NULL) == MORTISE_OK))
+        (mortise_done_is_kept(x) &&
+         mortise_judge_output(mortise_exec_node(r, x), x->result, NULL) ==
+             MORTISE_OK))
         return MORTISE_OK;
     said = json_incref(x->said);
     e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
                   ? json_incref(output)
                   : json_null(); /* nobody could use it either */
     memcpy(e.digest, x->key, sizeof e.digest);
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     if (rv == MORTISE_OK && said != NULL && how != DONE_RESOLVED)
         rv = keep_said(r, x, said, err);
@@ -119,10 +122,10 @@ int done_keep_result(struct mortise_run *r, struct exec *x, json_t *output,
     return rv;
 }
 
-int done_judged(struct mortise_run *r, struct exec *x, json_t *output,
-                enum done_how how, struct mortise_err *err)
+int mortise_done_judged(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_DONE);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DONE);
     const char *code = "schema";
     json_t *grounds = NULL;
     struct patch said;
@@ -134,47 +137,48 @@ int done_judged(struct mortise_run *r, struct exec *x, json_t *output,
     e.how = (uint8_t)how;
     e.value = json_incref(output);
     e.note = json_incref(x->verdicts);
-    patch_init(&said, r, x->frame->graph);
+    mortise_patch_init(&said, r, x->frame->graph);
     rv = make_said(&said, x, how, &why, err);
     if (rv == MORTISE_OK)
-        rv = entry_room(node_of(r, x), &said, &a, &e, err);
+        rv = entry_room(mortise_exec_node(r, x), &said, &a, &e, err);
     if (rv == MORTISE_OK && x->child_over && how == DONE_EXECUTED)
-        rv = sub_recall(r, x, output, err);
+        rv = mortise_sub_recall(r, x, output, err);
     if (rv == MORTISE_OK)
-        rv = judge_done(r, x, &e, &grounds, &code, &why, err);
-    if (rv == MORTISE_OK && leave_is_judged(x, &e)) {
-        writes_undo(r, x);
-        rv = done_keep_result(r, x, output, how, err);
+        rv = mortise_judge_done(r, x, &e, &grounds, &code, &why, err);
+    if (rv == MORTISE_OK && mortise_leave_is_judged(x, &e)) {
+        mortise_writes_undo(r, x);
+        rv = mortise_done_keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK)
-            rv = leave_choose(r, x, &e, err);
+            rv = mortise_leave_choose(r, x, &e, err);
     } else if (rv == MORTISE_OK) {
         rv = record_done(r, x, &e, grounds, err);
         if (rv == MORTISE_OK && x->state == X_HELD)
-            rv = done_ask_after(r, x, err);
+            rv = mortise_done_ask_after(r, x, err);
     } else if (rv == MORTISE_EINVAL) {
-        writes_undo(r, x);
-        exec_forget_leaving(x);
-        rv = done_keep_result(r, x, output, how, err);
+        mortise_writes_undo(r, x);
+        mortise_exec_forget_leaving(x);
+        rv = mortise_done_keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK && how == DONE_ON_ERROR)
-            rv = fail_for_good(r, x, code, why.msg, false, err);
+            rv = mortise_fail_for_good(r, x, code, why.msg, false, err);
         else if (rv == MORTISE_OK)
-            rv = fail_attempt_err(r, x, code, &why, err);
+            rv = mortise_fail_attempt_err(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
     if (x->child_over)
-        drop(&x->inner);
+        mortise_json_drop(&x->inner);
     json_decref(grounds);
-    patch_finish(&said);
+    mortise_patch_finish(&said);
     mortise_arena_finish(&a);
     return rv;
 }
 
-int done_stopped(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_done_stopped(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_STOPPED);
-    int rv = doubt_cancelled(r, x, err);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_STOPPED);
+    int rv = mortise_doubt_cancelled(r, x, err);
 
-    return rv == MORTISE_OK ? record(r, &e, err) : rv;
+    return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
 /* Its guardrails look at the output now; or, where it is to stop, when it goes
@@ -182,30 +186,32 @@ int done_stopped(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 static int guard_output(struct mortise_run *r, struct exec *x, json_t *output,
                         enum done_how how, struct mortise_err *err)
 {
-    int rv = done_keep_result(r, x, output, how, err);
+    int rv = mortise_done_keep_result(r, x, output, how, err);
     bool stopping = x->state == X_STOPPING;
 
     if (rv != MORTISE_OK || how == DONE_RESOLVED) /* it is READY by now */
         return rv;
     if (stopping && x->stop == STOP_RUN)
-        return done_stopped(r, x, err);
+        return mortise_done_stopped(r, x, err);
     if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
         r->held != NULL) {
         x->stop = STOP_NONE;
-        return exec_ready(r, x, err);
+        return mortise_exec_ready(r, x, err);
     }
     x->how = how;
-    drop(&x->judged);
-    return guard_begin(r, x, MORTISE_GUARD_OUTPUT, output, err);
+    mortise_json_drop(&x->judged);
+    return mortise_guard_begin(r, x, MORTISE_GUARD_OUTPUT, output, err);
 }
 
-int done_settle(struct mortise_run *r, struct exec *x, json_t *output,
-                enum done_how how, struct mortise_err *err)
+int mortise_done_settle(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err)
 {
     /* One that breaks its schema fails without being looked at. */
-    if (!guard_wants_output(r, x, how) ||
-        judge_output(node_of(r, x), output, NULL) != MORTISE_OK)
-        return done_judged(r, x, output, how, err);
-    return node_of(r, x)->sub != NULL ? leave_inside(r, x, output, err)
-                                      : guard_output(r, x, output, how, err);
+    if (!mortise_guard_wants_output(r, x, how) ||
+        mortise_judge_output(mortise_exec_node(r, x), output, NULL) !=
+            MORTISE_OK)
+        return mortise_done_judged(r, x, output, how, err);
+    return mortise_exec_node(r, x)->sub != NULL
+               ? mortise_leave_inside(r, x, output, err)
+               : guard_output(r, x, output, how, err);
 }

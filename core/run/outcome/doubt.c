@@ -96,11 +96,12 @@ static bool is_call_open(const struct exec *x)
 static enum doubt left_open(const struct mortise_run *r, const struct exec *x,
                             bool silent)
 {
-    if (x->call != MORTISE_RUN_EXECUTE || doubt_may_be_repeated(node_of(r, x)))
+    if (x->call != MORTISE_RUN_EXECUTE ||
+        mortise_doubt_may_be_repeated(mortise_exec_node(r, x)))
         return DOUBT_NONE;
     if (silent && is_call_open(x))
         return DOUBT_CALL;
-    return step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
+    return mortise_step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
 }
 
 static bool is_silent(const struct mortise_result_in *in)
@@ -108,30 +109,32 @@ static bool is_silent(const struct mortise_result_in *in)
     return in->silent || in->status == MORTISE_S_DOUBT;
 }
 
-enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
-                        const struct mortise_result_in *in)
+enum doubt mortise_doubt_at_end(const struct mortise_run *r,
+                                const struct exec *x,
+                                const struct mortise_result_in *in)
 {
     return in->status == MORTISE_S_OK ? DOUBT_NONE
                                       : left_open(r, x, is_silent(in));
 }
 
-enum doubt doubt_at_break(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_result_in *in)
+enum doubt mortise_doubt_at_break(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  const struct mortise_result_in *in)
 {
     return left_open(r, x, is_silent(in) || in->status >= 0);
 }
 
-bool doubt_is_open(const struct mortise_run *r, const struct exec *x)
+bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x)
 {
-    return x->fan == NULL && node_of(r, x)->op != NULL &&
-           (x->effect_open || step_in_doubt(r, x) != NULL) &&
-           !doubt_may_be_repeated(node_of(r, x));
+    return x->fan == NULL && mortise_exec_node(r, x)->op != NULL &&
+           (x->effect_open || mortise_step_in_doubt(r, x) != NULL) &&
+           !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
 /* Nobody does it again before somebody knows. */
 static bool is_held(const struct mortise_run *r, const struct exec *x)
 {
-    return doubt_is_open(r, x) && race_may_come_back(x);
+    return mortise_doubt_is_open(r, x) && mortise_race_may_come_back(x);
 }
 
 /* ---- it came to be ------------------------------------------------------ */
@@ -140,7 +143,7 @@ static bool is_held(const struct mortise_run *r, const struct exec *x)
 static int note_failure(struct exec *x, const char *code, const char *class,
                         const char *message, struct mortise_err *err)
 {
-    drop(&x->failure);
+    mortise_json_drop(&x->failure);
     x->failure = json_pack("{s:s, s:s, s:s}", "code", code, "class", class,
                            "message", message);
     return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -148,7 +151,8 @@ static int note_failure(struct exec *x, const char *code, const char *class,
 
 static const char doubt_of_cancel[] =
     "the run was cancelled while the effect was under way";
-const char doubt_stuck[] = "the plugin was asked to stop and did not let go";
+const char mortise_doubt_stuck[] =
+    "the plugin was asked to stop and did not let go";
 
 static const char *who_holds(const struct held_command *h)
 {
@@ -158,7 +162,7 @@ static const char *who_holds(const struct held_command *h)
                        ? "the engine was stopped"
                        : "the run was paused";
     }
-    return race_words(LOSS_NONE);
+    return mortise_race_words(LOSS_NONE);
 }
 
 /* What it came of that a call was told to stop, which is no failure of its. */
@@ -168,11 +172,11 @@ static const char *who_stopped(const struct mortise_run *r,
     while (x->loss == LOSS_OUTER && x->frame->top->scope->owner != NULL)
         x = x->frame->top->scope->owner;
     if (x->loss != LOSS_NONE)
-        return race_words(x->loss);
+        return mortise_race_words(x->loss);
     if (r->cancelling)
-        return race_words(LOSS_CANCEL);
+        return mortise_race_words(LOSS_CANCEL);
     if (x->stop == STOP_BUDGET)
-        return race_words(LOSS_BUDGET);
+        return mortise_race_words(LOSS_BUDGET);
     return who_holds(r->held);
 }
 
@@ -183,8 +187,8 @@ static int note_stop(const struct mortise_run *r, struct exec *x,
     char words[160];
 
     if (x->stop == STOP_STUCK)
-        return note_failure(x, "timeout.unresponsive", "permanent", doubt_stuck,
-                            err);
+        return note_failure(x, "timeout.unresponsive", "permanent",
+                            mortise_doubt_stuck, err);
     if (x->stop == STOP_TIMEOUT)
         return note_failure(x, "timeout.call", "timeout",
                             "the attempt took longer than its timeout", err);
@@ -199,13 +203,13 @@ static int note_stop(const struct mortise_run *r, struct exec *x,
 static int close_call(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_LET_GO);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LET_GO);
 
     e.how = true; /* at once */
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-void doubt_paused(struct exec *x)
+void mortise_doubt_paused(struct exec *x)
 {
     if (x->effect_open && x->failure == NULL && x->told == NULL &&
         x->was.state == 0)
@@ -230,16 +234,18 @@ static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
     int rv;
 
     x->stop = STOP_NONE;
-    drop(&x->broke);
-    rv = what == DOUBT_STEP ? close_call(r, x, err) : exec_ready(r, x, err);
+    mortise_json_drop(&x->broke);
+    rv = what == DOUBT_STEP ? close_call(r, x, err)
+                            : mortise_exec_ready(r, x, err);
     return rv == MORTISE_OK && r->held != NULL &&
-                   is_for_a_person(x, node_of(r, x))
-               ? doubt_ask(r, x, err)
+                   is_for_a_person(x, mortise_exec_node(r, x))
+               ? mortise_doubt_ask(r, x, err)
                : rv;
 }
 
-int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
-                const struct mortise_result_in *in, struct mortise_err *err)
+int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
+                        const struct mortise_result_in *in,
+                        struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -255,12 +261,12 @@ int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
     return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
 }
 
-const char doubt_broken[] = "determinism";
+const char mortise_doubt_broken[] = "determinism";
 
-int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
-                const char *words, struct mortise_err *err)
+int mortise_doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
+                        const char *words, struct mortise_err *err)
 {
-    int rv = note_failure(x, doubt_broken, "permanent", words, err);
+    int rv = note_failure(x, mortise_doubt_broken, "permanent", words, err);
 
     return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
 }
@@ -268,10 +274,10 @@ int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
 /* ---- a person is asked -------------------------------------------------- */
 
 /* What is in doubt: NULL, the call (3). */
-const struct step *doubt_subject(const struct mortise_run *r,
-                                 const struct exec *x)
+const struct step *mortise_doubt_subject(const struct mortise_run *r,
+                                         const struct exec *x)
 {
-    return x->effect_open ? NULL : step_in_doubt(r, x);
+    return x->effect_open ? NULL : mortise_step_in_doubt(r, x);
 }
 
 /* How it ended, which is asked about now (11). */
@@ -290,7 +296,7 @@ static const char *cause_of_end(const struct exec *x)
 /* What was told of it before; NULL: nothing, or of something else. */
 static const json_t *told_of(const struct exec *x, const struct step *s)
 {
-    json_t *name = s != NULL ? step_name(s) : NULL;
+    json_t *name = s != NULL ? mortise_step_name(s) : NULL;
     const json_t *told = json_object_get(x->told, "step");
     bool same = name == NULL ? told == NULL : json_equal(name, told);
 
@@ -306,7 +312,7 @@ static const char *words_in(const json_t *from, const char *member)
 }
 
 /* Why nobody knows. */
-const char *doubt_cause(const struct exec *x, const struct step *s)
+const char *mortise_doubt_cause(const struct exec *x, const struct step *s)
 {
     const json_t *seen = s != NULL && s->heard != NULL ? s->heard->seen : NULL;
     const char *words = words_in(seen, "cause");
@@ -330,53 +336,56 @@ static json_t *answer_of(const struct exec *x, const struct step *s)
 
 /* ---- what was told of it (13) -------------------------------------------- */
 
-int apply_doubt(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_doubt(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
 {
     (void)r;
     if (!json_is_object(e->value))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (json_object_size(e->value) == 0) {
-        doubt_forget(x);
+        mortise_doubt_forget(x);
         return MORTISE_OK;
     }
-    return doubt_tell(x, e->value, true) == 0 ? MORTISE_OK : mortise_nomem(err);
+    return mortise_doubt_tell(x, e->value, true) == 0 ? MORTISE_OK
+                                                      : mortise_nomem(err);
 }
 
 /* Of the call, or of the one step. */
 static json_t *tell(const struct exec *x, const struct step *s)
 {
-    return json_pack("{s:s, s:o*, s:O*}", "cause", doubt_cause(x, s), "step",
-                     s != NULL ? step_name(s) : NULL, "answer",
+    return json_pack("{s:s, s:o*, s:O*}", "cause", mortise_doubt_cause(x, s),
+                     "step", s != NULL ? mortise_step_name(s) : NULL, "answer",
                      s != NULL ? answer_of(x, s) : NULL);
 }
 
-int doubt_note(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_note(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_DOUBT);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
     int rv = MORTISE_OK;
 
-    if (!doubt_is_open(r, x))
+    if (!mortise_doubt_is_open(r, x))
         return MORTISE_OK;
-    e.value = tell(x, doubt_subject(r, x));
+    e.value = tell(x, mortise_doubt_subject(r, x));
     if (e.value == NULL)
         return mortise_nomem(err);
     if (!x->told_apart || !json_equal(e.value, x->told))
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     return rv;
 }
 
 /* It goes on, and may come to be in doubt for another reason. */
-int doubt_untell(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_DOUBT);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
     int rv;
 
     if (x->told == NULL)
         return MORTISE_OK;
     e.value = json_object();
-    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     return rv;
 }
@@ -388,9 +397,10 @@ static int add_open(json_t *list, const struct step *s)
     char key[MORTISE_DIGEST_HEX];
 
     mortise_hex(key, s->effect, MORTISE_DIGEST);
-    return json_array_append_new(
-        list, json_pack("{s:o, s:s, s:O, s:s}", "step", step_name(s), "method",
-                        s->method, "args", s->payload, "idempotency_key", key));
+    return json_array_append_new(list, json_pack("{s:o, s:s, s:O, s:s}", "step",
+                                                 mortise_step_name(s), "method",
+                                                 s->method, "args", s->payload,
+                                                 "idempotency_key", key));
 }
 
 /* The steps that the word about a call covers, too (3): who gives it has to
@@ -398,7 +408,7 @@ static int add_open(json_t *list, const struct step *s)
 static int show_open(json_t *payload, const struct exec *x)
 {
     const struct journal *j = x->journal;
-    json_t *list = step_is_open(x) ? json_array() : NULL;
+    json_t *list = mortise_step_is_open(x) ? json_array() : NULL;
     int rv = 0;
 
     for (size_t i = 0; list != NULL && rv == 0 && i < j->n; i++)
@@ -416,7 +426,7 @@ static int show_step(json_t *payload, const struct exec *x,
 {
     json_t *answer = answer_of(x, s);
 
-    if (json_object_set_new(payload, "step", step_name(s)) != 0 ||
+    if (json_object_set_new(payload, "step", mortise_step_name(s)) != 0 ||
         json_object_set_new(payload, "method", json_string(s->method)) != 0)
         return -1;
     return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
@@ -445,49 +455,51 @@ static int show_call(json_t *payload, const struct mortise_node *n,
  * of the steps in it that are `open`, and the schema of its result; or of the
  * one step of it that is in doubt, with that step's name and method, and with
  * what the world answered, if it did. */
-int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
-    const struct step *s = doubt_subject(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct step *s = mortise_doubt_subject(r, x);
     char tool[256], key[MORTISE_DIGEST_HEX];
     json_t *payload;
 
     if (s == NULL && n->op->steps) /* no intent has left its key */
-        exec_effect_key(r, x, x->key);
+        mortise_exec_effect_key(r, x, x->key);
     mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
     payload = json_pack("{s:s, s:O, s:s, s:s, s:s}", "tool", tool, "args",
                         s != NULL ? s->payload : x->body, "idempotency_key",
                         key, "effect", mortise_effect_name(n->effect), "cause",
-                        doubt_cause(x, s));
+                        mortise_doubt_cause(x, s));
     if (payload != NULL && x->was.state != 0 &&
         json_object_set_new(payload, "over", json_true()) != 0)
-        drop(&payload);
+        mortise_json_drop(&payload);
     if (payload != NULL &&
         (s != NULL ? show_step(payload, x, s) : show_call(payload, n, x)) != 0)
-        drop(&payload);
-    return request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
+        mortise_json_drop(&payload);
+    return mortise_request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
 
-int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_hold(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
     struct mortise_err why;
     int rv;
 
-    if (exec_is_over(x) || x->state == X_ASKED || !is_held(r, x))
+    if (mortise_exec_is_over(x) || x->state == X_ASKED || !is_held(r, x))
         return MORTISE_OK;
-    if (!is_for_a_person(x, node_of(r, x)))
-        return doubt_note(r, x, err);
-    rv = arguments_find(r, x, &why, err);
+    if (!is_for_a_person(x, mortise_exec_node(r, x)))
+        return mortise_doubt_note(r, x, err);
+    rv = mortise_arguments_find(r, x, &why, err);
     if (rv == MORTISE_EINVAL) /* whoever goes on with it hears of that */
-        return doubt_note(r, x, err);
-    return rv == MORTISE_OK ? doubt_ask(r, x, err) : rv;
+        return mortise_doubt_note(r, x, err);
+    return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
 }
 
 /* ---- what came of it is useless (10) ------------------------------------- */
 
-int doubt_note_useless(struct exec *x, const struct mortise_err *why,
-                       struct mortise_err *err)
+int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
+                               struct mortise_err *err)
 {
     char words[sizeof why->msg + 64];
 
@@ -496,20 +508,22 @@ int doubt_note_useless(struct exec *x, const struct mortise_err *why,
     return note_failure(x, "", "", words, err);
 }
 
-int doubt_useless(struct mortise_run *r, struct exec *x,
-                  const struct mortise_err *why, struct mortise_err *err)
+int mortise_doubt_useless(struct mortise_run *r, struct exec *x,
+                          const struct mortise_err *why,
+                          struct mortise_err *err)
 {
-    int rv = doubt_note_useless(x, why, err);
+    int rv = mortise_doubt_note_useless(x, why, err);
 
-    return rv == MORTISE_OK ? doubt_ask(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
 }
 
 /* ---- of what was stopped (9) -------------------------------------------- */
 
-bool doubt_outlives(const struct mortise_run *r, const struct exec *x)
+bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x)
 {
     return is_held(r, x) &&
-           (x->doubted || node_of(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL) &&
+           (x->doubted ||
+            mortise_exec_node(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL) &&
            (x->state == X_READY || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED);
 }
@@ -519,70 +533,73 @@ static bool is_ahead(const struct exec *x)
 {
     const struct frame *f = x->frame;
     const struct exec *owner = f->top->scope->owner;
-    const struct item *it = item_of_exec(x);
+    const struct item *it = mortise_exec_item(x);
 
     return !f->behind && !x->handled && it->exec == x->index &&
            (it->phase == ITEM_ACTIVE || it->phase == ITEM_FAILED) &&
            (owner == NULL || (owner->child == f->top && is_ahead(owner)));
 }
 
-bool doubt_is_asked(const struct exec *x)
+bool mortise_doubt_is_asked(const struct exec *x)
 {
-    return race_may_come_back(x) &&
+    return mortise_race_may_come_back(x) &&
            ((x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT) ||
             (x->state == X_RUNNING && x->call == MORTISE_RUN_RECONCILE));
 }
 
 /* ---- of what is over (11) ------------------------------------------------ */
 
-int doubt_left(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_left(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_LEFT);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LEFT);
 
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int doubt_is_lost(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+int mortise_doubt_is_lost(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
-    return !race_may_come_back(x) && doubt_is_open(r, x) ? doubt_left(r, x, err)
-                                                         : MORTISE_OK;
+    return !mortise_race_may_come_back(x) && mortise_doubt_is_open(r, x)
+               ? mortise_doubt_left(r, x, err)
+               : MORTISE_OK;
 }
 
-bool doubt_is_useless(const struct exec *x)
+bool mortise_doubt_is_useless(const struct exec *x)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
 
     return n->op != NULL && x->result != NULL &&
-           judge_output(n, x->result, NULL) != MORTISE_OK;
+           mortise_judge_output(n, x->result, NULL) != MORTISE_OK;
 }
 
 /* Of a loser that never returns an entry says so: it may have ended well. */
-bool doubt_is_kept(const struct mortise_run *r, const struct exec *x)
+bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x)
 {
-    return exec_is_over(x) && x->node < x->frame->graph->n_nodes &&
-           doubt_is_open(r, x) && (x->state != X_DONE || x->effect_open) &&
+    return mortise_exec_is_over(x) && x->node < x->frame->graph->n_nodes &&
+           mortise_doubt_is_open(r, x) &&
+           (x->state != X_DONE || x->effect_open) &&
            (x->state != X_CANCELLED || x->cut || x->unknown ||
-            race_may_come_back(x));
+            mortise_race_may_come_back(x));
 }
 
-bool doubt_may_go_on(const struct exec *x)
+bool mortise_doubt_may_go_on(const struct exec *x)
 {
     return x->state == X_FAILED ? !x->handled
                                 : x->state == X_CANCELLED && is_ahead(x);
 }
 
-bool doubt_is_any_kept(const struct mortise_run *r)
+bool mortise_doubt_is_any_kept(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
-        if (doubt_is_kept(r, r->execs[i]))
+        if (mortise_doubt_is_kept(r, r->execs[i]))
             return true;
     return false;
 }
 
 bool mortise_run_keeps_doubt(const struct mortise_run *r)
 {
-    return run_is_over(r) && doubt_is_any_kept(r);
+    return mortise_run_is_over(r) && mortise_doubt_is_any_kept(r);
 }
 
 /* Nothing more is known of it. */
@@ -591,12 +608,12 @@ static int note_cancel(struct exec *x, struct mortise_err *err)
     return note_failure(x, "", "", doubt_of_cancel, err);
 }
 
-int doubt_cancelled(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err)
+int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     int rv = x->call == MORTISE_RUN_EXECUTE ? note_cancel(x, err) : MORTISE_OK;
 
-    return rv == MORTISE_OK ? doubt_note(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_doubt_note(r, x, err) : rv;
 }
 
 static int return_one(struct mortise_run *r, struct exec *x,
@@ -610,44 +627,45 @@ static int return_one(struct mortise_run *r, struct exec *x,
     x->doubted = true; /* whatever its author said of the first time */
     x->loss = LOSS_NONE;
     x->ended_ms = 0;
-    rv = exec_ready(r, x, err);
-    return rv == MORTISE_OK ? race_lose(r, x, LOSS_CANCEL, err) : rv;
+    rv = mortise_exec_ready(r, x, err);
+    return rv == MORTISE_OK ? mortise_race_lose(r, x, LOSS_CANCEL, err) : rv;
 }
 
-int doubt_return(struct mortise_run *r, struct mortise_err *err)
+int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        if (doubt_is_kept(r, r->execs[i]))
+        if (mortise_doubt_is_kept(r, r->execs[i]))
             rv = return_one(r, r->execs[i], err);
     return rv;
 }
 
-void doubt_over(struct mortise_run *r, struct exec *x)
+void mortise_doubt_over(struct mortise_run *r, struct exec *x)
 {
-    exec_become(r, x, x->was.state);
+    mortise_exec_become(r, x, x->was.state);
     x->loss = x->was.loss;
     x->ended_ms = x->was.ended_ms;
     x->was.state = 0;
 }
 
-void doubt_all_over(struct mortise_run *r)
+void mortise_doubt_all_over(struct mortise_run *r)
 {
     for (size_t i = 1; r->after != 0 && i < r->n_execs; i++)
         if (r->execs[i]->was.state != 0)
-            doubt_over(r, r->execs[i]);
+            mortise_doubt_over(r, r->execs[i]);
 }
 
-bool doubt_has_returned(const struct mortise_run *r)
+bool mortise_doubt_has_returned(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
-        if (r->execs[i]->loss == LOSS_CANCEL && !exec_is_over(r->execs[i]))
+        if (r->execs[i]->loss == LOSS_CANCEL &&
+            !mortise_exec_is_over(r->execs[i]))
             return true;
     return false;
 }
 
-void doubt_leave(struct mortise_run *r)
+void mortise_doubt_leave(struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         if (r->execs[i]->loss == LOSS_CANCEL)

@@ -14,14 +14,14 @@
 #include "run/outcome/outcome.h"
 
 /* {code, message, span}: a new reference. */
-json_t *fail_json(const struct mortise_run *r, const struct exec *x,
-                  const char *code, const char *message)
+json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
+                          const char *code, const char *message)
 {
     struct mortise_buf at;
     json_t *error, *text;
 
     mortise_buf_init(&at, r->mem);
-    mortise_span_text(node_of(r, x)->span, &at);
+    mortise_span_text(mortise_exec_node(r, x)->span, &at);
     text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
     mortise_buf_finish(&at);
     error =
@@ -70,7 +70,7 @@ static double chance(const struct mortise_run *r, const struct exec *x)
 /* The k-th retry waits b, b*k or b*2^(k-1), bounded, then jittered. */
 static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
 {
-    const struct mortise_retry *p = &node_of(r, x)->retry;
+    const struct mortise_retry *p = &mortise_exec_node(r, x)->retry;
     double wait = (double)p->delay_ms, k = x->attempt;
 
     if (p->backoff == MORTISE_BACKOFF_LINEAR)
@@ -88,10 +88,10 @@ static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
 static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
                         const char *message, struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_RETRY);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
 
-    e.value = fail_json(r, x, code, message);
+    e.value = mortise_fail_json(r, x, code, message);
     if (e.value == NULL)
         return mortise_nomem(err);
     e.at_ms = backoff_ms(r, x);
@@ -99,28 +99,28 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
         e.at_ms = x->retry_after_ms;
     e.at_ms += r->time_ms;
     x->retry_after_ms = 0;
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     if (rv != MORTISE_OK)
         return rv;
     x->serial++;
-    return arm_in(r, x, x->next_ms - r->time_ms, err);
+    return mortise_exec_arm_in(r, x, x->next_ms - r->time_ms, err);
 }
 
 /* The attempt that was about to be, or was stopped, does not count as one. */
-int fail_not_done(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_RETRY);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
 
     e.attempt--;
-    e.value = fail_json(r, x, "cancelled", "stopped for a command");
+    e.value = mortise_fail_json(r, x, "cancelled", "stopped for a command");
     if (e.value == NULL)
         return mortise_nomem(err);
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
-    return rv != MORTISE_OK ? rv : exec_ready(r, x, err);
+    return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
 
 /* {code, message, span, class?}, where the class is not permanent: whoever has
@@ -128,11 +128,11 @@ int fail_not_done(struct mortise_run *r, struct exec *x,
 static json_t *failure(const struct mortise_run *r, const struct exec *x,
                        const char *code, const char *class, const char *message)
 {
-    json_t *error = fail_json(r, x, code, message);
+    json_t *error = mortise_fail_json(r, x, code, message);
 
     if (error != NULL && !is_permanent(class) &&
         json_object_set_new(error, "class", json_string(class)) != 0)
-        drop(&error);
+        mortise_json_drop(&error);
     return error;
 }
 
@@ -142,9 +142,9 @@ static int record_failed(struct mortise_run *r, struct exec *x,
                          const char *message, bool open,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_FAILED);
     uint32_t edge[1];
-    int rv = open && !x->failing ? doubt_note(r, x, err) : MORTISE_OK;
+    int rv = open && !x->failing ? mortise_doubt_note(r, x, err) : MORTISE_OK;
 
     if (rv != MORTISE_OK)
         return rv;
@@ -155,16 +155,17 @@ static int record_failed(struct mortise_run *r, struct exec *x,
     e.note = json_incref(x->verdicts);
     e.how = open || x->failing;
     if (x->expired_to_goto)
-        route_of_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
+        mortise_route_of_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
     else
-        route_of_kind(r, x, &e, MORTISE_EDGE_ERROR);
-    rv = record(r, &e, err);
+        mortise_route_of_kind(r, x, &e, MORTISE_EDGE_ERROR);
+    rv = mortise_run_record(r, &e, err);
     mortise_entry_finish(&e);
     return rv;
 }
 
-int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
-                  const char *message, bool open, struct mortise_err *err)
+int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
+                          const char *code, const char *message, bool open,
+                          struct mortise_err *err)
 {
     return record_failed(r, x, code, "permanent", message, open, err);
 }
@@ -173,61 +174,62 @@ int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
 static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
                         const char *message, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
-    json_t *error = fail_json(r, x, code, message), *value = NULL;
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *error = mortise_fail_json(r, x, code, message), *value = NULL;
     struct mortise_err why, both;
     struct env env;
     int rv;
 
     if (error == NULL)
         return mortise_nomem(err);
-    rv = past_view(r, x, &why);
+    rv = mortise_past_view(r, x, &why);
     if (rv == MORTISE_OK) {
-        rv = env_init(&env, r, x, x->view, NULL, error,
-                      mortise_cel_uses(n->error_value.cel), err);
+        rv = mortise_env_init(&env, r, x, x->view, NULL, error,
+                              mortise_cel_uses(n->error_value.cel), err);
         if (rv != MORTISE_OK) {
             json_decref(error);
             return rv;
         }
         rv = mortise_expr_eval(&n->error_value, &env.cel, &value, &why);
-        env_finish(&env);
+        mortise_env_finish(&env);
     }
     json_decref(error);
-    rv = judge_verdict(rv, err);
+    rv = mortise_judge_verdict(rv, err);
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK) {
         mortise_fail(&both, rv, "%.500s (on_error.value, after %s: %.400s)",
                      why.msg, code, message);
-        return fail_for_good(r, x, "expression", both.msg, false, err);
+        return mortise_fail_for_good(r, x, "expression", both.msg, false, err);
     }
-    rv = done_settle(r, x, value, DONE_ON_ERROR, err);
+    rv = mortise_done_settle(r, x, value, DONE_ON_ERROR, err);
     json_decref(value);
     return rv;
 }
 
-int fail_attempt(struct mortise_run *r, struct exec *x, const char *code,
-                 const char *class, const char *message,
-                 struct mortise_err *err)
+int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class,
+                         const char *message, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
-    int rv = disarm(r, x, err);
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    int rv = mortise_exec_disarm(r, x, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (may_retry(n, x, code, class))
         return settle_retry(r, x, code, message, err);
     if (n->on_error_value) {
-        if (x->failing || step_in_doubt(r, x) != NULL)
-            rv = doubt_left(r, x, err);
+        if (x->failing || mortise_step_in_doubt(r, x) != NULL)
+            rv = mortise_doubt_left(r, x, err);
         return rv == MORTISE_OK ? settle_value(r, x, code, message, err) : rv;
     }
     return record_failed(r, x, code, class, message,
-                         step_in_doubt(r, x) != NULL, err);
+                         mortise_step_in_doubt(r, x) != NULL, err);
 }
 
-int fail_attempt_err(struct mortise_run *r, struct exec *x, const char *code,
-                     const struct mortise_err *why, struct mortise_err *err)
+int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,
+                             const char *code, const struct mortise_err *why,
+                             struct mortise_err *err)
 {
-    return fail_attempt(r, x, code, "permanent", why->msg, err);
+    return mortise_fail_attempt(r, x, code, "permanent", why->msg, err);
 }

@@ -21,8 +21,8 @@ static json_t *result_of(const struct mortise_run *r, const struct frame *f)
         json_t *output =
             x->output != NULL ? json_incref(x->output) : json_null();
 
-        if (json_object_set_new(all, node_of(r, x)->id, output) != 0)
-            drop(&all);
+        if (json_object_set_new(all, mortise_exec_node(r, x)->id, output) != 0)
+            mortise_json_drop(&all);
     }
     return all;
 }
@@ -60,7 +60,7 @@ static int gather_writes(struct mortise_run *r, struct exec *x,
 
     e->writes = mortise_arena_alloc(a, sizeof *e->writes);
     mortise_buf_init(&text, r->mem);
-    mortise_buf_printf(&text, "artifacts[\"%s\"]", node_of(r, x)->id);
+    mortise_buf_printf(&text, "artifacts[\"%s\"]", mortise_exec_node(r, x)->id);
     if (path == NULL || e->writes == NULL || text.failed)
         rv = mortise_nomem(err);
     else
@@ -68,8 +68,8 @@ static int gather_writes(struct mortise_run *r, struct exec *x,
     mortise_buf_finish(&text);
     if (rv != MORTISE_OK)
         return rv;
-    rv = judge_add_write(x->frame->graph, e, MORTISE_WRITE_SPELLED, path,
-                         e->value, err);
+    rv = mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_SPELLED,
+                                 path, e->value, err);
     e->writes[0].text = path->text;
     e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
     /* Maps in elements of a map gather side by side: no conflict. */
@@ -77,8 +77,9 @@ static int gather_writes(struct mortise_run *r, struct exec *x,
         e->writes[0].reduce = MORTISE_REDUCE_LAST;
     *code = "limit";
     if (rv == MORTISE_OK)
-        rv = judge_depths(e, why);
-    return rv == MORTISE_OK ? judge_writes(r, x, e, code, why, err) : rv;
+        rv = mortise_judge_depths(e, why);
+    return rv == MORTISE_OK ? mortise_judge_writes(r, x, e, code, why, err)
+                            : rv;
 }
 
 /* What a map came to breaks a schema, say: the map failed. */
@@ -86,13 +87,13 @@ static int gather_failed(struct mortise_run *r, struct exec *x,
                          const char *code, const struct mortise_err *why,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_FAILED);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_FAILED);
     int rv;
 
-    e.value = fail_json(r, x, code, why->msg);
+    e.value = mortise_fail_json(r, x, code, why->msg);
     if (e.value == NULL)
         return mortise_nomem(err);
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     return rv;
 }
@@ -100,23 +101,23 @@ static int gather_failed(struct mortise_run *r, struct exec *x,
 static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_GATHER);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_GATHER);
     struct mortise_arena a;
     struct mortise_err why;
     const char *code = "reducer";
-    int rv = past_view(r, x, &why);
+    int rv = mortise_past_view(r, x, &why);
 
     if (rv == MORTISE_ECONFLICT)
         code = "conflict";
-    rv = judge_verdict(rv, err);
+    rv = mortise_judge_verdict(rv, err);
     mortise_arena_init(&a, r->mem);
     e.value = json_incref(value);
     if (rv == MORTISE_OK)
         rv = gather_writes(r, x, &e, &a, &code, &why, err);
     if (rv == MORTISE_OK)
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     else if (rv == MORTISE_EINVAL) {
-        writes_undo(r, x);
+        mortise_writes_undo(r, x);
         rv = gather_failed(r, x, code, &why, err);
     }
     mortise_entry_finish(&e);
@@ -129,7 +130,7 @@ static int gather(struct mortise_run *r, struct exec *x,
 {
     const struct fan *fan = x->fan;
     enum mortise_branch_error how =
-        join_on_error(r, &fan->home->graph->nodes[fan->map->join]);
+        mortise_join_on_error(r, &fan->home->graph->nodes[fan->map->join]);
     json_t *results = json_array(), *failed = json_array();
     json_t *value =
         json_pack("{s:o, s:o}", "results", results, "failed", failed);
@@ -147,7 +148,7 @@ static int gather(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int gather_all(struct mortise_run *r, struct mortise_err *err)
+int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

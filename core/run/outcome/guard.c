@@ -27,15 +27,16 @@
 
 /* ---- verdicts ------------------------------------------------------------ */
 
-int guard_note(struct exec *x, const char *id, bool violation,
-               const char *reason, const char *action, struct mortise_err *err)
+int mortise_guard_note(struct exec *x, const char *id, bool violation,
+                       const char *reason, const char *action,
+                       struct mortise_err *err)
 {
     json_t *note =
         json_pack("{s:s, s:s, s:b, s:s, s:O*, s:s*}", "guardrail", id, "stage",
                   mortise_guard_stage_name(x->stage), "violation",
                   (int)violation, "action", action, "decided_by",
                   json_object_get(x->decision, "decided_by"), "to",
-                  x->stage == MORTISE_GUARD_EDGE ? guards_to(x) : NULL);
+                  x->stage == MORTISE_GUARD_EDGE ? mortise_guards_to(x) : NULL);
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
@@ -47,67 +48,70 @@ int guard_note(struct exec *x, const char *id, bool violation,
                : mortise_nomem(err);
 }
 
-int guard_keep(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_guard_keep(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     if (e->note == NULL)
         return MORTISE_OK;
     if (!json_is_array(e->note))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (x->notes == NULL)
         x->notes = json_array();
     if (x->notes == NULL || json_array_extend(x->notes, e->note) != 0)
         return mortise_nomem(err);
-    return announce_notes(r, x, e->note, err);
+    return mortise_event_notes(r, x, e->note, err);
 }
 
 /* ---- stages -------------------------------------------------------------- */
 
-int guard_begin(struct mortise_run *r, struct exec *x,
-                enum mortise_guard_stage stage, json_t *subject,
-                struct mortise_err *err)
+int mortise_guard_begin(struct mortise_run *r, struct exec *x,
+                        enum mortise_guard_stage stage, json_t *subject,
+                        struct mortise_err *err)
 {
-    assert(node_of(r, x)->guards[stage].n > 0);
+    assert(mortise_exec_node(r, x)->guards[stage].n > 0);
     x->stage = stage;
     x->guard = 0;
     if (x->judged == NULL) /* else it is the same stage, going on */
         x->turn = 0;
     x->replaced = false;
-    hold(&x->subject, subject);
-    return call_start(r, x, MORTISE_RUN_CHECK, err);
+    mortise_json_hold(&x->subject, subject);
+    return mortise_call_start(r, x, MORTISE_RUN_CHECK, err);
 }
 
-bool guard_wants_input(const struct mortise_run *r, const struct exec *x)
+bool mortise_guard_wants_input(const struct mortise_run *r,
+                               const struct exec *x)
 {
-    return node_of(r, x)->guards[MORTISE_GUARD_INPUT].n > 0 &&
-           x->checked != x->generation && !x->effect_open && !step_is_open(x);
+    return mortise_exec_node(r, x)->guards[MORTISE_GUARD_INPUT].n > 0 &&
+           x->checked != x->generation && !x->effect_open &&
+           !mortise_step_is_open(x);
 }
 
-bool guard_wants_output(const struct mortise_run *r, const struct exec *x,
-                        enum done_how how)
+bool mortise_guard_wants_output(const struct mortise_run *r,
+                                const struct exec *x, enum done_how how)
 {
-    return node_of(r, x)->guards[MORTISE_GUARD_OUTPUT].n > 0 &&
+    return mortise_exec_node(r, x)->guards[MORTISE_GUARD_OUTPUT].n > 0 &&
            how != DONE_ON_ERROR && how != DONE_ANSWERED;
 }
 
-int apply_checked(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_checked(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     if ((n->op == NULL && n->sub == NULL) || e->generation != x->generation)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     x->checked = e->generation;
     if (e->value != NULL) {
-        hold(&x->body, e->value);
+        mortise_json_hold(&x->body, e->value);
         x->body_is_given = true;
     }
-    drop(&x->verdicts);
-    drop(&x->subject);
-    return guard_keep(r, x, e, err);
+    mortise_json_drop(&x->verdicts);
+    mortise_json_drop(&x->subject);
+    return mortise_guard_keep(r, x, e, err);
 }
 
-int guard_keep_update(struct exec *x, struct mortise_err *err)
+int mortise_guard_keep_update(struct exec *x, struct mortise_err *err)
 {
     json_t *said = json_copy(x->said);
     int rv = said != NULL && json_object_set(said, "update", x->subject) == 0
@@ -115,7 +119,7 @@ int guard_keep_update(struct exec *x, struct mortise_err *err)
                  : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        hold(&x->said, said);
+        mortise_json_hold(&x->said, said);
     json_decref(said);
     return rv;
 }

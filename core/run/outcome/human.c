@@ -42,10 +42,11 @@ static json_t *typed(const struct mortise_node *n, json_t *answer)
                : json_incref(answer);
 }
 
-json_t *human_answered(const struct mortise_run *r, const struct exec *x,
-                       const json_t *said, const char *actor)
+json_t *mortise_human_answered(const struct mortise_run *r,
+                               const struct exec *x, const json_t *said,
+                               const char *actor)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     const char *reason = json_string_value(json_object_get(said, "reason"));
     json_t *answer = json_object_get(said, "answer");
     char by[300];
@@ -56,14 +57,14 @@ json_t *human_answered(const struct mortise_run *r, const struct exec *x,
                    reason != NULL ? reason : "", by, has_null(r, n, false));
     if (out != NULL && answer != NULL &&
         json_object_set_new(out, "answer", typed(n, answer)) != 0)
-        drop(&out);
+        mortise_json_drop(&out);
     return out;
 }
 
-json_t *human_expired(const struct mortise_run *r, const struct exec *x)
+json_t *mortise_human_expired(const struct mortise_run *r, const struct exec *x)
 {
     static const char reason[] = "nobody answered in time";
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     return n->on_timeout == MORTISE_TIMEOUT_ACCEPT
                ? decision(true, reason, "timeout-accept", has_null(r, n, false))
@@ -91,34 +92,34 @@ static bool is_guarded(const struct mortise_node *n, const json_t *decided)
            !(n->trusts_auto_accept && strcmp(by, "auto-accept") == 0);
 }
 
-int human_keep(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_human_keep(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     json_t *decided;
 
-    if (node_of(r, x)->guards[MORTISE_GUARD_DECISION].n == 0 ||
+    if (mortise_exec_node(r, x)->guards[MORTISE_GUARD_DECISION].n == 0 ||
         (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
         return MORTISE_OK;
     decided = e->how == MORTISE_SETTLE_ANSWERED
-                  ? human_answered(r, x, e->value, e->actor)
-                  : human_expired(r, x);
+                  ? mortise_human_answered(r, x, e->value, e->actor)
+                  : mortise_human_expired(r, x);
     if (decided == NULL)
         return mortise_nomem(err);
-    if (is_guarded(node_of(r, x), decided))
-        hold(&x->decision, decided);
+    if (is_guarded(mortise_exec_node(r, x), decided))
+        mortise_json_hold(&x->decision, decided);
     json_decref(decided);
     return MORTISE_OK;
 }
 
-int human_decided(struct mortise_run *r, struct exec *x, json_t *decided,
-                  struct mortise_err *err)
+int mortise_human_decided(struct mortise_run *r, struct exec *x,
+                          json_t *decided, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     if (decided == NULL)
         return mortise_nomem(err);
     if (x->decision == NULL) /* else it is READY, and goes on from there */
-        rv = done_settle(r, x, decided, DONE_ANSWERED, err);
+        rv = mortise_done_settle(r, x, decided, DONE_ANSWERED, err);
     json_decref(decided);
     return rv;
 }
@@ -131,7 +132,7 @@ static json_t *strings(const char *const *list, size_t n)
 
     for (size_t i = 0; out != NULL && i < n; i++) {
         if (json_array_append_new(out, json_string(list[i])) != 0)
-            drop(&out);
+            mortise_json_drop(&out);
     }
     return out;
 }
@@ -139,7 +140,7 @@ static json_t *strings(const char *const *list, size_t n)
 static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
                       struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *payload = json_pack("{s:O}", "prompt", prompt);
 
     if (payload != NULL && n->answer_schema != NULL)
@@ -149,14 +150,16 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
     if (payload != NULL && n->n_assignees > 0)
         json_object_set_new(payload, "assignees",
                             strings(n->assignees, n->n_assignees));
-    return request_ask(r, x, MORTISE_ASK_HUMAN, payload,
-                       n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0, err);
+    return mortise_request_ask(r, x, MORTISE_ASK_HUMAN, payload,
+                               n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0,
+                               err);
 }
 
-int human_passed(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_human_passed(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     json_t *decided = json_incref(x->decision);
-    int rv = done_settle(r, x, decided, DONE_ANSWERED, err);
+    int rv = mortise_done_settle(r, x, decided, DONE_ANSWERED, err);
 
     json_decref(decided);
     return rv;
@@ -169,13 +172,13 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     json_t *subject;
     int rv;
 
-    if (!is_guarded(node_of(r, x), x->decision))
-        return human_passed(r, x, err);
+    if (!is_guarded(mortise_exec_node(r, x), x->decision))
+        return mortise_human_passed(r, x, err);
     subject = json_copy(x->decision);
     if (subject == NULL || json_object_set(subject, "prompt", prompt) != 0)
         rv = mortise_nomem(err);
     else
-        rv = guard_begin(r, x, MORTISE_GUARD_DECISION, subject, err);
+        rv = mortise_guard_begin(r, x, MORTISE_GUARD_DECISION, subject, err);
     json_decref(subject);
     return rv;
 }
@@ -183,27 +186,28 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
 static int find_prompt(struct mortise_run *r, struct exec *x, json_t **out,
                        struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_tmpl *prompt = node_of(r, x)->prompt;
+    const struct mortise_tmpl *prompt = mortise_exec_node(r, x)->prompt;
     struct env env;
-    int rv = env_init(&env, r, x, x->view, NULL, NULL,
-                      mortise_tmpl_uses(prompt), err);
+    int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                              mortise_tmpl_uses(prompt), err);
 
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_tmpl_eval(prompt, &env.cel, out, why);
-    env_finish(&env);
-    return judge_verdict(rv, err);
+    mortise_env_finish(&env);
+    return mortise_judge_verdict(rv, err);
 }
 
-int human_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_human_start(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *prompt = NULL;
     struct mortise_err why;
     int rv = find_prompt(r, x, &prompt, &why, err);
 
     if (rv == MORTISE_EINVAL)
-        return fail_attempt_err(r, x, "expression", &why, err);
+        return mortise_fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
     if (x->started_ms == 0)

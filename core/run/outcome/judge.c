@@ -4,7 +4,7 @@
  * its schemas, its writes against the reducers and the schemas of the fields
  * they change, the limits, and then the edges that it takes (route.c).  What
  * was found stands in the entry; what was tried is on the execution, and goes
- * without a trace when the judgement says no (writes_undo()).
+ * without a trace when the judgement says no (mortise_writes_undo()).
  *
  * MORTISE_EINVAL is a judgement, with a code of the node's failure and words;
  * MORTISE_ENOMEM is none.
@@ -13,7 +13,7 @@
 
 #include "run/outcome/outcome.h"
 
-int judge_verdict(int rv, struct mortise_err *err)
+int mortise_judge_verdict(int rv, struct mortise_err *err)
 {
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
@@ -41,9 +41,10 @@ static const struct mortise_schema *schema_at(const struct mortise_graph *g,
 }
 
 /* Append one write to an entry, its value typed as declared. */
-int judge_add_write(const struct mortise_graph *g, struct mortise_entry *e,
-                    uint16_t ref, const struct mortise_path *path,
-                    json_t *value, struct mortise_err *err)
+int mortise_judge_add_write(const struct mortise_graph *g,
+                            struct mortise_entry *e, uint16_t ref,
+                            const struct mortise_path *path, json_t *value,
+                            struct mortise_err *err)
 {
     struct mortise_entry_write *w = &e->writes[e->n_writes];
     const struct mortise_schema *s = schema_at(g, path);
@@ -61,7 +62,7 @@ static int add_outputs(struct mortise_run *r, struct exec *x,
                        struct mortise_entry *e, json_t *output,
                        struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     uint32_t uses = 0;
     struct env env;
     int rv;
@@ -70,21 +71,21 @@ static int add_outputs(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     for (size_t i = 0; i < n->n_outputs; i++)
         uses |= mortise_cel_uses(n->outputs[i].expr.cel);
-    rv = env_init(&env, r, x, x->view, output, NULL, uses, err);
+    rv = mortise_env_init(&env, r, x, x->view, output, NULL, uses, err);
     if (rv != MORTISE_OK)
         return rv;
     for (size_t i = 0; rv == MORTISE_OK && i < n->n_outputs; i++) {
         json_t *value = NULL;
 
-        rv = judge_verdict(
+        rv = mortise_judge_verdict(
             mortise_expr_eval(&n->outputs[i].expr, &env.cel, &value, why), err);
         if (rv == MORTISE_OK)
-            rv = judge_add_write(x->frame->graph, e,
-                                 (uint16_t)(MORTISE_WRITE_OUTPUT + i),
-                                 &n->outputs[i].path, value, err);
+            rv = mortise_judge_add_write(x->frame->graph, e,
+                                         (uint16_t)(MORTISE_WRITE_OUTPUT + i),
+                                         &n->outputs[i].path, value, err);
         json_decref(value);
     }
-    env_finish(&env);
+    mortise_env_finish(&env);
     return rv;
 }
 
@@ -93,7 +94,7 @@ static int add_mapping(struct mortise_run *r, struct exec *x,
                        struct mortise_entry *e, struct mortise_err *why,
                        struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     uint32_t uses = 0;
     struct env env;
     int rv;
@@ -102,27 +103,28 @@ static int add_mapping(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     for (size_t i = 0; i < n->n_output_mapping; i++)
         uses |= mortise_cel_uses(n->output_mapping[i].expr.cel);
-    rv = env_init_child(&env, r, x, uses, err);
+    rv = mortise_env_init_child(&env, r, x, uses, err);
     if (rv != MORTISE_OK)
         return rv;
     for (size_t i = 0; rv == MORTISE_OK && i < n->n_output_mapping; i++) {
         const struct mortise_output *o = &n->output_mapping[i];
         json_t *value = NULL;
 
-        rv = judge_verdict(mortise_expr_eval(&o->expr, &env.cel, &value, why),
-                           err);
+        rv = mortise_judge_verdict(
+            mortise_expr_eval(&o->expr, &env.cel, &value, why), err);
         if (rv == MORTISE_OK)
-            rv = judge_add_write(
+            rv = mortise_judge_add_write(
                 x->frame->graph, e,
                 (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs + i), &o->path,
                 value, err);
         json_decref(value);
     }
-    env_finish(&env);
+    mortise_env_finish(&env);
     return rv;
 }
 
-json_t *judge_said(const struct exec *x, enum done_how how, const char *what)
+json_t *mortise_judge_said(const struct exec *x, enum done_how how,
+                           const char *what)
 {
     return how == DONE_EXECUTED || how == DONE_RECONCILED ||
                    how == DONE_RECORDED
@@ -134,7 +136,8 @@ json_t *judge_said(const struct exec *x, enum done_how how, const char *what)
 static bool sets_artifact(const struct exec *x, const struct mortise_entry *e,
                           const char *name)
 {
-    const json_t *update = judge_said(x, (enum done_how)e->how, "update");
+    const json_t *update =
+        mortise_judge_said(x, (enum done_how)e->how, "update");
 
     return json_object_get(json_object_get(update, "artifacts"), name) != NULL;
 }
@@ -144,23 +147,24 @@ static int make_writes(struct mortise_run *r, struct exec *x,
                        struct mortise_entry *e, struct mortise_err *why,
                        struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = MORTISE_OK;
 
     if (e->value == NULL)
         return MORTISE_OK;
     if (n->output_as != NULL && !sets_artifact(x, e, n->output_as)) {
-        const struct artifact *as = artifact_of(r, x);
+        const struct artifact *as = mortise_exec_artifact(r, x);
 
-        rv = as != NULL ? judge_add_write(x->frame->graph, e, MORTISE_WRITE_AS,
-                                          as->path, e->value, err)
-                        : mortise_nomem(err);
+        rv = as != NULL
+                 ? mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_AS,
+                                           as->path, e->value, err)
+                 : mortise_nomem(err);
     }
     if (rv == MORTISE_OK && n->type == MORTISE_NODE_GUARDRAIL &&
         n->target_is_path && n->on_violation == MORTISE_VIOLATION_SANITIZE &&
         mortise_path_get(x->view, &n->target_path) != e->value)
-        rv = judge_add_write(x->frame->graph, e, MORTISE_WRITE_TARGET,
-                             &n->target_path, e->value, err);
+        rv = mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_TARGET,
+                                     &n->target_path, e->value, err);
     if (rv == MORTISE_OK)
         rv = add_outputs(r, x, e, e->value, why, err);
     return rv == MORTISE_OK ? add_mapping(r, x, e, why, err) : rv;
@@ -200,8 +204,9 @@ static int check_fields(const struct mortise_schema *s, const char *root,
     return rv;
 }
 
-int judge_field_of(const struct mortise_graph *g, const json_t *after,
-                   const struct mortise_path *path, struct mortise_err *why)
+int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
+                           const struct mortise_path *path,
+                           struct mortise_err *why)
 {
     const char *root = path->steps[0].key, *field;
     const struct mortise_schema *s = schema_of_root(g, path);
@@ -228,38 +233,39 @@ static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
             return true;
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
-        if (route_stands_on(&g->edges[n->out[i]]))
+        if (mortise_route_stands_on(&g->edges[n->out[i]]))
             return true;
     }
-    return !size_is_small(x) || route_uses(g, n, &uses);
+    return !mortise_size_is_small(x) || mortise_route_uses(g, n, &uses);
 }
 
 /* Put the entry's writes on the execution and fold them: x->after, unless that
  * may wait. */
-int judge_writes(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, const char **code,
-                 struct mortise_err *why, struct mortise_err *err)
+int mortise_judge_writes(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, const char **code,
+                         struct mortise_err *why, struct mortise_err *err)
 {
-    int rv = writes_put(r, x, e, err);
+    int rv = mortise_writes_put(r, x, e, err);
 
     if (rv != MORTISE_OK ||
-        (past_may_wait(x) && !is_looked_at(x, node_of(r, x))))
+        (mortise_past_may_wait(x) && !is_looked_at(x, mortise_exec_node(r, x))))
         return rv;
-    rv = past_after(r, x, why);
+    rv = mortise_past_after(r, x, why);
     *code = "reducer";
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         *code = "schema";
-        rv = judge_field_of(x->frame->graph, x->after, x->writes[i].path, why);
+        rv = mortise_judge_field_of(x->frame->graph, x->after,
+                                    x->writes[i].path, why);
     }
     if (rv == MORTISE_OK) {
         *code = "limit";
-        rv = size_check(r, x, why);
+        rv = mortise_size_check(r, x, why);
     }
-    return judge_verdict(rv, err);
+    return mortise_judge_verdict(rv, err);
 }
 
-int judge_output(const struct mortise_node *n, const json_t *output,
-                 struct mortise_err *why)
+int mortise_judge_output(const struct mortise_node *n, const json_t *output,
+                         struct mortise_err *why)
 {
     int rv = MORTISE_OK;
 
@@ -295,7 +301,7 @@ static int type_output(const struct mortise_node *n, json_t **output,
 }
 
 /* Is any value of the entry too deep to be kept? */
-int judge_depths(const struct mortise_entry *e, struct mortise_err *why)
+int mortise_judge_depths(const struct mortise_entry *e, struct mortise_err *why)
 {
     int rv = mortise_fold_check_depth(e->value, why);
 
@@ -308,37 +314,40 @@ int judge_depths(const struct mortise_entry *e, struct mortise_err *why)
 
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
-int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-               json_t **grounds, const char **code, struct mortise_err *why,
-               struct mortise_err *err)
+int mortise_judge_done(struct mortise_run *r, struct exec *x,
+                       struct mortise_entry *e, json_t **grounds,
+                       const char **code, struct mortise_err *why,
+                       struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv;
 
     *code = "schema";
-    rv = e->how != DONE_ANSWERED
-             ? judge_verdict(judge_output(n, e->value, why), err)
-             : MORTISE_OK;
+    rv =
+        e->how != DONE_ANSWERED
+            ? mortise_judge_verdict(mortise_judge_output(n, e->value, why), err)
+            : MORTISE_OK;
     if (rv != MORTISE_OK)
         return rv;
     if (e->how != DONE_ANSWERED && type_output(n, &e->value, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     *code = "reducer"; /* the view is there but for a reducer's failure */
-    rv = judge_verdict(past_view(r, x, why), err);
+    rv = mortise_judge_verdict(mortise_past_view(r, x, why), err);
     if (rv != MORTISE_OK)
         return rv;
     *code = "expression";
     rv = make_writes(r, x, e, why, err);
     if (rv == MORTISE_OK) {
         *code = "limit";
-        rv = judge_depths(e, why);
+        rv = mortise_judge_depths(e, why);
     }
     if (rv == MORTISE_OK)
-        rv = judge_writes(r, x, e, code, why, err);
+        rv = mortise_judge_writes(r, x, e, code, why, err);
     if (rv != MORTISE_OK)
         return rv;
     *code = "route";
-    rv = route_choose(r, x, e, why, err);
-    return rv == MORTISE_OK ? route_grounds(r, x, e, grounds, code, why, err)
-                            : rv;
+    rv = mortise_route_choose(r, x, e, why, err);
+    return rv == MORTISE_OK
+               ? mortise_route_grounds(r, x, e, grounds, code, why, err)
+               : rv;
 }

@@ -30,11 +30,12 @@ static int settle_passed(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     json_t *output = json_incref(x->judged != NULL ? x->judged : x->subject);
-    int rv = x->judged != NULL && x->replaced ? guard_keep_update(x, err)
-                                              : MORTISE_OK;
+    int rv = x->judged != NULL && x->replaced
+                 ? mortise_guard_keep_update(x, err)
+                 : MORTISE_OK;
 
     if (rv == MORTISE_OK)
-        rv = done_judged(r, x, output, x->how, err);
+        rv = mortise_done_judged(r, x, output, x->how, err);
     json_decref(output);
     return rv;
 }
@@ -43,56 +44,58 @@ static int settle_passed(struct mortise_run *r, struct exec *x,
 static int ask_next(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
-    json_t *update = judge_said(x, x->how, "update");
+    json_t *update = mortise_judge_said(x, x->how, "update");
 
     for (; x->at < x->n_chosen; x->at++, x->guard = 0) {
-        const struct mortise_edge *e = guards_edge(x);
+        const struct mortise_edge *e = mortise_guards_edge(x);
 
         if (mortise_edge_is_guarded(e) && x->guard < e->policy->guards.n)
-            return call_start(r, x, MORTISE_RUN_CHECK, err);
+            return mortise_call_start(r, x, MORTISE_RUN_CHECK, err);
     }
     if (x->judged != NULL || update == NULL)
         return settle_passed(r, x, err);
-    hold(&x->judged, x->subject);
-    hold(&x->subject, update);
+    mortise_json_hold(&x->judged, x->subject);
+    mortise_json_hold(&x->subject, update);
     x->replaced = false;
     x->at = x->guard = 0;
     return ask_next(r, x, err); /* once */
 }
 
-int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_leave_start(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
     if (x->n_chosen == 0)
-        return guard_begin(r, x, MORTISE_GUARD_OUTPUT, x->leaving, err);
+        return mortise_guard_begin(r, x, MORTISE_GUARD_OUTPUT, x->leaving, err);
     memcpy(x->going, x->chosen, x->n_chosen * sizeof x->going[0]);
     x->stage = MORTISE_GUARD_EDGE;
     x->at = x->guard = x->turn = 0;
     x->replaced = false;
-    hold(&x->subject, x->leaving);
-    drop(&x->judged);
+    mortise_json_hold(&x->subject, x->leaving);
+    mortise_json_drop(&x->judged);
     return ask_next(r, x, err);
 }
 
-int leave_passed(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_leave_passed(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     x->guard++;
     return ask_next(r, x, err);
 }
 
-int leave_reroute(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+int mortise_leave_reroute(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
-    x->going[x->at] = guards_policy(x)->end;
+    x->going[x->at] = mortise_guards_policy(x)->end;
     return ask_next(r, x, err);
 }
 
-int leave_block(struct mortise_run *r, struct exec *x,
-                const struct mortise_err *why, struct mortise_err *err)
+int mortise_leave_block(struct mortise_run *r, struct exec *x,
+                        const struct mortise_err *why, struct mortise_err *err)
 {
     enum done_how how = x->how;
 
-    exec_forget_leaving(x);
+    mortise_exec_forget_leaving(x);
     return how == DONE_ON_ERROR /* that was its last word */
-               ? fail_for_good(r, x, "guardrail", why->msg, false, err)
-               : fail_attempt_err(r, x, "guardrail", why, err);
+               ? mortise_fail_for_good(r, x, "guardrail", why->msg, false, err)
+               : mortise_fail_attempt_err(r, x, "guardrail", why, err);
 }

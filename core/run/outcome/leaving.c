@@ -5,7 +5,8 @@
 
 #include "run/outcome/outcome.h"
 
-bool leave_is_judged(const struct exec *x, const struct mortise_entry *e)
+bool mortise_leave_is_judged(const struct exec *x,
+                             const struct mortise_entry *e)
 {
     const struct mortise_edge *edges = x->frame->graph->edges;
 
@@ -20,30 +21,31 @@ bool leave_is_judged(const struct exec *x, const struct mortise_entry *e)
 static int record_said(struct mortise_run *r, struct exec *x, enum done_how how,
                        struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_SAID);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SAID);
     int rv;
 
     if (x->said == NULL || how != DONE_EXECUTED ||
-        node_of(r, x)->effect >= MORTISE_WRITE)
+        mortise_exec_node(r, x)->effect >= MORTISE_WRITE)
         return MORTISE_OK;
     e.value = json_incref(x->said);
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     mortise_entry_finish(&e);
     return rv;
 }
 
-int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
-                 struct mortise_err *err)
+int mortise_leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
+                         struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_LEAVING);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LEAVING);
 
     e.value = output;
     e.how = DONE_EXECUTED;
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int leave_choose(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *done, struct mortise_err *err)
+int mortise_leave_choose(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *done,
+                         struct mortise_err *err)
 {
     struct mortise_entry e = *done;
     int rv;
@@ -51,25 +53,26 @@ int leave_choose(struct mortise_run *r, struct exec *x,
     e.type = MORTISE_E_LEAVING;
     e.writes = NULL;
     e.n_writes = 0;
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     return rv == MORTISE_OK ? record_said(r, x, (enum done_how)done->how, err)
                             : rv;
 }
 
-int apply_leaving(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     size_t size = e->n_edges * sizeof x->chosen[0];
     int rv;
 
-    if (!exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
+    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
         e->generation != x->generation)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     x->chosen = mortise_arena_alloc(&r->arena, 2 * size);
     if (x->chosen == NULL)
         return mortise_nomem(err);
-    if (exec_forget_live(r, x, err) != MORTISE_OK)
+    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (size > 0)
         memcpy(x->chosen, e->edges, size);
@@ -78,10 +81,10 @@ int apply_leaving(struct mortise_run *r, struct exec *x,
     x->attempt = e->attempt;
     x->started_ms = e->started_ms;
     x->effect_open = false;
-    doubt_forget(x);
+    mortise_doubt_forget(x);
     x->how = (enum done_how)e->how;
     x->child_over = x->child != NULL;
-    hold(&x->leaving, e->value);
-    rv = guard_keep(r, x, e, err);
-    return rv == MORTISE_OK ? exec_ready(r, x, err) : rv;
+    mortise_json_hold(&x->leaving, e->value);
+    rv = mortise_guard_keep(r, x, e, err);
+    return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
 }

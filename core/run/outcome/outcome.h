@@ -15,343 +15,382 @@
 
 /* ---- total.c ---- */
 /* Edges out of START, into the entry; their conditions see the input alone. */
-int total_choose_start(struct mortise_run *r, const struct mortise_graph *g,
-                       json_t *input, struct mortise_entry *e,
-                       struct mortise_err *err);
+int mortise_total_choose_start(struct mortise_run *r,
+                               const struct mortise_graph *g, json_t *input,
+                               struct mortise_entry *e,
+                               struct mortise_err *err);
 /* MORTISE_EINVAL, or the input as its schema types it. */
-int total_check_input(const struct mortise_graph *g, json_t *input,
-                      json_t **out, struct mortise_err *err);
+int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
+                              json_t **out, struct mortise_err *err);
 /* What f, a graph's, came to: a new error ({code, message, path}), or NULL and
  * its state. */
-int total_outcome(struct mortise_run *r, struct frame *f, json_t **error,
-                  json_t **state, struct mortise_err *err);
+int mortise_total_outcome(struct mortise_run *r, struct frame *f,
+                          json_t **error, json_t **state,
+                          struct mortise_err *err);
 
 /* ---- judge.c ---- */
 /* What x said besides an output that came about so: NULL: nothing. */
-json_t *judge_said(const struct exec *x, enum done_how how, const char *what);
+json_t *mortise_judge_said(const struct exec *x, enum done_how how,
+                           const char *what);
 /* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
  * it is none after all. */
-int judge_done(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-               json_t **grounds, const char **code, struct mortise_err *why,
-               struct mortise_err *err);
+int mortise_judge_done(struct mortise_run *r, struct exec *x,
+                       struct mortise_entry *e, json_t **grounds,
+                       const char **code, struct mortise_err *why,
+                       struct mortise_err *err);
 /* Append one write to an entry, its value typed as declared. */
-int judge_add_write(const struct mortise_graph *g, struct mortise_entry *e,
-                    uint16_t ref, const struct mortise_path *path,
-                    json_t *value, struct mortise_err *err);
+int mortise_judge_add_write(const struct mortise_graph *g,
+                            struct mortise_entry *e, uint16_t ref,
+                            const struct mortise_path *path, json_t *value,
+                            struct mortise_err *err);
 /* Put the entry's writes on the execution and fold them: x->after, unless that
  * may wait. */
-int judge_writes(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *e, const char **code,
-                 struct mortise_err *why, struct mortise_err *err);
+int mortise_judge_writes(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, const char **code,
+                         struct mortise_err *why, struct mortise_err *err);
 /* Is any value of the entry too deep to be kept? */
-int judge_depths(const struct mortise_entry *e, struct mortise_err *why);
+int mortise_judge_depths(const struct mortise_entry *e,
+                         struct mortise_err *why);
 /* An output against the schemas of the operation and the node. */
-int judge_output(const struct mortise_node *n, const json_t *output,
-                 struct mortise_err *why);
+int mortise_judge_output(const struct mortise_node *n, const json_t *output,
+                         struct mortise_err *why);
 /* The top-level fields that a write to `path` changed, against their schemas.
  * Keywords about a root as a whole, such as `required`, wait for the end. */
-int judge_field_of(const struct mortise_graph *g, const json_t *after,
-                   const struct mortise_path *path, struct mortise_err *why);
+int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
+                           const struct mortise_path *path,
+                           struct mortise_err *why);
 /* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
  * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
-int judge_verdict(int rv, struct mortise_err *err);
+int mortise_judge_verdict(int rv, struct mortise_err *err);
 
 /* ---- route.c ---- */
 /* Do the edges of a node depend on anything but its success?  Then which names
  * do their conditions use? */
-bool route_uses(const struct mortise_graph *g, const struct mortise_node *n,
-                uint32_t *uses);
+bool mortise_route_uses(const struct mortise_graph *g,
+                        const struct mortise_node *n, uint32_t *uses);
 /* Those that a success takes, into the entry. */
-int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-                 struct mortise_err *why, struct mortise_err *err);
+int mortise_route_choose(struct mortise_run *r, struct exec *x,
+                         struct mortise_entry *e, struct mortise_err *why,
+                         struct mortise_err *err);
 /* The one edge of a kind, if the node has it, into the entry. */
-void route_of_kind(struct mortise_run *r, const struct exec *x,
-                   struct mortise_entry *e, enum mortise_edge_kind kind);
+void mortise_route_of_kind(struct mortise_run *r, const struct exec *x,
+                           struct mortise_entry *e,
+                           enum mortise_edge_kind kind);
 /* Does taking it stand on a value: the list of a map edge, what a discovery
  * edge came to? */
-bool route_stands_on(const struct mortise_edge *e);
+bool mortise_route_stands_on(const struct mortise_edge *e);
 /* The values of such edges that the entry takes, in that order; NULL where it
  * takes none. */
-int route_grounds(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, json_t **grounds,
-                  const char **code, struct mortise_err *why,
-                  struct mortise_err *err);
+int mortise_route_grounds(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e, json_t **grounds,
+                          const char **code, struct mortise_err *why,
+                          struct mortise_err *err);
 
 /* ---- arguments.c ---- */
 /* x->body is there: what its call was, or would be, made with; `why` for
  * MORTISE_EINVAL.  _eval() needs x->view. */
-int arguments_find(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *why, struct mortise_err *err);
-int arguments_eval(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *why, struct mortise_err *err);
+int mortise_arguments_find(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *why, struct mortise_err *err);
+int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *why, struct mortise_err *err);
 /* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
-int arguments_judge(const struct mortise_node *n, const json_t *body,
-                    const struct mortise_mem *mem, struct mortise_err *err);
+int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err);
 /* Must somebody approve a call with them?  The graph may want it, and the
  * deployment of an operation. */
-bool arguments_are_approved(const struct exec *x, const struct mortise_node *n);
+bool mortise_arguments_are_approved(const struct exec *x,
+                                    const struct mortise_node *n);
 
 /* ---- guards.c ---- */
 /* The guardrail that is being asked. */
-const char *guard_id(const struct mortise_run *r, const struct exec *x);
+const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x);
 /* The edge that is looked at, its policy, and where it leads. */
-const struct mortise_edge *guards_edge(const struct exec *x);
-const struct mortise_edge_policy *guards_policy(const struct exec *x);
-const char *guards_to(const struct exec *x);
+const struct mortise_edge *mortise_guards_edge(const struct exec *x);
+const struct mortise_edge_policy *mortise_guards_policy(const struct exec *x);
+const char *mortise_guards_to(const struct exec *x);
 
 /* ---- call.c ---- */
 /* Make a call of this kind.  One that has an intent: it is on disk. */
-int call_start(struct mortise_run *r, struct exec *x,
-               enum mortise_run_call_kind kind, struct mortise_err *err);
+int mortise_call_start(struct mortise_run *r, struct exec *x,
+                       enum mortise_run_call_kind kind,
+                       struct mortise_err *err);
 
 /* ---- guard.c ---- */
 /* Ask the guardrails of a stage about this, one after the other. */
-int guard_begin(struct mortise_run *r, struct exec *x,
-                enum mortise_guard_stage stage, json_t *subject,
-                struct mortise_err *err);
+int mortise_guard_begin(struct mortise_run *r, struct exec *x,
+                        enum mortise_guard_stage stage, json_t *subject,
+                        struct mortise_err *err);
 /* Are there some to be asked before x runs, and before this is its output? */
-bool guard_wants_input(const struct mortise_run *r, const struct exec *x);
-bool guard_wants_output(const struct mortise_run *r, const struct exec *x,
-                        enum done_how how);
+bool mortise_guard_wants_input(const struct mortise_run *r,
+                               const struct exec *x);
+bool mortise_guard_wants_output(const struct mortise_run *r,
+                                const struct exec *x, enum done_how how);
 /* The one that was asked said this: among x->verdicts. */
-int guard_note(struct exec *x, const char *id, bool violation,
-               const char *reason, const char *action, struct mortise_err *err);
+int mortise_guard_note(struct exec *x, const char *id, bool violation,
+                       const char *reason, const char *action,
+                       struct mortise_err *err);
 /* The verdicts of an entry are the execution's. */
-int guard_keep(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err);
+int mortise_guard_keep(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err);
 /* x->subject, an update as it passed, is what x->said has of it. */
-int guard_keep_update(struct exec *x, struct mortise_err *err);
+int mortise_guard_keep_update(struct exec *x, struct mortise_err *err);
 
 /* ---- cache.c ---- */
 /* x is about to call: *ask, whether the cache is to be asked first. */
-int cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
-                struct mortise_err *err);
+int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
+                        struct mortise_err *err);
 /* The cache had nothing: what the call gives may be kept under its key. */
-void cache_missed(struct exec *x, const struct mortise_result_in *in);
+void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in);
 /* The call of x came to an end; and was judged a success, so that what it gave
  * goes with the commit. */
-void cache_note(struct exec *x, const struct mortise_result_in *in);
-int cache_keep(struct mortise_run *r, const struct exec *x, enum done_how how,
-               struct mortise_err *err);
+void mortise_cache_note(struct exec *x, const struct mortise_result_in *in);
+int mortise_cache_keep(struct mortise_run *r, const struct exec *x,
+                       enum done_how how, struct mortise_err *err);
 
 /* ---- leaving.c ---- */
 /* Are edges of this success to be looked at, and were not yet? */
-bool leave_is_judged(const struct exec *x, const struct mortise_entry *e);
+bool mortise_leave_is_judged(const struct exec *x,
+                             const struct mortise_entry *e);
 /* Record the success as one whose edges are judged; x is READY then. */
-int leave_choose(struct mortise_run *r, struct exec *x,
-                 const struct mortise_entry *done, struct mortise_err *err);
+int mortise_leave_choose(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *done,
+                         struct mortise_err *err);
 /* Likewise what a graph inside x gave, before x's own guardrails see it. */
-int leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
-                 struct mortise_err *err);
+int mortise_leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
+                         struct mortise_err *err);
 
 /* ---- doubt.c ---- */
 enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
-extern const char doubt_stuck[];  /* in words: a call never let go */
-extern const char doubt_broken[]; /* the code of a call that broke its word */
+extern const char mortise_doubt_stuck[]; /* in words: a call never let go */
+extern const char
+    mortise_doubt_broken[]; /* the code of a call that broke its word */
 
 /* May the effect of x have happened, and nobody settled that?  Its call may be
  * out. */
-bool doubt_is_open(const struct mortise_run *r, const struct exec *x);
+bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x);
 /* What the end of a call leaves open; and where it broke its word. */
-enum doubt doubt_at_end(const struct mortise_run *r, const struct exec *x,
-                        const struct mortise_result_in *in);
-enum doubt doubt_at_break(const struct mortise_run *r, const struct exec *x,
-                          const struct mortise_result_in *in);
+enum doubt mortise_doubt_at_end(const struct mortise_run *r,
+                                const struct exec *x,
+                                const struct mortise_result_in *in);
+enum doubt mortise_doubt_at_break(const struct mortise_run *r,
+                                  const struct exec *x,
+                                  const struct mortise_result_in *in);
 /* x is to settle what the end of its call left open; of one that broke its word,
  * in these words. */
-int doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
-                const struct mortise_result_in *in, struct mortise_err *err);
-int doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
-                const char *words, struct mortise_err *err);
+int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
+                        const struct mortise_result_in *in,
+                        struct mortise_err *err);
+int mortise_doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
+                        const char *words, struct mortise_err *err);
 /* What is in doubt of x: a step, or NULL, its call; and why nobody knows. */
-const struct step *doubt_subject(const struct mortise_run *r,
-                                 const struct exec *x);
-const char *doubt_cause(const struct exec *x, const struct step *s);
+const struct step *mortise_doubt_subject(const struct mortise_run *r,
+                                         const struct exec *x);
+const char *mortise_doubt_cause(const struct exec *x, const struct step *s);
 
 /* A person is to say what happened; also since the plugin tells what the node's
  * schemas refuse. */
-int doubt_ask(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int doubt_useless(struct mortise_run *r, struct exec *x,
-                  const struct mortise_err *why, struct mortise_err *err);
+int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err);
+int mortise_doubt_useless(struct mortise_run *r, struct exec *x,
+                          const struct mortise_err *why,
+                          struct mortise_err *err);
 /* x->failure says that what came of its effect is refused, and why. */
-int doubt_note_useless(struct exec *x, const struct mortise_err *why,
-                       struct mortise_err *err);
+int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
+                               struct mortise_err *err);
 /* Did x fail because what came of its effect is refused? */
-bool doubt_is_useless(const struct exec *x);
+bool mortise_doubt_is_useless(const struct exec *x);
 
 /* If x is in doubt: record why nobody knows, ahead of what is not the doubt's
  * settling; of an x that a cancel stopped in the middle of a call; of one that
  * is to stand still, and is asked about if a person is to say. */
-int doubt_note(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int doubt_cancelled(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err);
-int doubt_hold(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_doubt_note(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
+int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
+int mortise_doubt_hold(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
 /* A pause was recorded while x was in the middle of its effect. */
-void doubt_paused(struct exec *x);
+void mortise_doubt_paused(struct exec *x);
 /* x goes on, and may come to be in doubt for another reason. */
-int doubt_untell(struct mortise_run *r, struct exec *x,
-                 struct mortise_err *err);
+int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
 
 /* x has lost: is something in doubt that is to be settled before it ends?  Is
  * that being settled? */
-bool doubt_outlives(const struct mortise_run *r, const struct exec *x);
-bool doubt_is_asked(const struct exec *x);
+bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x);
+bool mortise_doubt_is_asked(const struct exec *x);
 /* Record that x ends in doubt; where it has lost and never returns. */
-int doubt_left(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int doubt_is_lost(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err);
+int mortise_doubt_left(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
+int mortise_doubt_is_lost(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
 
 /* x is over: did it end with its doubt?  Could it go on all the same? */
-bool doubt_is_kept(const struct mortise_run *r, const struct exec *x);
-bool doubt_may_go_on(const struct exec *x);
-bool doubt_is_any_kept(const struct mortise_run *r);
+bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x);
+bool mortise_doubt_may_go_on(const struct exec *x);
+bool mortise_doubt_is_any_kept(const struct mortise_run *r);
 /* A run that looks back: each execution that ended with its doubt is asked
  * about; is one still?  Nobody wants to say any more. */
-int doubt_return(struct mortise_run *r, struct mortise_err *err);
-bool doubt_has_returned(const struct mortise_run *r);
-void doubt_leave(struct mortise_run *r);
+int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err);
+bool mortise_doubt_has_returned(const struct mortise_run *r);
+void mortise_doubt_leave(struct mortise_run *r);
 /* x is over as it was before; so are all that were asked about. */
-void doubt_over(struct mortise_run *r, struct exec *x);
-void doubt_all_over(struct mortise_run *r);
+void mortise_doubt_over(struct mortise_run *r, struct exec *x);
+void mortise_doubt_all_over(struct mortise_run *r);
 
 /* ---- done.c ---- */
 /* x succeeded with this output (borrowed; NULL: none). */
-int done_settle(struct mortise_run *r, struct exec *x, json_t *output,
-                enum done_how how, struct mortise_err *err);
+int mortise_done_settle(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err);
 /* The same, of an output that its guardrails have seen. */
-int done_judged(struct mortise_run *r, struct exec *x, json_t *output,
-                enum done_how how, struct mortise_err *err);
+int mortise_done_judged(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err);
 /* It is done, but interrupt_after holds back what follows. */
-int done_ask_after(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err);
+int mortise_done_ask_after(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err);
 /* The effect of x is acknowledged, whatever becomes of its node: its result is
  * recorded, where that matters.  Was it? */
-int done_keep_result(struct mortise_run *r, struct exec *x, json_t *output,
-                     enum done_how how, struct mortise_err *err);
-bool done_is_kept(const struct exec *x);
+int mortise_done_keep_result(struct mortise_run *r, struct exec *x,
+                             json_t *output, enum done_how how,
+                             struct mortise_err *err);
+bool mortise_done_is_kept(const struct exec *x);
 /* A cancel ended x, whose call has let go. */
-int done_stopped(struct mortise_run *r, struct exec *x,
-                 struct mortise_err *err);
+int mortise_done_stopped(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
 
 /* ---- fail.c ---- */
 /* x failed: retry, on_error or failure.  class as in plugin.h. */
-int fail_attempt(struct mortise_run *r, struct exec *x, const char *code,
-                 const char *class, const char *message,
-                 struct mortise_err *err);
-int fail_attempt_err(struct mortise_run *r, struct exec *x, const char *code,
-                     const struct mortise_err *why, struct mortise_err *err);
+int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
+                         const char *code, const char *class,
+                         const char *message, struct mortise_err *err);
+int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,
+                             const char *code, const struct mortise_err *why,
+                             struct mortise_err *err);
 /* It failed for good, whatever retry_policy and on_error.value say.  `open`:
  * its effect never answered. */
-int fail_for_good(struct mortise_run *r, struct exec *x, const char *code,
-                  const char *message, bool open, struct mortise_err *err);
+int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
+                          const char *code, const char *message, bool open,
+                          struct mortise_err *err);
 /* The effect that was intended did not happen: as before the intent. */
-int fail_not_done(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err);
+int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
 /* {code, message, span}: a new reference. */
-json_t *fail_json(const struct mortise_run *r, const struct exec *x,
-                  const char *code, const char *message);
+json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
+                          const char *code, const char *message);
 
 /* ---- gather.c ---- */
 /* Every map that is over is gathered. */
-int gather_all(struct mortise_run *r, struct mortise_err *err);
+int mortise_gather_all(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- leave.c ---- */
 /* x is READY, and something leaves it: ask the guardrails of its edges. */
-int leave_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_leave_start(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
 /* What the guardrail's answer comes to: the next one is asked, that edge is not
  * taken, the node failed. */
-int leave_passed(struct mortise_run *r, struct exec *x,
-                 struct mortise_err *err);
-int leave_reroute(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err);
-int leave_block(struct mortise_run *r, struct exec *x,
-                const struct mortise_err *why, struct mortise_err *err);
+int mortise_leave_passed(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
+int mortise_leave_reroute(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
+int mortise_leave_block(struct mortise_run *r, struct exec *x,
+                        const struct mortise_err *why, struct mortise_err *err);
 
 /* ---- human.c ---- */
-int human_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_human_start(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
 /* What people said, {approved, reason?, answer?}, is the node's output: a new
  * reference. */
-json_t *human_answered(const struct mortise_run *r, const struct exec *x,
-                       const json_t *said, const char *actor);
+json_t *mortise_human_answered(const struct mortise_run *r,
+                               const struct exec *x, const json_t *said,
+                               const char *actor);
 /* ... and what it is that they said nothing in time. */
-json_t *human_expired(const struct mortise_run *r, const struct exec *x);
+json_t *mortise_human_expired(const struct mortise_run *r,
+                              const struct exec *x);
 /* It was decided; takes the decision (NULL: out of memory). */
-int human_decided(struct mortise_run *r, struct exec *x, json_t *decided,
-                  struct mortise_err *err);
+int mortise_human_decided(struct mortise_run *r, struct exec *x,
+                          json_t *decided, struct mortise_err *err);
 /* A question was settled: keep a decision that guardrails are to see. */
-int human_keep(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err);
+int mortise_human_keep(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err);
 /* They passed it. */
-int human_passed(struct mortise_run *r, struct exec *x,
-                 struct mortise_err *err);
+int mortise_human_passed(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
 
 /* ---- subgraph.c ---- */
 /* x is READY: the graph inside it begins, or goes on. */
-int subgraph_start(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err);
+int mortise_subgraph_start(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err);
 /* Every graph inside that is over ends its execution. */
-int subgraph_end_all(struct mortise_run *r, struct mortise_err *err);
+int mortise_subgraph_end_all(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- start.c ---- */
 /* x is READY: it starts, by its kind. */
-int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_start_exec(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
 /* One with an operation, from its arguments to its call; and from there. */
-int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int start_execute(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err);
+int mortise_start_tool(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
+int mortise_start_execute(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
 
 /* ---- unsettled.c ---- */
 /* x is READY, with something in doubt; or its schemas refuse what came of its
  * effect. */
-int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int doubt_of_result(struct mortise_run *r, struct exec *x,
-                    const struct mortise_err *why, struct mortise_err *err);
+int mortise_doubt_start(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
+int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
+                            const struct mortise_err *why,
+                            struct mortise_err *err);
 /* The effect did not happen: the plugin says so; a person does, and x is READY;
  * it is of one that has lost, and x ends. */
-int doubt_refuted(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err);
-int doubt_denied(struct mortise_run *r, struct exec *x,
-                 struct mortise_err *err);
-int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
+int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
+int mortise_doubt_denied(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
+int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err);
+/* x has lost, and mortise_doubt_outlives(): begin to settle that, if there is room. */
+int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err);
-/* x has lost, and doubt_outlives(): begin to settle that, if there is room. */
-int doubt_of_loser(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err);
 /* It is taken as failed; the doubt stays. */
-int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
-               struct mortise_err *err);
+int mortise_doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
+                       struct mortise_err *err);
 
 /* ---- stop.c ---- */
 /* End x, which has no call out, by this kind of entry. */
-int stop_exec(struct mortise_run *r, struct exec *x,
-              enum mortise_entry_type type, struct mortise_err *err);
+int mortise_stop_exec(struct mortise_run *r, struct exec *x,
+                      enum mortise_entry_type type, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
-int stop_losers(struct mortise_run *r, struct mortise_err *err);
+int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err);
 /* End x, which has lost; or of which it is known what came of it. */
-int stop_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int stop_lost_known(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err);
+int mortise_stop_lost(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err);
+int mortise_stop_lost_known(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
 
 /* ---- verdict.c ---- */
 /* A guardrail answered, or failed to with these words. */
-int verdict_settle(struct mortise_run *r, struct exec *x,
-                   const struct mortise_result_in *in, const char *failure,
-                   struct mortise_err *err);
+int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
+                           const struct mortise_result_in *in,
+                           const char *failure, struct mortise_err *err);
 
 /* ---- settle.c ---- */
 /* A call ended; or never lets go. */
-int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
-                  struct mortise_err *err);
-int settle_unresponsive(struct mortise_run *r,
-                        const struct mortise_result_in *in,
-                        struct mortise_err *err);
+int mortise_settle_result(struct mortise_run *r,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err);
+int mortise_settle_unresponsive(struct mortise_run *r,
+                                const struct mortise_result_in *in,
+                                struct mortise_err *err);
 /* x has lost, and its effect had this output (borrowed): that is kept. */
-int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
-                     enum done_how how, struct mortise_err *err);
-int settle_timer(struct mortise_run *r, uint64_t timer,
-                 struct mortise_err *err);
+int mortise_settle_lost_done(struct mortise_run *r, struct exec *x,
+                             json_t *output, enum done_how how,
+                             struct mortise_err *err);
+int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
+                         struct mortise_err *err);
 /* The pending request of x ran out of time. */
-int settle_expired(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err);
+int mortise_settle_expired(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err);
 
 #endif

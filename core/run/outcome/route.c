@@ -16,8 +16,8 @@
 
 /* Do the edges of a node depend on anything but its success?  Then which names
  * do their conditions use? */
-bool route_uses(const struct mortise_graph *g, const struct mortise_node *n,
-                uint32_t *uses)
+bool mortise_route_uses(const struct mortise_graph *g,
+                        const struct mortise_node *n, uint32_t *uses)
 {
     bool any = n->by_condition;
 
@@ -66,8 +66,9 @@ static int name_target(struct mortise_run *r, const struct exec *x,
                        uint32_t *edge, struct mortise_err *why,
                        struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
-    json_t *id = json_incref(judge_said(x, (enum done_how)e->how, "goto"));
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *id =
+        json_incref(mortise_judge_said(x, (enum done_how)e->how, "goto"));
     int rv = MORTISE_OK;
 
     if (id == NULL && n->type == MORTISE_NODE_ROUTER && n->op != NULL)
@@ -75,7 +76,7 @@ static int name_target(struct mortise_run *r, const struct exec *x,
                              ? json_object_get(e->value, "to")
                              : e->value);
     else if (id == NULL && n->by_condition)
-        rv = judge_verdict(
+        rv = mortise_judge_verdict(
             mortise_expr_eval(&n->condition, &env->cel, &id, why), err);
     else if (id == NULL)
         return MORTISE_OK;
@@ -144,10 +145,11 @@ static int choose_again(const struct exec *x, struct mortise_entry *e)
     return MORTISE_OK;
 }
 
-int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
-                 struct mortise_err *why, struct mortise_err *err)
+int mortise_route_choose(struct mortise_run *r, struct exec *x,
+                         struct mortise_entry *e, struct mortise_err *why,
+                         struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct choice c = {.target = UINT32_MAX};
     struct env env = {.state = NULL};
     uint32_t uses;
@@ -155,20 +157,20 @@ int route_choose(struct mortise_run *r, struct exec *x, struct mortise_entry *e,
 
     if (x->n_chosen > 0)
         return choose_again(x, e);
-    if (route_uses(x->frame->graph, n, &uses))
-        rv = env_init(&env, r, x, x->after, e->value, NULL, uses, err);
+    if (mortise_route_uses(x->frame->graph, n, &uses))
+        rv = mortise_env_init(&env, r, x, x->after, e->value, NULL, uses, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = name_target(r, x, e, &env, &c.target, why, err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 
-        rv = judge_verdict(
+        rv = mortise_judge_verdict(
             takes_edge(x->frame->graph, n->out[i], &env, &c, &take, why), err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
-    env_finish(&env);
+    mortise_env_finish(&env);
     return rv;
 }
 
@@ -181,7 +183,8 @@ static int list_of(const struct mortise_region *map,
     int rv;
 
     *code = "expression";
-    rv = judge_verdict(mortise_expr_eval(&map->over, &env->cel, out, why), err);
+    rv = mortise_judge_verdict(
+        mortise_expr_eval(&map->over, &env->cel, out, why), err);
     if (rv == MORTISE_OK && !json_is_array(*out)) {
         *code = "type";
         rv = mortise_fail(why, MORTISE_EINVAL, "map.over of '%s' gives no list",
@@ -204,8 +207,8 @@ static int found_of(const struct mortise_discovery *d,
     int rv;
 
     *code = "expression";
-    rv =
-        judge_verdict(mortise_tmpl_eval(d->query, &env->cel, &query, why), err);
+    rv = mortise_judge_verdict(
+        mortise_tmpl_eval(d->query, &env->cel, &query, why), err);
     if (rv == MORTISE_OK && !json_is_string(query)) {
         *code = "type";
         rv = mortise_fail(why, MORTISE_EINVAL,
@@ -219,18 +222,18 @@ static int found_of(const struct mortise_discovery *d,
     return rv;
 }
 
-bool route_stands_on(const struct mortise_edge *e)
+bool mortise_route_stands_on(const struct mortise_edge *e)
 {
     return e->kind == MORTISE_EDGE_MAP || e->kind == MORTISE_EDGE_FALLBACK;
 }
 
-int route_grounds(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, json_t **grounds,
-                  const char **code, struct mortise_err *why,
-                  struct mortise_err *err)
+int mortise_route_grounds(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e, json_t **grounds,
+                          const char **code, struct mortise_err *why,
+                          struct mortise_err *err)
 {
     const struct mortise_graph *g = x->frame->graph;
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
@@ -240,19 +243,20 @@ int route_grounds(struct mortise_run *r, struct exec *x,
         json_t *one = NULL;
         struct env env;
 
-        if (!route_stands_on(edge))
+        if (!mortise_route_stands_on(edge))
             continue;
         if (*grounds == NULL && (*grounds = json_array()) == NULL)
             return mortise_nomem(err);
-        rv = env_init(&env, r, x, x->after, e->value, NULL,
-                      is_map ? mortise_cel_uses(map->over.cel)
-                             : mortise_tmpl_uses(edge->discovery->query),
-                      err);
+        rv =
+            mortise_env_init(&env, r, x, x->after, e->value, NULL,
+                             is_map ? mortise_cel_uses(map->over.cel)
+                                    : mortise_tmpl_uses(edge->discovery->query),
+                             err);
         if (rv != MORTISE_OK)
             return rv;
         rv = is_map ? list_of(map, n, &env, &one, code, why, err)
                     : found_of(edge->discovery, n, &env, &one, code, why, err);
-        env_finish(&env);
+        mortise_env_finish(&env);
         if (rv == MORTISE_OK && json_array_append(*grounds, one) != 0)
             rv = mortise_nomem(err);
         json_decref(one);
@@ -261,10 +265,10 @@ int route_grounds(struct mortise_run *r, struct exec *x,
 }
 
 /* The one edge of a kind, if the node has it, into the entry. */
-void route_of_kind(struct mortise_run *r, const struct exec *x,
-                   struct mortise_entry *e, enum mortise_edge_kind kind)
+void mortise_route_of_kind(struct mortise_run *r, const struct exec *x,
+                           struct mortise_entry *e, enum mortise_edge_kind kind)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     for (uint32_t i = 0; i < n->n_out; i++) {
         if (x->frame->graph->edges[n->out[i]].kind == kind) {

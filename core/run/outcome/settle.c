@@ -17,12 +17,13 @@ static bool call_is_out(const struct exec *x)
 
 /* ---- results ------------------------------------------------------------ */
 
-int settle_lost_done(struct mortise_run *r, struct exec *x, json_t *output,
-                     enum done_how how, struct mortise_err *err)
+int mortise_settle_lost_done(struct mortise_run *r, struct exec *x,
+                             json_t *output, enum done_how how,
+                             struct mortise_err *err)
 {
-    int rv = done_keep_result(r, x, output, how, err);
+    int rv = mortise_done_keep_result(r, x, output, how, err);
 
-    return rv == MORTISE_OK ? stop_lost_known(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_stop_lost_known(r, x, err) : rv;
 }
 
 /* It happened, and this came of it (NULL: nothing). */
@@ -33,9 +34,10 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
     json_t *output = given != NULL ? json_incref(given) : json_null();
     int rv;
 
-    hold(&x->said, in->said);
-    rv = x->loss == LOSS_NONE ? done_settle(r, x, output, how, err)
-                              : settle_lost_done(r, x, output, how, err);
+    mortise_json_hold(&x->said, in->said);
+    rv = x->loss == LOSS_NONE
+             ? mortise_done_settle(r, x, output, how, err)
+             : mortise_settle_lost_done(r, x, output, how, err);
     json_decref(output);
     return rv;
 }
@@ -51,17 +53,20 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     if (in->status != 0 || !json_is_boolean(happened))
-        return doubt_ask(r, x, err); /* it does not know: a person must */
+        return mortise_doubt_ask(r, x,
+                                 err); /* it does not know: a person must */
     if (json_is_false(happened))
-        return x->loss == LOSS_NONE ? doubt_refuted(r, x, err)
-                                    : doubt_of_loser_refuted(r, x, err);
+        return x->loss == LOSS_NONE ? mortise_doubt_refuted(r, x, err)
+                                    : mortise_doubt_of_loser_refuted(r, x, err);
     if (result == NULL)
         result = json_null();
-    if (done_is_kept(x)) /* that was useless, and it is asked for better */
-        rv = judge_verdict(judge_output(node_of(r, x), result, &why), err);
+    if (mortise_done_is_kept(
+            x)) /* that was useless, and it is asked for better */
+        rv = mortise_judge_verdict(
+            mortise_judge_output(mortise_exec_node(r, x), result, &why), err);
     if (rv == MORTISE_OK)
         return settle_happened(r, x, in, result, DONE_RECONCILED, err);
-    return rv == MORTISE_EINVAL ? doubt_useless(r, x, &why, err) : rv;
+    return rv == MORTISE_EINVAL ? mortise_doubt_useless(r, x, &why, err) : rv;
 }
 
 /* It broke its word.  What may have happened is settled first (doubt.c (12));
@@ -70,24 +75,26 @@ static int settle_broke(struct mortise_run *r, struct exec *x,
                         const struct mortise_result_in *in, const char *words,
                         struct mortise_err *err)
 {
-    enum doubt doubt = doubt_at_break(r, x, in);
+    enum doubt doubt = mortise_doubt_at_break(r, x, in);
 
     if (doubt == DOUBT_NONE)
-        return fail_attempt(r, x, "determinism", "permanent", words, err);
-    return x->stop == STOP_RUN ? done_stopped(r, x, err)
-                               : doubt_broke(r, x, doubt, words, err);
+        return mortise_fail_attempt(r, x, "determinism", "permanent", words,
+                                    err);
+    return x->stop == STOP_RUN ? mortise_done_stopped(r, x, err)
+                               : mortise_doubt_broke(r, x, doubt, words, err);
 }
 
 static int let_go(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
 {
-    int rv = step_let_go(r, x, err);
+    int rv = mortise_step_let_go(r, x, err);
 
     return rv == MORTISE_ENOTFOUND
-               ? fail_attempt(r, x, "suspended", "permanent",
-                              "it let go as if it waited for an answer, and it "
-                              "waits for none",
-                              err)
+               ? mortise_fail_attempt(
+                     r, x, "suspended", "permanent",
+                     "it let go as if it waited for an answer, and it "
+                     "waits for none",
+                     err)
                : rv;
 }
 
@@ -95,25 +102,25 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
                            struct mortise_err *err)
 {
-    enum doubt doubt = doubt_at_end(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in);
 
     x->retry_after_ms = in->retry_after_ms;
     if (x->broke != NULL)
         return settle_broke(r, x, in, json_string_value(x->broke), err);
     if (doubt != DOUBT_NONE)
-        return doubt_ended(r, x, doubt, in, err);
+        return mortise_doubt_ended(r, x, doubt, in, err);
     if (in->status == MORTISE_S_SUSPENDED)
         return let_go(r, x, err);
-    if (in->status == MORTISE_S_OK && step_left_unasked(x))
+    if (in->status == MORTISE_S_OK && mortise_step_left_unasked(x))
         return settle_broke(r, x, in,
                             "E_DETERMINISM: it ended without asking all that "
                             "it had asked before",
                             err);
     if (in->status != MORTISE_S_OK)
-        return fail_attempt(
+        return mortise_fail_attempt(
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
             in->error_class, in->message, err);
-    cache_note(x, in);
+    mortise_cache_note(x, in);
     return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
@@ -126,7 +133,7 @@ static bool says_enough(const struct mortise_run *r, const struct exec *x,
         return in->status == 0 &&
                json_is_boolean(json_object_get(in->output, "happened"));
     return x->call == MORTISE_RUN_EXECUTE &&
-           doubt_at_end(r, x, in) == DOUBT_NONE;
+           mortise_doubt_at_end(r, x, in) == DOUBT_NONE;
 }
 
 /* A call of one that lost has ended.  Where that may be tried again it matters
@@ -135,20 +142,21 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
                        const struct mortise_result_in *in,
                        struct mortise_err *err)
 {
-    enum doubt doubt = doubt_at_end(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in);
 
-    if (!race_may_come_back(x) || node_of(r, x)->effect < MORTISE_WRITE)
-        return says_enough(r, x, in) ? stop_lost_known(r, x, err)
-                                     : stop_lost(r, x, err);
+    if (!mortise_race_may_come_back(x) ||
+        mortise_exec_node(r, x)->effect < MORTISE_WRITE)
+        return says_enough(r, x, in) ? mortise_stop_lost_known(r, x, err)
+                                     : mortise_stop_lost(r, x, err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return settle_reconciled(r, x, in, err);
     if (x->call != MORTISE_RUN_EXECUTE) /* what is open in it stays so */
-        return exec_ready(r, x, err);
+        return mortise_exec_ready(r, x, err);
     if (doubt != DOUBT_NONE)
-        return doubt_ended(r, x, doubt, in, err);
+        return mortise_doubt_ended(r, x, doubt, in, err);
     if (in->status != MORTISE_S_OK)
-        return in->silent ? stop_lost(r, x, err)
-                          : doubt_of_loser_refuted(r, x, err);
+        return in->silent ? mortise_stop_lost(r, x, err)
+                          : mortise_doubt_of_loser_refuted(r, x, err);
     return settle_happened(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
@@ -161,27 +169,27 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
     bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
-                    node_of(r, x)->effect >= MORTISE_WRITE;
+                    mortise_exec_node(r, x)->effect >= MORTISE_WRITE;
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
-    enum doubt doubt = doubt_at_end(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in);
     int rv = MORTISE_OK;
 
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
-        return doubt_ended(r, x, doubt, in, err);
+        return mortise_doubt_ended(r, x, doubt, in, err);
     switch (x->stop) {
     case STOP_RUN: /* what is in doubt stays so (doubt.c (11)) */
         if (doubt == DOUBT_NONE && x->effect_open &&
             x->call == MORTISE_RUN_EXECUTE)
-            rv = fail_not_done(r, x, err);
-        return rv == MORTISE_OK ? done_stopped(r, x, err) : rv;
+            rv = mortise_fail_not_done(r, x, err);
+        return rv == MORTISE_OK ? mortise_done_stopped(r, x, err) : rv;
     case STOP_BUDGET:
     case STOP_COMMAND:
         x->stop = STOP_NONE;
         return x->effect_open && x->call == MORTISE_RUN_EXECUTE
-                   ? fail_not_done(r, x, err)
-                   : exec_ready(r, x, err);
+                   ? mortise_fail_not_done(r, x, err)
+                   : mortise_exec_ready(r, x, err);
     case STOP_TIMEOUT:
     case STOP_RACE: /* it has lost */
     case STOP_BROKE:
@@ -190,11 +198,13 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         break;
     }
     if (x->call == MORTISE_RUN_CHECK)
-        return verdict_settle(r, x, in, "it did not answer in time", err);
+        return mortise_verdict_settle(r, x, in, "it did not answer in time",
+                                      err);
     if (x->call == MORTISE_RUN_RECONCILE)
-        return doubt_ask(r, x, err);
-    return fail_attempt(r, x, "timeout.call", "timeout",
-                        "the attempt took longer than its timeout", err);
+        return mortise_doubt_ask(r, x, err);
+    return mortise_fail_attempt(r, x, "timeout.call", "timeout",
+                                "the attempt took longer than its timeout",
+                                err);
 }
 
 /* What was found in the cache, or nothing. */
@@ -203,23 +213,24 @@ static int settle_lookup(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     if (in->status == 0 && in->output != NULL)
-        return done_settle(r, x, in->output, DONE_CACHED, err);
-    cache_missed(x, in);
-    exec_become(r, x, X_READY); /* the call may have to wait */
-    return start_execute(r, x, err);
+        return mortise_done_settle(r, x, in->output, DONE_CACHED, err);
+    mortise_cache_missed(x, in);
+    mortise_exec_become(r, x, X_READY); /* the call may have to wait */
+    return mortise_start_execute(r, x, err);
 }
 
-int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
-                  struct mortise_err *err)
+int mortise_settle_result(struct mortise_run *r,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err)
 {
-    struct exec *x = exec_at(r, in->call);
+    struct exec *x = mortise_exec_at(r, in->call);
     int rv;
 
     if (x == NULL || !call_is_out(x))
         return MORTISE_OK; /* it was ended without it */
-    rv = disarm(r, x, err);
+    rv = mortise_exec_disarm(r, x, err);
     if (rv == MORTISE_OK)
-        rv = usage_note(r, x, in->usage, false, err);
+        rv = mortise_usage_note(r, x, in->usage, false, err);
     if (rv != MORTISE_OK)
         return rv;
     x->serial++; /* a second answer is nobody's */
@@ -229,8 +240,8 @@ int settle_result(struct mortise_run *r, const struct mortise_result_in *in,
         return settle_stopped(r, x, in, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
-        return verdict_settle(r, x, in, in->status != 0 ? in->message : NULL,
-                              err);
+        return mortise_verdict_settle(
+            r, x, in, in->status != 0 ? in->message : NULL, err);
     case MORTISE_RUN_RECONCILE:
         return settle_reconciled(r, x, in, err);
     case MORTISE_RUN_LOOKUP:
@@ -247,37 +258,38 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_result_in mute = {.status = MORTISE_S_TIMEOUT,
                                            .silent = true};
-    enum doubt doubt = doubt_at_end(r, x, &mute);
+    enum doubt doubt = mortise_doubt_at_end(r, x, &mute);
     bool open = x->call != MORTISE_RUN_CHECK &&
-                (x->effect_open || step_in_doubt(r, x) != NULL);
+                (x->effect_open || mortise_step_in_doubt(r, x) != NULL);
     bool cut = x->stop == STOP_RUN;
-    bool over = cut || !race_may_come_back(x);
+    bool over = cut || !mortise_race_may_come_back(x);
 
     x->stop = STOP_STUCK;
     if (doubt != DOUBT_NONE && !over)
-        return doubt_ended(r, x, doubt, &mute, err);
+        return mortise_doubt_ended(r, x, doubt, &mute, err);
     x->stop = STOP_NONE;
     if (x->call == MORTISE_RUN_RECONCILE && !over)
-        return doubt_ask(r, x, err); /* nor did whoever was to tell */
+        return mortise_doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (x->loss != LOSS_NONE)
-        return stop_lost(r, x, err);
+        return mortise_stop_lost(r, x, err);
     if (cut && open) /* nobody follows its on_error now */
-        return done_stopped(r, x, err);
-    return fail_for_good(r, x, "timeout.unresponsive", doubt_stuck, open, err);
+        return mortise_done_stopped(r, x, err);
+    return mortise_fail_for_good(r, x, "timeout.unresponsive",
+                                 mortise_doubt_stuck, open, err);
 }
 
-int settle_unresponsive(struct mortise_run *r,
-                        const struct mortise_result_in *in,
-                        struct mortise_err *err)
+int mortise_settle_unresponsive(struct mortise_run *r,
+                                const struct mortise_result_in *in,
+                                struct mortise_err *err)
 {
-    struct exec *x = exec_at(r, in->call);
+    struct exec *x = mortise_exec_at(r, in->call);
     int rv;
 
     if (x == NULL || !call_is_out(x))
         return MORTISE_OK;
-    rv = disarm(r, x, err);
+    rv = mortise_exec_disarm(r, x, err);
     if (rv == MORTISE_OK)
-        rv = usage_note(r, x, in->usage, true, err);
+        rv = mortise_usage_note(r, x, in->usage, true, err);
     if (rv != MORTISE_OK)
         return rv;
     x->serial++;
@@ -286,47 +298,49 @@ int settle_unresponsive(struct mortise_run *r,
 
 /* ---- time --------------------------------------------------------------- */
 
-int settle_expired(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err)
+int mortise_settle_expired(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_SETTLE);
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
     char id[REQUEST_ID];
     int rv;
 
     memcpy(id, x->request, sizeof id);
     e.how = MORTISE_SETTLE_EXPIRED;
     e.id = id;
-    rv = record(r, &e, err);
+    rv = mortise_run_record(r, &e, err);
     if (rv != MORTISE_OK)
         return rv;
     if (n->on_timeout == MORTISE_TIMEOUT_ERROR ||
         n->on_timeout == MORTISE_TIMEOUT_GOTO) {
         x->expired_to_goto = n->on_timeout == MORTISE_TIMEOUT_GOTO;
-        return fail_attempt(r, x, "timeout", "permanent",
-                            "nobody answered in time", err);
+        return mortise_fail_attempt(r, x, "timeout", "permanent",
+                                    "nobody answered in time", err);
     }
-    return human_decided(r, x, human_expired(r, x), err);
+    return mortise_human_decided(r, x, mortise_human_expired(r, x), err);
 }
 
-int settle_timer(struct mortise_run *r, uint64_t timer, struct mortise_err *err)
+int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
+                         struct mortise_err *err)
 {
-    struct exec *x = exec_at(r, timer);
+    struct exec *x = mortise_exec_at(r, timer);
 
     if (x == NULL || !x->timer)
         return MORTISE_OK; /* it was disarmed, or fired already */
     x->timer = false;
     if (x->index == 0 || x->state == X_INSIDE)
-        return clock_is_due(r, x, err);
+        return mortise_clock_is_due(r, x, err);
     if (x->state == X_RUNNING)
-        return cancel_call(
-            r, x, call_is_given_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT, err);
+        return mortise_exec_cancel(
+            r, x, mortise_call_is_given_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT,
+            err);
     if (x->state == X_SUSPENDED)
-        return step_expired(r, x, err);
+        return mortise_step_expired(r, x, err);
     assert(x->state == X_BACKOFF || x->state == X_ASKED); /* who else arms */
     if (x->state == X_BACKOFF)
-        return exec_ready(r, x, err);
+        return mortise_exec_ready(r, x, err);
     if (r->time_ms < x->deadline_ms) /* the clock was set back */
-        return arm(r, x, x->deadline_ms, err);
-    return settle_expired(r, x, err);
+        return mortise_exec_arm(r, x, x->deadline_ms, err);
+    return mortise_settle_expired(r, x, err);
 }

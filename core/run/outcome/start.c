@@ -31,24 +31,24 @@
 static int ask_pause(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    return request_ask(r, x, MORTISE_ASK_BEFORE,
-                       json_pack("{s:s}", "when", "before"), 0, err);
+    return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
+                               json_pack("{s:s}", "when", "before"), 0, err);
 }
 
 static int ask_approval(struct mortise_run *r, struct exec *x,
                         const uint8_t digest[MORTISE_DIGEST],
                         struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     char hex[MORTISE_DIGEST_HEX], tool[256];
 
     mortise_hex(hex, digest, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    return request_ask(r, x, MORTISE_ASK_APPROVAL,
-                       json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args",
-                                 x->body, "digest", hex, "effect",
-                                 mortise_effect_name(n->effect)),
-                       0, err);
+    return mortise_request_ask(
+        r, x, MORTISE_ASK_APPROVAL,
+        json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args", x->body,
+                  "digest", hex, "effect", mortise_effect_name(n->effect)),
+        0, err);
 }
 
 /* ---- starting, by type -------------------------------------------------- */
@@ -57,14 +57,14 @@ static int start_router(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     x->started_ms = r->time_ms;
-    return done_settle(r, x, NULL, DONE_EXECUTED, err);
+    return mortise_done_settle(r, x, NULL, DONE_EXECUTED, err);
 }
 
 /* What the guardrails are to judge; a copy of the whole scratch by default. */
 static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
                         struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct env env;
     int rv;
 
@@ -72,13 +72,13 @@ static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
         *out = json_incref(json_object_get(x->view, "scratch"));
         return MORTISE_OK;
     }
-    rv = env_init(&env, r, x, x->view, NULL, NULL,
-                  mortise_cel_uses(n->target.cel), err);
+    rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                          mortise_cel_uses(n->target.cel), err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_expr_eval(&n->target, &env.cel, out, why);
-    env_finish(&env);
-    return judge_verdict(rv, err);
+    mortise_env_finish(&env);
+    return mortise_judge_verdict(rv, err);
 }
 
 static int start_guardrail(struct mortise_run *r, struct exec *x,
@@ -88,9 +88,9 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
     json_t *subject = NULL;
     int rv = find_subject(r, x, &subject, &why, err);
     if (rv == MORTISE_EINVAL)
-        return fail_attempt_err(r, x, "expression", &why, err);
+        return mortise_fail_attempt_err(r, x, "expression", &why, err);
     if (rv == MORTISE_OK)
-        rv = guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
+        rv = mortise_guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
     json_decref(subject);
     return rv;
 }
@@ -106,8 +106,8 @@ static int record_intent(struct mortise_run *r, struct exec *x,
                               .attempt = x->attempt,
                               .started_ms = r->time_ms};
 
-    exec_effect_key(r, x, e.digest);
-    return record(r, &e, err);
+    mortise_exec_effect_key(r, x, e.digest);
+    return mortise_run_record(r, &e, err);
 }
 
 /* Was this very effect acknowledged in an attempt that came to no end?  Then
@@ -116,9 +116,9 @@ static bool has_result(const struct mortise_run *r, const struct exec *x)
 {
     uint8_t key[MORTISE_DIGEST];
 
-    if (x->result == NULL || node_of(r, x)->effect < MORTISE_WRITE)
+    if (x->result == NULL || mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return false;
-    exec_effect_key(r, x, key);
+    mortise_exec_effect_key(r, x, key);
     return memcmp(key, x->result_key, sizeof key) == 0;
 }
 
@@ -127,27 +127,29 @@ static int start_recorded(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
     struct mortise_err why;
-    int rv = judge_verdict(judge_output(node_of(r, x), x->result, &why), err);
+    int rv = mortise_judge_verdict(
+        mortise_judge_output(mortise_exec_node(r, x), x->result, &why), err);
 
     if (rv == MORTISE_OK)
-        return done_settle(r, x, x->result, DONE_RECORDED, err);
-    return rv == MORTISE_EINVAL ? doubt_of_result(r, x, &why, err) : rv;
+        return mortise_done_settle(r, x, x->result, DONE_RECORDED, err);
+    return rv == MORTISE_EINVAL ? mortise_doubt_of_result(r, x, &why, err) : rv;
 }
 
 /* The call itself: reserved, intended, and made once that is on disk. */
-int start_execute(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+int mortise_start_execute(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     enum claimed claim;
-    int rv = budget_claim(r, x, &claim, err);
+    int rv = mortise_budget_claim(r, x, &claim, err);
 
     if (rv != MORTISE_OK || claim == CLAIM_LATER)
         return rv;
     if (n->effect >= MORTISE_WRITE && !n->op->steps && !x->effect_open)
         return record_intent(r, x, err);
-    return claim == CLAIM_FREE ? call_start(r, x, MORTISE_RUN_EXECUTE, err)
-                               : MORTISE_OK;
+    return claim == CLAIM_FREE
+               ? mortise_call_start(r, x, MORTISE_RUN_EXECUTE, err)
+               : MORTISE_OK;
 }
 
 /* What the same call gave before is looked for first, where that may be. */
@@ -155,42 +157,46 @@ static int start_cached(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     bool ask = false;
-    int rv = node_of(r, x)->cache ? cache_begin(r, x, &ask, err) : MORTISE_OK;
+    int rv = mortise_exec_node(r, x)->cache
+                 ? mortise_cache_begin(r, x, &ask, err)
+                 : MORTISE_OK;
 
     if (rv == MORTISE_OK && ask)
-        return call_start(r, x, MORTISE_RUN_LOOKUP, err);
-    return rv == MORTISE_OK ? start_execute(r, x, err) : rv;
+        return mortise_call_start(r, x, MORTISE_RUN_LOOKUP, err);
+    return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
 }
 
-int start_tool(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_start_tool(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_err why;
-    int rv = arguments_eval(r, x, &why, err);
+    int rv = mortise_arguments_eval(r, x, &why, err);
 
     if (rv == MORTISE_EINVAL)
-        return fail_attempt_err(r, x, "expression", &why, err);
+        return mortise_fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = judge_verdict(arguments_judge(n, x->body, r->mem, &why), err);
+    rv = mortise_judge_verdict(
+        mortise_arguments_judge(n, x->body, r->mem, &why), err);
     if (rv == MORTISE_EINVAL)
-        return fail_attempt_err(r, x, "schema", &why, err);
+        return mortise_fail_attempt_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (guard_wants_input(r, x))
-        return guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
-    if (arguments_are_approved(x, n)) {
+    if (mortise_guard_wants_input(r, x))
+        return mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
+    if (mortise_arguments_are_approved(x, n)) {
         uint8_t digest[MORTISE_DIGEST];
 
-        exec_approval_of(r, x, x->body_digest, digest);
+        mortise_exec_approval_of(r, x, x->body_digest, digest);
         if (!x->approved ||
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
     }
     if (has_result(r, x))
         return start_recorded(r, x, err);
-    if (x->effect_open || step_in_doubt(r, x) != NULL)
-        return doubt_start(r, x, err);
+    if (x->effect_open || mortise_step_in_doubt(r, x) != NULL)
+        return mortise_doubt_start(r, x, err);
     return start_cached(r, x, err);
 }
 
@@ -204,27 +210,28 @@ static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
 static int record_before(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_BEFORE);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_BEFORE);
 
     e.started_ms = r->time_ms;
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_start_exec(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_err why;
     int rv;
 
     assert(x->state == X_READY);
-    drop(&x->verdicts);
+    mortise_json_drop(&x->verdicts);
     if (x->leaving != NULL)
-        return leave_start(r, x, err);
-    rv = past_view(r, x, &why);
+        return mortise_leave_start(r, x, err);
+    rv = mortise_past_view(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        return fail_attempt_err(
+        return mortise_fail_attempt_err(
             r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
     if (n->interrupt_before && !x->before_passed)
         return ask_pause(r, x, err);
@@ -232,16 +239,17 @@ int start_exec(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return record_before(r, x, err);
     switch (n->type) {
     case MORTISE_NODE_ROUTER:
-        return n->op != NULL ? start_tool(r, x, err) : start_router(r, x, err);
+        return n->op != NULL ? mortise_start_tool(r, x, err)
+                             : start_router(r, x, err);
     case MORTISE_NODE_HUMAN:
-        return human_start(r, x, err);
+        return mortise_human_start(r, x, err);
     case MORTISE_NODE_GUARDRAIL:
         return start_guardrail(r, x, err);
     case MORTISE_NODE_SUBGRAPH:
-        return subgraph_start(r, x, err);
+        return mortise_subgraph_start(r, x, err);
     case MORTISE_NODE_TOOL:
     case MORTISE_NODE_EXTENSION:
         break;
     }
-    return start_tool(r, x, err);
+    return mortise_start_tool(r, x, err);
 }

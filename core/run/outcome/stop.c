@@ -3,8 +3,8 @@
  * ends by an entry. */
 #include "run/outcome/outcome.h"
 
-int stop_exec(struct mortise_run *r, struct exec *x,
-              enum mortise_entry_type type, struct mortise_err *err)
+int mortise_stop_exec(struct mortise_run *r, struct exec *x,
+                      enum mortise_entry_type type, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = type,
                               .frame = x->frame->index,
@@ -15,40 +15,41 @@ int stop_exec(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     if (x->state == X_ASKED || x->state == X_HELD)
-        rv = request_withdraw(r, x, err);
+        rv = mortise_request_withdraw(r, x, err);
     if (rv == MORTISE_OK)
-        rv = disarm(r, x, err);
+        rv = mortise_exec_disarm(r, x, err);
     if (rv != MORTISE_OK || x->state == X_DONE)
         return rv;
-    if (type == MORTISE_E_STOPPED || race_may_come_back(x))
-        rv = doubt_note(r, x, err);
-    return rv == MORTISE_OK ? record(r, &e, err) : rv;
+    if (type == MORTISE_E_STOPPED || mortise_race_may_come_back(x))
+        rv = mortise_doubt_note(r, x, err);
+    return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
 /* ---- who has lost ---------------------------------------------------------- */
 
 static bool is_at_work(const struct exec *x)
 {
-    return !exec_is_over(x);
+    return !mortise_exec_is_over(x);
 }
 
-int stop_lost(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_stop_lost(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
 {
-    int rv = doubt_is_lost(r, x, err);
+    int rv = mortise_doubt_is_lost(r, x, err);
 
-    return rv == MORTISE_OK ? stop_lost_known(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_stop_lost_known(r, x, err) : rv;
 }
 
-int stop_lost_known(struct mortise_run *r, struct exec *x,
-                    struct mortise_err *err)
+int mortise_stop_lost_known(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
-    return stop_exec(r, x, MORTISE_E_LOST, err);
+    return mortise_stop_exec(r, x, MORTISE_E_LOST, err);
 }
 
 /* Is anything left that has to stop before x?  It is awaited then. */
 static bool has_to_wait(const struct exec *x)
 {
-    return x->state == X_STOPPING || doubt_is_asked(x) ||
+    return x->state == X_STOPPING || mortise_doubt_is_asked(x) ||
            (x->state == X_INSIDE && x->child->scope->n_live > 0);
 }
 
@@ -59,16 +60,16 @@ static int reap_one(struct mortise_run *r, struct exec *x, bool *ended,
     int rv = MORTISE_OK;
 
     *ended = false;
-    if (x->state == X_RUNNING && !doubt_is_asked(x))
-        rv = cancel_call(r, x, STOP_RACE, err);
+    if (x->state == X_RUNNING && !mortise_doubt_is_asked(x))
+        rv = mortise_exec_cancel(r, x, STOP_RACE, err);
     if (rv != MORTISE_OK || has_to_wait(x))
         return rv;
     if (x->state == X_INTENT && x->effect_open) /* it was not called yet */
-        rv = fail_not_done(r, x, err);
-    if (rv != MORTISE_OK || doubt_outlives(r, x))
-        return rv == MORTISE_OK ? doubt_of_loser(r, x, err) : rv;
+        rv = mortise_fail_not_done(r, x, err);
+    if (rv != MORTISE_OK || mortise_doubt_outlives(r, x))
+        return rv == MORTISE_OK ? mortise_doubt_of_loser(r, x, err) : rv;
     *ended = true;
-    return stop_lost(r, x, err);
+    return mortise_stop_lost(r, x, err);
 }
 
 /* One round over the losers; *ended tells whether it was worth another. */
@@ -97,7 +98,7 @@ static int reap_some(struct mortise_run *r, bool *ended,
     return rv;
 }
 
-int stop_losers(struct mortise_run *r, struct mortise_err *err)
+int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err)
 {
     bool ended = true;
     int rv = MORTISE_OK;

@@ -33,7 +33,7 @@ static int end_one(struct mortise_run *r, struct exec *x,
 static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
                       struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *whole = json_pack("{s:{}}", "input");
     uint32_t uses = 0;
     struct env env;
@@ -42,8 +42,9 @@ static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
     *out = NULL;
     for (size_t i = 0; i < n->n_input_mapping; i++)
         uses |= mortise_cel_uses(n->input_mapping[i].expr.cel);
-    rv = whole != NULL ? env_init(&env, r, x, x->view, NULL, NULL, uses, err)
-                       : mortise_nomem(err);
+    rv = whole != NULL
+             ? mortise_env_init(&env, r, x, x->view, NULL, NULL, uses, err)
+             : mortise_nomem(err);
     if (rv != MORTISE_OK) {
         json_decref(whole);
         return rv;
@@ -57,19 +58,19 @@ static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
             rv =
                 mortise_path_set(&whole, &n->input_mapping[i].path, value, why);
     }
-    env_finish(&env);
+    mortise_env_finish(&env);
     if (rv == MORTISE_OK)
         rv = mortise_fold_check_depth(whole, why);
     if (rv == MORTISE_OK)
         *out = json_incref(json_object_get(whole, "input"));
     json_decref(whole);
-    return judge_verdict(rv, err);
+    return mortise_judge_verdict(rv, err);
 }
 
 static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
                         struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_graph *g = node_of(r, x)->sub;
+    const struct mortise_graph *g = mortise_exec_node(r, x)->sub;
     struct mortise_entry e = {.type = MORTISE_E_CHILD,
                               .frame = x->frame->index,
                               .node = x->node,
@@ -84,9 +85,10 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     e.edges = mortise_alloc(r->mem, room);
     if (e.edges == NULL)
         return mortise_nomem(err);
-    rv = judge_verdict(total_choose_start(r, g, input, &e, why), err);
+    rv = mortise_judge_verdict(mortise_total_choose_start(r, g, input, &e, why),
+                               err);
     if (rv == MORTISE_OK)
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     mortise_release(r->mem, e.edges, room);
     return rv;
 }
@@ -95,14 +97,14 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
 static int record_again(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_AGAIN);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_AGAIN);
 
     e.started_ms = r->time_ms;
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int subgraph_start(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err)
+int mortise_subgraph_start(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     struct mortise_err why;
     json_t *raw, *input = NULL;
@@ -117,12 +119,14 @@ int subgraph_start(struct mortise_run *r, struct exec *x,
         rv = make_input(r, x, &raw, &why, err);
     if (rv == MORTISE_OK) {
         code = "schema";
-        rv = judge_verdict(
-            total_check_input(node_of(r, x)->sub, raw, &input, &why), err);
+        rv = mortise_judge_verdict(
+            mortise_total_check_input(mortise_exec_node(r, x)->sub, raw, &input,
+                                      &why),
+            err);
     }
     json_decref(raw);
-    if (rv == MORTISE_OK && guard_wants_input(r, x)) {
-        rv = guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
+    if (rv == MORTISE_OK && mortise_guard_wants_input(r, x)) {
+        rv = mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
     } else if (rv == MORTISE_OK && x->child_again &&
                json_equal(x->child->scope->input, input)) {
         rv = record_again(r, x, err);
@@ -134,7 +138,9 @@ int subgraph_start(struct mortise_run *r, struct exec *x,
         rv = record_child(r, x, input, &why, err);
     }
     json_decref(input);
-    return rv == MORTISE_EINVAL ? fail_attempt_err(r, x, code, &why, err) : rv;
+    return rv == MORTISE_EINVAL
+               ? mortise_fail_attempt_err(r, x, code, &why, err)
+               : rv;
 }
 
 static const char *class_of(const json_t *error)
@@ -172,8 +178,8 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
 
     mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
                  path != NULL ? ": " : "", message != NULL ? message : "");
-    return fail_attempt(r, x, code != NULL ? code : "failed",
-                        class_of_all(r, error), words.msg, err);
+    return mortise_fail_attempt(r, x, code != NULL ? code : "failed",
+                                class_of_all(r, error), words.msg, err);
 }
 
 static int end_one(struct mortise_run *r, struct exec *x,
@@ -182,23 +188,24 @@ static int end_one(struct mortise_run *r, struct exec *x,
     json_t *error = NULL;
     int rv;
 
-    if (budget_leads(x->child->scope))
-        return budget_lead(r, x->child->scope, err);
+    if (mortise_budget_leads(x->child->scope))
+        return mortise_budget_lead(r, x->child->scope, err);
     if (x->child->scope->halt == LOSS_TIME)
-        return fail_attempt(r, x, "timeout", "timeout",
-                            "the attempt took longer than its timeout", err);
-    rv = total_outcome(r, x->child, &error, &x->inner, err);
+        return mortise_fail_attempt(r, x, "timeout", "timeout",
+                                    "the attempt took longer than its timeout",
+                                    err);
+    rv = mortise_total_outcome(r, x->child, &error, &x->inner, err);
     if (rv == MORTISE_OK && error != NULL)
         rv = end_failed(r, x, error, err);
     else if (rv == MORTISE_OK)
-        rv = done_settle(r, x, json_object_get(x->inner, "artifacts"),
-                         DONE_EXECUTED, err);
+        rv = mortise_done_settle(r, x, json_object_get(x->inner, "artifacts"),
+                                 DONE_EXECUTED, err);
     json_decref(error);
-    drop(&x->inner);
+    mortise_json_drop(&x->inner);
     return rv;
 }
 
-int subgraph_end_all(struct mortise_run *r, struct mortise_err *err)
+int mortise_subgraph_end_all(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

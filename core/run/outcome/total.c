@@ -3,9 +3,9 @@
 
 /* ---- its beginning -------------------------------------------------------- */
 
-int total_choose_start(struct mortise_run *r, const struct mortise_graph *g,
-                       json_t *input, struct mortise_entry *e,
-                       struct mortise_err *err)
+int mortise_total_choose_start(struct mortise_run *r,
+                               const struct mortise_graph *g, json_t *input,
+                               struct mortise_entry *e, struct mortise_err *err)
 {
     json_t *empty = json_object();
     json_t *state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
@@ -34,8 +34,8 @@ int total_choose_start(struct mortise_run *r, const struct mortise_graph *g,
     return rv;
 }
 
-int total_check_input(const struct mortise_graph *g, json_t *input,
-                      json_t **out, struct mortise_err *err)
+int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
+                              json_t **out, struct mortise_err *err)
 {
     int rv;
 
@@ -72,7 +72,7 @@ static int check_total(struct mortise_run *r, const struct frame *f,
                        json_t **state, const char **code,
                        struct mortise_err *why)
 {
-    int rv = past_total(r, f, true, state, why);
+    int rv = mortise_past_total(r, f, true, state, why);
 
     *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
     if (rv != MORTISE_OK)
@@ -82,12 +82,13 @@ static int check_total(struct mortise_run *r, const struct frame *f,
     if (rv == MORTISE_OK)
         rv = check_root(f->graph->artifacts, *state, "artifacts", why);
     if (rv != MORTISE_OK)
-        drop(state);
+        mortise_json_drop(state);
     return rv;
 }
 
-int total_outcome(struct mortise_run *r, struct frame *f, json_t **error,
-                  json_t **state, struct mortise_err *err)
+int mortise_total_outcome(struct mortise_run *r, struct frame *f,
+                          json_t **error, json_t **state,
+                          struct mortise_err *err)
 {
     struct mortise_err why;
     const char *code;
@@ -95,13 +96,13 @@ int total_outcome(struct mortise_run *r, struct frame *f, json_t **error,
 
     *error = *state = NULL;
     if (f->scope->halt == LOSS_BUDGET) {
-        *error = budget_error(f->scope);
+        *error = mortise_budget_error(f->scope);
     } else if (f->scope->halt == LOSS_TIME) {
         *error = json_pack("{s:s, s:s}", "code", "timeout", "message",
                            "the run was active for longer than its "
                            "limits.timeout");
     } else if (f->failed) {
-        *error = failures_of(r, f);
+        *error = mortise_failures_of(r, f);
     } else if (f->scope->loop_error != NULL) {
         *error = json_incref(f->scope->loop_error);
     } else {

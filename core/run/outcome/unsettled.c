@@ -5,13 +5,13 @@
 
 #include "run/outcome/outcome.h"
 
-int doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
-               struct mortise_err *err)
+int mortise_doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
+                       struct mortise_err *err)
 {
     int rv;
 
     x->failing = true; /* should its on_error be refused, too */
-    rv = fail_attempt(r, x, "in_doubt", "permanent", words, err);
+    rv = mortise_fail_attempt(r, x, "in_doubt", "permanent", words, err);
     x->failing = false;
     return rv;
 }
@@ -24,22 +24,23 @@ static int fail_at_once(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (x->doubted)
-        return doubt_ask(r, x, err);
+        return mortise_doubt_ask(r, x, err);
     snprintf(words, sizeof words, "%.400s; it may have happened",
-             doubt_cause(x, doubt_subject(r, x)));
-    rv = doubt_note(r, x, err);
-    return rv == MORTISE_OK ? doubt_fail(r, x, words, err) : rv;
+             mortise_doubt_cause(x, mortise_doubt_subject(r, x)));
+    rv = mortise_doubt_note(r, x, err);
+    return rv == MORTISE_OK ? mortise_doubt_fail(r, x, words, err) : rv;
 }
 
-int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_start(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
 
     switch (n->on_in_doubt) {
     case MORTISE_DOUBT_RETRY:
-        return start_execute(r, x, err);
+        return mortise_start_execute(r, x, err);
     case MORTISE_DOUBT_ASK:
-        return doubt_ask(r, x, err);
+        return mortise_doubt_ask(r, x, err);
     case MORTISE_DOUBT_FAIL:
         return fail_at_once(r, x, err);
     case MORTISE_DOUBT_DEFAULT:
@@ -47,36 +48,38 @@ int doubt_start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         break;
     }
     if (n->op->idempotent) /* the same key: the plugin knows it again */
-        return start_execute(r, x, err);
+        return mortise_start_execute(r, x, err);
     if (n->op->reconcile)
-        return call_start(r, x, MORTISE_RUN_RECONCILE, err);
-    return doubt_ask(r, x, err);
+        return mortise_call_start(r, x, MORTISE_RUN_RECONCILE, err);
+    return mortise_doubt_ask(r, x, err);
 }
 
-int doubt_of_result(struct mortise_run *r, struct exec *x,
-                    const struct mortise_err *why, struct mortise_err *err)
+int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
+                            const struct mortise_err *why,
+                            struct mortise_err *err)
 {
-    int rv = doubt_note_useless(x, why, err);
+    int rv = mortise_doubt_note_useless(x, why, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    exec_effect_key(r, x, x->key); /* its intent may be of another process */
-    return node_of(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
-               ? doubt_ask(r, x, err) /* it has failed already */
-               : doubt_start(r, x, err);
+    mortise_exec_effect_key(r, x,
+                            x->key); /* its intent may be of another process */
+    return mortise_exec_node(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
+               ? mortise_doubt_ask(r, x, err) /* it has failed already */
+               : mortise_doubt_start(r, x, err);
 }
 
-int doubt_of_loser(struct mortise_run *r, struct exec *x,
-                   struct mortise_err *err)
+int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     int rv;
 
-    if (!run_has_room(r) || exec_must_wait(r, x))
+    if (!mortise_run_has_room(r) || mortise_exec_must_wait(r, x))
         return MORTISE_OK; /* the plugin may be asked */
-    rv = disarm(r, x, err);
+    rv = mortise_exec_disarm(r, x, err);
     if (rv == MORTISE_OK && x->state != X_READY)
-        rv = exec_ready(r, x, err);
-    return rv == MORTISE_OK ? start_exec(r, x, err) : rv;
+        rv = mortise_exec_ready(r, x, err);
+    return rv == MORTISE_OK ? mortise_start_exec(r, x, err) : rv;
 }
 
 /* (6): each open step is answered with what was heard of it, or with that. */
@@ -93,7 +96,7 @@ static int answer_open(struct mortise_run *r, struct exec *x, bool heard_only,
         if (s->state != STEP_OPEN || (heard_only && s->heard == NULL))
             continue;
         *any = true;
-        rv = step_refute(r, x, s, err);
+        rv = mortise_step_refute(r, x, s, err);
     }
     return rv;
 }
@@ -107,7 +110,7 @@ static int fail_as_noted(struct mortise_run *r, struct exec *x,
     int rv = answer_open(r, x, false, &any, err);
 
     if (rv == MORTISE_OK)
-        rv = fail_attempt(
+        rv = mortise_fail_attempt(
             r, x, json_string_value(json_object_get(failure, "code")),
             json_string_value(json_object_get(failure, "class")),
             json_string_value(json_object_get(failure, "message")), err);
@@ -115,8 +118,8 @@ static int fail_as_noted(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int doubt_refuted(struct mortise_run *r, struct exec *x,
-                  struct mortise_err *err)
+int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(x->failure, "code"));
     bool any;
@@ -127,27 +130,28 @@ int doubt_refuted(struct mortise_run *r, struct exec *x,
     if (!any && code != NULL && code[0] != '\0')
         return fail_as_noted(r, x, err);
     /* That call is over, and this one may have to wait. */
-    exec_become(r, x, X_READY);
-    rv = doubt_untell(r, x, err);
-    return rv == MORTISE_OK ? start_execute(r, x, err) : rv;
+    mortise_exec_become(r, x, X_READY);
+    rv = mortise_doubt_untell(r, x, err);
+    return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
 }
 
-int doubt_denied(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_doubt_denied(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(x->failure, "code"));
 
-    return code != NULL && strcmp(code, doubt_broken) == 0
+    return code != NULL && strcmp(code, mortise_doubt_broken) == 0
                ? fail_as_noted(r, x, err)
                : MORTISE_OK;
 }
 
-int doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err)
 {
     bool any;
     int rv = answer_open(r, x, false, &any, err);
 
     if (rv == MORTISE_OK && x->effect_open)
-        rv = fail_not_done(r, x, err);
-    return rv == MORTISE_OK ? stop_lost(r, x, err) : rv;
+        rv = mortise_fail_not_done(r, x, err);
+    return rv == MORTISE_OK ? mortise_stop_lost(r, x, err) : rv;
 }

@@ -295,7 +295,7 @@ static int get_field(struct mortise_entry *e, char field,
 
 /* A record that does not read is corrupt, whatever the part that noticed
  * called it; only running out of memory is something else. */
-static int corrupt(struct mortise_err *err, int rv)
+static int mortise_entry_corrupt(struct mortise_err *err, int rv)
 {
     if (rv == MORTISE_ENOMEM)
         return rv;
@@ -325,7 +325,7 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
     if (rv == MORTISE_OK && !r->bad)
         return MORTISE_OK;
     mortise_entry_finish(e);
-    return corrupt(err, rv);
+    return mortise_entry_corrupt(err, rv);
 }
 
 void mortise_entry_finish(struct mortise_entry *e)

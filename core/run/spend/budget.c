@@ -42,8 +42,8 @@
 #include "run/spend/spend.h"
 
 /* An amount in words: dollars as people write them. */
-const char *budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
-                         uint64_t amount)
+const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
+                                 uint64_t amount)
 {
     if (what == MORTISE_SPEND_USD)
         mortise_real_text(out, (double)amount / MORTISE_NANO);
@@ -63,8 +63,8 @@ static struct scope *outer(const struct scope *in)
     return in->owner != NULL ? in->owner->frame->top->scope : NULL;
 }
 
-int budget_begin(struct mortise_run *r, struct scope *in,
-                 const struct mortise_graph *g, struct mortise_err *err)
+int mortise_budget_begin(struct mortise_run *r, struct scope *in,
+                         const struct mortise_graph *g, struct mortise_err *err)
 {
     if (!mortise_budget_is_set(&g->budget))
         return MORTISE_OK;
@@ -79,10 +79,11 @@ int budget_begin(struct mortise_run *r, struct scope *in,
 /* ---- reservations ------------------------------------------------------- */
 
 /* The most that a new call of x spends.  One that goes on has told a part. */
-void budget_need(const struct mortise_run *r, const struct exec *x,
-                 uint64_t need[MORTISE_N_SPENDS])
+void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
+                         uint64_t need[MORTISE_N_SPENDS])
 {
-    const struct mortise_usage_bound *bound = &node_of(r, x)->op->usage;
+    const struct mortise_usage_bound *bound =
+        &mortise_exec_node(r, x)->op->usage;
     bool goes_on = x->hold != NULL && x->hold->goes_on;
     struct mortise_usage most = {0};
 
@@ -136,7 +137,7 @@ static void let_go(struct mortise_run *r, struct exec *x)
     r->purses_moved = true;
 }
 
-bool budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
+bool mortise_budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
 {
     const uint64_t *held = x->hold != NULL ? x->hold->amount : NULL;
 
@@ -158,13 +159,13 @@ static void move(struct mortise_run *r, struct exec *x)
 {
     uint64_t used[MORTISE_USED_N];
 
-    if (budget_owes(x, used))
-        usage_assume(r, x, used);
+    if (mortise_budget_owes(x, used))
+        mortise_usage_assume(r, x, used);
     spend(r, x, x->hold->amount);
     let_go(r, x);
 }
 
-void budget_cut_off(struct mortise_run *r, struct exec *x)
+void mortise_budget_cut_off(struct mortise_run *r, struct exec *x)
 {
     if (x->hold != NULL && x->hold->open && !x->hold->uncalled)
         move(r, x);
@@ -179,17 +180,17 @@ static void settle(struct mortise_run *r, struct exec *x, bool goes_on)
     x->hold->goes_on = goes_on;
 }
 
-void budget_call_ended(struct mortise_run *r, struct exec *x)
+void mortise_budget_call_ended(struct mortise_run *r, struct exec *x)
 {
     settle(r, x, false);
 }
 
-void budget_call_let_go(struct mortise_run *r, struct exec *x)
+void mortise_budget_call_let_go(struct mortise_run *r, struct exec *x)
 {
     settle(r, x, true);
 }
 
-void budget_not_called(struct exec *x)
+void mortise_budget_not_called(struct exec *x)
 {
     if (x->hold != NULL && x->hold->open)
         x->hold->uncalled = true;
@@ -223,8 +224,9 @@ static int warn(struct mortise_run *r, struct scope *in,
         if (p->warned[k] || !is_low(p, k))
             continue;
         p->warned[k] = true;
-        rv = announce(r, in->owner, "budget_warning",
-                      seen(r) ? purse_json(p, k) : NULL, err);
+        rv = mortise_event_announce(
+            r, in->owner, "budget_warning",
+            mortise_run_is_seen(r) ? purse_json(p, k) : NULL, err);
     }
     return rv;
 }
@@ -269,30 +271,31 @@ static int read_amounts(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
     return json_is_object(value) ? MORTISE_OK : MORTISE_EINVAL;
 }
 
-int apply_reserve(struct mortise_run *r, struct exec *x,
-                  const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
     uint64_t amount[MORTISE_N_SPENDS];
     int rv;
 
     if (read_amounts(e->value, amount) != MORTISE_OK)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     if (x->hold == NULL)
         x->hold = mortise_arena_alloc(&r->arena, sizeof *x->hold);
-    if (x->hold == NULL || usage_begin(r, x, err) != MORTISE_OK)
+    if (x->hold == NULL || mortise_usage_begin(r, x, err) != MORTISE_OK)
         return mortise_nomem(err);
-    budget_cut_off(r, x); /* (2) */
+    mortise_budget_cut_off(r, x); /* (2) */
     memcpy(x->hold->amount, amount, sizeof amount);
     x->hold->open = true;
     x->hold->goes_on = false;
     rv = hold_in_all(r, x, err);
-    return rv == MORTISE_OK ? exec_intend(r, x, e, err) : rv;
+    return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
 
 static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
                    struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_RESERVE);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
     int rv;
 
     e.started_ms = r->time_ms;
@@ -302,9 +305,9 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
             json_object_set_new(
                 e.value, names(k),
                 mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
-            drop(&e.value);
+            mortise_json_drop(&e.value);
     }
-    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     return rv;
 }
@@ -325,24 +328,24 @@ static bool is_more(const struct exec *x, const uint64_t *amount)
 static int warn_of_more(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *extra = NULL;
 
     if (x->cost->warned)
         return MORTISE_OK;
     x->cost->warned = true;
-    if (seen(r))
+    if (mortise_run_is_seen(r))
         extra = json_pack(
             "{s:s, s:o}", "code", "usage", "message",
             json_sprintf("%s/%s told that it used more than its manifest says: "
                          "it counts, and was not reserved",
                          n->plugin, n->operation));
-    return announce(r, x, "warning", extra, err);
+    return mortise_event_announce(r, x, "warning", extra, err);
 }
 
-int budget_used(struct mortise_run *r, struct exec *x,
-                const struct mortise_usage *used, bool ended,
-                struct mortise_err *err)
+int mortise_budget_used(struct mortise_run *r, struct exec *x,
+                        const struct mortise_usage *used, bool ended,
+                        struct mortise_err *err)
 {
     uint64_t amount[MORTISE_N_SPENDS] = {0};
     int rv = MORTISE_OK;
@@ -376,7 +379,8 @@ static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
     return need[k] > left ? FITS_NEVER : FITS_LATER;
 }
 
-bool budget_leaves_room(const struct purse *p, const uint64_t *need, int k)
+bool mortise_budget_leaves_room(const struct purse *p, const uint64_t *need,
+                                int k)
 {
     return fit_one(p, need, k) != FITS_NEVER;
 }
@@ -430,7 +434,7 @@ static int wait_for_others(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-int budget_try_again(struct mortise_run *r, struct mortise_err *err)
+int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)
 {
     size_t n = r->n_shorts;
     int rv = MORTISE_OK;
@@ -443,18 +447,19 @@ int budget_try_again(struct mortise_run *r, struct mortise_err *err)
         struct exec *x = r->execs[r->shorts[i]];
 
         if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
-            rv = exec_ready(r, x, err);
+            rv = mortise_exec_ready(r, x, err);
     }
     return rv;
 }
 
 /* Where its graph is: the path of the subgraph's execution; "": the run's. */
-const char *budget_path(const struct mortise_run *r, const struct scope *in,
-                        char room[MORTISE_EXEC_PATH])
+const char *mortise_budget_path(const struct mortise_run *r,
+                                const struct scope *in,
+                                char room[MORTISE_EXEC_PATH])
 {
     room[0] = '\0';
     if (in->owner != NULL)
-        exec_path(r, in->owner, room);
+        mortise_exec_path(r, in->owner, room);
     return room;
 }
 
@@ -464,9 +469,9 @@ static json_t *request(const struct mortise_run *r, const struct scope *in,
     json_t *out = purse_json(in->purse, what);
     char path[MORTISE_EXEC_PATH];
 
-    if (budget_path(r, in, path)[0] != '\0' && out != NULL &&
+    if (mortise_budget_path(r, in, path)[0] != '\0' && out != NULL &&
         json_object_set_new(out, "graph", json_string(path)) != 0)
-        drop(&out);
+        mortise_json_drop(&out);
     return out;
 }
 
@@ -477,7 +482,7 @@ static int tell(struct mortise_run *r, const struct scope *in, int what,
                               .frame = in->root->index,
                               .how = (uint8_t)what};
 
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
 static int halt(struct mortise_run *r, const struct scope *in,
@@ -486,7 +491,7 @@ static int halt(struct mortise_run *r, const struct scope *in,
     struct mortise_entry e = {
         .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_BUDGET};
 
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
 static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
@@ -499,13 +504,13 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
         rv = tell(r, in, what, err);
     if (rv != MORTISE_OK)
         return rv;
-    return pause ? request_ask(r, x, MORTISE_ASK_BUDGET, request(r, in, what),
-                               0, err)
+    return pause ? mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
+                                       request(r, in, what), 0, err)
                  : halt(r, in, err);
 }
 
-int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
-                   struct mortise_err *err)
+int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
+                           struct mortise_err *err)
 {
     struct scope *in;
     json_t *extra = NULL;
@@ -513,55 +518,55 @@ int apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
     if (e->frame >= r->n_frames || e->how >= MORTISE_N_SPENDS ||
         r->frames[e->frame]->parent != NULL ||
         r->frames[e->frame]->scope->purse == NULL)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     in = r->frames[e->frame]->scope;
     in->purse->told[e->how] = true;
     in->purse->exceeded = (enum mortise_spend)e->how;
-    if (seen(r)) {
+    if (mortise_run_is_seen(r)) {
         extra = purse_json(in->purse, e->how);
         if (extra == NULL ||
             json_object_set_new(extra, "on_exceeded",
                                 json_string(mortise_on_exceeded_name(
                                     in->root->graph->budget.on_exceeded))) != 0)
-            drop(&extra);
+            mortise_json_drop(&extra);
         if (extra == NULL)
             return mortise_nomem(err);
     }
-    return announce(r, in->owner, "budget_exceeded", extra, err);
+    return mortise_event_announce(r, in->owner, "budget_exceeded", extra, err);
 }
 
-bool budget_leads(const struct scope *in)
+bool mortise_budget_leads(const struct scope *in)
 {
     return in->halt == LOSS_BUDGET && in->purse != NULL && !in->purse->led &&
            in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_GOTO;
 }
 
-void budget_has_led(struct scope *in)
+void mortise_budget_has_led(struct scope *in)
 {
     in->purse->led = true;
 }
 
-int budget_lead(struct mortise_run *r, struct scope *in,
-                struct mortise_err *err)
+int mortise_budget_lead(struct mortise_run *r, struct scope *in,
+                        struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_LEAD,
                               .frame = in->root->index,
                               .node = in->root->graph->budget.to};
 
-    e.visit = frame_visits(in->root, e.node) + 1;
-    return record(r, &e, err);
+    e.visit = mortise_frame_visits(in->root, e.node) + 1;
+    return mortise_run_record(r, &e, err);
 }
 
-json_t *budget_error(const struct scope *in)
+json_t *mortise_budget_error(const struct scope *in)
 {
     const struct purse *p = in->purse;
     char limit[BUDGET_TEXT];
 
-    return json_pack(
-        "{s:s, s:o}", "code", "budget", "message",
-        json_sprintf("the budget's %s, %s, are used up",
-                     names((int)p->exceeded),
-                     budget_spell(limit, p->exceeded, p->most[p->exceeded])));
+    return json_pack("{s:s, s:o}", "code", "budget", "message",
+                     json_sprintf("the budget's %s, %s, are used up",
+                                  names((int)p->exceeded),
+                                  mortise_budget_spell(limit, p->exceeded,
+                                                       p->most[p->exceeded])));
 }
 
 /* Is the time of a graph around x used up, which was not stored so far? */
@@ -574,27 +579,27 @@ static int see_walls(struct mortise_run *r, const struct exec *x,
          rv == MORTISE_OK && in != NULL; in = outer(in)) {
         struct purse *p = in->purse;
 
-        if (budget_is_walled(in) &&
-            clock_wall_ms(r, in) >= p->most[MORTISE_SPEND_WALL] &&
+        if (mortise_budget_is_walled(in) &&
+            mortise_clock_wall_ms(r, in) >= p->most[MORTISE_SPEND_WALL] &&
             p->spent[MORTISE_SPEND_WALL] < p->most[MORTISE_SPEND_WALL])
-            rv = clock_store_wall(r, in, err);
+            rv = mortise_clock_store_wall(r, in, err);
     }
     return rv;
 }
 
-int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
-                 struct mortise_err *err)
+int mortise_budget_claim(struct mortise_run *r, struct exec *x,
+                         enum claimed *out, struct mortise_err *err)
 {
     uint64_t need[MORTISE_N_SPENDS];
     struct scope *by = NULL;
     int what = 0, rv = see_walls(r, x, err);
     bool reserved = x->hold != NULL && x->hold->uncalled;
 
-    budget_need(r, x, need);
+    mortise_budget_need(r, x, need);
     *out = CLAIM_FREE;
     if (rv != MORTISE_OK || reserved)
         return rv;
-    budget_cut_off(r, x);
+    mortise_budget_cut_off(r, x);
     switch (fit(x, need, &by, &what)) {
     case FITS:
         if (!is_bounded(x, need))
@@ -613,14 +618,14 @@ int budget_claim(struct mortise_run *r, struct exec *x, enum claimed *out,
 
 /* ---- time --------------------------------------------------------------- */
 
-bool budget_is_walled(const struct scope *in)
+bool mortise_budget_is_walled(const struct scope *in)
 {
     return in->purse != NULL &&
            in->purse->most[MORTISE_SPEND_WALL] != UINT64_MAX;
 }
 
-int budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
-                struct mortise_err *err)
+int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
+                        struct mortise_err *err)
 {
     in->purse->spent[MORTISE_SPEND_WALL] = used;
     return warn(r, in, err);
@@ -646,16 +651,16 @@ static int stop_reads(struct mortise_run *r, const struct scope *in,
         struct exec *x = r->execs[i];
 
         if (x->state == X_RUNNING && x->call == MORTISE_RUN_EXECUTE &&
-            node_of(r, x)->effect < MORTISE_WRITE && is_in(x, in))
-            rv = cancel_call(r, x, STOP_BUDGET, err);
+            mortise_exec_node(r, x)->effect < MORTISE_WRITE && is_in(x, in))
+            rv = mortise_exec_cancel(r, x, STOP_BUDGET, err);
     }
     return rv;
 }
 
-int budget_wall_over(struct mortise_run *r, struct scope *in,
-                     struct mortise_err *err)
+int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
+                             struct mortise_err *err)
 {
-    int rv = clock_store_wall(r, in, err);
+    int rv = mortise_clock_store_wall(r, in, err);
 
     if (rv == MORTISE_OK)
         rv = tell(r, in, MORTISE_SPEND_WALL, err);
@@ -666,8 +671,8 @@ int budget_wall_over(struct mortise_run *r, struct scope *in,
                : halt(r, in, err);
 }
 
-int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
-                 struct mortise_err *err)
+int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
+                         struct mortise_err *err)
 {
     uint64_t most[MORTISE_N_SPENDS];
     struct scope *in =
@@ -676,7 +681,7 @@ int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
     char path[MORTISE_EXEC_PATH];
 
     if (p == NULL || read_amounts(e->value, most) != MORTISE_OK)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     for (int k = 0; k < MORTISE_N_SPENDS; k++) {
         if (most[k] == 0)
             continue;
@@ -685,20 +690,20 @@ int apply_budget(struct mortise_run *r, const struct mortise_entry *e,
         p->warned[k] &= is_low(p, k);
     }
     r->purses_moved = true;
-    budget_path(r, in, path);
-    return announce_command(r, "raise_budget", e->actor,
-                            path[0] != '\0' ? path : NULL, e->value, err);
+    mortise_budget_path(r, in, path);
+    return mortise_event_command(r, "raise_budget", e->actor,
+                                 path[0] != '\0' ? path : NULL, e->value, err);
 }
 
 /* ---- looking at it ------------------------------------------------------ */
 
-json_t *budget_json(const struct mortise_run *r, const struct scope *in)
+json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
 {
     struct purse now = *in->purse;
     const struct purse *p = &now;
     json_t *out = json_object();
 
-    now.spent[MORTISE_SPEND_WALL] = clock_wall_ms(r, in);
+    now.spent[MORTISE_SPEND_WALL] = mortise_clock_wall_ms(r, in);
     for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
         if (p->most[k] != UINT64_MAX &&
             json_object_set_new(
@@ -708,7 +713,7 @@ json_t *budget_json(const struct mortise_run *r, const struct scope *in)
                           "used",
                           mortise_spend_json((enum mortise_spend)k,
                                              p->spent[k] + p->held[k]))) != 0)
-            drop(&out);
+            mortise_json_drop(&out);
     }
     return out;
 }

@@ -27,13 +27,13 @@ static struct exec *timer_of(const struct mortise_run *r,
 /* 0: it may take as long as it likes. */
 static uint64_t most_ms(const struct mortise_run *r, const struct scope *in)
 {
-    return in->owner != NULL ? node_of(r, in->owner)->timeout_ms
+    return in->owner != NULL ? mortise_exec_node(r, in->owner)->timeout_ms
                              : in->root->graph->limits.timeout_ms;
 }
 
 static bool is_timed(const struct mortise_run *r, const struct scope *in)
 {
-    return most_ms(r, in) != 0 || budget_is_walled(in);
+    return most_ms(r, in) != 0 || mortise_budget_is_walled(in);
 }
 
 /* Since it began to tick. */
@@ -49,7 +49,8 @@ static uint64_t active_ms(const struct mortise_run *r, const struct scope *in)
     return in->active_ms + lately_ms(r, in);
 }
 
-uint64_t clock_wall_ms(const struct mortise_run *r, const struct scope *in)
+uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
+                               const struct scope *in)
 {
     return in->wall_ms + lately_ms(r, in);
 }
@@ -66,8 +67,9 @@ static uint64_t due_ms(const struct mortise_run *r, const struct scope *in)
 
     if (most != 0)
         in_ms = left(active_ms(r, in), most);
-    if (budget_is_walled(in) && !in->wall_over) {
-        wall = left(clock_wall_ms(r, in), in->purse->most[MORTISE_SPEND_WALL]);
+    if (mortise_budget_is_walled(in) && !in->wall_over) {
+        wall = left(mortise_clock_wall_ms(r, in),
+                    in->purse->most[MORTISE_SPEND_WALL]);
         in_ms = wall < in_ms ? wall : in_ms;
     }
     return in_ms != UINT64_MAX ? r->steady_ms + in_ms : UINT64_MAX;
@@ -78,15 +80,15 @@ static int arm_clock(struct mortise_run *r, struct scope *in,
 {
     uint64_t due = due_ms(r, in);
 
-    return due != UINT64_MAX
-               ? arm_in(r, timer_of(r, in), due - r->steady_ms, err)
-               : MORTISE_OK;
+    return due != UINT64_MAX ? mortise_exec_arm_in(r, timer_of(r, in),
+                                                   due - r->steady_ms, err)
+                             : MORTISE_OK;
 }
 
 /* It is stored while it ticks, and once more. */
 static void note_wall(struct mortise_run *r, struct scope *in)
 {
-    if (!budget_is_walled(in) || in->walled)
+    if (!mortise_budget_is_walled(in) || in->walled)
         return;
     in->walled = true;
     in->next_walled = r->walls;
@@ -108,8 +110,8 @@ static int start_clock(struct mortise_run *r, struct scope *in,
     return arm_clock(r, in, err);
 }
 
-int clock_again(struct mortise_run *r, struct scope *in,
-                struct mortise_err *err)
+int mortise_clock_again(struct mortise_run *r, struct scope *in,
+                        struct mortise_err *err)
 {
     struct exec *x = timer_of(r, in);
     int rv;
@@ -117,7 +119,7 @@ int clock_again(struct mortise_run *r, struct scope *in,
     in->wall_over = false;
     if (!in->ticks)
         return MORTISE_OK;
-    rv = disarm(r, x, err);
+    rv = mortise_exec_disarm(r, x, err);
     x->serial++;
     return rv == MORTISE_OK ? arm_clock(r, in, err) : rv;
 }
@@ -131,12 +133,12 @@ static int stop_clock(struct mortise_run *r, struct scope *in,
     if (!in->ticks)
         return MORTISE_OK;
     in->active_ms = active_ms(r, in);
-    in->wall_ms = clock_wall_ms(r, in);
+    in->wall_ms = mortise_clock_wall_ms(r, in);
     in->ticks = false;
-    return ours ? disarm(r, x, err) : MORTISE_OK;
+    return ours ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
 }
 
-int clock_tell(struct mortise_run *r, struct mortise_err *err)
+int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -153,26 +155,26 @@ int clock_tell(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-int clock_store_wall(struct mortise_run *r, struct scope *in,
-                     struct mortise_err *err)
+int mortise_clock_store_wall(struct mortise_run *r, struct scope *in,
+                             struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_WALL,
                               .frame = in->root->index,
-                              .at_ms = clock_wall_ms(r, in)};
+                              .at_ms = mortise_clock_wall_ms(r, in)};
 
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int apply_wall(struct mortise_run *r, const struct mortise_entry *e,
-               struct mortise_err *err)
+int mortise_apply_wall(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
 {
     struct scope *in =
         e->frame < r->n_frames ? r->frames[e->frame]->scope : NULL;
 
-    if (in == NULL || !budget_is_walled(in))
-        return corrupt(err, e);
+    if (in == NULL || !mortise_budget_is_walled(in))
+        return mortise_entry_corrupt(err, e);
     in->wall_ms = e->at_ms - lately_ms(r, in);
-    return budget_wall(r, in, e->at_ms, err);
+    return mortise_budget_wall(r, in, e->at_ms, err);
 }
 
 static int store_walls(struct mortise_run *r, struct mortise_err *err)
@@ -183,7 +185,7 @@ static int store_walls(struct mortise_run *r, struct mortise_err *err)
     while (rv == MORTISE_OK && *at != NULL) {
         struct scope *in = *at;
 
-        rv = clock_store_wall(r, in, err);
+        rv = mortise_clock_store_wall(r, in, err);
         in->walled = in->ticks;
         if (in->ticks)
             at = &in->next_walled;
@@ -193,7 +195,7 @@ static int store_walls(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-int clock_store(struct mortise_run *r, struct mortise_err *err)
+int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
     struct mortise_entry e = {.type = MORTISE_E_CLOCK};
@@ -202,19 +204,20 @@ int clock_store(struct mortise_run *r, struct mortise_err *err)
     if (rv != MORTISE_OK || r->record.n == 0 || most_ms(r, in) == 0)
         return rv;
     e.at_ms = active_ms(r, in);
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-void clock_set(struct mortise_run *r, uint64_t active)
+void mortise_clock_set(struct mortise_run *r, uint64_t active)
 {
     struct scope *in = r->frames[0]->scope;
 
-    in->wall_ms = clock_wall_ms(r, in);
+    in->wall_ms = mortise_clock_wall_ms(r, in);
     in->active_ms = active;
     in->since_ms = r->steady_ms;
 }
 
-int clock_is_due(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     struct scope *in = x->index == 0 ? r->frames[0]->scope : x->child->scope;
     struct mortise_entry e = {
@@ -224,11 +227,11 @@ int clock_is_due(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (!in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
     if (most_ms(r, in) != 0 && active_ms(r, in) >= most_ms(r, in))
-        return record(r, &e, err);
+        return mortise_run_record(r, &e, err);
     if (due_ms(r, in) > r->steady_ms) /* there is more to spend since */
         return arm_clock(r, in, err);
     in->wall_over = true;
-    rv = budget_wall_over(r, in, err);
+    rv = mortise_budget_wall_over(r, in, err);
     return rv == MORTISE_OK && in->halt == LOSS_NONE ? arm_clock(r, in, err)
                                                      : rv;
 }

@@ -18,12 +18,12 @@
 /* How often this node may come: its own bound, or what a person said. */
 static uint64_t most_visits(const struct mortise_run *r, const struct exec *x)
 {
-    uint64_t own = node_of(r, x)->max_visits;
+    uint64_t own = mortise_exec_node(r, x)->max_visits;
 
     return r->visits_raised > own ? r->visits_raised : own;
 }
 
-enum limit limit_of(const struct mortise_run *r, const struct exec *x)
+enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x)
 {
     if (x->counted)
         return LIMIT_NONE;
@@ -44,34 +44,34 @@ static const struct exec *next_ready(const struct mortise_run *r)
     return NULL;
 }
 
-const struct exec *limit_holds(const struct mortise_run *r)
+const struct exec *mortise_limit_holds(const struct mortise_run *r)
 {
     const struct exec *x;
 
     if (r->n_running > 0 || r->n_fresh == 0 || r->n_waiting > r->n_fresh)
         return NULL;
     x = next_ready(r);
-    return x != NULL && limit_of(r, x) != LIMIT_NONE ? x : NULL;
+    return x != NULL && mortise_limit_of(r, x) != LIMIT_NONE ? x : NULL;
 }
 
-json_t *limit_json(const struct mortise_run *r, const struct exec *x)
+json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
 {
-    bool steps = limit_of(r, x) == LIMIT_STEPS;
+    bool steps = mortise_limit_of(r, x) == LIMIT_STEPS;
     uint64_t value = steps ? r->max_steps : most_visits(r, x);
     const char *name = steps ? "steps" : "visits";
     struct mortise_buf words;
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     mortise_buf_init(&words, r->mem);
     mortise_buf_printf(&words, "mortise resume %s --limit %s=%llu", r->id, name,
                        (unsigned long long)(2 * value));
     out = json_pack("{s:s, s:I, s:s, s:s, s:s}", "limit", name, "value",
-                    (json_int_t)value, "node", node_of(r, x)->id, "path", path,
-                    "command", mortise_buf_cstr(&words));
+                    (json_int_t)value, "node", mortise_exec_node(r, x)->id,
+                    "path", path, "command", mortise_buf_cstr(&words));
     if (words.failed)
-        drop(&out);
+        mortise_json_drop(&out);
     mortise_buf_finish(&words);
     return out;
 }
@@ -102,16 +102,16 @@ static int check_member(const char *name, const json_t *value, uint64_t now,
 /* The bound that `visits` has to be beyond: that of the node which is held. */
 static uint64_t visits_now(const struct mortise_run *r)
 {
-    const struct exec *x = limit_holds(r);
+    const struct exec *x = mortise_limit_holds(r);
 
-    if (x != NULL && limit_of(r, x) == LIMIT_VISITS)
+    if (x != NULL && mortise_limit_of(r, x) == LIMIT_VISITS)
         return most_visits(r, x);
     return r->visits_raised > r->graph->limits.visits ? r->visits_raised
                                                       : r->graph->limits.visits;
 }
 
-int limit_check(const struct mortise_run *r, const json_t *body,
-                struct mortise_err *err)
+int mortise_limit_check(const struct mortise_run *r, const json_t *body,
+                        struct mortise_err *err)
 {
     const char *key;
     json_t *value;
@@ -139,7 +139,7 @@ int limit_check(const struct mortise_run *r, const json_t *body,
     return rv;
 }
 
-void limit_raise(struct mortise_run *r, const json_t *body)
+void mortise_limit_raise(struct mortise_run *r, const json_t *body)
 {
     const json_t *steps = json_object_get(body, "steps");
     const json_t *visits = json_object_get(body, "visits");

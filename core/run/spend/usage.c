@@ -37,17 +37,17 @@ static void assume_all(const struct exec *x, struct mortise_usage *more)
 {
     uint64_t owed[MORTISE_USED_N];
 
-    for (int k = 0; budget_owes(x, owed) && k < MORTISE_USED_N; k++) {
+    for (int k = 0; mortise_budget_owes(x, owed) && k < MORTISE_USED_N; k++) {
         if (more->amount[k] < owed[k])
             more->amount[k] = owed[k];
     }
 }
 
-int usage_note(struct mortise_run *r, struct exec *x,
-               const struct mortise_usage *said, bool lost,
-               struct mortise_err *err)
+int mortise_usage_note(struct mortise_run *r, struct exec *x,
+                       const struct mortise_usage *said, bool lost,
+                       struct mortise_err *err)
 {
-    struct mortise_entry e = entry_of(r, x, MORTISE_E_USED);
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_USED);
     struct mortise_usage more = {0};
     uint64_t owed[MORTISE_USED_N];
     int rv;
@@ -60,15 +60,16 @@ int usage_note(struct mortise_run *r, struct exec *x,
     if (lost)
         assume_all(x, &more);
     if (mortise_usage_is_none(&more) &&
-        (e.how == USED_BESIDES || !budget_owes(x, owed)))
+        (e.how == USED_BESIDES || !mortise_budget_owes(x, owed)))
         return MORTISE_OK;
     e.value = mortise_usage_json(&more);
-    rv = e.value != NULL ? record(r, &e, err) : mortise_nomem(err);
+    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     return rv;
 }
 
-int usage_begin(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_usage_begin(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
     if (x->cost == NULL)
         x->cost = mortise_arena_alloc(&r->arena, sizeof *x->cost);
@@ -81,20 +82,20 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
     struct mortise_usage amounts = *more;
 
     amounts.models = NULL;
-    if (usage_begin(r, x, err) != MORTISE_OK)
+    if (mortise_usage_begin(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (how == USED_ANEW)
-        usage_forget(x);
+        mortise_usage_forget(x);
     if (mortise_usage_add(&x->cost->all, more) != MORTISE_OK ||
         mortise_usage_add(&r->usage, more) != MORTISE_OK)
         return mortise_nomem(err);
     if (how != USED_BESIDES)
         mortise_usage_add(&x->cost->again, &amounts); /* no name, no memory */
-    return budget_used(r, x, more, how != USED_BESIDES, err);
+    return mortise_budget_used(r, x, more, how != USED_BESIDES, err);
 }
 
-void usage_assume(struct mortise_run *r, struct exec *x,
-                  const uint64_t used[MORTISE_USED_N])
+void mortise_usage_assume(struct mortise_run *r, struct exec *x,
+                          const uint64_t used[MORTISE_USED_N])
 {
     struct mortise_usage more = {0};
 
@@ -103,28 +104,28 @@ void usage_assume(struct mortise_run *r, struct exec *x,
     mortise_usage_add(&r->usage, &more);
 }
 
-int apply_used(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_apply_used(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     struct mortise_usage more;
-    int rv = e->how <= USED_BESIDES && node_of(r, x)->op != NULL
+    int rv = e->how <= USED_BESIDES && mortise_exec_node(r, x)->op != NULL
                  ? mortise_usage_read(&more, e->value, err)
                  : MORTISE_EINVAL;
 
     if (rv != MORTISE_OK)
-        return rv == MORTISE_EINVAL ? corrupt(err, e) : rv;
+        return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
     rv = add(r, x, (enum used_how)e->how, &more, err);
     mortise_usage_finish(&more);
     return rv;
 }
 
-void usage_forget(struct exec *x)
+void mortise_usage_forget(struct exec *x)
 {
     if (x->cost != NULL)
         x->cost->again = (struct mortise_usage){0};
 }
 
-void usage_finish(struct exec *x)
+void mortise_usage_drop(struct exec *x)
 {
     if (x->cost != NULL)
         mortise_usage_finish(&x->cost->all);
@@ -139,12 +140,12 @@ static int put(json_t *to, const struct mortise_usage *u)
                : json_object_set_new(to, "usage", mortise_usage_json(u));
 }
 
-int usage_put(json_t *to, const struct exec *x)
+int mortise_usage_put(json_t *to, const struct exec *x)
 {
     return x->cost != NULL ? put(to, &x->cost->all) : 0;
 }
 
-int usage_put_all(json_t *to, const struct mortise_run *r)
+int mortise_usage_put_all(json_t *to, const struct mortise_run *r)
 {
     return put(to, &r->usage);
 }

@@ -83,9 +83,9 @@ void mortise_actions_finish(struct mortise_actions *a)
     mortise_actions_init(a, a->mem);
 }
 
-struct mortise_action *action_new(struct mortise_run *r,
-                                  enum mortise_action_kind kind,
-                                  struct mortise_err *err)
+struct mortise_action *mortise_action_new(struct mortise_run *r,
+                                          enum mortise_action_kind kind,
+                                          struct mortise_err *err)
 {
     struct mortise_actions *a = r->actions;
     struct mortise_action *grown =
@@ -103,7 +103,7 @@ struct mortise_action *action_new(struct mortise_run *r,
 }
 
 /* What the step under way gathered besides its record. */
-void action_forget_kept(struct mortise_run *r)
+void mortise_action_forget_kept(struct mortise_run *r)
 {
     for (size_t i = 0; i < r->n_opens; i++)
         json_decref(r->opens[i].payload);
@@ -121,7 +121,7 @@ void action_forget_kept(struct mortise_run *r)
 
 /* ---- timers and calls ---------------------------------------------------- */
 
-uint64_t exec_handle(const struct exec *x)
+uint64_t mortise_exec_handle(const struct exec *x)
 {
     return (uint64_t)x->index << 32 | x->serial;
 }
@@ -130,28 +130,28 @@ uint64_t exec_handle(const struct exec *x)
 static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
                   uint64_t now_ms, bool wall, struct mortise_err *err)
 {
-    struct mortise_action *a = action_new(r, MORTISE_ACT_ARM, err);
+    struct mortise_action *a = mortise_action_new(r, MORTISE_ACT_ARM, err);
 
     if (a == NULL)
         return MORTISE_ENOMEM;
     assert(!x->timer); /* one thing is waited for at a time */
     x->timer = true;
     x->elapses = !wall;
-    a->u.timer.id = exec_handle(x);
+    a->u.timer.id = mortise_exec_handle(x);
     a->u.timer.at_ms = at_ms;
     a->u.timer.in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
     a->u.timer.wall = wall;
     return MORTISE_OK;
 }
 
-int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-        struct mortise_err *err)
+int mortise_exec_arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+                     struct mortise_err *err)
 {
     return arm_by(r, x, at_ms, r->time_ms, true, err);
 }
 
-int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
-           struct mortise_err *err)
+int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+                        struct mortise_err *err)
 {
     uint64_t at_ms =
         in_ms < UINT64_MAX - r->steady_ms ? r->steady_ms + in_ms : UINT64_MAX;
@@ -159,22 +159,23 @@ int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
     return arm_by(r, x, at_ms, r->steady_ms, false, err);
 }
 
-int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
     struct mortise_action *a;
 
     if (!x->timer)
         return MORTISE_OK;
-    a = action_new(r, MORTISE_ACT_DISARM, err);
+    a = mortise_action_new(r, MORTISE_ACT_DISARM, err);
     if (a == NULL)
         return MORTISE_ENOMEM;
     x->timer = false;
-    a->u.timer.id = exec_handle(x);
+    a->u.timer.id = mortise_exec_handle(x);
     return MORTISE_OK;
 }
 
-int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
-                struct mortise_err *err)
+int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
+                        enum stop_why why, struct mortise_err *err)
 {
     struct mortise_action *a;
     int rv;
@@ -184,27 +185,28 @@ int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
         return MORTISE_OK;
     }
     assert(x->state == X_RUNNING);
-    rv = disarm(r, x, err);
-    a = rv == MORTISE_OK ? action_new(r, MORTISE_ACT_CANCEL, err) : NULL;
+    rv = mortise_exec_disarm(r, x, err);
+    a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CANCEL, err)
+                         : NULL;
     if (a == NULL)
         return MORTISE_ENOMEM;
-    a->u.cancel = exec_handle(x);
+    a->u.cancel = mortise_exec_handle(x);
     x->stop = why;
-    exec_become(r, x, X_STOPPING);
+    mortise_exec_become(r, x, X_STOPPING);
     return MORTISE_OK;
 }
 
 /* When the node's own timeout ends the call, by steady_ms; 0: never. */
-uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x)
+uint64_t mortise_call_end_ms(const struct mortise_run *r, const struct exec *x)
 {
-    uint64_t timeout = node_of(r, x)->timeout_ms;
+    uint64_t timeout = mortise_exec_node(r, x)->timeout_ms;
 
     return timeout != 0 ? x->called_ms + timeout : 0;
 }
 
-bool call_is_given_up(const struct mortise_run *r, const struct exec *x)
+bool mortise_call_is_given_up(const struct mortise_run *r, const struct exec *x)
 {
-    uint64_t end = call_end_ms(r, x);
+    uint64_t end = mortise_call_end_ms(r, x);
 
     return r->held != NULL && (end == 0 || r->steady_ms < end);
 }

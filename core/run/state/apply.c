@@ -17,7 +17,8 @@
 
 #include "run/state/state.h"
 
-int corrupt(struct mortise_err *err, const struct mortise_entry *e)
+int mortise_entry_corrupt(struct mortise_err *err,
+                          const struct mortise_entry *e)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "a '%s' entry does not fit the run",
@@ -38,7 +39,7 @@ static struct exec *gather_of(const struct frame *f, uint32_t node)
         at = all[at].parent;
     if (at == 0 || all[at].kind != MORTISE_REGION_MAP || all[at].entry != node)
         return NULL;
-    it = item_to(f, node, &child);
+    it = mortise_item_to(f, node, &child);
     return it->fan != NULL ? it->fan->gather : NULL;
 }
 
@@ -55,8 +56,8 @@ static struct exec *exec_of(const struct mortise_run *r,
         return NULL;
     if (f->graph->nodes[e->node].region != f->region->index)
         x = gather_of(f, e->node);
-    else if (item_of(f, e->node)->exec != 0)
-        x = r->execs[item_of(f, e->node)->exec];
+    else if (mortise_item_of(f, e->node)->exec != 0)
+        x = r->execs[mortise_item_of(f, e->node)->exec];
     else
         return NULL;
     return x != NULL && x->visit == e->visit ? x : NULL;
@@ -67,10 +68,11 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
 {
     struct exec *x = exec_of(r, e);
 
-    if (x == NULL || exec_is_over(x) || (x->state == X_HELD && !of->of_held))
-        return corrupt(err, e);
+    if (x == NULL || mortise_exec_is_over(x) ||
+        (x->state == X_HELD && !of->of_held))
+        return mortise_entry_corrupt(err, e);
     if (!of->uncounted)
-        exec_count(r, x);
+        mortise_exec_count(r, x);
     if (of->call != NULL)
         of->call(r, x);
     return of->of_exec(r, x, e, err);
@@ -82,14 +84,14 @@ static bool may_stand(const struct mortise_run *r, enum entry_stands where)
            (where == STANDS_FIRST) == (r->n_execs == 0);
 }
 
-int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
-    const struct entry_rules *of = entry_rules(e);
+    const struct entry_rules *of = mortise_entry_rules(e);
 
     assert(of->of_run != NULL || of->of_exec != NULL); /* it is no mark */
     if (!may_stand(r, of->stands))
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     return of->of_run != NULL ? of->of_run(r, e, err)
                               : apply_of_exec(r, of, e, err);
 }
@@ -98,7 +100,7 @@ int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
 
 static bool is_timed(const struct mortise_entry *e)
 {
-    return !e->looked && !entry_rules(e)->untimed;
+    return !e->looked && !mortise_entry_rules(e)->untimed;
 }
 
 /* What goes ahead of an entry: where it is, and when, if that is not as for the
@@ -122,7 +124,7 @@ static void place(struct mortise_run *r, const struct mortise_entry *e)
 
 static bool may_wait(const struct mortise_run *r, const struct mortise_entry *e)
 {
-    const struct entry_rules *of = entry_rules(e);
+    const struct entry_rules *of = mortise_entry_rules(e);
     const struct exec *x;
 
     if (e->looked)
@@ -135,15 +137,15 @@ static bool may_wait(const struct mortise_run *r, const struct mortise_entry *e)
 
 static enum mortise_phase phase_of(const struct mortise_entry *e)
 {
-    const struct entry_rules *of = entry_rules(e);
+    const struct entry_rules *of = mortise_entry_rules(e);
 
     return of->phase_of != NULL ? of->phase_of(e) : of->phase;
 }
 
-int record(struct mortise_run *r, struct mortise_entry *e,
-           struct mortise_err *err)
+int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
+                       struct mortise_err *err)
 {
-    int rv = order_record(r, err);
+    int rv = mortise_order_record(r, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -159,5 +161,5 @@ int record(struct mortise_run *r, struct mortise_entry *e,
         return mortise_nomem(err);
     r->must |= !may_wait(r, e);
     r->phases |= 1u << phase_of(e);
-    return apply_entry(r, e, err);
+    return mortise_apply_entry(r, e, err);
 }

@@ -12,7 +12,7 @@ struct mortise_run;
 struct exec;
 
 /* What an entry does.  Where it does not fit the run, as only one from a disk
- * may not: corrupt(). */
+ * may not: mortise_entry_corrupt(). */
 typedef int apply_to_run(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err);
 typedef int apply_to_exec(struct mortise_run *r, struct exec *x,
@@ -64,25 +64,26 @@ struct entry_rules {
 };
 
 /* Of any entry that was read. */
-const struct entry_rules *entry_rules(const struct mortise_entry *e);
+const struct entry_rules *mortise_entry_rules(const struct mortise_entry *e);
 
 /* Apply one entry, live or replayed; takes nothing of it. */
-int apply_entry(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err);
+int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err);
 /* Record an entry in the step's commit, and apply it. */
-int record(struct mortise_run *r, struct mortise_entry *e,
-           struct mortise_err *err);
+int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
+                       struct mortise_err *err);
 /* MORTISE_ECORRUPT, for an entry that does not fit the run. */
-int corrupt(struct mortise_err *err, const struct mortise_entry *e);
+int mortise_entry_corrupt(struct mortise_err *err,
+                          const struct mortise_entry *e);
 
 #define ENTRY_OF_RUN(type, number, name, fields, words, remark, apply,         \
                      describe, ...)                                            \
-    apply_to_run apply;                                                        \
-    describe_entry describe;
+    apply_to_run mortise_##apply;                                              \
+    describe_entry mortise_##describe;
 #define ENTRY_OF_EXEC(type, number, name, fields, words, remark, apply,        \
                       describe, ...)                                           \
-    apply_to_exec apply;                                                       \
-    describe_entry describe;
+    apply_to_exec mortise_##apply;                                             \
+    describe_entry mortise_##describe;
 #define ENTRY_MARK(type, number, name, fields, words, remark)
 #include "run/record/entries.def"
 #undef ENTRY_OF_RUN

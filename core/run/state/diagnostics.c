@@ -67,9 +67,9 @@ static json_t *tally_json(const struct mortise_graph *g,
     return out;
 }
 
-int diagnostics_of(struct mortise_run *r, const struct exec *x,
-                   const struct frame *top, bool itself, json_t **out,
-                   struct mortise_err *err)
+int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
+                           const struct frame *top, bool itself, json_t **out,
+                           struct mortise_err *err)
 {
     uint32_t n = top->graph->n_nodes, mark = 0;
     struct tally *tallies = mortise_zalloc(r->mem, n * sizeof *tallies);
@@ -77,7 +77,7 @@ int diagnostics_of(struct mortise_run *r, const struct exec *x,
     int rv = tallies != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && !inside)
-        rv = past_mark(r, x, &mark, err);
+        rv = mortise_past_mark(r, x, &mark, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         const struct exec *z = within(r->execs[i], top);
 

@@ -13,7 +13,7 @@ static int env_make(struct env *env, const struct mortise_run *r,
                     const json_t *scratch, const json_t *artifacts,
                     uint32_t uses)
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     const struct scope *at = x->frame->scope;
     bool state = uses & 1u << MORTISE_IN_STATE;
     bool node = uses & 1u << MORTISE_IN_NODE;
@@ -45,8 +45,8 @@ static int env_diagnostics(struct env *env, struct mortise_run *r,
     int rv = MORTISE_OK;
 
     if (uses & 1u << MORTISE_IN_DIAGNOSTICS)
-        rv = diagnostics_of(r, x, at->top, state == x->after, &env->diagnostics,
-                            err);
+        rv = mortise_diagnostics_of(r, x, at->top, state == x->after,
+                                    &env->diagnostics, err);
     env->values[MORTISE_IN_DIAGNOSTICS] = env->diagnostics;
     return rv;
 }
@@ -63,7 +63,7 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
 
     memset(env, 0, sizeof *env);
     if (env_make(env, r, x, input, scratch, artifacts, uses) != MORTISE_OK) {
-        env_finish(env);
+        mortise_env_finish(env);
         return mortise_nomem(err);
     }
     env->values[MORTISE_IN_INPUT] = input;
@@ -76,13 +76,14 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
     env->cel.cost_limit = at->graph->expr_cost;
     rv = env_diagnostics(env, r, x, at, state, uses, err);
     if (rv != MORTISE_OK)
-        env_finish(env);
+        mortise_env_finish(env);
     return rv;
 }
 
-int env_init(struct env *env, struct mortise_run *r, struct exec *x,
-             const json_t *state, const json_t *output, const json_t *error,
-             uint32_t uses, struct mortise_err *err)
+int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
+                     const json_t *state, const json_t *output,
+                     const json_t *error, uint32_t uses,
+                     struct mortise_err *err)
 {
     int rv = env_of(env, r, x, x->frame, state, uses, err);
 
@@ -96,8 +97,9 @@ int env_init(struct env *env, struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
-                   uint32_t uses, struct mortise_err *err)
+int mortise_env_init_child(struct env *env, struct mortise_run *r,
+                           struct exec *x, uint32_t uses,
+                           struct mortise_err *err)
 {
     int rv = env_of(env, r, x, x->child, x->inner, uses, err);
 
@@ -105,10 +107,10 @@ int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-void env_finish(struct env *env)
+void mortise_env_finish(struct env *env)
 {
-    drop(&env->state);
-    drop(&env->node);
-    drop(&env->diagnostics);
-    drop(&env->index);
+    mortise_json_drop(&env->state);
+    mortise_json_drop(&env->node);
+    mortise_json_drop(&env->diagnostics);
+    mortise_json_drop(&env->index);
 }

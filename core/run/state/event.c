@@ -9,19 +9,20 @@
 #include "base/clock.h"
 #include "run/state/state.h"
 
-bool seen(const struct mortise_run *r)
+bool mortise_run_is_seen(const struct mortise_run *r)
 {
     return r->watched || r->sink != NULL;
 }
 
-int announce(struct mortise_run *r, const struct exec *x, const char *type,
-             json_t *extra, struct mortise_err *err)
+int mortise_event_announce(struct mortise_run *r, const struct exec *x,
+                           const char *type, json_t *extra,
+                           struct mortise_err *err)
 {
     uint64_t seq = ++r->n_events;
     char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
     json_t *event;
 
-    if (!seen(r)) {
+    if (!mortise_run_is_seen(r)) {
         json_decref(extra);
         return MORTISE_OK;
     }
@@ -30,8 +31,9 @@ int announce(struct mortise_run *r, const struct exec *x, const char *type,
         json_pack("{s:I, s:s, s:s, s:s, s:s}", "seq", (json_int_t)seq, "run",
                   r->id, "tenant", r->tenant, "at", at, "type", type);
     if (event != NULL && x != NULL) {
-        exec_path(r, x, path);
-        json_object_set_new(event, "node", json_string(node_of(r, x)->id));
+        mortise_exec_path(r, x, path);
+        json_object_set_new(event, "node",
+                            json_string(mortise_exec_node(r, x)->id));
         json_object_set_new(event, "path", json_string(path));
         json_object_set_new(event, "attempt", json_integer(x->attempt));
     }
@@ -59,29 +61,29 @@ int announce(struct mortise_run *r, const struct exec *x, const char *type,
     return MORTISE_OK;
 }
 
-json_t *live_event(const struct mortise_run *r, const struct exec *x,
-                   const char *type)
+json_t *mortise_event_live(const struct mortise_run *r, const struct exec *x,
+                           const char *type)
 {
     char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
 
     mortise_time_text(at, r->time_ms);
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     return json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "ephemeral", 1,
                      "run", r->id, "tenant", r->tenant, "at", at, "type", type,
-                     "node", node_of(r, x)->id, "path", path, "attempt",
-                     (int)x->attempt);
+                     "node", mortise_exec_node(r, x)->id, "path", path,
+                     "attempt", (int)x->attempt);
 }
 
-int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
-                  struct mortise_err *err)
+int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
+                                const char *type, struct mortise_err *err)
 {
     struct mortise_action *a;
     json_t *event;
 
     if (!r->watched || r->actions == NULL)
         return MORTISE_OK;
-    event = live_event(r, x, type);
-    a = event != NULL ? action_new(r, MORTISE_ACT_PUBLISH, err) : NULL;
+    event = mortise_event_live(r, x, type);
+    a = event != NULL ? mortise_action_new(r, MORTISE_ACT_PUBLISH, err) : NULL;
     if (a == NULL) {
         json_decref(event);
         return mortise_nomem(err);
@@ -92,31 +94,32 @@ int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
 
 /* A command that was recorded.  What it was about is in `node` or `reason`;
  * NULL: nothing. */
-int announce_command(struct mortise_run *r, const char *command,
-                     const char *actor, const char *node, json_t *reason,
-                     struct mortise_err *err)
+int mortise_event_command(struct mortise_run *r, const char *command,
+                          const char *actor, const char *node, json_t *reason,
+                          struct mortise_err *err)
 {
     json_t *extra = NULL;
 
-    if (seen(r))
+    if (mortise_run_is_seen(r))
         extra = json_pack("{s:s, s:s, s:s*, s:O*, s:s*}", "command", command,
                           "actor", actor, "node", node, "reason", reason,
-                          "order", order_of(r, actor));
-    return announce(r, NULL, "command", extra, err);
+                          "order", mortise_order_of(r, actor));
+    return mortise_event_announce(r, NULL, "command", extra, err);
 }
 
 /* A request of x that was settled. */
-int announce_decision(struct mortise_run *r, const struct exec *x,
-                      const struct mortise_entry *e, struct mortise_err *err)
+int mortise_event_decision(struct mortise_run *r, const struct exec *x,
+                           const struct mortise_entry *e,
+                           struct mortise_err *err)
 {
     json_t *extra = NULL;
 
-    if (seen(r))
+    if (mortise_run_is_seen(r))
         extra = json_pack(
             "{s:s, s:s, s:s, s:O*, s:s*}", "id", e->id, "decision",
             mortise_settle_name((enum mortise_settle)e->how), "actor", e->actor,
-            "value", e->value, "order", order_of(r, e->actor));
-    return announce(r, x, "decision", extra, err);
+            "value", e->value, "order", mortise_order_of(r, e->actor));
+    return mortise_event_announce(r, x, "decision", extra, err);
 }
 
 /* Does it take an acceptance back? */
@@ -129,8 +132,8 @@ static bool overrides(const json_t *note)
 }
 
 /* One event for each guardrail's verdict. */
-int announce_notes(struct mortise_run *r, const struct exec *x,
-                   const json_t *notes, struct mortise_err *err)
+int mortise_event_notes(struct mortise_run *r, const struct exec *x,
+                        const json_t *notes, struct mortise_err *err)
 {
     size_t i;
     json_t *note;
@@ -139,20 +142,21 @@ int announce_notes(struct mortise_run *r, const struct exec *x,
     json_array_foreach(notes, i, note)
     {
         if (rv == MORTISE_OK)
-            rv = announce(r, x, "guardrail_result", json_deep_copy(note), err);
+            rv = mortise_event_announce(r, x, "guardrail_result",
+                                        json_deep_copy(note), err);
         if (rv == MORTISE_OK && overrides(note))
-            rv =
-                announce(r, x, "guardrail_override", json_deep_copy(note), err);
+            rv = mortise_event_announce(r, x, "guardrail_override",
+                                        json_deep_copy(note), err);
     }
     return rv;
 }
 
-int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
-                     const char *why, struct mortise_err *err)
+int mortise_event_skipped(struct mortise_run *r, const struct mortise_node *n,
+                          const char *why, struct mortise_err *err)
 {
     json_t *extra = NULL;
 
-    if (seen(r))
+    if (mortise_run_is_seen(r))
         extra = json_pack("{s:s, s:s}", "node", n->id, "why", why);
-    return announce(r, NULL, "node_skipped", extra, err);
+    return mortise_event_announce(r, NULL, "node_skipped", extra, err);
 }

@@ -1,6 +1,6 @@
 /* exec.c -- an execution: made, named, and moved from state to state.
  *
- * exec_become() is the only way a state changes: it keeps the counters of the
+ * mortise_exec_become() is the only way a state changes: it keeps the counters of the
  * run, of its graphs' clocks and of who is at work in them.
  */
 #include <assert.h>
@@ -8,21 +8,21 @@
 
 #include "run/state/state.h"
 
-void drop(json_t **ref)
+void mortise_json_drop(json_t **ref)
 {
     json_decref(*ref);
     *ref = NULL;
 }
 
-void hold(json_t **ref, json_t *value)
+void mortise_json_hold(json_t **ref, json_t *value)
 {
     json_incref(value);
     json_decref(*ref);
     *ref = value;
 }
 
-const struct mortise_node *node_of(const struct mortise_run *r,
-                                   const struct exec *x)
+const struct mortise_node *mortise_exec_node(const struct mortise_run *r,
+                                             const struct exec *x)
 {
     (void)r;
     assert(x->node < x->frame->graph->n_nodes); /* not START, not an update */
@@ -40,8 +40,8 @@ static void append(char out[MORTISE_EXEC_PATH], size_t *at, const char *text)
     *at += n;
 }
 
-void exec_path(const struct mortise_run *r, const struct exec *x,
-               char out[MORTISE_EXEC_PATH])
+void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
+                       char out[MORTISE_EXEC_PATH])
 {
     char digits[12] = "";
     size_t at = 0, k = sizeof digits - 1;
@@ -52,17 +52,18 @@ void exec_path(const struct mortise_run *r, const struct exec *x,
     append(out, &at,
            x->node == MORTISE_START ? "START"
            : x->node == NODE_UPDATE ? "update"
-                                    : node_of(r, x)->id);
+                                    : mortise_exec_node(r, x)->id);
     append(out, &at, "#");
     append(out, &at, digits + k);
     append(out, &at, x->frame->scope->suffix);
     append(out, &at, x->fan != NULL ? "[*]" : "");
 }
 
-struct artifact *artifact_of(struct mortise_run *r, const struct exec *x)
+struct artifact *mortise_exec_artifact(struct mortise_run *r,
+                                       const struct exec *x)
 {
     struct artifact *n = &x->frame->top->scope->artifacts[x->node];
-    const char *as = node_of(r, x)->output_as;
+    const char *as = mortise_exec_node(r, x)->output_as;
     struct mortise_path *path;
     struct mortise_buf text;
     char *copy;
@@ -91,14 +92,15 @@ struct artifact *artifact_of(struct mortise_run *r, const struct exec *x)
     return n;
 }
 
-struct item *item_of_exec(const struct exec *x)
+struct item *mortise_exec_item(const struct exec *x)
 {
-    return x->fan != NULL ? x->fan->item : item_of(x->frame, x->node);
+    return x->fan != NULL ? x->fan->item : mortise_item_of(x->frame, x->node);
 }
 
-struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
-                      uint32_t visit, const uint32_t *preds, uint32_t n,
-                      struct mortise_err *err)
+struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
+                              uint32_t node, uint32_t visit,
+                              const uint32_t *preds, uint32_t n,
+                              struct mortise_err *err)
 {
     struct exec **grown = mortise_grow(r->mem, r->execs, r->n_execs,
                                        &r->cap_execs, sizeof grown[0]);
@@ -121,7 +123,7 @@ struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
     x->attempt = 1;
     x->frame = f;
     x->idom = x->index; /* of START */
-    if (n > 0 && past_link(r, x, preds, n, err) != MORTISE_OK)
+    if (n > 0 && mortise_past_link(r, x, preds, n, err) != MORTISE_OK)
         return NULL;
     x->sibling = f->execs;
     f->execs = x;
@@ -197,7 +199,7 @@ static bool is_at_work(enum exec_state s)
     return s != 0 && s != X_DONE && s != X_FAILED && s != X_CANCELLED;
 }
 
-void exec_near(struct mortise_run *r, struct exec *x, bool near)
+void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near)
 {
     r->n_near += (uint32_t)near - (uint32_t)x->near;
     x->near = near;
@@ -228,14 +230,15 @@ static void use_resource(const struct mortise_run *r, const struct exec *x,
         *user = 0;
 }
 
-bool exec_must_wait(const struct mortise_run *r, const struct exec *x)
+bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x)
 {
     const uint32_t *user = resource_of(r, x);
 
     return user != NULL && *user != 0;
 }
 
-void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
+void mortise_exec_become(struct mortise_run *r, struct exec *x,
+                         enum exec_state s)
 {
     use_resource(r, x, s);
     x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
@@ -243,7 +246,7 @@ void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s)
         count(r, x, (uint32_t)-1);
     r->n_fresh -= x->state == X_READY && !x->counted;
     if (s != X_SUSPENDED)
-        exec_near(r, x, false);
+        mortise_exec_near(r, x, false);
     x->state = s;
     r->n_fresh += s == X_READY && !x->counted;
     count(r, x, 1);
@@ -260,11 +263,12 @@ static int gather_ready(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     r->gathers = grown;
     r->gathers[r->n_gathers++] = x->index;
-    exec_become(r, x, X_READY);
+    mortise_exec_become(r, x, X_READY);
     return MORTISE_OK;
 }
 
-int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_exec_ready(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
     uint32_t *grown;
 
@@ -282,12 +286,12 @@ int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return mortise_nomem(err);
     r->ready = grown;
     r->ready[r->n_ready++] = x->index;
-    exec_become(r, x, X_READY);
+    mortise_exec_become(r, x, X_READY);
     return MORTISE_OK;
 }
 
-int exec_intend(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err)
+int mortise_exec_intend(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err)
 {
     uint32_t *grown = mortise_grow(r->mem, r->intents, r->n_intents,
                                    &r->cap_intents, sizeof grown[0]);
@@ -301,11 +305,11 @@ int exec_intend(struct mortise_run *r, struct exec *x,
         return MORTISE_OK; /* its reservation came just before */
     r->intents[r->n_intents++] = x->index;
     x->intent_seq = r->seq + 1;
-    exec_become(r, x, X_INTENT);
+    mortise_exec_become(r, x, X_INTENT);
     return MORTISE_OK;
 }
 
-struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
+struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle)
 {
     uint64_t index = handle >> 32;
     struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
@@ -313,8 +317,9 @@ struct exec *exec_at(const struct mortise_run *r, uint64_t handle)
     return x != NULL && x->serial == (uint32_t)handle ? x : NULL;
 }
 
-struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
-                              enum mortise_entry_type type)
+struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
+                                        const struct exec *x,
+                                        enum mortise_entry_type type)
 {
     return (struct mortise_entry){.type = type,
                                   .frame = x->frame->index,
@@ -327,21 +332,21 @@ struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
 }
 
 /* Nothing more happens to it, unless somebody has a failure tried again. */
-bool exec_is_over(const struct exec *x)
+bool mortise_exec_is_over(const struct exec *x)
 {
     return x->state == X_DONE || x->state == X_FAILED ||
            x->state == X_CANCELLED;
 }
 
-void exec_forget_leaving(struct exec *x)
+void mortise_exec_forget_leaving(struct exec *x)
 {
-    drop(&x->leaving);
+    mortise_json_drop(&x->leaving);
     x->n_chosen = 0;
 }
 
 /* Are the entry's edges among `out`, in its order? */
-bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
-                    const struct mortise_entry *e)
+bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
+                            const struct mortise_entry *e)
 {
     size_t t = 0;
 
@@ -350,8 +355,9 @@ bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
     return t == e->n_edges;
 }
 
-int exec_keep_taken(struct mortise_run *r, struct exec *x,
-                    const struct mortise_entry *e, struct mortise_err *err)
+int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err)
 {
     x->taken = mortise_arena_alloc(&r->arena, e->n_edges * sizeof x->taken[0]);
     if (x->taken == NULL)
@@ -363,12 +369,12 @@ int exec_keep_taken(struct mortise_run *r, struct exec *x,
 }
 
 /* Frames are made from the outside in. */
-bool exec_counts_in(const struct exec *x, const struct frame *f)
+bool mortise_exec_counts_in(const struct exec *x, const struct frame *f)
 {
     return x->discard <= f->index;
 }
 
-void exec_count(struct mortise_run *r, struct exec *x)
+void mortise_exec_count(struct mortise_run *r, struct exec *x)
 {
     if (x->counted)
         return;
@@ -381,13 +387,13 @@ void exec_count(struct mortise_run *r, struct exec *x)
 
 /* Completed and cancelled runs are over; a failed one can be resumed.  (Of the
  * others a resume asks what became of their effects, at most.) */
-bool run_is_over(const struct mortise_run *r)
+bool mortise_run_is_over(const struct mortise_run *r)
 {
     return r->status == MORTISE_RUN_COMPLETED ||
            r->status == MORTISE_RUN_CANCELLED;
 }
 
-bool run_has_room(const struct mortise_run *r)
+bool mortise_run_has_room(const struct mortise_run *r)
 {
     return r->n_running + r->n_intents < r->graph->concurrency;
 }

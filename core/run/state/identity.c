@@ -6,14 +6,14 @@
  */
 #include "run/state/state.h"
 
-void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
-                 const struct exec *x)
+void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                         const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
 
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     mortise_hasher_init(h);
-    rules_hash(r, h);
+    mortise_rules_hash(r, h);
     mortise_hasher_str(h, r->tenant);
     mortise_hasher_str(h, r->id);
     mortise_hasher_str(h, path);
@@ -21,13 +21,13 @@ void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
 
 /* The same on every attempt and in every generation, different for another
  * operation or other arguments. */
-void exec_effect_key(const struct mortise_run *r, const struct exec *x,
-                     uint8_t out[MORTISE_DIGEST])
+void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                             uint8_t out[MORTISE_DIGEST])
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_hasher h;
 
-    exec_hasher(&h, r, x);
+    mortise_exec_hasher(&h, r, x);
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
     mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);
@@ -36,29 +36,30 @@ void exec_effect_key(const struct mortise_run *r, const struct exec *x,
 }
 
 /* What an approval is bound to: operation, plugin, effective arguments. */
-void exec_approval_of(const struct mortise_run *r, const struct exec *x,
-                      const uint8_t body[MORTISE_DIGEST],
-                      uint8_t out[MORTISE_DIGEST])
+void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
+                              const uint8_t body[MORTISE_DIGEST],
+                              uint8_t out[MORTISE_DIGEST])
 {
-    const struct mortise_node *n = node_of(r, x);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
-    mortise_hasher_field(&h, pins_digest(r, n->plugin), MORTISE_DIGEST);
+    mortise_hasher_field(&h, mortise_pins_digest(r, n->plugin), MORTISE_DIGEST);
     mortise_hasher_field(&h, body, MORTISE_DIGEST);
     mortise_hasher_final(&h, out);
 }
 
-int exec_approval_digest(struct mortise_run *r, struct exec *x,
-                         const json_t *body, uint8_t out[MORTISE_DIGEST],
-                         struct mortise_err *err)
+int mortise_exec_approval_digest(struct mortise_run *r, struct exec *x,
+                                 const json_t *body,
+                                 uint8_t out[MORTISE_DIGEST],
+                                 struct mortise_err *err)
 {
     uint8_t digest[MORTISE_DIGEST];
 
     if (mortise_json_digest(digest, body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    exec_approval_of(r, x, digest, out);
+    mortise_exec_approval_of(r, x, digest, out);
     return MORTISE_OK;
 }

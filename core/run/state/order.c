@@ -59,8 +59,8 @@ static void digest_of(const struct held_command *h, uint8_t out[MORTISE_DIGEST])
     mortise_hasher_final(&hasher, out);
 }
 
-int order_check(const struct mortise_run *r, const struct held_command *h,
-                struct mortise_err *err)
+int mortise_order_check(const struct mortise_run *r,
+                        const struct held_command *h, struct mortise_err *err)
 {
     const struct order *o = find(r, h->order);
     uint8_t digest[MORTISE_DIGEST];
@@ -75,7 +75,7 @@ int order_check(const struct mortise_run *r, const struct held_command *h,
                               h->order, r->id);
 }
 
-int order_record(struct mortise_run *r, struct mortise_err *err)
+int mortise_order_record(struct mortise_run *r, struct mortise_err *err)
 {
     const struct held_command *h = r->ordering;
     struct mortise_entry e = {.type = MORTISE_E_ORDER};
@@ -85,19 +85,19 @@ int order_record(struct mortise_run *r, struct mortise_err *err)
         return MORTISE_OK;
     e.id = h->order;
     digest_of(h, e.digest);
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int order_record_start(struct mortise_run *r, const char *id,
-                       struct mortise_err *err)
+int mortise_order_record_start(struct mortise_run *r, const char *id,
+                               struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ORDER, .id = id};
 
-    return id != NULL ? record(r, &e, err) : MORTISE_OK;
+    return id != NULL ? mortise_run_record(r, &e, err) : MORTISE_OK;
 }
 
-int apply_order(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_order(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     struct order *grown = mortise_grow(r->mem, r->orders, r->n_orders,
                                        &r->cap_orders, sizeof *grown);
@@ -107,7 +107,7 @@ int apply_order(struct mortise_run *r, const struct mortise_entry *e,
         return mortise_nomem(err);
     r->orders = grown;
     if (e->id[0] == '\0' || find(r, e->id) != NULL)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     id = mortise_arena_strdup(&r->arena, e->id);
     if (id == NULL)
         return mortise_nomem(err);
@@ -117,7 +117,7 @@ int apply_order(struct mortise_run *r, const struct mortise_entry *e,
     return MORTISE_OK;
 }
 
-const char *order_of(const struct mortise_run *r, const char *actor)
+const char *mortise_order_of(const struct mortise_run *r, const char *actor)
 {
     return actor[0] != '\0' ? r->order : NULL;
 }

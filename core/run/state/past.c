@@ -54,8 +54,9 @@ static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
     return a;
 }
 
-int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
-              uint32_t n, struct mortise_err *err)
+int mortise_past_link(struct mortise_run *r, struct exec *x,
+                      const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err)
 {
     assert(n > 0); /* everything but START was led to */
     x->preds = mortise_arena_alloc(&r->arena, n * sizeof preds[0]);
@@ -67,7 +68,7 @@ int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
     for (uint32_t i = 1; i < n; i++)
         x->idom = meet(r, x->idom, preds[i]);
     x->depth = r->execs[x->idom]->depth + 1;
-    size_link(r, x);
+    mortise_size_link(r, x);
     return MORTISE_OK;
 }
 
@@ -127,8 +128,8 @@ static int region_collect(struct mortise_run *r, struct region *g,
     return rv;
 }
 
-int past_mark(struct mortise_run *r, const struct exec *x, uint32_t *mark,
-              struct mortise_err *err)
+int mortise_past_mark(struct mortise_run *r, const struct exec *x,
+                      uint32_t *mark, struct mortise_err *err)
 {
     struct region g = {.mem = r->mem};
     int rv = region_collect(r, &g, x->preds, x->n_preds, 0, err);
@@ -362,8 +363,8 @@ static int check_pair(struct mortise_run *r, const struct claim *a,
                              : is_before(r, b->by, a->by, &ordered, err);
     if (rv != MORTISE_OK || ordered)
         return rv;
-    exec_path(r, a->order < b->order ? a->by : b->by, one);
-    exec_path(r, a->order < b->order ? b->by : a->by, two);
+    mortise_exec_path(r, a->order < b->order ? a->by : b->by, one);
+    mortise_exec_path(r, a->order < b->order ? b->by : a->by, two);
     return mortise_fail(err, MORTISE_ECONFLICT,
                         "%s and %s both write %s and neither comes after the "
                         "other; declare a reducer for it (or reduce: last)",
@@ -544,7 +545,8 @@ static int need_after(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_past_view(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
 {
     int rv;
 
@@ -567,7 +569,7 @@ static bool are_apart(const struct mortise_write *w, size_t n)
     return true;
 }
 
-bool past_may_wait(const struct exec *x)
+bool mortise_past_may_wait(const struct exec *x)
 {
     const struct mortise_path root = {NULL, 0, ""};
 
@@ -581,7 +583,8 @@ bool past_may_wait(const struct exec *x)
     return are_apart(x->writes, x->n_writes);
 }
 
-int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+int mortise_past_after(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
     return need_after(r, x, err);
 }
@@ -603,7 +606,8 @@ static void mark_visit(struct mortise_run *r, const struct frame *f,
                        const struct frame *whole)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        for (uint32_t k = 0; k < x->n_preds && exec_counts_in(x, whole); k++)
+        for (uint32_t k = 0; k < x->n_preds && mortise_exec_counts_in(x, whole);
+             k++)
             r->execs[x->preds[k]]->mark = r->stamp;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
@@ -614,16 +618,16 @@ static void take_last(const struct mortise_run *r, const struct frame *f,
                       const struct frame *whole, uint32_t *list, uint32_t *n)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->mark != r->stamp && exec_counts_in(x, whole))
+        if (x->mark != r->stamp && mortise_exec_counts_in(x, whole))
             list[(*n)++] = x->index;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
         take_last(r, kid, whole, list, n);
 }
 
-int past_of_frames(struct mortise_run *r, struct frame *const *frames,
-                   size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
-                   size_t *room, struct mortise_err *err)
+int mortise_past_of_frames(struct mortise_run *r, struct frame *const *frames,
+                           size_t n_frames, size_t since, uint32_t **preds,
+                           uint32_t *n, size_t *room, struct mortise_err *err)
 {
     bool updated =
         r->update >= since && n_frames > 0 && frames[0]->top == r->frames[0];
@@ -656,9 +660,9 @@ static struct exec **gather_execs(struct exec **end, const struct frame *f)
     return end;
 }
 
-int past_frontier(struct mortise_run *r, const struct frame *f,
-                  uint32_t **preds, uint32_t *n, size_t *room,
-                  struct mortise_err *err)
+int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
+                          uint32_t **preds, uint32_t *n, size_t *room,
+                          struct mortise_err *err)
 {
     size_t n_all = count_visit(f);
     struct exec **all = mortise_alloc(r->mem, n_all * sizeof *all);
@@ -678,7 +682,7 @@ int past_frontier(struct mortise_run *r, const struct frame *f,
     for (size_t i = n_all; i-- > 0;) {
         const struct exec *x = all[i];
         bool followed = x->mark == stamp;
-        bool counts_here = has_committed(x) && exec_counts_in(x, f);
+        bool counts_here = has_committed(x) && mortise_exec_counts_in(x, f);
 
         if (counts_here && !followed)
             list[(*n)++] = x->index;
@@ -691,13 +695,13 @@ int past_frontier(struct mortise_run *r, const struct frame *f,
     return MORTISE_OK;
 }
 
-int past_total(struct mortise_run *r, const struct frame *f, bool strict,
-               json_t **out, struct mortise_err *err)
+int mortise_past_total(struct mortise_run *r, const struct frame *f,
+                       bool strict, json_t **out, struct mortise_err *err)
 {
     uint32_t *preds, n, dom;
     json_t *state = NULL;
     size_t room;
-    int rv = past_frontier(r, f, &preds, &n, &room, err);
+    int rv = mortise_past_frontier(r, f, &preds, &n, &room, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)
@@ -712,7 +716,7 @@ int past_total(struct mortise_run *r, const struct frame *f, bool strict,
         rv = fold_region(r, preds, n, dom, strict, &state, err);
     mortise_release(r->mem, preds, room);
     if (rv != MORTISE_OK)
-        drop(&state);
+        mortise_json_drop(&state);
     *out = state;
     return rv;
 }

@@ -16,7 +16,7 @@ static int add(struct patch *p, enum mortise_reduce reduce, const char *path,
 {
     struct mortise_entry_write *w = &p->writes[p->n];
 
-    assert(p->n < p->cap); /* patch_make() counted */
+    assert(p->n < p->cap); /* mortise_patch_make() counted */
     w->ref = MORTISE_WRITE_SPELLED;
     w->reduce = reduce;
     w->text = path;
@@ -148,14 +148,15 @@ static int add_roots(struct patch *p, const json_t *body,
     return rv;
 }
 
-void patch_init(struct patch *p, struct mortise_run *r,
-                const struct mortise_graph *g)
+void mortise_patch_init(struct patch *p, struct mortise_run *r,
+                        const struct mortise_graph *g)
 {
     *p = (struct patch){.mem = r->mem, .graph = g};
     mortise_arena_init(&p->arena, r->mem);
 }
 
-int patch_make(struct patch *p, const json_t *body, struct mortise_err *err)
+int mortise_patch_make(struct patch *p, const json_t *body,
+                       struct mortise_err *err)
 {
     if (!json_is_object(body))
         return mortise_fail(err, MORTISE_EINVAL,
@@ -167,7 +168,7 @@ int patch_make(struct patch *p, const json_t *body, struct mortise_err *err)
     return p->writes != NULL ? add_roots(p, body, err) : mortise_nomem(err);
 }
 
-void patch_finish(struct patch *p)
+void mortise_patch_finish(struct patch *p)
 {
     for (size_t i = 0; i < p->n; i++)
         json_decref(p->writes[i].value);

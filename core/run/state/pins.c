@@ -29,7 +29,8 @@ static struct mortise_pin *pin(const struct mortise_run *r, const char *plugin)
     return NULL;
 }
 
-const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin)
+const uint8_t *mortise_pins_digest(const struct mortise_run *r,
+                                   const char *plugin)
 {
     static const uint8_t none[MORTISE_DIGEST];
     const struct mortise_pin *p = pin(r, plugin);
@@ -49,22 +50,22 @@ static json_t *list(const struct mortise_pin *pins, size_t n, bool marked)
                 out, pins[i].plugin,
                 json_sprintf("%s%s", marked && pins[i].dev ? dev : "", hex)) !=
             0)
-            drop(&out);
+            mortise_json_drop(&out);
     }
     return out;
 }
 
-json_t *pins_json(const struct mortise_pin *pins, size_t n)
+json_t *mortise_pins_json(const struct mortise_pin *pins, size_t n)
 {
     return list(pins, n, true);
 }
 
-json_t *pins_show(const struct mortise_run *r)
+json_t *mortise_pins_show(const struct mortise_run *r)
 {
     return list(r->pins, r->n_pins, false);
 }
 
-bool pins_dev(const struct mortise_run *r)
+bool mortise_pins_dev(const struct mortise_run *r)
 {
     for (size_t i = 0; i < r->n_pins; i++) {
         if (r->pins[i].dev)
@@ -73,14 +74,14 @@ bool pins_dev(const struct mortise_run *r)
     return false;
 }
 
-json_t *pins_dev_json(const struct mortise_run *r)
+json_t *mortise_pins_dev_json(const struct mortise_run *r)
 {
     json_t *out = json_array();
 
     for (size_t i = 0; out != NULL && i < r->n_pins; i++) {
         if (r->pins[i].dev &&
             json_array_append_new(out, json_string(r->pins[i].plugin)) != 0)
-            drop(&out);
+            mortise_json_drop(&out);
     }
     return out;
 }
@@ -109,8 +110,8 @@ static int read_digest(struct mortise_pin *p, const json_t *value,
                         "the pin of plugin '%s' is no digest", p->plugin);
 }
 
-int pins_admit(struct mortise_run *r, const json_t *pins,
-               struct mortise_err *err)
+int mortise_pins_admit(struct mortise_run *r, const json_t *pins,
+                       struct mortise_err *err)
 {
     size_t n = json_object_size(pins);
     const char *key;
@@ -134,8 +135,8 @@ int pins_admit(struct mortise_run *r, const json_t *pins,
     return MORTISE_OK;
 }
 
-int pins_replace(struct mortise_run *r, const json_t *pins,
-                 struct mortise_err *err)
+int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
+                         struct mortise_err *err)
 {
     const char *key;
     json_t *value;
@@ -153,8 +154,8 @@ int pins_replace(struct mortise_run *r, const json_t *pins,
     return MORTISE_OK;
 }
 
-int pins_announce(struct mortise_run *r, const json_t *pins,
-                  struct mortise_err *err)
+int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
+                          struct mortise_err *err)
 {
     const char *key;
     json_t *value;
@@ -166,13 +167,13 @@ int pins_announce(struct mortise_run *r, const json_t *pins,
 
         if (!is_dev(value))
             continue;
-        if (seen(r))
+        if (mortise_run_is_seen(r))
             extra = json_pack(
                 "{s:s, s:s, s:s, s:s}", "code", "unsigned_plugin", "plugin",
                 key, "digest", json_string_value(value) + sizeof dev - 1,
                 "message",
                 "nobody signed it: it was found in a directory marked dev");
-        rv = announce(r, NULL, "warning", extra, err);
+        rv = mortise_event_announce(r, NULL, "warning", extra, err);
         if (rv != MORTISE_OK)
             return rv;
     }

@@ -27,8 +27,9 @@ static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
     return MORTISE_OK;
 }
 
-int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                 json_t *payload, struct mortise_err *err)
+int mortise_pending_open(struct mortise_run *r, const char *id,
+                         uint64_t deadline_ms, json_t *payload,
+                         struct mortise_err *err)
 {
     struct mortise_run_open one = {.deadline_ms = deadline_ms,
                                    .timer = payload == NULL,
@@ -37,8 +38,9 @@ int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
     return pending_add(r, &r->opens, &r->n_opens, &r->cap_opens, id, &one, err);
 }
 
-int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                  bool timer, struct mortise_err *err)
+int mortise_pending_close(struct mortise_run *r, const char *id,
+                          uint64_t deadline_ms, bool timer,
+                          struct mortise_err *err)
 {
     struct mortise_run_open one = {.deadline_ms = deadline_ms, .timer = timer};
 
@@ -56,7 +58,7 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
 
-    exec_hasher(&h, r, x);
+    mortise_exec_hasher(&h, r, x);
     mortise_hasher_str(&h, "request");
     mortise_hasher_field(&h, r->seed, sizeof r->seed);
     mortise_hasher_u64(&h, x->generation);
@@ -65,8 +67,9 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
     mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
 }
 
-int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
-                json_t *payload, uint64_t deadline_ms, struct mortise_err *err)
+int mortise_request_ask(struct mortise_run *r, struct exec *x,
+                        enum mortise_ask kind, json_t *payload,
+                        uint64_t deadline_ms, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ASK,
                               .frame = x->frame->index,
@@ -83,29 +86,29 @@ int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
     if (payload == NULL)
         return mortise_nomem(err);
     request_id(r, x, id);
-    exec_path(r, x, path);
+    mortise_exec_path(r, x, path);
     e.id = id;
     if (json_object_set_new(payload, "id", json_string(id)) != 0 ||
         json_object_set_new(payload, "kind",
                             json_string(mortise_ask_name(kind))) != 0 ||
-        json_object_set_new(payload, "node", json_string(node_of(r, x)->id)) !=
-            0 ||
+        json_object_set_new(payload, "node",
+                            json_string(mortise_exec_node(r, x)->id)) != 0 ||
         json_object_set_new(payload, "path", json_string(path)) != 0)
         rv = mortise_nomem(err);
     else
-        rv = record(r, &e, err);
+        rv = mortise_run_record(r, &e, err);
     json_decref(payload);
     if (rv == MORTISE_OK && deadline_ms != 0) {
         x->serial++;
-        rv = arm(r, x, deadline_ms, err);
+        rv = mortise_exec_arm(r, x, deadline_ms, err);
     }
     return rv;
 }
 
-int request_settle(struct mortise_run *r, struct exec *x,
-                   enum mortise_settle how, json_t *value,
-                   const uint8_t *digest, const char *actor,
-                   struct mortise_err *err)
+int mortise_request_settle(struct mortise_run *r, struct exec *x,
+                           enum mortise_settle how, json_t *value,
+                           const uint8_t *digest, const char *actor,
+                           struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_SETTLE,
                               .frame = x->frame->index,
@@ -115,7 +118,7 @@ int request_settle(struct mortise_run *r, struct exec *x,
                               .value = value,
                               .actor = actor};
     char id[REQUEST_ID];
-    int rv = disarm(r, x, err);
+    int rv = mortise_exec_disarm(r, x, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -123,11 +126,12 @@ int request_settle(struct mortise_run *r, struct exec *x,
     e.id = id;
     if (digest != NULL)
         memcpy(e.digest, digest, MORTISE_DIGEST);
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int request_withdraw(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
+int mortise_request_withdraw(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
-    return request_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL, "", err);
+    return mortise_request_settle(r, x, MORTISE_SETTLE_WITHDRAWN, NULL, NULL,
+                                  "", err);
 }

@@ -28,17 +28,17 @@
 
 #include "run/state/state.h"
 
-int rules_record(struct mortise_run *r, struct mortise_uuid store,
-                 struct mortise_err *err)
+int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
+                         struct mortise_err *err)
 {
     struct mortise_entry e = {
         .type = MORTISE_E_RULES, .how = MORTISE_RULES_NOW, .store = store};
 
-    return record(r, &e, err);
+    return mortise_run_record(r, &e, err);
 }
 
-int apply_rules(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_apply_rules(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     if (e->how >= MORTISE_N_RULES)
         return mortise_fail(err, MORTISE_ENEWER,
@@ -46,13 +46,13 @@ int apply_rules(struct mortise_run *r, const struct mortise_entry *e,
                             "program knows those up to %u; use a newer one",
                             e->how, (unsigned)MORTISE_RULES_NOW);
     if (e->how == MORTISE_RULES_FIRST || r->rules != MORTISE_RULES_FIRST)
-        return corrupt(err, e);
+        return mortise_entry_corrupt(err, e);
     r->rules = (enum mortise_rules)e->how;
     r->store = e->store;
     return MORTISE_OK;
 }
 
-void rules_hash(const struct mortise_run *r, struct mortise_hasher *h)
+void mortise_rules_hash(const struct mortise_run *r, struct mortise_hasher *h)
 {
     if (r->rules != MORTISE_RULES_FIRST)
         mortise_hasher_field(h, r->store.b, sizeof r->store.b);

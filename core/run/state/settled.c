@@ -38,8 +38,8 @@ static const char *keep_actor(struct mortise_run *r, const char *actor)
                : mortise_arena_strdup(&r->arena, actor);
 }
 
-int settled_add(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err)
+int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     struct settled *grown = mortise_grow(r->mem, r->settled, r->n_settled,
                                          &r->cap_settled, sizeof *grown);
@@ -56,8 +56,8 @@ int settled_add(struct mortise_run *r, const struct mortise_entry *e,
     return MORTISE_OK;
 }
 
-int settled_refuse(const struct mortise_run *r, const char *id,
-                   struct mortise_err *err)
+int mortise_settled_refuse(const struct mortise_run *r, const char *id,
+                           struct mortise_err *err)
 {
     for (size_t i = r->n_settled; i-- > 0;) {
         const struct settled *s = &r->settled[i];

@@ -28,7 +28,7 @@
 
 #define UNKNOWN ((uint64_t)1 << 40) /* more than any memory holds */
 
-/* Values are at most as deep as judge_depths() lets them be. */
+/* Values are at most as deep as mortise_judge_depths() lets them be. */
 static uint64_t size_of(const json_t *v)
 {
     uint64_t n = 2;
@@ -51,7 +51,7 @@ static uint64_t size_of(const json_t *v)
     return n;
 }
 
-void size_link(struct mortise_run *r, struct exec *x)
+void mortise_size_link(struct mortise_run *r, struct exec *x)
 {
     const struct exec *d = r->execs[x->idom];
 
@@ -60,8 +60,8 @@ void size_link(struct mortise_run *r, struct exec *x)
         d->size_before - d->size_saved + (r->size_written - d->size_then);
 }
 
-void size_add(struct mortise_run *r, struct exec *x,
-              const struct mortise_write *w)
+void mortise_size_add(struct mortise_run *r, struct exec *x,
+                      const struct mortise_write *w)
 {
     uint64_t n = w->reduce == MORTISE_REDUCE_EXPR
                      ? UNKNOWN
@@ -71,7 +71,7 @@ void size_add(struct mortise_run *r, struct exec *x,
     r->size_written += n;
 }
 
-void size_forget(struct mortise_run *r, struct exec *x)
+void mortise_size_forget(struct mortise_run *r, struct exec *x)
 {
     r->size_written -= x->size_own;
     x->size_own = x->size_saved = 0;
@@ -88,8 +88,8 @@ static void learn(struct mortise_run *r, struct exec *x, uint64_t exact)
         x->size_saved = x->size_before + x->size_own - exact;
 }
 
-int size_within(const struct mortise_graph *g, const json_t *state,
-                uint64_t *size, struct mortise_err *why)
+int mortise_size_within(const struct mortise_graph *g, const json_t *state,
+                        uint64_t *size, struct mortise_err *why)
 {
     *size = size_of(state);
     if (*size <= g->limits.state)
@@ -101,20 +101,21 @@ int size_within(const struct mortise_graph *g, const json_t *state,
                         (unsigned long long)g->limits.state);
 }
 
-bool size_is_small(const struct exec *x)
+bool mortise_size_is_small(const struct exec *x)
 {
     return x->size_before + x->size_own <= x->frame->graph->limits.state;
 }
 
-int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why)
+int mortise_size_check(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *why)
 {
     const struct mortise_graph *g = x->frame->graph;
     uint64_t exact;
     int rv;
 
-    if (size_is_small(x))
+    if (mortise_size_is_small(x))
         return MORTISE_OK;
-    rv = size_within(g, x->after, &exact, why);
+    rv = mortise_size_within(g, x->after, &exact, why);
     if (rv == MORTISE_OK)
         learn(r, x, exact);
     return rv;

@@ -565,180 +565,198 @@ struct mortise_run {
 
 /* ---- size.c ---- */
 /* An execution has its preds; it has one more write; it has none after all. */
-void size_link(struct mortise_run *r, struct exec *x);
-void size_add(struct mortise_run *r, struct exec *x,
-              const struct mortise_write *w);
-void size_forget(struct mortise_run *r, struct exec *x);
+void mortise_size_link(struct mortise_run *r, struct exec *x);
+void mortise_size_add(struct mortise_run *r, struct exec *x,
+                      const struct mortise_write *w);
+void mortise_size_forget(struct mortise_run *r, struct exec *x);
 /* MORTISE_ELIMIT: the state is larger than it may be in this graph. */
-int size_within(const struct mortise_graph *g, const json_t *state,
-                uint64_t *size, struct mortise_err *why);
+int mortise_size_within(const struct mortise_graph *g, const json_t *state,
+                        uint64_t *size, struct mortise_err *why);
 /* The same of x->after, which is there; measured only when it must be. */
 /* It is not too large, without measuring it. */
-bool size_is_small(const struct exec *x);
-int size_check(struct mortise_run *r, struct exec *x, struct mortise_err *why);
+bool mortise_size_is_small(const struct exec *x);
+int mortise_size_check(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *why);
 
 /* ---- past.c ---- */
-int past_link(struct mortise_run *r, struct exec *x, const uint32_t *preds,
-              uint32_t n, struct mortise_err *err);
+int mortise_past_link(struct mortise_run *r, struct exec *x,
+                      const uint32_t *preds, uint32_t n,
+                      struct mortise_err *err);
 /* All that is in its causal past has this mark, until others are marked. */
-int past_mark(struct mortise_run *r, const struct exec *x, uint32_t *mark,
-              struct mortise_err *err);
+int mortise_past_mark(struct mortise_run *r, const struct exec *x,
+                      uint32_t *mark, struct mortise_err *err);
 /* x->view is there. */
-int past_view(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_past_view(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err);
 /* The state after x's writes, which are set: x->after is there. */
-int past_after(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_past_after(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
 /* Its writes succeed without trying, and would be made in a copy. */
-bool past_may_wait(const struct exec *x);
+bool mortise_past_may_wait(const struct exec *x);
 /* The executions that a commit after everything in f, a graph's, has as its
  * preds: a new array. */
-int past_frontier(struct mortise_run *r, const struct frame *f,
-                  uint32_t **preds, uint32_t *n, size_t *room,
-                  struct mortise_err *err);
+int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
+                          uint32_t **preds, uint32_t *n, size_t *room,
+                          struct mortise_err *err);
 /* ... and that what comes after all of these frames has: a new array.  An
  * update made since there were `since` executions is among them. */
-int past_of_frames(struct mortise_run *r, struct frame *const *frames,
-                   size_t n_frames, size_t since, uint32_t **preds, uint32_t *n,
-                   size_t *room, struct mortise_err *err);
+int mortise_past_of_frames(struct mortise_run *r, struct frame *const *frames,
+                           size_t n_frames, size_t since, uint32_t **preds,
+                           uint32_t *n, size_t *room, struct mortise_err *err);
 /* The fold over all commits in f, a graph's: a new reference.  `strict`:
  * conflicts, and what a reducer cannot take, count. */
-int past_total(struct mortise_run *r, const struct frame *f, bool strict,
-               json_t **out, struct mortise_err *err);
+int mortise_past_total(struct mortise_run *r, const struct frame *f,
+                       bool strict, json_t **out, struct mortise_err *err);
 
 /* ---- exec.c ---- */
-struct exec *exec_new(struct mortise_run *r, struct frame *f, uint32_t node,
-                      uint32_t visit, const uint32_t *preds, uint32_t n,
-                      struct mortise_err *err);
+struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
+                              uint32_t node, uint32_t visit,
+                              const uint32_t *preds, uint32_t n,
+                              struct mortise_err *err);
 /* From the handle of a call or timer; NULL when that is over. */
-struct exec *exec_at(const struct mortise_run *r, uint64_t handle);
+struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle);
 /* The only way a state changes: it keeps the run's counters. */
-void exec_become(struct mortise_run *r, struct exec *x, enum exec_state s);
+void mortise_exec_become(struct mortise_run *r, struct exec *x,
+                         enum exec_state s);
 /* Is somebody else at work with its node's resource? */
-bool exec_must_wait(const struct mortise_run *r, const struct exec *x);
+bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x);
 /* READY, at the end of the queue. */
-int exec_ready(struct mortise_run *r, struct exec *x, struct mortise_err *err);
+int mortise_exec_ready(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
 /* INTENT: to be called once the entry, about its attempt, is on disk. */
-int exec_intend(struct mortise_run *r, struct exec *x,
-                const struct mortise_entry *e, struct mortise_err *err);
-void exec_near(struct mortise_run *r, struct exec *x, bool near);
+int mortise_exec_intend(struct mortise_run *r, struct exec *x,
+                        const struct mortise_entry *e, struct mortise_err *err);
+void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near);
 /* Nothing more happens to it, unless somebody has a failure tried again. */
-bool exec_is_over(const struct exec *x);
+bool mortise_exec_is_over(const struct exec *x);
 /* Are the edges of an entry some of these, in their order?  Then x took
  * them. */
-bool exec_edges_fit(const uint32_t *out, uint32_t n_out,
-                    const struct mortise_entry *e);
-int exec_keep_taken(struct mortise_run *r, struct exec *x,
-                    const struct mortise_entry *e, struct mortise_err *err);
+bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
+                            const struct mortise_entry *e);
+int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err);
 /* An entry about x, now. */
-struct mortise_entry entry_of(const struct mortise_run *r, const struct exec *x,
-                              enum mortise_entry_type type);
-const struct mortise_node *node_of(const struct mortise_run *r,
-                                   const struct exec *x);
-struct item *item_of_exec(const struct exec *x);
+struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
+                                        const struct exec *x,
+                                        enum mortise_entry_type type);
+const struct mortise_node *mortise_exec_node(const struct mortise_run *r,
+                                             const struct exec *x);
+struct item *mortise_exec_item(const struct exec *x);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
-struct artifact *artifact_of(struct mortise_run *r, const struct exec *x);
-void exec_path(const struct mortise_run *r, const struct exec *x,
-               char out[MORTISE_EXEC_PATH]);
+struct artifact *mortise_exec_artifact(struct mortise_run *r,
+                                       const struct exec *x);
+void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
+                       char out[MORTISE_EXEC_PATH]);
 /* Does what x does, in f or in frames in it, count for f? */
-bool exec_counts_in(const struct exec *x, const struct frame *f);
+bool mortise_exec_counts_in(const struct exec *x, const struct frame *f);
 /* It has started. */
-void exec_count(struct mortise_run *r, struct exec *x);
+void mortise_exec_count(struct mortise_run *r, struct exec *x);
 /* Nothing leaves x any more. */
-void exec_forget_leaving(struct exec *x);
+void mortise_exec_forget_leaving(struct exec *x);
 /* Completed and cancelled runs are over; a failed one can be resumed. */
-bool run_is_over(const struct mortise_run *r);
+bool mortise_run_is_over(const struct mortise_run *r);
 /* Is there room for one more call? */
-bool run_has_room(const struct mortise_run *r);
-void drop(json_t **ref);                /* decref and forget */
-void hold(json_t **ref, json_t *value); /* replace by a borrowed value */
+bool mortise_run_has_room(const struct mortise_run *r);
+void mortise_json_drop(json_t **ref); /* decref and forget */
+void mortise_json_hold(json_t **ref,
+                       json_t *value); /* replace by a borrowed value */
 
 /* ---- actions.c ---- */
-uint64_t exec_handle(const struct exec *x);
+uint64_t mortise_exec_handle(const struct exec *x);
 /* What the step under way keeps beside its record is given up. */
-void action_forget_kept(struct mortise_run *r);
-struct mortise_action *action_new(struct mortise_run *r,
-                                  enum mortise_action_kind kind,
-                                  struct mortise_err *err);
+void mortise_action_forget_kept(struct mortise_run *r);
+struct mortise_action *mortise_action_new(struct mortise_run *r,
+                                          enum mortise_action_kind kind,
+                                          struct mortise_err *err);
 /* Arm x's one timer: for when the wall clock says so, or so much later, whatever
  * that clock is set to. */
-int arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-        struct mortise_err *err);
-int arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
-           struct mortise_err *err);
-int disarm(struct mortise_run *r, struct exec *x, struct mortise_err *err);
-int cancel_call(struct mortise_run *r, struct exec *x, enum stop_why why,
-                struct mortise_err *err);
+int mortise_exec_arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
+                     struct mortise_err *err);
+int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
+                        struct mortise_err *err);
+int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
+int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
+                        enum stop_why why, struct mortise_err *err);
 
 /* When the call of x is to end by its timeout; 0: it has none. */
-uint64_t call_end_ms(const struct mortise_run *r, const struct exec *x);
+uint64_t mortise_call_end_ms(const struct mortise_run *r, const struct exec *x);
 /* A call's timer is due: is it because a pause waits for it no longer? */
-bool call_is_given_up(const struct mortise_run *r, const struct exec *x);
+bool mortise_call_is_given_up(const struct mortise_run *r,
+                              const struct exec *x);
 
 /* ---- items.c ---- */
 /* The frame around f, or f itself, of that region. */
-struct frame *frame_around(struct frame *f, uint32_t region);
+struct frame *mortise_frame_around(struct frame *f, uint32_t region);
 /* The item that an execution, or a node in a frame of its region, is of. */
-struct item *item_of(const struct frame *f, uint32_t node);
-const struct mortise_edge *frame_edge(const struct frame *f, uint32_t e);
-size_t frame_n_items(const struct mortise_region *region);
-struct item *item_of_region(const struct frame *f, uint32_t region);
+struct item *mortise_item_of(const struct frame *f, uint32_t node);
+const struct mortise_edge *mortise_frame_edge(const struct frame *f,
+                                              uint32_t e);
+size_t mortise_frame_n_items(const struct mortise_region *region);
+struct item *mortise_item_of_region(const struct frame *f, uint32_t region);
 /* The frame around f where an edge out of f is decided. */
-struct frame *frame_home(struct frame *f, uint32_t edge);
+struct frame *mortise_frame_home(struct frame *f, uint32_t edge);
 /* Where an edge to `node` leads to in f; *child is NULL, or the region that the
  * node is the entry of. */
-struct item *item_to(const struct frame *f, uint32_t node,
-                     const struct mortise_region **child);
+struct item *mortise_item_to(const struct frame *f, uint32_t node,
+                             const struct mortise_region **child);
 /* ... and where an edge comes from, which is not START. */
-struct item *item_from(const struct frame *f, uint32_t edge,
-                       const struct mortise_region **child);
+struct item *mortise_item_from(const struct frame *f, uint32_t edge,
+                               const struct mortise_region **child);
 /* What stands for `node` in the newest visits of the loops around it; *child as
- * for item_to(). */
-const struct item *frame_innermost(const struct frame *f, uint32_t node,
-                                   const struct mortise_region **child);
+ * for mortise_item_to(). */
+const struct item *mortise_frame_innermost(const struct frame *f, uint32_t node,
+                                           const struct mortise_region **child);
 /* How often a node of f, which is a graph's, was visited. */
-uint32_t frame_visits(const struct frame *f, uint32_t node);
+uint32_t mortise_frame_visits(const struct frame *f, uint32_t node);
 
 /* ---- identity.c ---- */
 /* Hashes what names an execution, for identities within it. */
-void exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
-                 const struct exec *x);
+void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
+                         const struct exec *x);
 /* The idempotency key of its call: the same on every attempt and in every
  * generation, different for another operation or other arguments. */
-void exec_effect_key(const struct mortise_run *r, const struct exec *x,
-                     uint8_t out[MORTISE_DIGEST]);
+void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
+                             uint8_t out[MORTISE_DIGEST]);
 /* What approving a call with this body would be bound to. */
-int exec_approval_digest(struct mortise_run *r, struct exec *x,
-                         const json_t *body, uint8_t out[MORTISE_DIGEST],
-                         struct mortise_err *err);
+int mortise_exec_approval_digest(struct mortise_run *r, struct exec *x,
+                                 const json_t *body,
+                                 uint8_t out[MORTISE_DIGEST],
+                                 struct mortise_err *err);
 /* ... given the digest of that body. */
-void exec_approval_of(const struct mortise_run *r, const struct exec *x,
-                      const uint8_t body[MORTISE_DIGEST],
-                      uint8_t out[MORTISE_DIGEST]);
+void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
+                              const uint8_t body[MORTISE_DIGEST],
+                              uint8_t out[MORTISE_DIGEST]);
 
 /* ---- writes.c ---- */
 /* Put an entry's writes on x, unless they are there already. */
-int writes_put(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err);
+int mortise_writes_put(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err);
 /* Take back what a result would have written. */
-void writes_undo(struct mortise_run *r, struct exec *x);
+void mortise_writes_undo(struct mortise_run *r, struct exec *x);
 
 /* ---- request.c ---- */
 /* A request is open from now on, or (payload NULL) a timer; or it is over. */
-int pending_open(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                 json_t *payload, struct mortise_err *err);
-int pending_close(struct mortise_run *r, const char *id, uint64_t deadline_ms,
-                  bool timer, struct mortise_err *err);
+int mortise_pending_open(struct mortise_run *r, const char *id,
+                         uint64_t deadline_ms, json_t *payload,
+                         struct mortise_err *err);
+int mortise_pending_close(struct mortise_run *r, const char *id,
+                          uint64_t deadline_ms, bool timer,
+                          struct mortise_err *err);
 /* Record a request; takes the payload (NULL: out of memory). */
-int request_ask(struct mortise_run *r, struct exec *x, enum mortise_ask kind,
-                json_t *payload, uint64_t deadline_ms, struct mortise_err *err);
+int mortise_request_ask(struct mortise_run *r, struct exec *x,
+                        enum mortise_ask kind, json_t *payload,
+                        uint64_t deadline_ms, struct mortise_err *err);
 /* A request of x is settled in this manner. */
-int request_settle(struct mortise_run *r, struct exec *x,
-                   enum mortise_settle how, json_t *value,
-                   const uint8_t *digest, const char *actor,
-                   struct mortise_err *err);
+int mortise_request_settle(struct mortise_run *r, struct exec *x,
+                           enum mortise_settle how, json_t *value,
+                           const uint8_t *digest, const char *actor,
+                           struct mortise_err *err);
 
 /* The question of x is asked again when x comes to it again. */
-int request_withdraw(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err);
+int mortise_request_withdraw(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err);
 
 /* ---- env.c ---- */
 /* Names in scope while x is at work; finish it before the state changes.
@@ -748,65 +766,69 @@ struct env {
     const json_t *values[MORTISE_IN_N];
     json_t *state, *node, *diagnostics, *index;
 };
-int env_init(struct env *env, struct mortise_run *r, struct exec *x,
-             const json_t *state, const json_t *output, const json_t *error,
-             uint32_t uses, struct mortise_err *err);
+int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
+                     const json_t *state, const json_t *output,
+                     const json_t *error, uint32_t uses,
+                     struct mortise_err *err);
 /* ... of output_mapping: the child's state, x->inner. */
-int env_init_child(struct env *env, struct mortise_run *r, struct exec *x,
-                   uint32_t uses, struct mortise_err *err);
-void env_finish(struct env *env);
+int mortise_env_init_child(struct env *env, struct mortise_run *r,
+                           struct exec *x, uint32_t uses,
+                           struct mortise_err *err);
+void mortise_env_finish(struct env *env);
 
 /* ---- event.c ---- */
 /* Will anybody see an event that is made now? */
-bool seen(const struct mortise_run *r);
+bool mortise_run_is_seen(const struct mortise_run *r);
 /* Count a durable event; make and keep it when somebody will see it.  `extra`
  * is taken (NULL: none). */
-int announce(struct mortise_run *r, const struct exec *x, const char *type,
-             json_t *extra, struct mortise_err *err);
-int announce_command(struct mortise_run *r, const char *command,
-                     const char *actor, const char *node, json_t *reason,
-                     struct mortise_err *err);
+int mortise_event_announce(struct mortise_run *r, const struct exec *x,
+                           const char *type, json_t *extra,
+                           struct mortise_err *err);
+int mortise_event_command(struct mortise_run *r, const char *command,
+                          const char *actor, const char *node, json_t *reason,
+                          struct mortise_err *err);
 /* A request of x was settled. */
-int announce_decision(struct mortise_run *r, const struct exec *x,
-                      const struct mortise_entry *e, struct mortise_err *err);
+int mortise_event_decision(struct mortise_run *r, const struct exec *x,
+                           const struct mortise_entry *e,
+                           struct mortise_err *err);
 /* What guardrails said of it: one event each. */
-int announce_notes(struct mortise_run *r, const struct exec *x,
-                   const json_t *notes, struct mortise_err *err);
-int announce_skipped(struct mortise_run *r, const struct mortise_node *n,
-                     const char *why, struct mortise_err *err);
+int mortise_event_notes(struct mortise_run *r, const struct exec *x,
+                        const json_t *notes, struct mortise_err *err);
+int mortise_event_skipped(struct mortise_run *r, const struct mortise_node *n,
+                          const char *why, struct mortise_err *err);
 /* An event that is not stored: made, and sent to whoever watches. */
-json_t *live_event(const struct mortise_run *r, const struct exec *x,
-                   const char *type);
-int announce_live(struct mortise_run *r, const struct exec *x, const char *type,
-                  struct mortise_err *err);
+json_t *mortise_event_live(const struct mortise_run *r, const struct exec *x,
+                           const char *type);
+int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
+                                const char *type, struct mortise_err *err);
 
 /* ---- diagnostics.c ---- */
 /* What x sees of the executions of the graph `top`, its own or its child's: a
  * new reference.  `itself`: it has ended, and counts. */
-int diagnostics_of(struct mortise_run *r, const struct exec *x,
-                   const struct frame *top, bool itself, json_t **out,
-                   struct mortise_err *err);
+int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
+                           const struct frame *top, bool itself, json_t **out,
+                           struct mortise_err *err);
 
 /* ---- order.c ---- */
 /* MORTISE_EMISMATCH: another list than this was recorded under its id, which the
  * run knows. */
-int order_check(const struct mortise_run *r, const struct held_command *h,
-                struct mortise_err *err);
+int mortise_order_check(const struct mortise_run *r,
+                        const struct held_command *h, struct mortise_err *err);
 /* Ahead of the first entry of the list that is being applied. */
-int order_record(struct mortise_run *r, struct mortise_err *err);
+int mortise_order_record(struct mortise_run *r, struct mortise_err *err);
 /* Ahead of the admission; NULL: nothing. */
-int order_record_start(struct mortise_run *r, const char *id,
-                       struct mortise_err *err);
+int mortise_order_record_start(struct mortise_run *r, const char *id,
+                               struct mortise_err *err);
 /* What an event of what this actor did has as its `order`; NULL: nothing. */
-const char *order_of(const struct mortise_run *r, const char *actor);
+const char *mortise_order_of(const struct mortise_run *r, const char *actor);
 
 /* ---- settled.c ---- */
 /* A settle entry was applied. */
-int settled_add(struct mortise_run *r, const struct mortise_entry *e,
-                struct mortise_err *err);
+int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err);
 /* MORTISE_EMISMATCH: no such request is pending.  Says what became of it. */
-int settled_refuse(const struct mortise_run *r, const char *id,
-                   struct mortise_err *err);
+int mortise_settled_refuse(const struct mortise_run *r, const char *id,
+                           struct mortise_err *err);
 
 /* ---- patch.c ---- */
 struct patch {
@@ -818,35 +840,37 @@ struct patch {
     struct mortise_entry_write *writes;
     size_t n, cap;
 };
-void patch_init(struct patch *p, struct mortise_run *r,
-                const struct mortise_graph *g);
+void mortise_patch_init(struct patch *p, struct mortise_run *r,
+                        const struct mortise_graph *g);
 /* Of {scratch?, artifacts?}: MORTISE_EINVAL when it is something else. */
-int patch_make(struct patch *p, const json_t *body, struct mortise_err *err);
-void patch_finish(struct patch *p);
+int mortise_patch_make(struct patch *p, const json_t *body,
+                       struct mortise_err *err);
+void mortise_patch_finish(struct patch *p);
 
 /* ---- rules.c ---- */
 /* Ahead of the admission: today's rules, and the store. */
-int rules_record(struct mortise_run *r, struct mortise_uuid store,
-                 struct mortise_err *err);
+int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
+                         struct mortise_err *err);
 /* What tells apart the same names in two stores. */
-void rules_hash(const struct mortise_run *r, struct mortise_hasher *h);
+void mortise_rules_hash(const struct mortise_run *r, struct mortise_hasher *h);
 
 /* ---- pins.c ---- */
 /* Of none: zeros. */
-const uint8_t *pins_digest(const struct mortise_run *r, const char *plugin);
+const uint8_t *mortise_pins_digest(const struct mortise_run *r,
+                                   const char *plugin);
 /* As entries have them; as people are shown a run's.  New references. */
-json_t *pins_json(const struct mortise_pin *pins, size_t n);
-json_t *pins_show(const struct mortise_run *r);
+json_t *mortise_pins_json(const struct mortise_pin *pins, size_t n);
+json_t *mortise_pins_show(const struct mortise_run *r);
 /* Is, or was, one of them signed by nobody?  The names of those. */
-bool pins_dev(const struct mortise_run *r);
-json_t *pins_dev_json(const struct mortise_run *r); /* new reference */
+bool mortise_pins_dev(const struct mortise_run *r);
+json_t *mortise_pins_dev_json(const struct mortise_run *r); /* new reference */
 /* An event for each of an entry's that nobody signed. */
-int pins_announce(struct mortise_run *r, const json_t *pins,
-                  struct mortise_err *err);
+int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
+                          struct mortise_err *err);
 /* What an entry says they are, or which ones took another's place. */
-int pins_admit(struct mortise_run *r, const json_t *pins,
-               struct mortise_err *err);
-int pins_replace(struct mortise_run *r, const json_t *pins,
-                 struct mortise_err *err);
+int mortise_pins_admit(struct mortise_run *r, const json_t *pins,
+                       struct mortise_err *err);
+int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
+                         struct mortise_err *err);
 
 #endif

@@ -8,7 +8,7 @@ static int write_of(struct mortise_run *r, struct exec *x,
                     struct mortise_write *to, struct mortise_err *err)
 {
     const struct mortise_node *n =
-        x->node == NODE_UPDATE ? NULL : node_of(r, x);
+        x->node == NODE_UPDATE ? NULL : mortise_exec_node(r, x);
     struct mortise_path *path;
     int rv;
 
@@ -31,7 +31,7 @@ static int write_of(struct mortise_run *r, struct exec *x,
                    : rv;
     }
     if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
-        const struct artifact *as = artifact_of(r, x);
+        const struct artifact *as = mortise_exec_artifact(r, x);
 
         if (as == NULL)
             return mortise_nomem(err);
@@ -65,8 +65,8 @@ static int write_of(struct mortise_run *r, struct exec *x,
 
 /* The writes of an entry become the execution's; unless the decision left
  * them there already. */
-int writes_put(struct mortise_run *r, struct exec *x,
-               const struct mortise_entry *e, struct mortise_err *err)
+int mortise_writes_put(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
 {
     if (x->n_writes != 0 || e->n_writes == 0)
         return MORTISE_OK;
@@ -81,17 +81,17 @@ int writes_put(struct mortise_run *r, struct exec *x,
             return rv;
         x->writes[i].value = json_incref(e->writes[i].value);
         x->n_writes++;
-        size_add(r, x, &x->writes[i]);
+        mortise_size_add(r, x, &x->writes[i]);
     }
     return MORTISE_OK;
 }
 
 /* Take back what a result would have written. */
-void writes_undo(struct mortise_run *r, struct exec *x)
+void mortise_writes_undo(struct mortise_run *r, struct exec *x)
 {
-    size_forget(r, x);
+    mortise_size_forget(r, x);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     x->n_writes = 0;
-    drop(&x->after);
+    mortise_json_drop(&x->after);
 }

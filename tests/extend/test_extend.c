@@ -1,0 +1,205 @@
+/* test_extend.c -- what docs/extending.md promises: a subcommand, a method of the
+ * door and an entry of the journal are one file and one row each.
+ *
+ * Run in a build with -DMORTISE_EXTEND, in which the lists of core/ have a row
+ * more, from tests/extend/, and in which nothing else of core/ is changed. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/sim.h"
+#include "lib/test.h"
+#include "run/record/journal.h"
+
+static struct mortise_err err;
+static char dir[4096], manifests[4096];
+
+static void put(const char *name, const char *text)
+{
+    char path[sizeof dir + 64];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    test_write(path, text, strlen(text));
+}
+
+static void setup(void)
+{
+    test_begin();
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    ck_assert_ptr_nonnull(realpath("tests/extend/plugin", manifests));
+    child_dir(dir);
+}
+
+static void teardown(void)
+{
+    test_rmdir(dir);
+    test_nothing_left();
+}
+
+/* ---- a subcommand ---------------------------------------------------------- */
+
+START_TEST(a_subcommand)
+{
+    child_run("$MORTISE greet Ann");
+    ck_assert_int_eq(child.code, 0);
+    ck_assert_str_eq(child.out, "Good day, Ann.\n");
+    child_run("$MORTISE greet");
+    ck_assert_int_eq(child.code, 3);
+    child_run("$MORTISE --help");
+    ck_assert_ptr_nonnull(strstr(child.out, "greet"));
+    child_run("$MORTISE greet --help");
+    ck_assert_ptr_nonnull(strstr(child.out, "mortise greet Ann"));
+    child_run("$MORTISE completion bash");
+    ck_assert_ptr_nonnull(strstr(child.out, "greet"));
+}
+END_TEST
+
+/* ---- a method of the door --------------------------------------------------- */
+
+START_TEST(a_method)
+{
+    char *so = strdup(child_build("tests/extend/plugin/echoes.so"));
+
+    child_run("mkdir dev && cp %s dev/ && cp %s/echoes.plugin.yaml dev/", so,
+              manifests);
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    free(so);
+    put("d.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                  "metadata: {name: d}\nplugins: {dev: [./dev]}\n");
+    put("g.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                  "metadata: {name: g, version: 1.0.0}\nstart: a\n"
+                  "nodes:\n  a: {type: tool, tool: echoes/say, "
+                  "args: {word: well}, next: END}\n");
+    child_run("$MORTISE run g.yaml --deployment d.yaml --id r && "
+              "$MORTISE show r --deployment d.yaml --json");
+    ck_assert_msg(child.code == 0, "%d: %s", child.code, child.err);
+    ck_assert_ptr_nonnull(strstr(child.out, "\"well\""));
+}
+END_TEST
+
+/* ---- an entry of the journal ------------------------------------------------- */
+
+struct heard {
+    int n;
+    char text[32];
+};
+
+static int hear(void *ud, json_t *event)
+{
+    struct heard *h = ud;
+
+    if (strcmp(json_string_value(json_object_get(event, "type")), "remark") ==
+        0) {
+        h->n++;
+        snprintf(h->text, sizeof h->text, "%s",
+                 json_string_value(json_object_get(event, "text")));
+    }
+    return 0;
+}
+
+/* A run of one node, replayed from its commits. */
+static struct mortise_run *replayed(struct sim *s, struct heard *h)
+{
+    struct mortise_run *r;
+
+    sim_init(s, sim_graph("apiVersion: mortise/v1\nkind: Graph\n"
+                          "metadata: {name: g, version: 1.0.0}\n"
+                          "start: a\nnodes:\n  a: {type: tool, "
+                          "tool: t/echo, next: END}\n"));
+    ck_assert_int_eq(sim_admit(s, "{}", &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s->graph, "default",
+                                        "run-1", hear, h, &err),
+                     MORTISE_OK);
+    for (size_t i = 0; i < s->n_commits; i++)
+        ck_assert_int_eq(
+            mortise_run_apply(r, s->commits[i].seq, s->commits[i].time_ms,
+                              s->commits[i].id, s->commits[i].entries,
+                              s->commits[i].size, &err),
+            MORTISE_OK);
+    return r;
+}
+
+/* Written, read, applied and shown. */
+START_TEST(an_entry)
+{
+    struct mortise_entry e = {.type = MORTISE_E_REMARK, .actor = "Ann"};
+    struct mortise_uuid id = {{7}};
+    struct heard h = {0};
+    struct mortise_buf b;
+    struct mortise_run *r;
+    json_t *shown, *one;
+    static struct sim s;
+
+    r = replayed(&s, &h);
+    mortise_buf_init(&b, &test_mem);
+    e.value = json_string("what a day");
+    mortise_entry_write(&b, &e);
+    ck_assert_msg(mortise_run_apply(r, s.commits[s.n_commits - 1].seq + 1,
+                                    s.now_ms, id, b.p, b.n, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_int_eq(h.n, 1);
+    ck_assert_str_eq(h.text, "what a day");
+    shown = mortise_run_describe(r, b.p, b.n);
+    ck_assert_uint_eq(json_array_size(shown), 1);
+    one = json_array_get(shown, 0);
+    ck_assert_str_eq(json_string_value(json_object_get(one, "entry")),
+                     "remark");
+    ck_assert_str_eq(json_string_value(json_object_get(one, "actor")), "Ann");
+    ck_assert_str_eq(json_string_value(json_object_get(one, "text")),
+                     "what a day");
+    json_decref(shown);
+    mortise_entry_finish(&e);
+    mortise_buf_finish(&b);
+    mortise_run_free(r);
+    sim_finish(&s);
+}
+END_TEST
+
+/* One that does not fit is refused, as its function says; and one that stands
+ * ahead of the admission, as its row does. */
+START_TEST(an_entry_that_does_not_fit)
+{
+    struct mortise_entry e = {.type = MORTISE_E_REMARK, .actor = "Ann"};
+    struct mortise_uuid id = {{7}};
+    struct heard h = {0};
+    struct mortise_buf b;
+    struct mortise_run *r;
+    static struct sim s;
+
+    r = replayed(&s, &h);
+    mortise_buf_init(&b, &test_mem);
+    e.value = json_integer(7);
+    mortise_entry_write(&b, &e);
+    ck_assert_int_eq(mortise_run_apply(r, s.commits[s.n_commits - 1].seq + 1,
+                                       s.now_ms, id, b.p, b.n, &err),
+                     MORTISE_ECORRUPT);
+    mortise_run_free(r);
+    ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s.graph, "default",
+                                        "run-1", hear, &h, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(mortise_run_apply(r, 1, s.now_ms, id, b.p, b.n, &err),
+                     MORTISE_ECORRUPT);
+    ck_assert_int_eq(h.n, 0);
+    mortise_entry_finish(&e);
+    mortise_buf_finish(&b);
+    mortise_run_free(r);
+    sim_finish(&s);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("extend");
+    TCase *tc = tcase_create("rows");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, a_subcommand);
+    tcase_add_test(tc, a_method);
+    tcase_add_test(tc, an_entry);
+    tcase_add_test(tc, an_entry_that_does_not_fit);
+    suite_add_tcase(suite, tc);
+    return test_run(suite);
+}
