@@ -1,4 +1,4 @@
-/* test_run_budget.c -- what a graph may spend: run/budget.c. */
+/* test_run_budget.c -- what a graph may spend: run/spend/budget.c. */
 #include "graph/model/graph.h"
 #include "lib/drive.h"
 

@@ -1,4 +1,5 @@
-/* test_run_spending.c -- budgets of what calls of models cost: run/budget.c. */
+/* test_run_spending.c -- budgets of what calls of models cost:
+ * run/spend/budget.c. */
 #include "graph/model/graph.h"
 #include "lib/drive.h"
 

@@ -1,7 +1,7 @@
 /* allow.c -- `mortise config allow`: a person's word for a deployment.
  *
  * It prints what it is that is allowed, line by line, so that whoever pastes the
- * command from a refusal sees it once more.  What is kept is engine/allow.h's.
+ * command from a refusal sees it once more.  What is kept is config/allow.h's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,8 @@ struct saying {
     bool says; /* it is allowed, and said; else collected */
 };
 
-/* ---- allow ----------------------------------------------------------------- */
+/* ---- allow -----------------------------------------------------------------
+ */
 
 static bool note_fault(void *ud, const struct mortise_fault *f)
 {
@@ -111,7 +112,8 @@ static int with_file(struct mortise_cli *cli, struct mortise_err *err)
     return rv;
 }
 
-/* ---- list ------------------------------------------------------------------ */
+/* ---- list ------------------------------------------------------------------
+ */
 
 static int list(struct mortise_cli *cli, struct mortise_err *err)
 {

@@ -66,7 +66,8 @@ static json_t *select_from(const json_t *pending, const char *given)
     return out;
 }
 
-/* ---- ... what is settled -------------------------------------------------- */
+/* ---- ... what is settled --------------------------------------------------
+ */
 
 /* The newest entry that settled the request which `given` names: borrowed from
  * a reply to "history". */

@@ -19,10 +19,10 @@ struct mortise_cli {
     struct mortise_args args;
     struct mortise_out out, err;
     struct mortise_link *link; /* after mortise_cli_open() */
-    bool no_store; /* it was looked for, and is not there */
-    int wanted; /* the status that counts as success, 0: completed */
+    bool no_store;             /* it was looked for, and is not there */
+    int wanted;  /* the status that counts as success, 0: completed */
     bool copied; /* that link is to a copy of the store, looked at */
-    bool hasty; /* whoever stops us does not want to wait for others' runs */
+    bool hasty;  /* whoever stops us does not want to wait for others' runs */
 
     /* The Deployment file in use, NULL: none; and whether another command
      * would find it by itself. */
@@ -33,7 +33,7 @@ struct mortise_cli {
     bool found;
     const char *cases;
     bool said_salvage; /* of a damaged store, what to do */
-    bool looks; /* it runs nothing of a deployment, and writes nothing */
+    bool looks;        /* it runs nothing of a deployment, and writes nothing */
     char path[PATH_MAX]; /* where `deployment` points when we made it up */
 };
 
@@ -58,8 +58,8 @@ bool mortise_cli_hosts(const struct mortise_cli *cli);
 /* Close the link; before, stay while runs of others are at work here. */
 void mortise_cli_leave(struct mortise_cli *cli);
 
-/* What was looked at is a copy, and less than the store was: *why has the words.
- */
+/* What was looked at is a copy, and less than the store was: *why has the
+ * words. */
 bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why);
 /* That is said, at the end of a command; the code that it ends with then. */
 int mortise_cli_own_up(struct mortise_cli *cli, int code);
@@ -202,8 +202,8 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
                        const char *run, const json_t *limit, const char *more);
-/* Of a run as show and runs have it: its status, or "interrupted" where it is to
- * be at work and nobody works on it. */
+/* Of a run as show and runs have it: its status, or "interrupted" where it is
+ * to be at work and nobody works on it. */
 const char *mortise_cli_status(const json_t *run);
 /* Milliseconds since 1970 of a time as events have it; 0: none. */
 uint64_t mortise_cli_time(const char *text);

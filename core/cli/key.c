@@ -109,9 +109,10 @@ static int allow_trust(struct mortise_cli *cli,
     return rv;
 }
 
-/* Who puts the first key into the trust directory of a deployment that was found
- * says by that that the directory counts.  Keys that others left there, and
- * what else needs a word (plugins.path, too), are not part of what was said. */
+/* Who puts the first key into the trust directory of a deployment that was
+ * found says by that that the directory counts.  Keys that others left there,
+ * and what else needs a word (plugins.path, too), are not part of what was
+ * said. */
 static int say_so(struct mortise_cli *cli, const char *dir,
                   struct mortise_err *err)
 {

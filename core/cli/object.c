@@ -280,7 +280,8 @@ static void check_imports(struct object *o)
     }
 }
 
-/* ---- the manifest beside it ----------------------------------------------- */
+/* ---- the manifest beside it -----------------------------------------------
+ */
 
 static void say_intents(struct object *o, const struct mortise_manifest *m)
 {

@@ -1,7 +1,7 @@
 /* rehearse.c -- one case of a Test file, run by a real engine.
  *
  * A case runs in a process and a store of its own.  The engine is the one that
- * `mortise run` uses; engine/script.h is how its calls are answered, its
+ * `mortise run` uses; engine/runs/script.h is how its calls are answered, its
  * commits counted and its time passes.  Then the loop is: let the engine do
  * all that it can; let people do what they do; set the clock to whatever
  * comes next; until nothing does.

@@ -52,7 +52,8 @@ json_t *mortise_answer_result(const struct mortise_case_answer *a);
 
 /* Do what people do about all that is pending; true when something was done. */
 bool mortise_attend(struct mortise_rehearsing *r);
-/* Nothing happens any more: is that what the script says of all that is left? */
+/* Nothing happens any more: is that what the script says of all that is left?
+ */
 void mortise_attend_rest(struct mortise_rehearsing *r);
 /* Is it scripted that nobody answers this request in time? */
 bool mortise_attend_waits(void *ud, const char *id);

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-/* From now on the first of the two signals makes the descriptor readable, and the second kills the process as if we were not here.  Once a
- * is enough. */
+/* From now on the first of the two signals makes the descriptor readable, and
+ * the second kills the process as if we were not here.  Once a is enough. */
 int mortise_stop_begin(struct mortise_err *err);
 /* The descriptor; -1 before begin(). */
 int mortise_stop_fd(void);

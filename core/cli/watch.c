@@ -434,8 +434,8 @@ static int note_like_ours(void *ud, json_t *event)
 }
 
 /* The engine went away before it answered, and knew nothing of orders' ids: did
- * somebody say the like behind `last`?  That may have been us: MORTISE_EBUSY, in
- * the words that are in *err.  MORTISE_OK: ours is not on disk. */
+ * somebody say the like behind `last`?  That may have been us: MORTISE_EBUSY,
+ * in the words that are in *err.  MORTISE_OK: ours is not on disk. */
 static int is_open(struct mortise_cli *cli, const char *run, uint64_t last,
                    const json_t *body, struct mortise_err *err)
 {

@@ -1,6 +1,6 @@
 /* clocks.c -- hearing of it when somebody sets the wall clock.
  *
- * There are two kinds of waiting (run/start.c).  What takes so and so long, a
+ * There are two kinds of waiting (run/outcome/start.c).  What takes so and so long, a
  * timeout, a retry's delay, a sleep, is counted by a clock that nobody sets, and
  * needs nothing from here.  What is due at a time of day, a question's deadline
  * or a timer `until` some time, is armed for as long as it is till then, and

@@ -1,6 +1,5 @@
-/* drive.c -- an engine whose plugins a script answers goes on until it waits, and
- * how long that is.  script.c has the promises.
- */
+/* drive.c -- an engine whose plugins a script answers goes on until it waits,
+ * and how long that is.  script.c has the promises. */
 #include "engine/runs/script.h"
 #include <string.h>
 #include "base/clock.h"

@@ -15,8 +15,8 @@ int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
 /* Is nothing at work, so that leaving interrupts nothing? */
 bool mortise_rests(const struct mortise *m);
 /* Pause all that is at work, until an engine comes; turns the loop until it
- * rests.  Nothing else begins from here on: whoever asks for it is told that the
- * engine closes, and asks the next one. */
+ * rests.  Nothing else begins from here on: whoever asks for it is told that
+ * the engine closes, and asks the next one. */
 void mortise_pause_all(struct mortise *m);
 
 #endif

@@ -186,8 +186,8 @@ static int compare_clocks(struct mortise_retention *r, struct mortise_err *err)
     return rv;
 }
 
-/* The pass is over.  Its reading is noted for those that it found overdue, unless
- * there is a note yet that a later reading may agree with. */
+/* The pass is over.  Its reading is noted for those that it found overdue,
+ * unless there is a note yet that a later reading may agree with. */
 static int note_clock(struct mortise_retention *r, struct mortise_err *err)
 {
     bool stands = r->noted_ms != 0 && r->noted_ms <= r->begun_ms && !r->agrees;

@@ -1080,7 +1080,8 @@ const struct mortise_place mortise_manifest_place = {
     .keys = manifest_keys,
     .n = sizeof manifest_keys / sizeof manifest_keys[0]};
 
-/* ---- intents -------------------------------------------------------------- */
+/* ---- intents --------------------------------------------------------------
+ */
 
 static bool changes_the_world(const char *method)
 {

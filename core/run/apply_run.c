@@ -180,8 +180,8 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
                                        r->graph->nodes[e->node].id, NULL, err);
 }
 
-/* What an end left in doubt is asked about (doubt.c (11)).  A run that had ended
- * so does that, and no more; beside what failed, which is tried again. */
+/* What an end left in doubt is asked about (doubt.c (11)).  A run that had
+ * ended so does that, and no more; beside what failed, which is tried again. */
 int mortise_apply_look_back(struct mortise_run *r,
                             const struct mortise_entry *e,
                             struct mortise_err *err)
@@ -197,8 +197,8 @@ int mortise_apply_look_back(struct mortise_run *r,
 }
 
 /* What failed is tried again, and what was skipped for it waits again: once the
- * run failed of it, or will.  To end a pause is not to try again; and a run that
- * was cancelled looks back, as `resume` had it do before there was another
+ * run failed of it, or will.  To end a pause is not to try again; and a run
+ * that was cancelled looks back, as `resume` had it do before there was another
  * entry for that. */
 int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)

@@ -112,8 +112,8 @@ void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* Its node, and where that was: as mortise_exec_path() spells it.  What gathers a map
- * is named after a node that is not of its frame's region. */
+/* Its node, and where that was: as mortise_exec_path() spells it.  What gathers
+ * a map is named after a node that is not of its frame's region. */
 static void put_place(json_t *out, const struct mortise_run *r,
                       const struct mortise_entry *e)
 {

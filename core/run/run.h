@@ -130,7 +130,8 @@ struct mortise_answer_in {
 struct mortise_input {
     enum mortise_input_kind kind;
     uint64_t now_ms; /* CLOCK_REALTIME of the event */
-    /* Of a clock that is never set, whatever its zero; 0: the wall clock does. */
+    /* Of a clock that is never set, whatever its zero; 0: the wall clock does.
+     */
     uint64_t elapsed_ms;
     union {
         struct mortise_result_in result;
@@ -344,8 +345,8 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
  * it tells was told before, too. */
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 
-/* What the request of that id, a step in doubt, had asked ("http.request/1"), or
- * NULL where it is no such request.  Lent. */
+/* What the request of that id, a step in doubt, had asked ("http.request/1"),
+ * or NULL where it is no such request.  Lent. */
 const char *mortise_run_doubted(const struct mortise_run *r, const char *id);
 
 /* Was it cancelled in the middle of an effect of which nobody knows whether it

@@ -9,8 +9,8 @@
 
 /* ---- commit.c ---- */
 /* May these wait for the commit of a later step (entry_rules)?  Of what a node
- * gave; of the elements of a map, as the `done` behind it; of what else says how
- * far a node has come. */
+ * gave; of the elements of a map, as the `done` behind it; of what else says
+ * how far a node has come. */
 bool mortise_commit_done_may_wait(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_entry *e);
@@ -25,7 +25,5 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
                         struct mortise_err *err);
 /* Will something happen without anybody's help? */
 bool mortise_commit_is_going(const struct mortise_run *r);
-
-/* ---- run.c ---- */
 
 #endif

@@ -1,6 +1,6 @@
 /* owners.c -- whose what is in a store is.
  *
- * STORE itself is judged by whoever names it (engine/guarded.c, engine/peer.c).
+ * STORE itself is judged by whoever names it (config/guarded.c, service/peer.c).
  * But it may have been open to others, and what they put there meanwhile stays
  * theirs when it is not any more.  So whoever opens it looks inside, too, by
  * the rule of base/owner.h:

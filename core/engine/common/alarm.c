@@ -1,6 +1,5 @@
-/* alarm.c -- the timer of the next deadline of runs that are not in memory: armed
- * as a commit opens one.  due.c says what happens when it fires.
- */
+/* alarm.c -- the timer of the next deadline of runs that are not in memory:
+ * armed as a commit opens one.  due.c says what happens when it fires. */
 #include "base/clock.h"
 #include "engine/common/engine.h"
 

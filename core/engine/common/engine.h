@@ -223,7 +223,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 
 /* ---- live.c ------------------------------------------------------------- */
 
-/* Does a run of which this was said stand still until its plugins are mended? */
+/* Does a run of which this was said stand still until its plugins are mended?
+ */
 static inline bool mortise_is_blocked(int rv)
 {
     return rv == MORTISE_EBLOCKED || rv == MORTISE_EDENIED;
@@ -302,8 +303,8 @@ struct mortise_live { /* a run in memory */
 /* In memory, or NULL. */
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run);
-/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1.  `order`
- * is the id that who asks made for that; NULL: none. */
+/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1.
+ * `order` is the id that who asks made for that; NULL: none. */
 int mortise_live_start(struct mortise *m, struct mortise_graph *g,
                        const char *tenant, const char *run, json_t *input,
                        const char *actor, const char *order,
@@ -453,10 +454,10 @@ struct mortise_watch {
                  const struct mortise_err *err);
 };
 
-/* The caller's struct, with until, after, event, full and done set.  Stored events
- * come before this returns unless commits are on their way (then soon), and so
- * does `done` when it waits for nothing.  MORTISE_ENOTFOUND without such a run.
- * On an error the watch never was. */
+/* The caller's struct, with until, after, event, full and done set.  Stored
+ * events come before this returns unless commits are on their way (then soon),
+ * and so does `done` when it waits for nothing.  MORTISE_ENOTFOUND without such
+ * a run. On an error the watch never was. */
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       const char *tenant, const char *run,
                       struct mortise_err *err);

@@ -21,7 +21,7 @@
  *        no HTTP, and time that ran out, all of them once it had begun to leave;
  *        408, 500, 502, 504 and whatever from 500 on says nothing better; and
  *        any failure behind a redirect that says it was done (303)
- * The last is in doubt (run/doubt.c), unless the operation that asks only reads,
+ * The last is in doubt (run/outcome/doubt.c), unless the operation that asks only reads,
  * or declares that the server knows its idempotency key again.
  *
  * Where a plugin may go is said by permissions.net of its manifest, where

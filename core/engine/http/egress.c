@@ -239,7 +239,8 @@ static bool is_address(const char *host, struct in_addr *v4,
     return true;
 }
 
-/* Is it an address of this machine, however public?  Only those can be bound. */
+/* Is it an address of this machine, however public?  Only those can be bound.
+ */
 static bool is_bound_here(struct sockaddr *address, socklen_t n)
 {
     int s = socket(address->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -100,7 +100,8 @@ static size_t put_text(struct mortise_http_reply *a, const char *p, size_t n,
     return at;
 }
 
-/* One that begins with a blank continues the last, whose value ends the text. */
+/* One that begins with a blank continues the last, whose value ends the text.
+ */
 static enum mortise_http_outcome take_more(struct mortise_http_reply *a,
                                            const char *p, size_t n,
                                            struct mortise_err *err)

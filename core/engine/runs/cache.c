@@ -1,6 +1,6 @@
 /* cache.c -- what calls of pure operations gave before: the engine's half.
  *
- * run/cache.c asks before such a call is made, and hands over what one gave.
+ * run/outcome/cache.c asks before such a call is made, and hands over what one gave.
  * Here is under which key: a digest of everything that the output may depend on
  * as long as the operation is what it says it is,
  *

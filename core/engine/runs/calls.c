@@ -37,7 +37,8 @@
 
 enum {
     /* Bytes of an event beside what the plugin said: what it takes if it has to
-     * wait (held.c), so that what was let in here need not be left out there. */
+     * wait (held.c), so that what was let in here need not be left out there.
+     */
     EVENT_COSTS = 384,
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
     NS_PER_MS = 1000000

@@ -482,7 +482,8 @@ static const char *plugin_of(const struct mortise *m, const char *name,
     return mortise_guard_plugin(&m->site.deployment->guards, name, pin);
 }
 
-/* A plugin that a run needs cannot be used: trust says so, or something else. */
+/* A plugin that a run needs cannot be used: trust says so, or something else.
+ */
 static int unusable(const struct mortise_err *why)
 {
     return why->code == MORTISE_EDENIED ? MORTISE_EDENIED : MORTISE_EBLOCKED;

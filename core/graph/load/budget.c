@@ -2,7 +2,7 @@
  * when that is used up.
  *
  * A budget is one graph's own.  A graph inside another has what its own says
- * and draws on those around it as well: both hold (run/budget.c), so there is
+ * and draws on those around it as well: both hold (run/spend/budget.c), so there is
  * nothing to compare here, and no default: what is not said is not bounded.
  */
 #include "graph/model/spend.h"

@@ -79,8 +79,8 @@ enum mortise_edge_kind {
     MORTISE_EDGE_GATHER,     /* from a map, which is over, to its join */
     MORTISE_EDGE_DETOUR      /* for one with a guardrail, which is not taken */
 };
-/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; DETOUR replaces
- * the one that it stands in for; see graph.md 6. */
+/* TARGET, ERROR, TIMEOUT, REROUTE and BUDGET replace all others; DETOUR
+ * replaces the one that it stands in for; see graph.md 6. */
 
 /* HEXACO (persona.c). */
 enum mortise_trait {
@@ -200,7 +200,7 @@ enum mortise_branch_error {
 };
 
 /* What a graph means, where that has changed: a run keeps the rules under which
- * it was admitted, for its journal follows them (run/rules.c). */
+ * it was admitted, for its journal follows them (run/state/rules.c). */
 enum mortise_rules {
     MORTISE_RULES_FIRST,  /* an admission that names none */
     MORTISE_RULES_SECOND, /* `any` and `quorum` drop what failed; see rules.c */

@@ -255,8 +255,8 @@ const char *mortise_step_kind_name(const struct step *s)
     return s->kind == MORTISE_STEP_TIMER ? "timer" : "custom";
 }
 
-/* {id, kind, node, path, ...}: what people see of a question; a timer has for_ms
- * besides, when it is for so and so long and not until a time of day. */
+/* {id, kind, node, path, ...}: what people see of a question; a timer has
+ * for_ms besides, when it is for so and so long and not until a time of day. */
 static json_t *request_payload(const struct mortise_run *r,
                                const struct exec *x, const struct step *s,
                                const json_t *body, const char *id)
@@ -281,8 +281,8 @@ static json_t *request_payload(const struct mortise_run *r,
     return out;
 }
 
-/* Stable across restarts; another one in each attempt, and in another run of the
- * same name: of another store, or of one made anew. */
+/* Stable across restarts; another one in each attempt, and in another run of
+ * the same name: of another store, or of one made anew. */
 static void request_id(const struct mortise_run *r, const struct exec *x,
                        const struct step *s, char out[REQUEST_ID])
 {
@@ -613,9 +613,10 @@ bool mortise_step_left_unasked(const struct exec *x)
 }
 
 /* The pending request of x that is due first, and has a deadline. */
-/* How long until its deadline: by the clock that is never set, when it waits for
- * so and so long.  Of one that an earlier process began to wait for, that clock
- * knows nothing: the wall clock says what is left, but never more than all. */
+/* How long until its deadline: by the clock that is never set, when it waits
+ * for so and so long.  Of one that an earlier process began to wait for, that
+ * clock knows nothing: the wall clock says what is left, but never more than
+ * all. */
 static uint64_t left_ms(const struct mortise_run *r, struct step *s)
 {
     uint64_t left =

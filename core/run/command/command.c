@@ -414,8 +414,8 @@ static int record_pause(struct mortise_run *r, enum mortise_pause how,
     return rv;
 }
 
-/* Of a pause that an earlier process began the wall clock says what is left, but
- * never more than all. */
+/* Of a pause that an earlier process began the wall clock says what is left,
+ * but never more than all. */
 static uint64_t pause_left_ms(const struct mortise_run *r, const struct exec *x)
 {
     uint64_t left = x->next_ms > r->time_ms ? x->next_ms - r->time_ms : 0;
@@ -511,9 +511,9 @@ static bool is_decided(const struct mortise_run *r)
 
 /* Try again what failed, pass scheduled pauses.  What died while it was being
  * stopped is stopped first, and what was decided while nothing ran comes about
- * first: to take an effect as failed is not to be asked again at once.  What its
- * end left in doubt is asked about (doubt.c (11)), also where nothing else goes
- * on. */
+ * first: to take an effect as failed is not to be asked again at once.  What
+ * its end left in doubt is asked about (doubt.c (11)), also where nothing else
+ * goes on. */
 static int do_resume(struct mortise_run *r, const char *actor,
                      struct mortise_err *err)
 {

@@ -7,10 +7,12 @@
 #include "run/outcome/outcome.h"
 
 /* ---- decide.c ---- */
+/* Is a command of that kind a decision about a request? */
 bool mortise_decide_is(uint32_t kind);
 /* What a decision is about, under whatever name; NULL: nothing. */
 const void *mortise_decide_subject(const struct mortise_run *r,
                                    const struct mortise_command *c);
+/* May this decision be made now? */
 int mortise_decide_check_approve(struct mortise_run *r,
                                  const struct mortise_command *c,
                                  struct mortise_err *err);
@@ -20,18 +22,20 @@ int mortise_decide_check_answer(struct mortise_run *r,
 int mortise_decide_check_resolve(struct mortise_run *r,
                                  const struct mortise_command *c,
                                  struct mortise_err *err);
+/* Record a decision that was checked, and what follows from it. */
 int mortise_decide_do(struct mortise_run *r, const struct mortise_command *c,
                       const char *actor, struct mortise_err *err);
 
 /* ---- raise.c: MORTISE_CMD_BUDGET ---- */
-/* MORTISE_CMD_BUDGET. */
+/* May a budget be raised so?  Then do. */
 int mortise_budget_check(const struct mortise_run *r,
                          const struct mortise_command *c,
                          struct mortise_err *err);
 int mortise_budget_raise(struct mortise_run *r, const struct mortise_command *c,
                          const char *actor, struct mortise_err *err);
 
-/* ---- update.c ---- */
+/* ---- update.c: MORTISE_CMD_UPDATE ---- */
+/* May the state be written so?  Then do. */
 int mortise_update_check(struct mortise_run *r, const struct held_command *h,
                          const struct mortise_command *c,
                          struct mortise_err *err);
@@ -41,14 +45,18 @@ int mortise_update_do(struct mortise_run *r, const struct mortise_command *c,
 /* ---- command.c ---- */
 /* Is there one of that kind in the list? */
 bool mortise_command_has(const struct held_command *h, uint32_t kind);
-/* What it carries, `what` in words; NULL: nothing. */
+/* The JSON that c carries, `what` in words for errors; NULL: it carries none.
+ */
 int mortise_command_json(json_t **out, const struct mortise_command *c,
                          const char *what, struct mortise_err *err);
+/* A list of commands came in: validated, and applied, or held until what is in
+ * flight has stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
                          struct mortise_err *err);
-/* Go on from the head, unless a person paused the run. */
+/* A replayed run goes on from its head, unless a person paused it. */
 int mortise_command_recover(struct mortise_run *r, struct mortise_err *err);
-/* Apply the command that waits, if what was in flight has stopped. */
+/* Apply the list that is held, if what was in flight has stopped; give it up.
+ */
 int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void mortise_command_drop_held(struct mortise_run *r);
 /* End, by entries, everything that is not done and has no call out. */

@@ -12,34 +12,37 @@ enum join_verdict { JOIN_WAIT, JOIN_FIRE, JOIN_SKIP, JOIN_SKIP_FAILED };
 /* What a failed branch is to the join of n, by the run's rules. */
 enum mortise_branch_error mortise_join_on_error(const struct mortise_run *r,
                                                 const struct mortise_node *n);
+/* What the join of n, an item of f, says of its edges as they are now. */
 enum join_verdict mortise_join_judge(const struct mortise_run *r,
                                      const struct frame *f,
                                      const struct mortise_node *n,
                                      const struct item *it);
+/* Does the join of n look at edges that are decided after it has fired? */
 bool mortise_join_minds_late(const struct mortise_run *r,
                              const struct mortise_node *n,
                              const struct item *it);
-/* Is it a race in which each element of a map counts? */
+/* Is the join of n a race in which each element of a map counts? */
 bool mortise_join_counts_elements(const struct mortise_run *r,
                                   const struct mortise_node *n);
-/* So many have to come to n, a race's. */
+/* So many have to come to n, whose join is a race; and may they, still?
+ * `over`: a map that has no more to come; NULL: none. */
 uint32_t mortise_join_need(const struct mortise_node *n);
-/* May they, still?  `over`: a map that has no more to come; NULL: none. */
 bool mortise_join_in_reach(const struct mortise_run *r, const struct frame *f,
                            const struct mortise_node *n, const struct item *it,
                            const struct fan *over);
-/* How many maps lead to n, and the k-th of them; NULL: it is not at work in f,
- * or its edge is decided. */
+/* How many maps lead to n; and the k-th of them, NULL where that is not at work
+ * in f or its edge is decided. */
 uint32_t mortise_join_n_maps(const struct frame *f,
                              const struct mortise_node *n);
 struct fan *mortise_join_map(const struct frame *f,
                              const struct mortise_node *n, uint32_t k);
-/* Edges that failed, for x, which collects them: [{node, error}]. */
+/* x->caught, of x, which collects the failures on the edges to it: [{node,
+ * error}]. */
 int mortise_join_collect(struct mortise_run *r, const struct frame *f,
                          const struct mortise_node *n, struct exec *x,
                          struct mortise_err *err);
-/* The executions behind the edges that were taken; `preds` has room for n_in.
- */
+/* The executions behind the edges to n that were taken, into `preds`, which has
+ * room for n->n_in; how many. */
 uint32_t mortise_join_sources(const struct frame *f,
                               const struct mortise_node *n, uint32_t *preds);
 
@@ -50,7 +53,8 @@ uint32_t mortise_join_sources(const struct frame *f,
 json_t *mortise_failures_of(struct mortise_run *r, const struct frame *top);
 
 /* ---- frame.c ---- */
-/* A frame of a graph, with nothing decided; visits go on from `before`. */
+/* A frame for a going through g, with nothing decided; visits go on from
+ * `before`.  NULL: memory ran out. */
 struct frame *mortise_frame_begin(struct mortise_run *r,
                                   const struct mortise_graph *g,
                                   const char *prefix,
@@ -58,7 +62,7 @@ struct frame *mortise_frame_begin(struct mortise_run *r,
                                   struct mortise_err *err);
 /* All in f, a graph's, is over, whatever became of it. */
 void mortise_frame_leave_behind(struct frame *f);
-/* Does its item in the frame around it live, and so on outwards? */
+/* Does the item of f in the frame around it live, and so on outwards? */
 bool mortise_frame_is_alive(const struct frame *f);
 /* The edges out of START: those in `taken` (in their order) are taken. */
 int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
@@ -67,17 +71,19 @@ int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
  * over, and whatever follows from that happens. */
 int mortise_frame_follow(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err);
-/* An edge is decided, and its target is to be told: by mortise_frame_spread(), which
- * tells all that are. */
+/* An edge is decided, and its target is to be told: which _spread() does for
+ * all such edges. */
 int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
                        struct mortise_err *err);
 int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err);
 /* Has the join of `node`, which waits, something to say by now? */
 int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                         const struct item *it, struct mortise_err *err);
-/* Was it, or what it is in, skipped? */
+/* Was `node`, or a region that it is in, skipped in f? */
 bool mortise_frame_skipped(const struct frame *f, uint32_t node);
 
+/* A frame for a region inside `parent` (NULL: of a graph), with nothing
+ * decided. NULL: memory ran out. */
 struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
                                 struct scope *scope,
                                 const struct mortise_region *region,
@@ -88,16 +94,16 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
 int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
                         const uint32_t *preds, uint32_t n, size_t since,
                         struct mortise_err *err);
-/* The map's edge to the join is this ... */
+/* The edge of a map to its join is decided so; and the map has no more to do.
+ */
 int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
                               enum edge_state state, uint32_t src,
                               struct mortise_err *err);
-/* ... and it has no more to do. */
 int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
                            struct mortise_err *err);
 
 /* ---- again.c ---- */
-/* Taken edges that led nowhere yet lead from u. */
+/* Edges that were taken and led nowhere yet lead from u, an update. */
 void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u);
 /* In f, which is a graph's, all is behind but what `node` leads to; it is made,
  * to start after everything there. */
@@ -126,48 +132,52 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
 int mortise_race_beaten(struct mortise_run *r, struct frame *f,
                         const struct frame *in, bool finish,
                         struct mortise_err *err);
-/* What begins in an item of f is discarded so. */
+/* The `discard` of what begins in an item of f. */
 uint32_t mortise_race_discard(const struct frame *f, const struct item *it);
-/* Was it stopped by a failure, which a resume may mend? */
+/* Was x stopped by something that a resume may mend; and is nothing around it
+ * lost for good?  The latter also of what was not stopped at all. */
 bool mortise_race_may_return(const struct exec *x);
-/* ... and nothing around it otherwise?  Also of what was not stopped at all. */
 bool mortise_race_may_come_back(const struct exec *x);
+/* Why, in words. */
 const char *mortise_race_words(enum loss why);
 
 /* ---- sub.c ---- */
-/* Its child begins. */
+/* The graph inside x begins, with this input. */
 int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
                       struct mortise_err *err);
 /* Nothing is left to do in f, a graph's: its owner will end. */
 int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
-/* Is what ended it a failure inside? */
+/* Did the graph of f end by a failure? */
 bool mortise_sub_failed(const struct frame *f);
-/* x->inner, of a child that is over and did not fail, with these artifacts. */
+/* x->inner: the state of the graph inside x, which is over and did not fail,
+ * with these artifacts. */
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err);
 
 /* ---- map.c ---- */
-/* The list for a map edge that x is about to take. */
+/* Keep the list for a map edge that x is about to take. */
 int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
                      json_t *list, struct mortise_err *err);
-/* The edge was taken. */
+/* The edge to a map, whose item is `it`, was taken: after `preds`. */
 int mortise_map_begin(struct mortise_run *r, struct item *it,
                       const uint32_t *preds, uint32_t n,
                       struct mortise_err *err);
+/* f, an element's frame, has nothing left to do. */
 int mortise_map_element_over(struct mortise_run *r, struct frame *f,
                              struct mortise_err *err);
-/* Are all elements over that are to be? */
+/* Are all elements of a map over that are to be? */
 bool mortise_map_is_over(const struct fan *fan);
 /* The join of `node` waits in f: have enough elements come to it?  Then the
  * maps that they are of gather.  `own` is one of them, if anything. */
 int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
                      const struct item *it, struct fan *own,
                      struct mortise_err *err);
-/* An element that is over is to be tried again, when its turn comes ... */
+/* f, the frame of an element that is over, is to be tried again when its turn
+ * comes; and each that waits so goes on, where there is room. */
 void mortise_map_wait(struct frame *f);
-/* ... which it does now, where there is room. */
 int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err);
+/* Give up the maps of a run. */
 void mortise_map_finish(struct mortise_run *r);
 
 #endif

@@ -1,5 +1,5 @@
-/* sub.c -- the graph inside a subgraph's execution: it begins, goes on, is over.
- * subgraph.c decides when, and has the promises. */
+/* sub.c -- the graph inside a subgraph's execution: it begins, goes on, is
+ * over. subgraph.c decides when, and has the promises. */
 #include <string.h>
 
 #include "run/flow/flow.h"

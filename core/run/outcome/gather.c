@@ -1,6 +1,6 @@
-/* gather.c -- what a map comes to, once its elements are over: {results, failed},
- * written like any output, and judged like one.  map.c says when, and (3) which
- * element's what. */
+/* gather.c -- what a map comes to, once its elements are over: {results,
+ * failed}, written like any output, and judged like one.  map.c says when, and
+ * (3) which element's what. */
 #include <string.h>
 
 #include "run/outcome/outcome.h"

@@ -1,6 +1,5 @@
-/* leaving.c -- an output that is judged before it leaves: recorded, and on which
- * edges (leave.c).
- */
+/* leaving.c -- an output that is judged before it leaves: recorded, and on
+ * which edges (leave.c). */
 #include <string.h>
 
 #include "run/outcome/outcome.h"

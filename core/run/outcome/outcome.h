@@ -176,8 +176,8 @@ enum doubt mortise_doubt_at_end(const struct mortise_run *r,
 enum doubt mortise_doubt_at_break(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_result_in *in);
-/* x is to settle what the end of its call left open; of one that broke its word,
- * in these words. */
+/* x is to settle what the end of its call left open; of one that broke its
+ * word, in these words. */
 int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
                         const struct mortise_result_in *in,
                         struct mortise_err *err);
@@ -350,7 +350,8 @@ int mortise_doubt_denied(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err);
 int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
                                    struct mortise_err *err);
-/* x has lost, and mortise_doubt_outlives(): begin to settle that, if there is room. */
+/* x has lost, and mortise_doubt_outlives(): begin to settle that, if there is
+ * room. */
 int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err);
 /* It is taken as failed; the doubt stays. */

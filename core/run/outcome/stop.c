@@ -1,6 +1,6 @@
-/* stop.c -- stopping executions: by a command, or since they have lost (race.c).
- * A call is cancelled, what may have happened is settled, and then the execution
- * ends by an entry. */
+/* stop.c -- stopping executions: by a command, or since they have lost
+ * (race.c). A call is cancelled, what may have happened is settled, and then
+ * the execution ends by an entry. */
 #include "run/outcome/outcome.h"
 
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
@@ -25,7 +25,8 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
-/* ---- who has lost ---------------------------------------------------------- */
+/* ---- who has lost ----------------------------------------------------------
+ */
 
 static bool is_at_work(const struct exec *x)
 {

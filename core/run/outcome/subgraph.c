@@ -27,7 +27,8 @@
 static int end_one(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err);
 
-/* ---- starting ------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------
+ */
 
 /* {} with each line of input_mapping, evaluated in the parent's view. */
 static int make_input(struct mortise_run *r, struct exec *x, json_t **out,

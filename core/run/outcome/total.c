@@ -1,7 +1,8 @@
 /* total.c -- a graph as a whole: with what it begins, and what it came to. */
 #include "run/outcome/outcome.h"
 
-/* ---- its beginning -------------------------------------------------------- */
+/* ---- its beginning --------------------------------------------------------
+ */
 
 int mortise_total_choose_start(struct mortise_run *r,
                                const struct mortise_graph *g, json_t *input,
@@ -53,7 +54,8 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* ---- its end --------------------------------------------------------------- */
+/* ---- its end ---------------------------------------------------------------
+ */
 
 static int check_root(const struct mortise_schema *s, const json_t *state,
                       const char *root, struct mortise_err *why)

@@ -1,6 +1,5 @@
-/* unsettled.c -- what is in doubt is settled: asked for again, told by the plugin,
- * or failed.  doubt.c has the promises, and says what is in doubt.
- */
+/* unsettled.c -- what is in doubt is settled: asked for again, told by the
+ * plugin, or failed.  doubt.c has the promises, and says what is in doubt. */
 #include <string.h>
 
 #include "run/outcome/outcome.h"

@@ -1,6 +1,5 @@
-/* verdict.c -- a guardrail answered: what becomes of what it judged.  guard.c has
- * the promises.
- */
+/* verdict.c -- a guardrail answered: what becomes of what it judged.  guard.c
+ * has the promises. */
 #include <assert.h>
 #include <string.h>
 

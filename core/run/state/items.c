@@ -1,5 +1,5 @@
-/* items.c -- finding things in a frame: its edges, and what it knows of each node
- * and region in it (struct item). */
+/* items.c -- finding things in a frame: its edges, and what it knows of each
+ * node and region in it (struct item). */
 #include <assert.h>
 
 #include "run/state/state.h"

@@ -512,8 +512,8 @@ struct mortise_run {
     uint64_t sync_asked; /* a sync of commits up to here was asked for */
     struct mortise_uuid head;
     uint64_t time_ms, created_ms; /* of the event under way */
-    /* Its time by a clock that goes on with the wall clock's of the first event,
-     * and is never set: what takes so and so long is measured by it. */
+    /* Its time by a clock that goes on with the wall clock's of the first
+     * event, and is never set: what takes so and so long is measured by it. */
     uint64_t steady_ms, elapsed_ms;
     uint64_t n_events;
 
@@ -669,8 +669,8 @@ void mortise_action_forget_kept(struct mortise_run *r);
 struct mortise_action *mortise_action_new(struct mortise_run *r,
                                           enum mortise_action_kind kind,
                                           struct mortise_err *err);
-/* Arm x's one timer: for when the wall clock says so, or so much later, whatever
- * that clock is set to. */
+/* Arm x's one timer: for when the wall clock says so, or so much later,
+ * whatever that clock is set to. */
 int mortise_exec_arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
                      struct mortise_err *err);
 int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
@@ -810,8 +810,8 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
                            struct mortise_err *err);
 
 /* ---- order.c ---- */
-/* MORTISE_EMISMATCH: another list than this was recorded under its id, which the
- * run knows. */
+/* MORTISE_EMISMATCH: another list than this was recorded under its id, which
+ * the run knows. */
 int mortise_order_check(const struct mortise_run *r,
                         const struct held_command *h, struct mortise_err *err);
 /* Ahead of the first entry of the list that is being applied. */

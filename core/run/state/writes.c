@@ -1,4 +1,5 @@
-/* writes.c -- what an execution writes: of an entry, put on it; and taken back. */
+/* writes.c -- what an execution writes: of an entry, put on it; and taken back.
+ */
 #include <string.h>
 
 #include "run/state/state.h"
