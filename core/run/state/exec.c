@@ -21,14 +21,6 @@ void mortise_json_hold(json_t **ref, json_t *value)
     *ref = value;
 }
 
-const struct mortise_node *mortise_exec_node(const struct mortise_run *r,
-                                             const struct exec *x)
-{
-    (void)r;
-    assert(x->node < x->frame->graph->n_nodes); /* not START, not an update */
-    return &x->frame->graph->nodes[x->node];
-}
-
 /* `*at` letters are there already; what does not fit is a wrong program. */
 static void append(char out[MORTISE_EXEC_PATH], size_t *at, const char *text)
 {
@@ -329,13 +321,6 @@ struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
                                   .attempt = x->attempt,
                                   .started_ms = x->started_ms,
                                   .at_ms = r->time_ms};
-}
-
-/* Nothing more happens to it, unless somebody has a failure tried again. */
-bool mortise_exec_is_over(const struct exec *x)
-{
-    return x->state == X_DONE || x->state == X_FAILED ||
-           x->state == X_CANCELLED;
 }
 
 void mortise_exec_forget_leaving(struct exec *x)

@@ -4,24 +4,6 @@
 
 #include "run/state/state.h"
 
-const struct mortise_edge *mortise_frame_edge(const struct frame *f, uint32_t e)
-{
-    return &f->graph->edges[e];
-}
-
-/* The frame around f, or f itself, of that region. */
-struct frame *mortise_frame_around(struct frame *f, uint32_t region)
-{
-    while (f->region->index != region)
-        f = f->parent; /* the graph's holds everything */
-    return f;
-}
-
-size_t mortise_frame_n_items(const struct mortise_region *region)
-{
-    return (size_t)region->n_nodes + region->n_regions;
-}
-
 /* A child region's item: they stand by index. */
 struct item *mortise_item_of_region(const struct frame *f, uint32_t region)
 {
@@ -38,12 +20,6 @@ struct item *mortise_item_of_region(const struct frame *f, uint32_t region)
     }
     assert(list[lo] == region); /* it is a child of f's */
     return &f->items[f->region->n_nodes + lo];
-}
-
-struct item *mortise_item_of(const struct frame *f, uint32_t node)
-{
-    assert(f->graph->nodes[node].region == f->region->index);
-    return &f->items[f->graph->nodes[node].slot];
 }
 
 struct item *mortise_item_to(const struct frame *f, uint32_t node,
@@ -65,11 +41,6 @@ struct item *mortise_item_from(const struct frame *f, uint32_t edge,
                                const struct mortise_region **child)
 {
     return mortise_item_to(f, mortise_frame_edge(f, edge)->from, child);
-}
-
-struct frame *mortise_frame_home(struct frame *f, uint32_t edge)
-{
-    return mortise_frame_around(f, mortise_frame_edge(f, edge)->home);
 }
 
 /* A node's item, as far inside as frames go. */

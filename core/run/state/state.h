@@ -5,6 +5,8 @@
 #ifndef MORTISE_RUN_STATE_H
 #define MORTISE_RUN_STATE_H
 
+#include <assert.h>
+
 #include "base/real.h"
 #include "base/table.h"
 #include "run/record/journal.h"
@@ -628,7 +630,11 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err);
 void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near);
 /* Nothing more happens to it, unless somebody has a failure tried again. */
-bool mortise_exec_is_over(const struct exec *x);
+static inline bool mortise_exec_is_over(const struct exec *x)
+{
+    return x->state == X_DONE || x->state == X_FAILED ||
+           x->state == X_CANCELLED;
+}
 /* Are the edges of an entry some of these, in their order?  Then x took
  * them. */
 bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
@@ -640,8 +646,13 @@ int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
 struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
                                         const struct exec *x,
                                         enum mortise_entry_type type);
-const struct mortise_node *mortise_exec_node(const struct mortise_run *r,
-                                             const struct exec *x);
+static inline const struct mortise_node *
+mortise_exec_node(const struct mortise_run *r, const struct exec *x)
+{
+    (void)r;
+    assert(x->node < x->frame->graph->n_nodes); /* not START, not an update */
+    return &x->frame->graph->nodes[x->node];
+}
 struct item *mortise_exec_item(const struct exec *x);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
 struct artifact *mortise_exec_artifact(struct mortise_run *r,
@@ -688,15 +699,34 @@ bool mortise_call_is_given_up(const struct mortise_run *r,
 
 /* ---- items.c ---- */
 /* The frame around f, or f itself, of that region. */
-struct frame *mortise_frame_around(struct frame *f, uint32_t region);
+static inline struct frame *mortise_frame_around(struct frame *f,
+                                                 uint32_t region)
+{
+    while (f->region->index != region)
+        f = f->parent; /* the graph's holds everything */
+    return f;
+}
 /* The item that an execution, or a node in a frame of its region, is of. */
-struct item *mortise_item_of(const struct frame *f, uint32_t node);
-const struct mortise_edge *mortise_frame_edge(const struct frame *f,
-                                              uint32_t e);
-size_t mortise_frame_n_items(const struct mortise_region *region);
+static inline struct item *mortise_item_of(const struct frame *f, uint32_t node)
+{
+    assert(f->graph->nodes[node].region == f->region->index);
+    return &f->items[f->graph->nodes[node].slot];
+}
+static inline const struct mortise_edge *
+mortise_frame_edge(const struct frame *f, uint32_t e)
+{
+    return &f->graph->edges[e];
+}
+static inline size_t mortise_frame_n_items(const struct mortise_region *region)
+{
+    return (size_t)region->n_nodes + region->n_regions;
+}
 struct item *mortise_item_of_region(const struct frame *f, uint32_t region);
 /* The frame around f where an edge out of f is decided. */
-struct frame *mortise_frame_home(struct frame *f, uint32_t edge);
+static inline struct frame *mortise_frame_home(struct frame *f, uint32_t edge)
+{
+    return mortise_frame_around(f, mortise_frame_edge(f, edge)->home);
+}
 /* Where an edge to `node` leads to in f; *child is NULL, or the region that the
  * node is the entry of. */
 struct item *mortise_item_to(const struct frame *f, uint32_t node,
