@@ -18,8 +18,8 @@
  *       first put aside, and putting it back loses nothing.
  *   (3) Putting it back may be cut off and done again.
  *   (4) An opening costs the same however many tables there are: they are put
- *       aside only where LevelDB might remove one without having found all that
- *       there is (tables.c).  Where it merged others, what it made of them
+ *       aside only where LevelDB would remove one (tables.c).  If it did so all
+ *       the same, having merged it with others, then what it made of them
  *       counts, and nothing is put back.
  *
  * Links cost microseconds.  On a file system without them, files are copied;

@@ -19,10 +19,6 @@
  * CompactionTrigger, MaxBytesForLevel()).  That a table is merged for being
  * searched in vain takes a hundred searches, which nobody makes before the
  * database is verified.
- *
- * Nothing is lost by (2) where LevelDB found all that is there: of a table that
- * does not read it makes no other (paranoid_checks).  It does find all where
- * MANIFEST and logs are whole; a log is read by us only where a merge is due.
  */
 #include "store/tables.h"
 
@@ -37,7 +33,7 @@
 
 enum { LEVEL_0_MOST = 4, LEVEL_1_BYTES = 10 * 1024 * 1024 };
 enum {
-    MOST = 4 * 1024 * 1024,  /* bytes of a file; to read more takes too long */
+    MOST = 4 * 1024 * 1024,  /* bytes of a MANIFEST; more take too long */
     LOG_A_TABLE = 128 * 1024 /* so many become a table, at the least */
 };
 
@@ -183,11 +179,10 @@ void mortise_tables_finish(struct mortise_tables *t)
 /* ---- do they stay? --------------------------------------------------------- */
 
 struct look {
-    const struct mortise_mem *mem;
     struct mortise_tables named;
     char manifest[MORTISE_DBFILE_NAME];
     size_t tables, new_ones;
-    bool strange, damaged; /* (1); a log */
+    bool strange;
 };
 
 /* Of what can be looked at; else more than is. */
@@ -248,38 +243,10 @@ static bool has_too_much(const struct look *l)
     return in_level_0 >= LEVEL_0_MOST;
 }
 
-/* Would LevelDB find less in it than there is, for all that we know? */
-static int look_at_log(void *ud, int db, const char *name,
-                       struct mortise_err *err)
-{
-    struct look *l = ud;
-    struct mortise_logfile log;
-    struct mortise_buf bytes;
-    int rv;
-
-    if (mortise_dbfile_kind(name) != MORTISE_DBFILE_LOG)
-        return MORTISE_OK;
-    if (l->damaged || size_of(db, name) > MOST) {
-        l->damaged = true;
-        return MORTISE_OK;
-    }
-    mortise_buf_init(&bytes, l->mem);
-    rv = mortise_logfile_load(&bytes, db, name, err);
-    mortise_logfile_init(&log, bytes.p, bytes.n, l->mem);
-    while (rv == MORTISE_OK && mortise_logfile_next(&log))
-        continue;
-    if (log.record.failed)
-        rv = mortise_nomem(err);
-    l->damaged = log.damaged;
-    mortise_logfile_finish(&log);
-    mortise_buf_finish(&bytes);
-    return rv;
-}
-
 int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
                         struct mortise_err *err)
 {
-    struct look l = {.mem = mem};
+    struct look l = {0};
     int rv;
 
     *stay = false;
@@ -289,10 +256,8 @@ int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
     rv = mortise_tables_read(&l.named, db, l.manifest, mem, err);
     if (rv == MORTISE_OK)
         rv = mortise_home_each(db, "db", look_at, &l, err);
-    if (rv == MORTISE_OK && has_too_much(&l))
-        rv = mortise_home_each(db, "db", look_at_log, &l, err);
-    *stay =
-        rv == MORTISE_OK && !l.strange && l.tables == l.named.n && !l.damaged;
+    *stay = rv == MORTISE_OK && !l.strange && l.tables == l.named.n &&
+            !has_too_much(&l);
     mortise_tables_finish(&l.named);
     return rv == MORTISE_ECORRUPT ? MORTISE_OK : rv;
 }

@@ -1,5 +1,5 @@
 /* tables.h -- which tables LevelDB's MANIFEST says that the database consists
- * of, and whether what is in them stays when it opens.  [any] */
+ * of, and whether they stay when it opens.  [any] */
 #ifndef MORTISE_STORE_TABLES_H
 #define MORTISE_STORE_TABLES_H
 
@@ -27,8 +27,8 @@ int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
                         const struct mortise_mem *mem, struct mortise_err *err);
 void mortise_tables_finish(struct mortise_tables *t);
 
-/* *stay: LevelDB removes none of them when it opens the database, unless it
- * found all that is there and merged it.  Nobody has it open. */
+/* *stay: LevelDB removes none of them when it opens the database, and what it
+ * needs for that is there.  Nobody has it open. */
 int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
                         struct mortise_err *err);
 
