@@ -271,7 +271,8 @@ static void close_descriptors(struct mortise_control *k)
             close(fds[i]);
 }
 
-int mortise_control_open(struct mortise *m, struct mortise_err *err)
+/* Listen at STORE/control.sock. */
+static int control_open(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_control *k = mortise_zalloc(m->mem, sizeof *k);
     int rv = k != NULL ? open_dir(mortise_store_dir(m->store), ".", err)
@@ -399,7 +400,7 @@ int mortise_control_serve(struct mortise **out,
     int rv = mortise_engine_open(out, options, holding, site, err);
 
     if (rv == MORTISE_OK && holding != MORTISE_HOLDING_BRIEFLY)
-        rv = mortise_control_open(*out, err);
+        rv = control_open(*out, err);
     if (rv == MORTISE_OK)
         return rv;
     mortise_close(*out);

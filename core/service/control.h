@@ -11,8 +11,6 @@ enum {
     MORTISE_PROTOCOL = 1         /* what `hello` compares */
 };
 
-/* Listen at STORE/control.sock. */
-int mortise_control_open(struct mortise *m, struct mortise_err *err);
 /* Answer what is under way (the engine is closing), remove the socket.  The
  * handles are gone when the loop has turned. */
 void mortise_control_close(struct mortise *m);

@@ -134,9 +134,6 @@ void mortise_doubt_forget(struct exec *x);
 /* A new start of the visit that x is: it is READY. */
 int mortise_exec_next_generation(struct mortise_run *r, struct exec *x,
                                  struct mortise_err *err);
-/* The arguments of x are to be found anew; unless an effect is in doubt, which
- * is about those that it was begun with. */
-void mortise_exec_drop_body(struct exec *x);
 /* x has ended: what only mattered while it was at work is given up. */
 int mortise_exec_forget_live(struct mortise_run *r, struct exec *x,
                              struct mortise_err *err);

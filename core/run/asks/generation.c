@@ -7,7 +7,9 @@
  */
 #include "run/asks/asks.h"
 
-void mortise_exec_drop_body(struct exec *x)
+/* The arguments of x are to be found anew; unless an effect is in doubt, which
+ * is about those that it was begun with. */
+static void drop_body(struct exec *x)
 {
     if (x->body_is_given && (x->effect_open || mortise_step_is_kept(x)))
         return;
@@ -19,7 +21,7 @@ int mortise_exec_forget_live(struct mortise_run *r, struct exec *x,
                              struct mortise_err *err)
 {
     mortise_exec_forget_leaving(x);
-    mortise_exec_drop_body(x);
+    drop_body(x);
     mortise_json_drop(&x->broke);
     mortise_json_drop(&x->failure);
     mortise_json_drop(&x->subject);
@@ -42,7 +44,7 @@ int mortise_exec_next_generation(struct mortise_run *r, struct exec *x,
     x->ordinal = 0;
     x->ended_ms = 0;
     x->unknown = false;
-    mortise_exec_drop_body(x);
+    drop_body(x);
     mortise_exec_forget_leaving(x);
     mortise_json_drop(&x->decision);
     mortise_json_drop(&x->error);

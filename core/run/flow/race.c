@@ -62,12 +62,6 @@ bool mortise_race_may_come_back(const struct exec *x)
 
 /* ---- marking ------------------------------------------------------------ */
 
-static bool is_at_work(const struct exec *x)
-{
-    return x->state != X_DONE && x->state != X_FAILED &&
-           x->state != X_CANCELLED;
-}
-
 static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
                       struct mortise_err *err);
 
@@ -76,7 +70,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
 {
     uint32_t *grown;
 
-    if (!is_at_work(x) || x->loss != LOSS_NONE)
+    if (mortise_exec_is_over(x) || x->loss != LOSS_NONE)
         return MORTISE_OK;
     grown = mortise_grow(r->mem, r->losers, r->n_losers, &r->cap_losers,
                          sizeof grown[0]);
@@ -123,7 +117,7 @@ static uint32_t inner(uint32_t a, uint32_t b)
 
 static void discard_exec(struct exec *x, const struct frame *in)
 {
-    if (is_at_work(x))
+    if (!mortise_exec_is_over(x))
         x->discard = inner(x->discard, in->index + 1);
 }
 

@@ -390,8 +390,5 @@ int mortise_settle_lost_done(struct mortise_run *r, struct exec *x,
                              struct mortise_err *err);
 int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
                          struct mortise_err *err);
-/* The pending request of x ran out of time. */
-int mortise_settle_expired(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err);
 
 #endif

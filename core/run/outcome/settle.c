@@ -298,8 +298,9 @@ int mortise_settle_unresponsive(struct mortise_run *r,
 
 /* ---- time --------------------------------------------------------------- */
 
-int mortise_settle_expired(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+/* The pending request of x ran out of time. */
+static int settle_expired(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
@@ -342,5 +343,5 @@ int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
         return mortise_exec_ready(r, x, err);
     if (r->time_ms < x->deadline_ms) /* the clock was set back */
         return mortise_exec_arm(r, x, x->deadline_ms, err);
-    return mortise_settle_expired(r, x, err);
+    return settle_expired(r, x, err);
 }

@@ -28,11 +28,6 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
 /* ---- who has lost ----------------------------------------------------------
  */
 
-static bool is_at_work(const struct exec *x)
-{
-    return !mortise_exec_is_over(x);
-}
-
 int mortise_stop_lost(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
@@ -88,7 +83,7 @@ static int reap_some(struct mortise_run *r, bool *ended,
 
         /* A replay marks losers and stops none: what was tried again since is
          * one no more. */
-        if (!is_at_work(x) || x->loss == LOSS_NONE)
+        if (mortise_exec_is_over(x) || x->loss == LOSS_NONE)
             continue;
         rv = reap_one(r, x, &over, err);
         if (!over)
